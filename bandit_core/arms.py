@@ -1,0 +1,319 @@
+"""Reward laws: what an arm pays. Rewards are in reward units; every law knows its mean, support and moments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from bandit_core.numbers import Frozen, Number, Positive, Probability, Whole
+
+TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA = range(6)  # codes shared with kernels/rewards.py
+ROW = 5  # numbers per arm in the kernel's table: code and four parameters
+
+
+@lru_cache(maxsize=8)
+def _unit_nodes(count: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes and weights on (0, 1)."""
+    nodes, weights = np.polynomial.legendre.leggauss(count)
+    return (nodes + 1) / 2, weights / 2
+
+
+class _Law(Frozen):
+    """Common to all laws. ``count`` repeats the arm; the arm itself is the law without it."""
+
+    words: ClassVar[str]
+    count: Annotated[Whole, Field(ge=1, le=10_000)] = 1
+
+    @property
+    def law_mean(self) -> float:
+        """Expected reward, in reward units."""
+        raise NotImplementedError
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Smallest closed interval that holds every reward."""
+        raise NotImplementedError
+
+    def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
+        """``E[function(reward)]``: exact for discrete laws, Gauss quadrature over the quantile otherwise."""
+        nodes, weights = _unit_nodes()
+        return float(weights @ function(self.quantile(nodes)))
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        """Inverse of the distribution function at ``probability`` (any shape)."""
+        raise NotImplementedError
+
+    def raw_moment(self, order: float) -> float:
+        """``E|reward|^order``; infinite where the law has no such moment. In reward units to that order."""
+        return self.expect(lambda reward: np.abs(reward) ** order)
+
+    def row(self) -> tuple[float, ...]:
+        """The law as the kernel reads it: code and up to four parameters."""
+        raise NotImplementedError
+
+    @property
+    def values_for_kernel(self) -> tuple[float, ...]:
+        """Observed values, for the empirical law only."""
+        return ()
+
+    @property
+    def atoms(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Values and probabilities of a discrete law; None for a continuous one."""
+        return None
+
+    @property
+    def single(self) -> _Law:
+        """The same law, once."""
+        return self.model_copy(update={"count": 1}) if self.count != 1 else self
+
+    def inside(self, low: float, high: float) -> bool:
+        """Whether every reward lies in [low, high]."""
+        return low <= self.support[0] and self.support[1] <= high
+
+
+class _Discrete(_Law):
+    def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
+        assert self.atoms is not None
+        values, probabilities = self.atoms
+        return float(probabilities @ function(values))
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        assert self.atoms is not None
+        values, probabilities = self.atoms
+        place = np.searchsorted(np.cumsum(probabilities)[:-1], probability, side="right")
+        return values[place]
+
+
+class Bernoulli(_Discrete):
+    """Pays 1 with probability ``mean``, else 0."""
+
+    words: ClassVar[str] = "pays 1 or 0"
+    kind: Literal["bernoulli"] = "bernoulli"
+    mean: Probability
+
+    @property
+    def law_mean(self) -> float:
+        return self.mean
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    @property
+    def atoms(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([0.0, 1.0]), np.array([1 - self.mean, self.mean])
+
+    def row(self) -> tuple[float, ...]:
+        return (TWO_POINT, 0.0, 1.0, self.mean, 0.0)
+
+
+class TwoPoint(_Discrete):
+    """Pays ``high`` with probability ``p_high``, else ``low``."""
+
+    words: ClassVar[str] = "pays one of two amounts"
+    kind: Literal["two-point"] = "two-point"
+    low: Number
+    high: Number
+    p_high: Probability
+
+    @model_validator(mode="after")
+    def _ordered(self) -> TwoPoint:
+        if not self.low < self.high:
+            raise ValueError("low must be below high")
+        return self
+
+    @property
+    def law_mean(self) -> float:
+        return self.low + (self.high - self.low) * self.p_high
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
+    @property
+    def atoms(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.array([self.low, self.high]), np.array([1 - self.p_high, self.p_high])
+
+    def row(self) -> tuple[float, ...]:
+        return (TWO_POINT, self.low, self.high, self.p_high, 0.0)
+
+
+class Uniform(_Law):
+    """Pays any amount between ``low`` and ``high``, all equally likely."""
+
+    words: ClassVar[str] = "pays any amount in a range, all equally likely"
+    kind: Literal["uniform"] = "uniform"
+    low: Number
+    high: Number
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if not self.low < self.high:
+            raise ValueError("low must be below high")
+        return self
+
+    @property
+    def law_mean(self) -> float:
+        return (self.low + self.high) / 2
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        return self.low + (self.high - self.low) * probability
+
+    def row(self) -> tuple[float, ...]:
+        return (UNIFORM, self.low, self.high, 0.0, 0.0)
+
+
+class Beta(_Law):
+    """Pays an amount in [0, 1] with density proportional to x^(a-1) (1-x)^(b-1)."""
+
+    words: ClassVar[str] = "pays an amount between 0 and 1, bell- or U-shaped"
+    kind: Literal["beta"] = "beta"
+    a: Annotated[Positive, Field(le=1e6)]
+    b: Annotated[Positive, Field(le=1e6)]
+
+    @property
+    def law_mean(self) -> float:
+        return self.a / (self.a + self.b)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        from scipy.special import betaincinv  # heavy import, needed by few views
+
+        return betaincinv(self.a, self.b, probability)
+
+    def raw_moment(self, order: float) -> float:
+        a, b = self.a, self.b
+        return math.exp(
+            math.lgamma(a + order) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(a + b + order)
+        )
+
+    def row(self) -> tuple[float, ...]:
+        return (BETA, self.a, self.b, 0.0, 0.0)
+
+
+class Gaussian(_Law):
+    """Pays a normally distributed amount: unbounded on both sides."""
+
+    words: ClassVar[str] = "pays a normally distributed amount, without limits"
+    kind: Literal["gaussian"] = "gaussian"
+    mean: Number
+    sd: Positive
+
+    @property
+    def law_mean(self) -> float:
+        return self.mean
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (-math.inf, math.inf)
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        from scipy.special import ndtri
+
+        return self.mean + self.sd * ndtri(probability)
+
+    def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
+        nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+        return float(weights @ function(self.mean + self.sd * nodes) / math.sqrt(2 * math.pi))
+
+    def row(self) -> tuple[float, ...]:
+        return (GAUSSIAN, self.mean, self.sd, 0.0, 0.0)
+
+
+class Pareto(_Law):
+    """Pays at least ``scale = mean (shape-1)/shape``; moments of order ``shape`` and above are infinite."""
+
+    words: ClassVar[str] = "pays little most of the time and very much now and then"
+    kind: Literal["pareto"] = "pareto"
+    mean: Positive
+    shape: Annotated[Number, Field(gt=1)]
+
+    @property
+    def law_mean(self) -> float:
+        return self.mean
+
+    @property
+    def scale(self) -> float:
+        """Smallest reward."""
+        return self.mean * (self.shape - 1) / self.shape
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (self.scale, math.inf)
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        return self.scale * (1 - probability) ** (-1 / self.shape)
+
+    def raw_moment(self, order: float) -> float:
+        if order >= self.shape:
+            return math.inf
+        return self.shape * self.scale**order / (self.shape - order)
+
+    def row(self) -> tuple[float, ...]:
+        return (PARETO, self.scale, -1 / self.shape, 0.0, 0.0)
+
+
+class Empirical(_Discrete):
+    """Pays one of the observed ``values``, each equally likely."""
+
+    words: ClassVar[str] = "pays what was observed, each value equally likely"
+    kind: Literal["empirical"] = "empirical"
+    values: Annotated[tuple[Number, ...], Field(min_length=1, max_length=1_000_000)]
+
+    @property
+    def law_mean(self) -> float:
+        return math.fsum(self.values) / len(self.values)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (min(self.values), max(self.values))
+
+    @property
+    def atoms(self) -> tuple[np.ndarray, np.ndarray]:
+        values, counts = np.unique(np.array(self.values), return_counts=True)
+        return values, counts / len(self.values)
+
+    @property
+    def values_for_kernel(self) -> tuple[float, ...]:
+        return self.values
+
+    def row(self) -> tuple[float, ...]:
+        return (EMPIRICAL, 0.0, float(len(self.values)), 0.0, 0.0)  # first number: offset, set by `tables`
+
+
+Arm = Annotated[
+    Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Empirical, Field(discriminator="kind")
+]
+LAWS: dict[str, type[_Law]] = {
+    law.model_fields["kind"].default: law
+    for law in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Empirical)
+}
+
+
+def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
+    """Every arm by itself: an entry with ``count`` n stands n times."""
+    return tuple(arm.single for arm in arms for _ in range(arm.count))
+
+
+def tables(arms: tuple[_Law, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values."""
+    rows = np.zeros((len(arms), ROW))
+    pool: list[float] = []
+    for place, arm in enumerate(arms):
+        rows[place] = arm.row()
+        if arm.values_for_kernel:
+            rows[place, 1] = len(pool)
+            pool.extend(arm.values_for_kernel)
+    return rows, np.array(pool if pool else [0.0])

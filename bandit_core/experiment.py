@@ -1,0 +1,247 @@
+"""The spec: one validated, frozen, versioned document describes one picture.
+
+It is preset file, shared link, upload, download, command-line input and cache key alike. Validation happens
+here, at the border, and nowhere else; every problem is reported at once, each with its path.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pydantic
+from pydantic import Field
+
+from bandit_core import arms as reward_laws
+from bandit_core.arms import Arm
+from bandit_core.epsilons import Epsilon
+from bandit_core.numbers import Frozen, Whole
+from bandit_core.policies import registry
+from bandit_core.policies.base import Instance, Policy
+from bandit_core.problems import InvalidInput, Problem, problems_of
+
+MOST_ARMS = 10_000
+MOST_LINES = 24
+Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
+
+
+class Line(Frozen):
+    """One curve: a policy, its budget and its parameters."""
+
+    policy: str
+    epsilon: Epsilon | None = None
+    params: dict[str, Any] = {}
+    label: Annotated[str, Field(max_length=80)] | None = None
+
+    @property
+    def entry(self) -> Policy:
+        """The policy's entry in the registry."""
+        return registry()[self.policy]
+
+
+class View(Frozen):
+    """How the picture is drawn; it never changes a number."""
+
+    x: Literal["log", "linear"] = "log"
+    y: Literal["log", "linear"] = "linear"
+    quantity: Quantity = "regret"
+    bounds: bool = True
+    worst_case: bool = False
+    runs: bool = False
+    hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
+
+
+class _Document(Frozen):
+    """The fields, each valid by itself."""
+
+    version: Literal[1] = 1
+    title: Annotated[str, Field(max_length=120)] = ""
+    note: Annotated[str, Field(max_length=600)] = ""
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)]
+    lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]
+    horizon: Annotated[Whole, Field(ge=1, le=10**9)] = 100_000
+    trials: Annotated[Whole, Field(ge=1, le=10**4)] = 50
+    seed: Annotated[Whole, Field(ge=0, le=2**53)] = 0
+    view: View = View()
+
+
+class Experiment(_Document):
+    """A whole, consistent experiment. Build it with ``Experiment.model_validate(document)``.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of the document: wrong fields, unknown policies, policies that refuse the arms
+        or the budget, wrong parameters.
+    """
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Experiment:  # type: ignore[override]
+        if isinstance(obj, cls):
+            return obj
+        if not isinstance(obj, Mapping):
+            raise InvalidInput([Problem("", obj, "a spec is an object with the fields arms, lines, …")])
+        obj = dict(obj)
+        problems: list[Problem] = []
+        try:
+            experiment = super().model_validate(obj, **options)
+        except pydantic.ValidationError as error:
+            problems += problems_of(error, obj)
+            experiment = None
+        problems += _line_problems(obj, experiment)
+        if problems or experiment is None:
+            raise InvalidInput(problems)
+        return experiment
+
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
+
+    @cached_property
+    def single_arms(self) -> tuple[reward_laws._Law, ...]:
+        """Every arm by itself, in order."""
+        return reward_laws.expand(self.arms)
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """Mean reward of every single arm."""
+        return np.array([arm.law_mean for arm in self.single_arms])
+
+    @cached_property
+    def largest_gap(self) -> float:
+        """Best mean minus worst mean, reward units."""
+        return float(self.means.max() - self.means.min())
+
+    @cached_property
+    def instances(self) -> tuple[Instance, ...]:
+        """Every line, ready to be played."""
+        return tuple(_instance(line, self.single_arms, self.horizon) for line in self.lines)
+
+    def label(self, line: int) -> str:
+        """What the reader calls the line: its label, else its policy (with epsilon where several lines share one)."""
+        chosen = self.lines[line]
+        if chosen.label:
+            return chosen.label
+        if chosen.epsilon is None or sum(other.policy == chosen.policy for other in self.lines) == 1:
+            return chosen.entry.title
+        from bandit_core.notation import write_epsilon
+
+        extra = "".join(f", {name} {value}" for name, value in chosen.params.items())
+        return f"{chosen.entry.title}, ε {write_epsilon(chosen.epsilon)}{extra}"
+
+    def spec(self) -> dict[str, Any]:
+        """The document with only what differs from the defaults (always with version, arms and lines)."""
+        document = self.model_dump(mode="json", exclude_defaults=True)
+        arms = [
+            {"kind": arm.kind, **arm.model_dump(mode="json", exclude_defaults=True)} for arm in self.arms
+        ]
+        lines = []
+        for line in self.lines:
+            entry = line.model_dump(mode="json", exclude_defaults=True)
+            if line.epsilon is not None:
+                fields = line.epsilon.model_dump(mode="json", exclude_defaults=True)
+                entry["epsilon"] = {"kind": line.epsilon.kind, **fields}
+            lines.append(entry)
+        head = {"version": 1, **{name: document[name] for name in ("title", "note") if name in document}}
+        numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
+        view = {"view": document["view"]} if "view" in document else {}
+        return {**head, "arms": arms, "lines": lines, **numbers, **view}
+
+    def with_changes(self, **fields: Any) -> Experiment:
+        """A validated copy with some fields of the document replaced."""
+        return Experiment.model_validate({**self.spec(), **fields})
+
+
+def _instance(line: Line, arms: tuple[reward_laws._Law, ...], horizon: int) -> Instance:
+    policy = line.entry
+    parameters = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
+    return Instance(arms=arms, epsilon=line.epsilon, parameters=parameters, horizon=horizon)
+
+
+def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Problem]:
+    """What no single field can know: the policy exists, takes this budget and these parameters, accepts the arms."""
+    raw_lines = document.get("lines")
+    if not isinstance(raw_lines, list | tuple):
+        return []
+    problems: list[Problem] = []
+    for number, raw in enumerate(raw_lines):
+        if isinstance(raw, Line):
+            raw = raw.model_dump()
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("policy"), str):
+            continue  # reported by the field itself
+        here = ("lines", number)
+        policy = registry().get(raw["policy"])
+        if policy is None:
+            names = ", ".join(registry())
+            problems.append(Problem(f"lines[{number}].policy", raw["policy"], f"no such policy; allowed: {names}"))
+            continue
+        params = raw.get("params", {})
+        try:
+            policy.parameters.model_validate(params)
+        except pydantic.ValidationError as error:
+            if isinstance(params, Mapping):
+                problems += problems_of(error, params, (*here, "params"))
+        problems += _budget_problems(policy, raw.get("epsilon"), number)
+    if problems or experiment is None:
+        return problems
+    arm_count = sum(arm.count for arm in experiment.arms)
+    if arm_count > MOST_ARMS:
+        return [Problem("arms", arm_count, f"at most {MOST_ARMS} arms in all")]
+    for number, line in enumerate(experiment.lines):
+        words = line.entry.accepts(experiment.single_arms)
+        if words is not None:
+            problems.append(Problem(f"lines[{number}].policy", line.policy, words))
+            continue
+        words = line.entry.refuses(_instance(line, experiment.single_arms, experiment.horizon))
+        if words is not None:
+            problems.append(Problem(f"lines[{number}].params", dict(line.params), words))
+    return problems
+
+
+def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Problem]:
+    path = f"lines[{number}].epsilon"
+    kind = epsilon.get("kind") if isinstance(epsilon, Mapping) else epsilon and epsilon.kind
+    if policy.epsilon == "none" and epsilon is not None:
+        return [Problem(path, kind, f"{policy.name} keeps no privacy budget; leave epsilon out")]
+    if policy.epsilon != "none" and epsilon is None:
+        return [Problem(path, None, f"{policy.name} needs a privacy budget epsilon")]
+    if policy.epsilon == "one" and kind not in (None, "fixed"):
+        return [Problem(path, kind, f"{policy.name} needs one fixed epsilon for all users")]
+    return []
+
+
+def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> Experiment:
+    """Read a spec from text.
+
+    Raises
+    ------
+    InvalidInput
+        When the text is not of that form, or the spec is wrong.
+    """
+    try:
+        document = json.loads(text) if form == "json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput([Problem(name, text[:40], f"not readable as {form.upper()}: {error}")]) from None
+    return Experiment.model_validate(document)
+
+
+def read(path: Path) -> Experiment:
+    """Read a .json or .toml file.
+
+    Raises
+    ------
+    InvalidInput
+        When the file cannot be read, has another ending, or holds a wrong spec.
+    """
+    form = path.suffix.lstrip(".").lower()
+    if form not in ("json", "toml"):
+        raise InvalidInput([Problem("spec", str(path), "a preset name, or a file that ends in .json or .toml")])
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput([Problem("spec", str(path), f"cannot be read: {error}")]) from None
+    return parse(text, form, str(path))  # type: ignore[arg-type]

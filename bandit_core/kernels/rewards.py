@@ -1,0 +1,43 @@
+"""Drawing rewards from the table of `bandit_core.arms.tables`, one uniform each."""
+
+from __future__ import annotations
+
+import math
+
+from bandit_core.arms import BETA, EMPIRICAL, GAUSSIAN, PARETO, TWO_POINT, UNIFORM
+from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.kernels.streams import HALF_UNIT, beta, normal_quantile
+
+
+@piece
+def _draw_other(laws, values, arm, uniform, state, row):
+    code = laws[arm, 0]
+    if code == UNIFORM:
+        return laws[arm, 1] + (laws[arm, 2] - laws[arm, 1]) * uniform
+    if code == GAUSSIAN:
+        return laws[arm, 1] + laws[arm, 2] * normal_quantile(uniform + HALF_UNIT)
+    if code == PARETO:
+        return laws[arm, 1] * (1.0 - uniform) ** laws[arm, 2]
+    if code == EMPIRICAL:
+        return values[int(laws[arm, 1]) + int(uniform * laws[arm, 2])]
+    a = laws[arm, 1]
+    b = laws[arm, 2]
+    if code == BETA and b == 1.0:
+        return (uniform + HALF_UNIT) ** (1.0 / a)
+    if code == BETA and a == 1.0:
+        return 1.0 - (1.0 - uniform) ** (1.0 / b)
+    return beta(state, row, a, b)
+
+
+@inlined
+def draw_reward(laws, values, arm, uniform, state, row):
+    """One reward of ``arm``. Beta laws with a, b != 1 take further draws from the second generator of the stream."""
+    if laws[arm, 0] == TWO_POINT:
+        return laws[arm, 2] if uniform < laws[arm, 3] else laws[arm, 1]
+    return _draw_other(laws, values, arm, uniform, state, row)
+
+
+@inlined
+def sigmoid(reward):
+    """1 / (1 + e^-reward): any reward into (0, 1)."""
+    return 1.0 / (1.0 + math.exp(-reward))

@@ -1,0 +1,140 @@
+"""What every policy tells about itself, and the instance it is given to play."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bandit_core import arms as laws
+from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.numbers import Frozen
+
+if TYPE_CHECKING:
+    from bandit_core.theory.bound import Bound
+
+Privacy = Literal["none", "local", "central"]
+PRIVACY_WORDS: dict[Privacy, str] = {
+    "none": "no privacy: the learner sees every reward as it is",
+    "local": "local DP: nobody is trusted, each reward is randomised before it leaves its user",
+    "central": "central DP: a trusted curator sees the rewards, what it publishes is private",
+}
+
+
+class Parameters(Frozen):
+    """Base of every policy's parameters; ranges, defaults and help texts live in the fields."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One line of an experiment, ready to be played.
+
+    ``arms`` are single arms in the order of the spec; ``epsilon`` is None for policies without privacy;
+    ``parameters`` has every "auto" already replaced by a number.
+    """
+
+    arms: tuple[laws._Law, ...]
+    epsilon: _EpsilonLaw | None
+    parameters: Parameters
+    horizon: int
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """Mean rewards, shape (arms,)."""
+        return np.array([arm.law_mean for arm in self.arms])
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """Best mean minus mean, shape (arms,), reward units."""
+        return self.means.max() - self.means
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The privacy that a run really has. ``epsilon`` None means one budget per user, from the law of the spec."""
+
+    model: Privacy
+    words: str
+    epsilon: float | None = None
+    delta: float = 0.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of trials: regret and pulls of best arms at the checkpoints (trials, checkpoints), final pulls (trials, arms)."""
+
+    regret: np.ndarray
+    best_pulls: np.ndarray
+    pulls: np.ndarray
+
+    @property
+    def trials(self) -> int:
+        """Number of trials in the block."""
+        return len(self.regret)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Shared with a running kernel: ``cells[0]`` = 1 asks it to stop, ``cells[1]`` counts the steps done."""
+
+    cells: np.ndarray = field(default_factory=lambda: np.zeros(2, np.int64))
+
+    def stop(self) -> None:
+        """Ask the kernel to give up at its next checkpoint."""
+        self.cells[0] = 1
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop was asked for."""
+        return bool(self.cells[0])
+
+    @property
+    def steps(self) -> int:
+        """Steps (pulls x trials) done so far."""
+        return int(self.cells[1])
+
+
+class Stopped(Exception):
+    """A kernel gave up because its signal asked it to; its block is incomplete and must not be used."""
+
+
+Simulator = Callable[[Instance, np.ndarray, np.ndarray, Signal], Block]
+Acceptor = Callable[[Sequence[laws._Law]], str | None]
+
+
+def any_rewards(arms: Sequence[laws._Law]) -> str | None:
+    """Accepts every law."""
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """A learning algorithm as the rest of the project sees it.
+
+    ``accepts`` looks at single arms and returns None, or the words it refuses with.
+    ``simulate(instance, streams, checkpoints, signal)`` plays one trial per row of ``streams``.
+    ``resolve(parameters, epsilon)`` replaces every "auto" by a number.
+    ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only).
+    """
+
+    name: str
+    title: str
+    paper: str
+    summary: str
+    privacy: Privacy
+    guarantee_words: str
+    epsilon: Literal["none", "one", "any"]
+    anytime: bool
+    parameters: type[Parameters]
+    accepts: Acceptor
+    simulate: Simulator
+    bounds: Callable[[Instance], list[Bound]]
+    guarantee: Callable[[Instance], Guarantee]
+    resolve: Callable[[Any, _EpsilonLaw | None], Parameters] = lambda parameters, epsilon: parameters
+    refuses: Callable[[Instance], str | None] = lambda instance: None
+    parent: str | None = None
+    pseudo_code: str = ""
+    step_cost: float = 1.0

@@ -1,0 +1,89 @@
+"""HeLDP-UCB-B (Ren, Zhou, Liu, Shroff 2020, Agent 4) and its version for unbounded rewards, HeLDP-UCB-BS.
+
+Each user answers with one random bit (mechanism CTB: randomised response of the reward; CTB-S: of its sigmoid). The
+learner maps bits to unbiased values g(x; eps) = 1/2 +- coth(eps/2)/2 and plays the arm with the largest
+
+    mean of g + sqrt(2 B ln t) / N,   B = sum of beta(eps) over the arm's responses,  beta(eps) = coth(eps/2)^2.
+
+Responses of users with eps < eps_min are discarded. Guarantee: each reward is eps_t-locally private.
+Deviations from print: Curator 3 and Lemma 9 have epsilon where e^epsilon is meant; corrected here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandit_core.kernels import index
+from bandit_core.policies import index_family
+from bandit_core.policies.base import Block, Instance, Policy, Signal, any_rewards
+from bandit_core.policies.local_family import (
+    ThresholdParameters,
+    bounded_rewards,
+    local_guarantee,
+    refuse_if_nobody_is_left,
+    resolve_threshold,
+)
+from bandit_core.theory import local
+from bandit_core.theory.bound import Bound
+
+
+def _player(squash: bool):  # type: ignore[no-untyped-def]
+    def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+        return index_family.play(
+            instance, streams, checkpoints, signal,
+            release=index.BITS, squash=squash, per_spread=2.0, eps_min=instance.parameters.eps_min,
+        )  # fmt: skip
+
+    return simulate
+
+
+def _bounds(instance: Instance) -> list[Bound]:
+    return [*local.lower_bounds(instance), *local.heldp_ucb_b(instance)]
+
+
+def _sigmoid_bounds(instance: Instance) -> list[Bound]:
+    return [*local.lower_bounds(instance), *local.through_sigmoid(instance, "heldp-ucb-b")]
+
+
+_PSEUDO_CODE = """for t = 1, 2, ...:
+    pull the arm with the largest  u_a   (infinite before its first kept response)
+    the user answers with epsilon and a bit x from {mechanism}
+    if epsilon >= eps_min:
+        N_a += 1;  s_a += g(x; epsilon);  B_a += beta(epsilon)
+    u_a = s_a / N_a + sqrt(2 B_a ln t) / N_a"""
+
+_COMMON = dict(
+    paper="Ren, Zhou, Liu, Shroff 2020",
+    privacy="local",
+    guarantee_words="epsilon-local DP for every reward (pure, each user's own epsilon)",
+    epsilon="any",
+    anytime=True,
+    parameters=ThresholdParameters,
+    guarantee=local_guarantee,
+    resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, "v_b"),
+    refuses=refuse_if_nobody_is_left,
+    parent="ucb",
+)
+
+POLICIES = (
+    Policy(
+        name="heldp-ucb-b",
+        title="HeLDP-UCB-B",
+        summary="Each user answers with one coin-flipped bit; UCB on the corrected averages.",
+        accepts=bounded_rewards("heldp-ucb-bs"),
+        simulate=_player(squash=False),
+        bounds=_bounds,
+        pseudo_code=_PSEUDO_CODE.format(mechanism="CTB (randomised response of the reward)"),
+        **_COMMON,
+    ),
+    Policy(
+        name="heldp-ucb-bs",
+        title="HeLDP-UCB-BS",
+        summary="For rewards without limits: squeezed into (0, 1) by a sigmoid, then one coin-flipped bit.",
+        accepts=any_rewards,
+        simulate=_player(squash=True),
+        bounds=_sigmoid_bounds,
+        pseudo_code=_PSEUDO_CODE.format(mechanism="CTB-S (randomised response of the sigmoid of the reward)"),
+        **_COMMON,
+    ),
+)

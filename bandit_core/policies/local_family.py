@@ -1,0 +1,70 @@
+"""What the locally private policies share: domain checks, the threshold eps_min, and their guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bandit_core import arms as laws
+from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.notation import write_epsilon
+from bandit_core.numbers import Positive
+from bandit_core.policies.base import Acceptor, Guarantee, Instance, Parameters
+from bandit_core.theory import threshold
+
+
+class ThresholdParameters(Parameters):
+    """The threshold below which a response is discarded."""
+
+    eps_min: Annotated[
+        Annotated[Positive, Field(le=1000)] | Literal["auto"],
+        Field(
+            description="Responses of users with a smaller epsilon are discarded. "
+            "auto: the minimiser of V_L or V_B; for one fixed epsilon, that epsilon."
+        ),
+    ] = "auto"
+
+
+def resolve_threshold(
+    parameters: ThresholdParameters, epsilon: _EpsilonLaw | None, rule: Literal["v_l", "v_b"]
+) -> ThresholdParameters:
+    """Replace ``eps_min = "auto"`` by the minimiser of V_L or V_B."""
+    if parameters.eps_min != "auto" or epsilon is None:
+        return parameters
+    return parameters.model_copy(update={"eps_min": threshold.recommended(epsilon, rule)})
+
+
+def refuse_if_nobody_is_left(instance: Instance) -> str | None:
+    """Words of refusal when the threshold discards everybody."""
+    assert instance.epsilon is not None
+    if instance.epsilon.share_above(instance.parameters.eps_min) > 0:
+        return None
+    return f"no user has epsilon >= eps_min; allowed: eps_min up to {instance.epsilon.largest:g}"
+
+
+def bounded_rewards(instead: str) -> Acceptor:
+    """An acceptor of rewards in [0, 1] that names the policy to use ``instead``."""
+
+    def accepts(arms: Sequence[laws._Law]) -> str | None:
+        for number, arm in enumerate(arms):
+            if not arm.inside(0.0, 1.0):
+                low, high = arm.support
+                return (
+                    f"its mechanism needs rewards in [0, 1], but arm {number} ({arm.kind}) pays in "
+                    f"[{low:g}, {high:g}]; use {instead} for such rewards"
+                )
+        return None
+
+    return accepts
+
+
+def local_guarantee(instance: Instance) -> Guarantee:
+    """Pure local DP: every user's reward is private with that user's own epsilon, whatever the learner does."""
+    assert instance.epsilon is not None
+    fixed = instance.epsilon.fixed
+    if fixed is not None:
+        return Guarantee("local", f"every reward is {fixed:g}-locally differentially private", fixed)
+    spread = write_epsilon(instance.epsilon)
+    return Guarantee("local", f"every reward is locally private with its user's own epsilon ~ {spread}")

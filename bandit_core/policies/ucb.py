@@ -1,0 +1,54 @@
+"""UCB1 (Auer, Cesa-Bianchi and Fischer 2002): optimism in the face of uncertainty, without privacy.
+
+Pull each arm once, then the arm with the largest mean + sqrt(alpha ln t / N). Rewards in [0, 1] for the guarantee;
+sub-Gaussian rewards of scale at most 1/2 have the same one.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.numbers import Number
+from bandit_core.policies import index_family
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal, any_rewards
+from bandit_core.theory import classic
+from bandit_core.theory.bound import Bound
+
+
+class UCBParameters(Parameters):
+    """Exploration."""
+
+    alpha: Annotated[
+        Number, Field(gt=0, le=100, description="Exploration: the index adds sqrt(alpha ln t / N). UCB1 has 2.")
+    ] = 2.0
+
+
+def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    return index_family.play(instance, streams, checkpoints, signal, per_pull=instance.parameters.alpha)
+
+
+def _bounds(instance: Instance) -> list[Bound]:
+    return [*classic.lower_bounds(instance), classic.ucb1(instance), *classic.orders(instance)]
+
+
+POLICY = Policy(
+    name="ucb",
+    title="UCB",
+    paper="Auer, Cesa-Bianchi, Fischer 2002 (UCB1)",
+    summary="Plays the arm whose mean could still be the best: estimate plus a margin that shrinks with every pull.",
+    privacy="none",
+    guarantee_words="none: the learner sees every reward",
+    epsilon="none",
+    anytime=True,
+    parameters=UCBParameters,
+    accepts=any_rewards,
+    simulate=_simulate,
+    bounds=_bounds,
+    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
+    pseudo_code="""pull each arm once
+for t = K+1, K+2, ...:
+    pull the arm with the largest  mean_a + sqrt(alpha ln t / N_a)""",
+)

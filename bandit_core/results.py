@@ -1,0 +1,149 @@
+"""Finished (or partial) simulations: regret of every trial at every checkpoint, and tidy frames of it."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bandit_core.experiment import Experiment
+from bandit_core.kernels.compiled import fingerprint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
+SAMPLER = "step"  # every pull is drawn by itself
+
+
+def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
+    """At most ``count`` times, log-spaced from 1, strictly increasing, the last one the horizon; shape (count,)."""
+    times = [1]
+    while times[-1] < horizon:
+        left = max(1, count - len(times))
+        ratio = (horizon / times[-1]) ** (1 / left)
+        times.append(min(horizon, max(times[-1] + 1, round(times[-1] * ratio))))
+    return np.array(times, np.int64)
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """One line's trials. ``regret`` and ``best_pulls`` are (trials, checkpoints), ``pulls`` is (trials, arms)."""
+
+    trials: np.ndarray
+    regret: np.ndarray
+    best_pulls: np.ndarray
+    pulls: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """Number of trials done."""
+        return len(self.trials)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean regret at the checkpoints."""
+        return self.regret.mean(axis=0)
+
+    @cached_property
+    def std(self) -> np.ndarray:
+        """Standard deviation over trials (NaN for a single trial)."""
+        if self.count < 2:
+            return np.full(self.regret.shape[1], np.nan)
+        return self.regret.std(axis=0, ddof=1)
+
+    @cached_property
+    def stderr(self) -> np.ndarray:
+        """Standard error of the mean (NaN for a single trial)."""
+        return self.std / np.sqrt(self.count)
+
+    def quantile(self, q: float) -> np.ndarray:
+        """Quantile over trials at the checkpoints."""
+        return np.quantile(self.regret, q, axis=0)
+
+    def ratio_to(self, other: LineResult) -> tuple[float, float]:
+        """Final mean regret divided by another line's, and the standard error of that ratio.
+
+        Trials with the same number share their random stream, so the error is taken over the pairs
+        (delta method); NaN where a mean is 0 or fewer than two pairs exist.
+        """
+        _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
+        ours, base = self.regret[mine, -1], other.regret[theirs, -1]
+        if len(ours) == 0 or base.mean() == 0:
+            return float("nan"), float("nan")
+        ratio = float(ours.mean() / base.mean())
+        if len(ours) < 2:
+            return ratio, float("nan")
+        residual = ours - ratio * base
+        return ratio, float(residual.std(ddof=1) / np.sqrt(len(ours)) / base.mean())
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done."""
+
+    experiment: Experiment
+    times: np.ndarray
+    lines: tuple[LineResult | None, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every trial of every line is there."""
+        return all(line is not None and line.count == self.experiment.trials for line in self.lines)
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """One row per line and checkpoint, columns `CURVE_COLUMNS`."""
+        import pandas as pd
+
+        frames = []
+        for number, line in enumerate(self.lines):
+            if line is None:
+                continue
+            q05, median, q95 = np.quantile(line.regret, [0.05, 0.5, 0.95], axis=0)
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "line": number,
+                        "label": self.experiment.label(number),
+                        "policy": self.experiment.lines[number].policy,
+                        "t": self.times,
+                        "mean": line.mean,
+                        "std": line.std,
+                        "stderr": line.stderr,
+                        "q05": q05,
+                        "median": median,
+                        "q95": q95,
+                        "trials": line.count,
+                    }
+                )
+            )
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """What is needed to get these numbers again, and the privacy that every line really has."""
+        guarantees = []
+        for line, instance in zip(self.experiment.lines, self.experiment.instances, strict=True):
+            guarantee = line.entry.guarantee(instance)
+            guarantees.append(
+                {
+                    "model": guarantee.model,
+                    "epsilon": guarantee.epsilon,
+                    "delta": guarantee.delta,
+                    "words": guarantee.words,
+                    "parameters": instance.parameters.model_dump(),
+                }
+            )
+        return {
+            "spec": self.experiment.spec(),
+            "seed": self.experiment.seed,
+            "sampler": SAMPLER,
+            "kernels": fingerprint(),
+            "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+            "guarantees": guarantees,
+        }

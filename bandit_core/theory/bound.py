@@ -1,0 +1,64 @@
+"""A curve of theory beside the simulated one, with everything a reader needs to judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+Side = Literal["upper", "lower"]
+Status = Literal["proved", "derived", "asymptotic", "order-only"]
+Curve = Callable[[np.ndarray], np.ndarray]
+
+STATUS_WORDS: dict[str, str] = {
+    "proved": "proved in the paper for every horizon",
+    "derived": "re-derived for this project, not printed in a paper",
+    "asymptotic": "holds in the limit of long horizons; it may lie above a curve at a finite one",
+    "order-only": "only the shape is known; its constant is not",
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One bound on the expected pseudo-regret (reward units) as a function of the number of users t.
+
+    ``curve`` maps an array of t to values; ``hidden`` says in words why the bound does not apply here
+    (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
+    """
+
+    name: str
+    side: Side
+    source: str
+    status: Status
+    formula: str
+    words: str
+    assumptions: str
+    curve: Curve
+    worst_case: bool = False
+    asymptotic: bool = False
+    hidden: str | None = None
+
+    def values(self, t: np.ndarray, largest_gap: float) -> np.ndarray:
+        """The curve at ``t``, capped by the trivial bound t x largest gap and never below 0."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            raw = np.asarray(self.curve(np.asarray(t, float)), float)
+        cap = np.asarray(t, float) * largest_gap
+        return np.clip(np.where(np.isnan(raw), cap, raw), 0.0, cap)
+
+    def hide(self, why: str) -> Bound:
+        """The same bound, marked as not applicable, with the reason."""
+        return replace(self, hidden=why)
+
+    @property
+    def label(self) -> str:
+        """Name with what must never be lost: that it is asymptotic, derived, order-only or of the worst case."""
+        notes = []
+        if self.status != "proved":
+            notes.append(self.status)
+        if self.asymptotic and self.status != "asymptotic":
+            notes.append("asymptotic")
+        if self.worst_case:
+            notes.append("worst case")
+        return f"{self.name} ({', '.join(notes)})" if notes else self.name
