@@ -1,0 +1,68 @@
+"""Preset files: one per picture, found by scanning the folder; the same documents as any other spec."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bandit_core.experiment import Experiment, read
+from bandit_core.problems import InvalidInput, Problem
+
+FOLDER = Path(__file__).resolve().parent.parent / "presets"
+_GROUPS = {
+    "default": "Start",
+    "ren": "Ren et al. 2020: local privacy",
+    "tossou": "Tossou and Dimitrakakis 2016: a trusted curator",
+    "tao": "Tao et al. 2022: heavy tails",
+    "han": "Han et al. 2021: users with features",
+}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A named experiment; ``group`` is the paper it belongs to, or "Lessons"."""
+
+    name: str
+    title: str
+    note: str
+    group: str
+    experiment: Experiment
+
+
+@cache
+def _files() -> dict[str, Path]:
+    return {path.stem: path for path in sorted(FOLDER.glob("*.toml"))}
+
+
+def preset_names() -> list[str]:
+    """Every preset's name, sorted."""
+    return list(_files())
+
+
+@cache
+def load_preset(name: str) -> Experiment:
+    """The experiment of that name.
+
+    Raises
+    ------
+    InvalidInput
+        When there is no such preset; the message lists names that look like it.
+    """
+    path = _files().get(name)
+    if path is None:
+        near = difflib.get_close_matches(name, preset_names(), n=5, cutoff=0.5) or preset_names()
+        raise InvalidInput([Problem("preset", name, f"no such preset; did you mean {', '.join(near)}?")])
+    return read(path)
+
+
+def group(name: str) -> str:
+    """The paper or the kind of lesson that a preset belongs to."""
+    return _GROUPS.get(name.partition("-")[0], "Lessons")
+
+
+def presets() -> list[Preset]:
+    """Every preset, sorted by name."""
+    loaded = ((name, load_preset(name)) for name in preset_names())
+    return [Preset(name, each.title, each.note, group(name), each) for name, each in loaded]
