@@ -15,10 +15,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
-from pydantic import Field
+from pydantic import Field, StrictBool
 
 from bandit_core import arms as reward_laws
 from bandit_core.arms import Arm
+from bandit_core.epsilons import LAWS as budget_laws
 from bandit_core.epsilons import Epsilon
 from bandit_core.numbers import Frozen, Whole
 from bandit_core.policies import registry
@@ -50,9 +51,9 @@ class View(Frozen):
     x: Literal["log", "linear"] = "log"
     y: Literal["log", "linear"] = "linear"
     quantity: Quantity = "regret"
-    bounds: bool = True
-    worst_case: bool = False
-    runs: bool = False
+    bounds: StrictBool = True
+    worst_case: StrictBool = False
+    runs: StrictBool = False
     hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
 
 
@@ -96,7 +97,9 @@ class Experiment(_Document):
         problems += _line_problems(obj, experiment)
         if problems or experiment is None:
             raise InvalidInput(problems)
-        return experiment
+        # 2 and 2.0 are the same parameter: equal experiments must have equal texts.
+        lines = tuple(line.model_copy(update={"params": _typed_parameters(line)}) for line in experiment.lines)
+        return experiment.model_copy(update={"lines": lines})
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())
@@ -136,9 +139,7 @@ class Experiment(_Document):
     def spec(self) -> dict[str, Any]:
         """The document with only what differs from the defaults (always with version, arms and lines)."""
         document = self.model_dump(mode="json", exclude_defaults=True)
-        arms = [
-            {"kind": arm.kind, **arm.model_dump(mode="json", exclude_defaults=True)} for arm in self.arms
-        ]
+        arms = [{"kind": arm.kind, **arm.model_dump(mode="json", exclude_defaults=True)} for arm in self.arms]
         lines = []
         for line in self.lines:
             entry = line.model_dump(mode="json", exclude_defaults=True)
@@ -154,6 +155,11 @@ class Experiment(_Document):
     def with_changes(self, **fields: Any) -> Experiment:
         """A validated copy with some fields of the document replaced."""
         return Experiment.model_validate({**self.spec(), **fields})
+
+
+def _typed_parameters(line: Line) -> dict[str, Any]:
+    typed = line.entry.parameters.model_validate(line.params)
+    return {name: getattr(typed, name) for name in line.params}
 
 
 def _instance(line: Line, arms: tuple[reward_laws._Law, ...], horizon: int) -> Instance:
@@ -204,14 +210,37 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
 
 def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Problem]:
     path = f"lines[{number}].epsilon"
-    kind = epsilon.get("kind") if isinstance(epsilon, Mapping) else epsilon and epsilon.kind
+    kind = epsilon.get("kind") if isinstance(epsilon, Mapping) else getattr(epsilon, "kind", None)
     if policy.epsilon == "none" and epsilon is not None:
         return [Problem(path, kind, f"{policy.name} keeps no privacy budget; leave epsilon out")]
     if policy.epsilon != "none" and epsilon is None:
         return [Problem(path, None, f"{policy.name} needs a privacy budget epsilon")]
-    if policy.epsilon == "one" and kind not in (None, "fixed"):
+    if policy.epsilon == "one" and kind != "fixed" and isinstance(kind, str) and kind in budget_laws:
         return [Problem(path, kind, f"{policy.name} needs one fixed epsilon for all users")]
     return []
+
+
+def read_json(text: str, name: str = "document") -> Any:
+    """JSON where a name may stand only once in an object.
+
+    Raises
+    ------
+    InvalidInput
+        When the text is no such JSON.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        document = dict(pairs)
+        if len(document) < len(pairs):
+            names = [pair[0] for pair in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"{twice!r} stands twice in one object")
+        return document
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput([Problem(name, text[:40], f"not readable as JSON: {error}")]) from None
 
 
 def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> Experiment:
@@ -222,10 +251,12 @@ def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> E
     InvalidInput
         When the text is not of that form, or the spec is wrong.
     """
+    if form == "json":
+        return Experiment.model_validate(read_json(text, name))
     try:
-        document = json.loads(text) if form == "json" else tomllib.loads(text)
+        document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput([Problem(name, text[:40], f"not readable as {form.upper()}: {error}")]) from None
+        raise InvalidInput([Problem(name, text[:40], f"not readable as TOML: {error}")]) from None
     return Experiment.model_validate(document)
 
 
@@ -242,6 +273,6 @@ def read(path: Path) -> Experiment:
         raise InvalidInput([Problem("spec", str(path), "a preset name, or a file that ends in .json or .toml")])
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise InvalidInput([Problem("spec", str(path), f"cannot be read: {error}")]) from None
     return parse(text, form, str(path))  # type: ignore[arg-type]

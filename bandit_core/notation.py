@@ -19,12 +19,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Protocol
 
-import pydantic
-
 from bandit_core import arms as reward_laws
 from bandit_core import epsilons
 from bandit_core.numbers import Frozen
-from bandit_core.problems import InvalidInput, Problem, problems_of
+from bandit_core.problems import InvalidInput, Problem, validated
 
 _TOKEN = re.compile(
     r"""(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
@@ -281,10 +279,7 @@ def _law_fields(value: Any, laws: Mapping[str, type[Frozen]], bare: str) -> dict
 
 
 def _checked(document: dict[str, Any], laws: Mapping[str, type[Frozen]], path: tuple[str | int, ...]) -> dict[str, Any]:
-    try:
-        laws[document["kind"]].model_validate(document)
-    except pydantic.ValidationError as error:
-        raise InvalidInput(problems_of(error, document, path)) from None
+    validated(laws[document["kind"]], document, path)
     return document
 
 

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
-def _is_number(value: Any) -> Any:
-    if isinstance(value, bool | str | bytes):
+def _number(value: Any) -> float:
+    # Real takes NumPy's scalars in; adding 0.0 turns -0.0 into 0.0, for equal specs must have equal texts.
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ValueError("must be a number")
-    return value
+    try:
+        return float(value) + 0.0
+    except OverflowError:
+        raise ValueError("must be a number that a double can hold") from None
 
 
-Number = Annotated[float, BeforeValidator(_is_number), Field(allow_inf_nan=False)]
-Whole = Annotated[int, BeforeValidator(_is_number)]
+def _whole(value: Any) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ValueError("must be a whole number")
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
+
+
+Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+Whole = Annotated[int, BeforeValidator(_whole)]
 Positive = Annotated[Number, Field(gt=0)]
 Probability = Annotated[Number, Field(ge=0, le=1)]
 

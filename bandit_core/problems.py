@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pydantic
 
-_SHOWN = 80  # characters of a bad value that are worth repeating to its author
+_PLAIN_NAME = re.compile(r"[\w-]+")
+_SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
+
+_SHOWN = reprlib.Repr()  # what is worth repeating of a bad value, however long or deep it is
+_SHOWN.maxlevel, _SHOWN.maxstring, _SHOWN.maxother, _SHOWN.maxlong = 3, 80, 80, 40
+_SHOWN.maxlist = _SHOWN.maxtuple = _SHOWN.maxdict = 6
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One defect: where it is, what stood there, what is allowed."""
+    """One defect: where it is, what stood there, what is allowed. As text it is one line."""
 
     path: str
     value: Any
     allowed: str
 
     def __str__(self) -> str:
-        shown = repr(self.value)
-        if len(shown) > _SHOWN:
-            shown = shown[: _SHOWN - 1] + "…"
-        return f"{self.path or 'document'}: {shown}: {self.allowed}"
+        return " ".join(f"{self.path or 'document'}: {_SHOWN.repr(self.value)}: {self.allowed}".split())
 
 
 class InvalidInput(ValueError):
@@ -35,34 +40,41 @@ class InvalidInput(ValueError):
 
 
 def path_of(location: Iterable[str | int]) -> str:
-    """``("lines", 1, "epsilon")`` as ``lines[1].epsilon``."""
+    """``("lines", 1, "epsilon")`` as ``lines[1].epsilon``; names that are no plain words are quoted in brackets."""
     path = ""
     for part in location:
         if isinstance(part, int):
             path += f"[{part}]"
-        else:
+        elif _PLAIN_NAME.fullmatch(part):
             path += f".{part}" if path else part
+        else:
+            path += f"[{json.dumps(part[:80])}]"
     return path
 
 
-def problems_of(
-    error: pydantic.ValidationError, document: Any, prefix: tuple[str | int, ...] = ()
-) -> list[Problem]:
-    """Translate a pydantic error, dropping the union tags that pydantic puts into its paths."""
-    found = []
+def _location(item: Any, document: Any) -> list[str | int]:
+    """Where in ``document`` an error of pydantic lies, without the tags of unions and validators in its path."""
+    location: list[str | int] = []
+    here = document
+    for number, part in enumerate(item["loc"]):
+        if isinstance(here, Mapping):
+            last = number == len(item["loc"]) - 1
+            if part not in here and not (last and item["type"] == "missing"):
+                continue
+            here = here.get(part)
+        elif isinstance(here, Sequence) and not isinstance(here, str) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        else:
+            continue
+        location.append(part)
+    return location
+
+
+def problems_of(error: pydantic.ValidationError, document: Any, prefix: tuple[str | int, ...] = ()) -> list[Problem]:
+    """Translate a pydantic error; what the members of one union say of one value becomes one problem."""
+    found: dict[str, Problem] = {}
     for item in error.errors(include_url=False):
-        location: list[str | int] = []
-        here = document
-        for part in item["loc"]:
-            if isinstance(part, str) and isinstance(here, dict) and part not in here and part == here.get("kind"):
-                continue  # the tag of a discriminated union is no field of the document
-            location.append(part)
-            if isinstance(here, dict):
-                here = here.get(part)
-            elif isinstance(here, list | tuple) and isinstance(part, int) and part < len(here):
-                here = here[part]
-            else:
-                here = None
+        location = _location(item, document)
         kind, value, words = item["type"], item.get("input"), item["msg"]
         if kind == "missing":
             value, words = None, "this field is required"
@@ -70,9 +82,27 @@ def problems_of(
             words = "no such field"
         elif kind in ("union_tag_invalid", "union_tag_not_found"):
             location.append("kind")
-            value = value.get("kind") if isinstance(value, dict) else value
-            words = f"allowed: {item['ctx'].get('expected_tags', 'one of the known kinds')}" if "ctx" in item else words
+            value = value.get("kind") if isinstance(value, Mapping) else value
+            words = "allowed: " + str(item.get("ctx", {}).get("expected_tags", "one of the known kinds"))
         elif kind in ("value_error", "assertion_error"):
             words = words.partition(", ")[2] or words
-        found.append(Problem(path_of((*prefix, *location)), value, words))
-    return found
+        words = _SUBJECT.sub("must", words)
+        path = path_of((*prefix, *location))
+        if path in found and words != found[path].allowed:
+            words = f"{found[path].allowed}, or {words}"
+        found[path] = Problem(path, value, words)
+    return list(found.values())
+
+
+def validated(annotation: Any, document: Any, prefix: tuple[str | int, ...] = ()) -> Any:
+    """``document`` as the annotated type.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, paths beginning with ``prefix``.
+    """
+    try:
+        return pydantic.TypeAdapter(annotation).validate_python(document)
+    except pydantic.ValidationError as error:
+        raise InvalidInput(problems_of(error, document, prefix)) from None

@@ -1,0 +1,354 @@
+"""The command line: ``python -m bandit_core list|run|bounds|thresholds|check|link``.
+
+Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
+Exit codes: 0 done, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from bandit_core import notation
+from bandit_core.problems import InvalidInput, Problem, validated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bandit_core.engine import Simulation
+    from bandit_core.experiment import Experiment
+    from bandit_core.policies.base import Policy
+
+DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+_FORMATS = (".csv", ".json", ".parquet")
+_SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InvalidInput([Problem("command line", " ".join(message.split()), f"see {self.prog} --help")])
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Input
+
+
+def _experiment(options: argparse.Namespace) -> Experiment:
+    """The experiment that SPEC names, with ``--horizon``, ``--trials`` and ``--seed`` put in."""
+    from bandit_core.experiment import parse, read
+    from bandit_core.presets import load_preset, preset_names
+
+    spec = options.spec
+    if spec == "-":
+        try:
+            text = sys.stdin.read()
+        except UnicodeDecodeError as error:
+            raise InvalidInput([Problem("standard input", None, f"is not UTF-8 text: {error}")]) from None
+        experiment = parse(text, "json", "standard input")
+    elif spec not in preset_names() and (Path(spec).suffix or os.sep in spec):
+        experiment = read(Path(spec))
+    else:
+        try:
+            experiment = load_preset(spec)
+        except InvalidInput as error:
+            words = f"{error.problems[0].allowed} A spec is {_SPEC_HELP}"
+            raise InvalidInput([Problem("spec", spec, words)]) from None
+    chosen = {name: getattr(options, name, None) for name in ("horizon", "trials", "seed")}
+    changes = {name: notation.read_number(text) for name, text in chosen.items() if text is not None}
+    return experiment.with_changes(**changes) if changes else experiment
+
+
+def _jobs(text: str | None) -> int | None:
+    if text is None:
+        return None
+    jobs = notation.read_number(text)
+    if not isinstance(jobs, int) or not 1 <= jobs <= 1024:
+        raise InvalidInput([Problem("jobs", text, "a whole number from 1 to 1024")])
+    return jobs
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Output
+
+
+def _check_out(out: str | None) -> None:
+    """Refuse an ending that cannot be written before anything is computed."""
+    if out is not None and Path(out).suffix.lower() not in _FORMATS:
+        raise InvalidInput([Problem("out", out, f"a file that ends in {', '.join(_FORMATS)}")])
+
+
+def _write(frame: pd.DataFrame, out: str | None) -> None:
+    """CSV on standard output, or a file; floats with all their digits."""
+    if out is None:
+        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        return
+    form = Path(out).suffix.lower()
+    try:
+        if form == ".csv":
+            frame.to_csv(out, index=False, lineterminator="\n")
+        elif form == ".json":
+            Path(out).write_text(_json_rows(frame), encoding="utf-8")
+        else:
+            frame.to_parquet(out, index=False)
+    except (OSError, ValueError, ImportError) as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput([Problem("out", out, f"cannot be written: {reason}")]) from None
+
+
+def _json_rows(frame: pd.DataFrame) -> str:
+    """A list of row objects; what is not finite is null, for JSON has no other word for it."""
+    rows = [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in frame.to_dict(orient="records")
+    ]
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows) + "\n]\n"
+
+
+class _Progress:
+    """Percent done, on standard error: one line that is rewritten on a terminal, else a line per tenth."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._shown = 0
+
+    def __call__(self, simulation: Simulation) -> None:
+        percent = int(100 * simulation.fraction)
+        if percent < self._shown + (1 if self._terminal else 10):
+            return
+        self._shown = percent
+        words = f"{percent} %"
+        sys.stderr.write(f"\r{words:>6}" if self._terminal else f"{words}\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._terminal and self._shown:
+            sys.stderr.write("\r      \r")
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Commands
+
+
+def _run(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    jobs = _jobs(options.jobs)
+    experiment = _experiment(options)
+    from bandit_core.engine import Simulation
+
+    simulation = Simulation(experiment)
+    progress = _Progress()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            simulation.run(jobs, progress)
+        except BaseException as error:
+            failures.append(error)
+
+    # Compiled code hears no Ctrl-C, so it runs beside the thread that does.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+    except KeyboardInterrupt:
+        simulation.stop()
+        thread.join()
+        progress.end()
+        print("interrupted; finished blocks of trials are kept and will not be computed again", file=sys.stderr)
+        return INTERRUPTED
+    progress.end()
+    if failures:
+        raise failures[0]
+    _write(simulation.result().curves, options.out)
+    return DONE
+
+
+def _bounds(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    experiment = _experiment(options)
+    from bandit_core.theory.curves import bounds
+
+    _write(bounds(experiment), options.out)
+    return DONE
+
+
+def _thresholds(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    problems: list[Problem] = []
+    law = None
+    try:
+        law = _epsilon(options.epsilon)
+    except InvalidInput as error:
+        problems += error.problems
+    eps_mins: list[float] = []
+    for number, text in enumerate(options.eps_min.split(",")):
+        value = notation.read_number(text)
+        if isinstance(value, str) or not 0 < value <= 1000:
+            problems.append(Problem(f"eps-min[{number}]", text, "a number above 0 and up to 1000"))
+        else:
+            eps_mins.append(float(value))
+    if problems or law is None:
+        raise InvalidInput(problems)
+    from bandit_core.theory import threshold
+
+    _write(threshold.thresholds(law, eps_mins), options.out)
+    for name, rule in (("Laplace (V_L)", "v_l"), ("Bernoulli (V_B)", "v_b")):
+        print(f"recommended for {name}: eps_min = {threshold.recommended(law, rule):.6g}", file=sys.stderr)  # type: ignore[arg-type]
+    return DONE
+
+
+def _epsilon(text: str) -> Any:
+    """A budget law from JSON or from compact notation."""
+    from bandit_core import epsilons
+    from bandit_core.experiment import read_json
+
+    if not text.lstrip().startswith("{"):
+        document: Any = notation.read_epsilon(text)
+    else:
+        document = read_json(text, "epsilon")
+    return validated(epsilons.Epsilon, document, ("epsilon",))
+
+
+def _check(options: argparse.Namespace) -> int:
+    _experiment(options)
+    print("ok")
+    return DONE
+
+
+def _link(options: argparse.Namespace) -> int:
+    from bandit_core import links
+
+    print(links.address(_experiment(options), options.base))
+    return DONE
+
+
+def _list(options: argparse.Namespace) -> int:
+    things = {"policies": _policies, "arms": _arm_laws, "epsilons": _epsilon_laws, "presets": _presets}[options.what]()
+    if options.json:
+        print(json.dumps(things, indent=2, ensure_ascii=False))
+        return DONE
+    width = max(len(thing["name"]) for thing in things)
+    for thing in things:
+        print(f"{thing['name']:{width}}  {thing['title']}")
+    return DONE
+
+
+def _policies() -> list[dict[str, Any]]:
+    from bandit_core.policies import registry
+
+    return [
+        {
+            "name": policy.name,
+            "title": policy.title,
+            "paper": policy.paper,
+            "privacy": policy.privacy,
+            "guarantee": policy.guarantee_words,
+            "params": _parameters(policy),
+        }
+        for policy in registry().values()
+    ]
+
+
+def _parameters(policy: Policy) -> list[dict[str, Any]]:
+    """Name, default, help, range and allowed words of every parameter, from the model that checks them."""
+    found = []
+    for name, schema in policy.parameters.model_json_schema().get("properties", {}).items():
+        parts = schema.get("anyOf", [schema])
+        numbers: dict[str, Any] = next((part for part in parts if part.get("type") in ("number", "integer")), {})
+        words = [word for part in parts for word in part.get("enum", [part["const"]] if "const" in part else [])]
+        found.append(
+            {
+                "name": name,
+                "default": schema.get("default"),
+                "help": schema.get("description", ""),
+                "minimum": numbers.get("minimum", numbers.get("exclusiveMinimum")),
+                "maximum": numbers.get("maximum", numbers.get("exclusiveMaximum")),
+                "choices": words or None,
+            }
+        )
+    return found
+
+
+def _arm_laws() -> list[dict[str, Any]]:
+    from bandit_core import arms
+
+    return [_law(name, law, ("kind", "count")) for name, law in arms.LAWS.items()]
+
+
+def _epsilon_laws() -> list[dict[str, Any]]:
+    from bandit_core import epsilons
+
+    return [_law(name, law, ("kind",)) for name, law in epsilons.LAWS.items()]
+
+
+def _law(name: str, law: Any, without: tuple[str, ...]) -> dict[str, Any]:
+    fields = [field for field in law.model_fields if field not in without]
+    return {"name": name, "title": law.words, "fields": fields}
+
+
+def _presets() -> list[dict[str, Any]]:
+    from bandit_core.presets import presets
+
+    return [{"name": each.name, "title": each.title, "note": each.note, "group": each.group} for each in presets()]
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The commands' options
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="python -m bandit_core", description=__doc__.splitlines()[0], allow_abbrev=False)
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:
+        options: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words, allow_abbrev=False)
+        options.set_defaults(act=act)
+        if spec:
+            options.add_argument("spec", metavar="SPEC", help=_SPEC_HELP)
+        if out:
+            options.add_argument("--out", metavar="FILE", help="write .csv, .json or .parquet instead of printing CSV")
+        return options
+
+    listing = command("list", _list, "what there is", spec=False)
+    listing.add_argument("what", choices=("policies", "arms", "epsilons", "presets"))
+    listing.add_argument("--json", action="store_true", help="a list of objects")
+    run = command("run", _run, "simulate, and print the regret curves", out=True)
+    for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
+        run.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
+    run.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    command("bounds", _bounds, "print the bounds of theory", out=True)
+    thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
+    thresholds.add_argument("--epsilon", required=True, metavar="JSON", help="spread of budgets, JSON or compact")
+    thresholds.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
+    command("check", _check, "print ok, or every error of a spec")
+    link = command("link", _link, "print the address that opens this picture")
+    link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    try:
+        options = _parser().parse_args(argv)
+        code: int = options.act(options)
+        sys.stdout.flush()
+        return code
+    except InvalidInput as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains of it on leaving
+        return DONE
+    except SystemExit as finished:  # --help
+        return int(finished.code or 0)
