@@ -8,14 +8,15 @@ stopped run keeps what is done.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
 import os
+import sys
 import threading
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,14 +29,39 @@ from bandit_core.results import LineResult, Result, checkpoints
 from bandit_core.store import Store, default_store
 
 STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
+TRIAL_SECONDS = 25e-6  # seeding a trial and setting up its arms, however short it is
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
+PATIENCE = 1.0  # a run of more seconds than that gives way to shorter ones
+MOST_BYTES = 2**31  # memory that the trials of one result may take
+
+
+def _setting(name: str, default: int) -> int:
+    """A whole number of at least 1 from the environment; ``1e9`` is one, too."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        value = float(text)
+        if value >= 1 and value == int(value):
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidInput([Problem(name, text, "this environment variable takes a whole number of at least 1")])
 
 
 def worker_count(jobs: int | None = None) -> int:
-    """Workers to use: ``jobs``, else ``LAB_JOBS``, else every core this process may use."""
-    if jobs is None and os.environ.get("LAB_JOBS", "").isdigit():
-        jobs = int(os.environ["LAB_JOBS"])
-    if not jobs or jobs < 1:
+    """Workers to use: ``jobs``, else ``LAB_JOBS``, else every core this process may use.
+
+    Raises
+    ------
+    InvalidInput
+        When one of them is no whole number of at least 1.
+    """
+    if jobs is None:
+        jobs = _setting("LAB_JOBS", 0)
+    elif jobs < 1:
+        raise InvalidInput([Problem("jobs", jobs, "a whole number of at least 1")])
+    if jobs == 0:
         import joblib
 
         jobs = joblib.cpu_count()
@@ -43,8 +69,10 @@ def worker_count(jobs: int | None = None) -> int:
 
 
 def _trial_seconds(experiment: Experiment, line: int) -> float:
-    crowd = max(1.0, math.log2(len(experiment.single_arms) / 10)) if len(experiment.single_arms) > 20 else 1.0
-    return experiment.horizon * STEP_SECONDS * crowd * experiment.lines[line].entry.step_cost
+    arms = len(experiment.single_arms)
+    crowd = max(1.0, math.log2(arms / 10))
+    pulls = experiment.horizon * STEP_SECONDS * crowd * experiment.lines[line].entry.step_cost
+    return pulls + TRIAL_SECONDS * (1 + arms / 100)
 
 
 def estimated_seconds(experiment: Experiment, jobs: int | None = None) -> float:
@@ -59,36 +87,106 @@ def steps(experiment: Experiment) -> int:
 
 
 def most_steps() -> int:
-    """What one run may cost (``LAB_MAX_STEPS``)."""
-    chosen = os.environ.get("LAB_MAX_STEPS", "")
-    return int(chosen) if chosen.isdigit() else 10**12
+    """What one run may cost (``LAB_MAX_STEPS``).
+
+    Raises
+    ------
+    InvalidInput
+        When the variable is no whole number: a limit that its owner believes in must not vanish.
+    """
+    return _setting("LAB_MAX_STEPS", 10**12)
+
+
+def result_bytes(experiment: Experiment) -> int:
+    """Memory of all trials: regret and best pulls at the checkpoints, pulls of every arm."""
+    numbers = 2 * min(experiment.horizon, 200) + len(experiment.single_arms)
+    return 8 * numbers * experiment.trials * len(experiment.lines)
+
+
+def _refuse_if_too_large(experiment: Experiment) -> None:
+    problems = []
+    if steps(experiment) > most_steps():
+        allowed = (
+            f"at most {most_steps():.3g} steps (horizon x trials x lines) here; use a shorter horizon or fewer "
+            "trials, or run it on your own machine"
+        )
+        problems.append(Problem("horizon", f"{steps(experiment):.3g} steps", allowed))
+    if result_bytes(experiment) > MOST_BYTES:
+        allowed = f"at most {MOST_BYTES / 2**30:g} GiB of results; use fewer trials, arms or lines"
+        problems.append(Problem("trials", f"{result_bytes(experiment) / 2**30:.1f} GiB", allowed))
+    if problems:
+        raise InvalidInput(problems)
 
 
 def line_key(experiment: Experiment, line: int) -> str:
     """Everything a line's numbers depend on, and nothing else, as a hash."""
     instance = experiment.instances[line]
+    arms: list[list] = []  # equal neighbours are one entry, however the spec wrote them
+    for arm in experiment.arms:
+        law = arm.single.model_dump(mode="json")
+        if arms and arms[-1][0] == law:
+            arms[-1][1] += arm.count
+        else:
+            arms.append([law, arm.count])
     content = {
         "kernels": fingerprint(),
         "policy": experiment.lines[line].policy,
-        "arms": [arm.model_dump(mode="json") for arm in instance.arms],
+        "arms": arms,
         "epsilon": instance.epsilon.model_dump(mode="json") if instance.epsilon else None,
         "parameters": instance.parameters.model_dump(mode="json"),
-        "horizon": experiment.horizon,
+        "checkpoints": checkpoints(experiment.horizon).tolist(),
         "seed": experiment.seed,
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Task:
     line: int
     first: int
     last: int
-    signal: Signal
+    seconds: float
+    signal: Signal = field(default_factory=Signal)
+
+
+class _Trials:
+    """The trials of one line, filled block by block. Rows are written once, and read only when they are done."""
+
+    def __init__(self, trials: int, times: int, arms: int) -> None:
+        self.done = np.zeros(trials, bool)
+        self.block = Block(np.zeros((trials, times)), np.zeros((trials, times)), np.zeros((trials, arms)))
+
+    def fits(self, block: Block) -> bool:
+        """Whether a block has the right number of checkpoints and arms."""
+        mine = self.block
+        return (block.regret.shape[1:], block.best_pulls.shape[1:], block.pulls.shape[1:]) == (
+            mine.regret.shape[1:],
+            mine.best_pulls.shape[1:],
+            mine.pulls.shape[1:],
+        ) and len(block.regret) == len(block.best_pulls) == len(block.pulls)
+
+    def fill(self, first: int, block: Block) -> None:
+        """Take a finished block in."""
+        rows = slice(first, first + block.trials)
+        self.block.regret[rows] = block.regret
+        self.block.best_pulls[rows] = block.best_pulls
+        self.block.pulls[rows] = block.pulls
+        self.done[rows] = True
+
+    def line_result(self, done: np.ndarray) -> LineResult | None:
+        """The rows marked in ``done``; no copy once all of them are."""
+        trials = np.flatnonzero(done)
+        if not len(trials):
+            return None
+        arrays = [self.block.regret, self.block.best_pulls, self.block.pulls]
+        arrays = [array.view() if len(trials) == len(done) else array[trials] for array in arrays]
+        for array in arrays:
+            array.flags.writeable = False  # results are shared between visitors
+        return LineResult(trials, *arrays)
 
 
 class Simulation:
-    """One experiment being computed.
+    """One experiment being computed, once.
 
     ``run`` blocks until it is finished or stopped; from other threads ``fraction`` tells how far it is, ``stop``
     ends it at the next checkpoint, and ``result`` gives what is done so far.
@@ -96,140 +194,181 @@ class Simulation:
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows.
+        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than any result should.
     """
 
     def __init__(self, experiment: Experiment, store: Store | None = None) -> None:
-        if steps(experiment) > most_steps():
-            allowed = (
-                f"at most {most_steps():.3g} steps (horizon x trials x lines) on this server; "
-                "use a shorter horizon or fewer trials, or run it on your own machine"
-            )
-            raise InvalidInput([Problem("horizon", f"{steps(experiment):.3g} steps", allowed)])
+        _refuse_if_too_large(experiment)
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
         self._store = store or default_store()
         self._lock = threading.Lock()
-        self._blocks: list[list[tuple[int, Block]]] = [[] for _ in experiment.lines]
+        self._idle = threading.Condition(self._lock)
+        self._running: set[_Task] = set()
+        self._failure: BaseException | None = None
+        self._caller = 0
         self._keys = [line_key(experiment, line) for line in range(len(experiment.lines))]
-        for line, key in enumerate(self._keys):
-            self._blocks[line] = self._store.get(key, experiment.trials)
-        self._tasks: list[_Task] = []
+        self._seconds = [_trial_seconds(experiment, line) for line in range(len(experiment.lines))]
+        self._trials = []
+        for key in self._keys:
+            trials = _Trials(experiment.trials, len(self.times), len(experiment.single_arms))
+            for first, block in self._store.get(key, experiment.trials):
+                if trials.fits(block):
+                    trials.fill(first, block)
+            self._trials.append(trials)
 
     @property
     def missing_seconds(self) -> float:
-        """Rough time, on one core, of what the store does not hold yet."""
-        return sum(
-            _trial_seconds(self.experiment, line) * (self.experiment.trials - self._done(line))
-            for line in range(len(self.experiment.lines))
-        )
-
-    def _done(self, line: int) -> int:
+        """Rough time, on one core, of what is not done yet and was not found in the store."""
         with self._lock:
-            return sum(block.trials for _, block in self._blocks[line])
+            missing = [np.count_nonzero(~trials.done) for trials in self._trials]
+        return sum(seconds * count for seconds, count in zip(self._seconds, missing, strict=True))
 
     @property
     def fraction(self) -> float:
-        """Share of the work that is done, by estimated time, counting unfinished blocks; in [0, 1]."""
-        experiment = self.experiment
-        total = done = 0.0
-        running = [task for task in self._tasks if task.signal.steps and not self._holds(task)]
-        for line in range(len(experiment.lines)):
-            seconds = _trial_seconds(experiment, line)
-            total += seconds * experiment.trials
-            begun = sum(task.signal.steps for task in running if task.line == line)
-            done += seconds * (self._done(line) + begun / experiment.horizon)
-        return min(1.0, done / total)
+        """Share of the work that is done, by estimated time, in [0, 1]; never falls until the run is stopped.
 
-    def _holds(self, task: _Task) -> bool:
+        Blocks that are being computed count with the steps they have taken.
+        """
+        horizon = self.experiment.horizon
         with self._lock:
-            return any(first == task.first for first, _ in self._blocks[task.line])
+            if all(trials.done.all() for trials in self._trials):
+                return 1.0
+            done: float = sum(
+                seconds * int(np.count_nonzero(trials.done))
+                for seconds, trials in zip(self._seconds, self._trials, strict=True)
+            )
+            for task in self._running:
+                trials = task.last - task.first
+                done += task.seconds * min(1.0, task.signal.steps / (horizon * trials))
+        return min(1.0, done / (sum(self._seconds) * self.experiment.trials))
 
     def stop(self) -> None:
-        """Stop soon; finished blocks are kept."""
-        self.stopped = True
-        for task in self._tasks:
-            task.signal.stop()
+        """Stop soon; finished blocks are kept. May be called from any thread, also before ``run``."""
+        with self._lock:
+            self.stopped = True
+            for task in self._running:
+                task.signal.stop()
 
     def result(self) -> Result:
         """Everything that is done so far."""
         with self._lock:
-            blocks = [sorted(line, key=lambda item: item[0]) for line in self._blocks]
-        lines: list[LineResult | None] = []
-        for line in blocks:
-            if not line:
-                lines.append(None)
-                continue
-            trials = np.concatenate([np.arange(first, first + block.trials) for first, block in line])
-            regret, best, pulls = (
-                np.concatenate([getattr(block, name) for _, block in line])
-                for name in ("regret", "best_pulls", "pulls")
-            )
-            lines.append(LineResult(trials, regret, best, pulls))
-        return Result(self.experiment, self.times, tuple(lines))
+            done = [trials.done.copy() for trials in self._trials]
+        lines = tuple(trials.line_result(rows) for trials, rows in zip(self._trials, done, strict=True))
+        return Result(self.experiment, self.times, lines)
 
     def _plan(self, workers: int) -> list[_Task]:
         """Cut the missing trials into tasks of at least 10 ms and, where one trial allows it, at most 0.25 s."""
         tasks = []
-        trials = self.experiment.trials
-        for line in range(len(self.experiment.lines)):
-            present = np.zeros(trials, bool)
-            for first, block in self._blocks[line]:
-                present[first : first + block.trials] = True
-            missing = np.flatnonzero(~present)
+        for line, (trials, seconds) in enumerate(zip(self._trials, self._seconds, strict=True)):
+            missing = np.flatnonzero(~trials.done)
             if not len(missing):
                 continue
-            seconds = _trial_seconds(self.experiment, line)
             smallest, largest = (max(1, round(limit / seconds)) for limit in (SHORTEST_TASK, LONGEST_TASK))
             size = min(largest, max(smallest, math.ceil(len(missing) / workers)))
             for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
-                for part in np.array_split(run, math.ceil(len(run) / size)):
-                    tasks.append(_Task(line, int(part[0]), int(part[-1]) + 1, Signal()))
+                parts = np.array_split(run, math.ceil(len(run) / size))
+                tasks += [_Task(line, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
         # Lines advance side by side, so that a partial picture shows all of them.
         return sorted(tasks, key=lambda task: (task.first, task.line))
 
-    def _play(self, task: _Task) -> tuple[_Task, Block | None]:
-        if self.stopped:
-            return task, None
-        policy, instance = self.experiment.lines[task.line].entry, self.experiment.instances[task.line]
-        try:
-            rows = streams(self.experiment.seed, task.first, task.last)
-            return task, policy.simulate(instance, rows, self.times, task.signal)
-        except Stopped:
-            return task, None
+    def _upcoming(self, tasks: list[_Task]) -> Iterator[_Task]:
+        """The tasks in order, until somebody stops the run."""
+        for task in tasks:
+            if self.stopped:
+                return
+            yield task
 
-    def run(
-        self, jobs: int | None = None, on_progress: Callable[[Simulation], None] | None = None
-    ) -> Result:
-        """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
+    def _play(self, task: _Task, rows: np.ndarray, gives_way: bool) -> bool:
+        """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
+        with self._lock:
+            if self.stopped:
+                return False
+            self._running.add(task)
+        if gives_way and threading.get_ident() != self._caller:
+            _lower_priority()
+        policy, instance = self.experiment.lines[task.line].entry, self.experiment.instances[task.line]
+        block = None
+        try:
+            block = policy.simulate(instance, rows.copy(), self.times, task.signal)
+            if not self._trials[task.line].fits(block) or block.trials != len(rows):
+                raise RuntimeError(f"{policy.name} returned a block of the wrong shape")
+            self._store.put(self._keys[task.line], task.first, block)
+        except Stopped:
+            pass
+        except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
+            block = None
+            self._failure = self._failure or error
+            self.stop()
+        finally:
+            with self._idle:
+                if block is not None:
+                    self._trials[task.line].fill(task.first, block)
+                self._running.discard(task)
+                self._idle.notify_all()
+        return block is not None
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[Simulation], None] | None = None) -> Result:
+        """Compute what is missing; calls ``on_progress(self)`` in this thread after every finished block.
+
+        Returns when nothing is running any more. An exception in a kernel or in ``on_progress`` stops the run and
+        reaches the caller; blocks finished by then are kept.
+        """
         workers = worker_count(jobs)
-        self._tasks = self._plan(workers)
-        if self.missing_seconds < 3 * SHORTEST_TASK or workers == 1:
-            finished = map(self._play, self._tasks)  # a thread pool would cost more than it saves
+        self._caller = threading.get_ident()
+        tasks = self._plan(workers)
+        missing_seconds = self.missing_seconds
+        small = missing_seconds < 3 * SHORTEST_TASK  # a thread pool would cost more than it saves
+        threads = workers > 1 and len(tasks) > 1 and not small
+        rows = self._rows(tasks)
+        calls = (
+            (task, rows[task.first : task.last], threads and missing_seconds > PATIENCE)
+            for task in self._upcoming(tasks)
+        )
+        finished: Iterator[bool]
+        if not threads:
+            finished = (self._play(*call) for call in calls)
         else:
             from joblib import Parallel, delayed
 
             pool = Parallel(n_jobs=workers, backend="threading", return_as="generator_unordered", batch_size=1)
-            finished = pool(delayed(self._play)(task) for task in self._tasks)
+            finished = pool(delayed(self._play)(*call) for call in calls)
         try:
-            for task, block in finished:
-                if block is None:
-                    continue
-                self._store.put(self._keys[task.line], task.first, block)
-                with self._lock:
-                    self._blocks[task.line].append((task.first, block))
-                if on_progress is not None:
+            for kept in finished:
+                if kept and on_progress is not None:
                     on_progress(self)
+        except BaseException:
+            self.stop()
+            with contextlib.suppress(Exception):
+                for _ in finished:  # short: no task starts any more, and the running ones were told to stop
+                    pass
+            raise
         finally:
-            unfinished = self.fraction < 1
-            if unfinished:
-                self.stop()
-            if hasattr(finished, "close"):
-                with warnings.catch_warnings():  # joblib remarks that a closed generator ended early: so we asked
-                    warnings.simplefilter("ignore", UserWarning)
-                    finished.close()
+            with self._idle:
+                self._idle.wait_for(lambda: not self._running)
+        if self._failure is not None:
+            raise self._failure
         return self.result()
+
+    def _rows(self, tasks: list[_Task]) -> np.ndarray:
+        """Fresh streams of all trials that some task needs; shape (trials, 8). Lines share them: tasks take copies."""
+        needed = np.zeros(self.experiment.trials, bool)
+        for task in tasks:
+            needed[task.first : task.last] = True
+        rows = np.zeros((len(needed), 8), np.uint64)
+        numbers = np.flatnonzero(needed)
+        for part in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+            if len(part):
+                rows[part] = streams(self.experiment.seed, int(part[0]), int(part[-1]) + 1)
+        return rows
+
+
+def _lower_priority() -> None:
+    """Let shorter runs and the web server go first. On Linux niceness belongs to a thread, and those of a pool end."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
 
 
 def simulate(
@@ -254,6 +393,6 @@ def simulate(
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows.
+        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than any result should.
     """
     return Simulation(experiment, store).run(jobs, on_progress)

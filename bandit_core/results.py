@@ -30,9 +30,38 @@ def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
     return np.array(times, np.int64)
 
 
+def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Least-squares straight line through the points.
+
+    Parameters
+    ----------
+    x, y
+        Coordinates, shape (points,).
+
+    Returns
+    -------
+    slope, intercept, r_squared
+        R^2 is the share of the variance of ``y`` that the line explains. All three are NaN with fewer than two
+        different values of ``x``; R^2 is NaN where ``y`` does not vary.
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    across = x - x.mean() if len(x) else x
+    spread = float(across @ across)
+    if not spread > 0:
+        return float("nan"), float("nan"), float("nan")
+    rise = y - y.mean()
+    slope = float(across @ rise) / spread
+    rest = rise - slope * across
+    total = float(rise @ rise)
+    return slope, float(y.mean() - slope * x.mean()), 1 - float(rest @ rest) / total if total > 0 else float("nan")
+
+
 @dataclass(frozen=True)
 class LineResult:
-    """One line's trials. ``regret`` and ``best_pulls`` are (trials, checkpoints), ``pulls`` is (trials, arms)."""
+    """One line's trials. ``regret`` and ``best_pulls`` are (trials, checkpoints), ``pulls`` is (trials, arms).
+
+    ``trials`` holds the numbers of the trials that are done, ascending, shape (trials,); regret is in reward units.
+    """
 
     trials: np.ndarray
     regret: np.ndarray
