@@ -1,0 +1,21 @@
+"""Private Bandit Lab: what does privacy cost a learning system? Start with ``streamlit run app.py``."""
+
+import streamlit as st
+
+st.set_page_config(page_title="Private Bandit Lab", page_icon=":material/shield_lock:", layout="wide")
+page = st.navigation(  # before anything heavy: until here the browser shows a menu of raw file names
+    [
+        st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
+        st.Page("pages/explore.py", title="Explore", icon=":material/show_chart:", url_path="explore"),
+        st.Page("pages/threshold.py", title="Threshold", icon=":material/filter_alt:", url_path="threshold"),
+    ],
+    position="top",
+)
+
+opening = st.empty()
+if "experiment" not in st.session_state:
+    opening.info("Opening the lab …", icon=":material/hourglass_top:")
+from ui import shell  # noqa: E402 - imports the simulator, which takes a second
+
+opening.empty()
+shell.open_page(page)

@@ -1,0 +1,71 @@
+"""Does V predict regret? The threshold heuristic held against simulation (Ren et al. 2020, section 4.2, Figure 2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.experiment import Experiment
+from bandit_core.results import Result
+from bandit_core.theory import threshold
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MECHANISMS = {"heldp-ucb-l": ("Laplace", threshold.v_l), "heldp-ucb-b": ("Bernoulli", threshold.v_b)}
+MOST_THRESHOLDS = 8
+
+
+def spread_thresholds(law: _EpsilonLaw, count: int = MOST_THRESHOLDS) -> np.ndarray:
+    """At most ``count`` thresholds worth simulating: every positive atom, or quantiles of a continuous law."""
+    values, probabilities = law.atoms
+    atoms = values[(values > 0) & (probabilities > 1e-9)]
+    if law.interval is None:
+        keep = np.unique(np.linspace(0, len(atoms) - 1, min(count, len(atoms))).round().astype(int))
+        return atoms[keep]
+    grid = law.candidates()
+    kept = np.array([law.share_above(value) for value in grid])
+    wanted = np.linspace(0.97 * kept.max(), 0.08 * kept.max(), count)
+    return np.unique(grid[[int(np.argmin(np.abs(kept - share))) for share in wanted]].round(3))
+
+
+def experiment_of(base: Experiment, law: _EpsilonLaw, thresholds: np.ndarray) -> Experiment:
+    """``base`` with one line per mechanism and threshold (arms, horizon, trials and seed are kept)."""
+    epsilon = {"kind": law.kind, **law.model_dump(mode="json", exclude={"kind"}, exclude_none=True)}  # type: ignore[attr-defined]
+    lines: list[dict[str, Any]] = [
+        {
+            "policy": policy,
+            "epsilon": epsilon,
+            "params": {"eps_min": float(value)},
+            "label": f"{name}, ε_min = {value:g}",
+        }
+        for policy, (name, _) in MECHANISMS.items()
+        for value in thresholds
+    ]
+    return base.with_changes(lines=lines, title="Regret against the threshold", note="")
+
+
+def points(result: Result) -> pd.DataFrame:
+    """One row per finished line: ``line, label, policy, eps_min, v, regret, stderr`` (regret at the horizon)."""
+    import pandas as pd
+
+    rows = []
+    for number, (line, instance) in enumerate(zip(result.lines, result.experiment.instances, strict=True)):
+        policy = result.experiment.lines[number].policy
+        if line is None or policy not in MECHANISMS or instance.epsilon is None:
+            continue
+        eps_min = instance.parameters.eps_min  # type: ignore[attr-defined]
+        rows.append(
+            {
+                "line": number,
+                "label": result.experiment.label(number),
+                "policy": policy,
+                "eps_min": eps_min,
+                "v": MECHANISMS[policy][1](instance.epsilon, eps_min),
+                "regret": float(line.mean[-1]),
+                "stderr": float(line.stderr[-1]),
+            }
+        )
+    return pd.DataFrame(rows, columns=["line", "label", "policy", "eps_min", "v", "regret", "stderr"])

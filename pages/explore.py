@@ -1,0 +1,36 @@
+"""Explore: the regret of the chosen policies on the chosen arms."""
+
+import streamlit as st
+
+from ui import charts, exports, panels, runner, state, theme, words
+
+experiment = state.experiment()
+st.title(experiment.title or "What does privacy cost here?")
+if experiment.note:
+    st.caption(words.plain(experiment.note))
+
+result = runner.shared_result()
+if result is None:
+    st.info("Nothing computed yet for this experiment. Press Run, or choose fewer users or trials in the sidebar.")
+    st.stop()
+
+st.markdown(words.verdict(result))
+st.plotly_chart(
+    charts.regret_chart(result, theme.is_dark()), config=charts.CONFIG, key="regret-chart", alt=charts.describe(result)
+)
+st.caption(words.legend(max(line.count for line in result.lines if line)))
+panels.cards(result)
+
+pulls, bounds, table, code, download = st.tabs(["Pulls per arm", "Bounds", "Table", "Code", "Download"])
+with pulls:
+    st.plotly_chart(charts.pulls_chart(result, theme.is_dark()), config=charts.CONFIG, key="pulls", alt="Pulls per arm")
+with bounds:
+    panels.bounds_table(result)
+with table:
+    st.dataframe(result.curves, hide_index=True, width="stretch", alt="Regret curves as a table")
+with code:
+    st.caption("Run this where the project is installed; it prints the numbers of this picture.")
+    st.code(exports.snippet(experiment), language="python")
+with download:
+    exports.downloads(result)
+panels.explanation(result)

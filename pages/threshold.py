@@ -1,0 +1,38 @@
+"""Threshold: whose answers are too noisy to keep?"""
+
+import streamlit as st
+
+from bandit_core import threshold_check
+from ui import charts, runner, state, theme, threshold_view
+
+st.title("Below which ε should a user's answer be ignored?")
+law = threshold_view.law()
+if law is None:
+    st.stop()
+
+search = threshold_view.search(law, law.model_dump_json())
+st.markdown(threshold_view.verdict(search))
+left, right = st.columns(2)
+threshold = threshold_view.slider(search)
+with left:
+    st.markdown("**Users' budgets** and the threshold")
+    picture = charts.density_chart(law, threshold, theme.is_dark(), height=330)
+    st.plotly_chart(picture, key="density", config=charts.CONFIG, alt="Distribution of ε over users")
+    st.caption(f"At ε_min = {threshold:g}, {law.share_above(threshold):.0%} of the users' answers are kept.")
+with right:
+    st.markdown("**Predicted cost** of each threshold")
+    picture = threshold_view.cost_chart(search, threshold, theme.is_dark())
+    st.plotly_chart(picture, key="cost", config=charts.CONFIG, alt="V_L and V_B against the threshold")
+    st.caption(threshold_view.legend(law, threshold))
+
+st.subheader("Is the prediction right?")
+st.markdown(
+    "Simulate both mechanisms at several thresholds on the arms of the sidebar: if the heuristic is right, regret "
+    "grows in a straight line with V."
+)
+check = threshold_check.experiment_of(state.experiment(), law, threshold_check.spread_thresholds(law))
+if st.toggle("Check by simulation", key="check", help=f"{len(check.lines)} lines, {check.trials} trials each."):
+    result = runner.result_of(check, "threshold")
+    if result is not None:
+        threshold_view.check_panel(result)
+threshold_view.explanation()

@@ -1,0 +1,255 @@
+"""Plotly figures of results and bounds, the same on screen and in exports."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+from bandit_core.theory.curves import line_bounds
+
+from bandit_core.results import Result
+from bandit_core.summaries import QUANTITY_WORDS, scale
+from ui import theme, words
+
+SAMPLE_RUNS = 20
+MOST_DIRECT_LABELS = 6
+CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+
+
+def style(figure: go.Figure, height: int, dark: bool, legend_below: bool = False) -> None:
+    """What all charts have in common."""
+    figure.update_layout(
+        height=height,
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        hovermode="x unified",
+        template="plotly_dark" if dark else "plotly_white",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "groupclick": "togglegroup",
+            **({"yanchor": "top", "y": -0.18} if legend_below else {"yanchor": "bottom", "y": 1.02}),
+        },
+    )
+    figure.update_xaxes(automargin=True)
+    figure.update_yaxes(automargin=True)
+
+
+def _shown(values: np.ndarray, log: bool) -> np.ndarray:
+    """Values as float32 (half the payload); on a log axis what is not positive is left out."""
+    with np.errstate(invalid="ignore"):
+        kept = np.where(values > 0, values, np.nan) if log else values
+    return kept.astype(np.float32)
+
+
+def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np.ndarray | None:
+    """Band, sample runs and mean of one line; returns the mean as drawn."""
+    experiment, view = result.experiment, result.experiment.view
+    line, divisor = result.lines[number], scale(result, number, view.quantity)
+    if line is None or divisor is None:
+        return None
+    label, log = experiment.label(number), view.y == "log"
+    sign = theme.TRUST_SIGNS[experiment.lines[number].entry.privacy]
+    group = {"legendgroup": f"line-{number}"}
+    quiet = {"hoverinfo": "skip", "showlegend": False, **group}
+    if line.count > 1:
+        low, high = (_shown(line.quantile(q) / divisor, log) for q in (0.05, 0.95))
+        figure.add_scatter(x=result.times, y=high, mode="lines", line={"width": 0}, **quiet)
+        fill = theme.transparent(colour, 0.15)
+        figure.add_scatter(
+            x=result.times, y=low, mode="lines", line={"width": 0}, fill="tonexty", fillcolor=fill, **quiet
+        )
+    if view.runs:
+        for run in line.regret[:SAMPLE_RUNS]:
+            thin = {"width": 0.7, "color": theme.transparent(colour, 0.45)}
+            figure.add_scatter(x=result.times, y=_shown(run / divisor, log), mode="lines", line=thin, **quiet)
+    mean = _shown(line.mean / divisor, log)
+    figure.add_scatter(
+        x=result.times,
+        y=mean,
+        mode="lines+markers",
+        name=f"{sign} {escape(label)}",
+        line={"width": 2.5, "color": colour},
+        marker={
+            "symbol": theme.MARKERS[experiment.lines[number].entry.privacy],
+            "size": np.where(np.arange(len(mean)) % 40 == 20, 8, 0),
+            "color": colour,
+        },
+        hovertemplate="%{y:,.4~g}",
+        **group,
+    )
+    return mean
+
+
+def _add_bounds(figure: go.Figure, result: Result, number: int, colour: str) -> None:
+    experiment, view = result.experiment, result.experiment.view
+    divisor = scale(result, number, view.quantity)
+    if divisor is None:
+        return
+    for bound in line_bounds(experiment, number):
+        if bound.hidden or (bound.worst_case and not view.worst_case):
+            continue
+        values = bound.values(result.times, experiment.largest_gap) / divisor
+        side = "↑" if bound.side == "upper" else "↓"
+        figure.add_scatter(
+            x=result.times,
+            y=_shown(values, view.y == "log"),
+            mode="lines",
+            name=f"{side} {bound.label}",
+            line={"width": 1.5, "color": colour, "dash": theme.DASHES[bound.status]},
+            opacity=0.85,
+            legendgroup=f"line-{number}",
+            hovertemplate="%{y:,.3~g}",
+        )
+
+
+def regret_chart(result: Result, dark: bool = False, height: int = 520) -> go.Figure:
+    """Mean curves with bands, optional runs and bounds, drawn as the experiment's view says."""
+    experiment, view = result.experiment, result.experiment.view
+    figure = go.Figure()
+    colours = theme.line_colours(experiment, dark)
+    visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
+    direct = len(visible) <= MOST_DIRECT_LABELS
+    highest = 0.0
+    for number in visible:
+        mean = _add_line(figure, result, number, colours[number])
+        if view.bounds:
+            _add_bounds(figure, result, number, colours[number])
+        if mean is None or not np.isfinite(mean[-1]):
+            continue
+        highest = max(highest, float(np.nanmax(mean)))
+        if direct:
+            y = float(mean[-1])
+            figure.add_annotation(
+                x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
+                y=np.log10(y) if view.y == "log" and y > 0 else y,
+                text=escape(experiment.label(number)),
+                font={"color": colours[number], "size": 13},
+                xanchor="left",
+                xshift=6,
+                showarrow=False,
+            )
+    style(figure, height, dark, legend_below=True)
+    if direct:
+        longest = max((len(experiment.label(number)) for number in visible), default=0)
+        figure.update_layout(margin_r=min(220, 16 + 7 * longest))
+    ends = np.array([1, max(2, result.times[-1])])
+    figure.update_xaxes(
+        title="users so far", type=view.x, tickformat="~s", range=np.log10(ends) if view.x == "log" else ends
+    )
+    figure.update_yaxes(title=QUANTITY_WORDS[view.quantity], type=view.y, tickformat="~s" if highest >= 1000 else None)
+    if view.y == "linear" and highest > 0:
+        # Loose upper bounds are orders of magnitude above the curves: a linear axis shows the curves.
+        figure.update_yaxes(range=[0, 1.35 * highest])
+    return figure
+
+
+def describe(result: Result) -> str:
+    """The chart's content as text, for screen readers."""
+    experiment = result.experiment
+    parts = [f"{QUANTITY_WORDS['regret']} against the number of users, up to {words.count(experiment.horizon)}."]
+    for number, line in enumerate(result.lines):
+        if line is not None:
+            end = words.with_error(float(line.mean[-1]), float(line.stderr[-1]))
+            parts.append(f"{experiment.label(number)} ends at {end} ({line.count} trials).")
+    return " ".join(parts)
+
+
+def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
+    """Mean pulls per arm at the horizon, a bar per line; equal arms are averaged into one group."""
+    experiment = result.experiment
+    figure = go.Figure()
+    colours = theme.line_colours(experiment, dark)
+    groups: dict[str, list[int]] = {}
+    for place, arm in enumerate(experiment.single_arms):
+        groups.setdefault(f"{words.number(arm.law_mean)} {arm.kind}", []).append(place)
+    names = [f"{name} × {len(members)}" if len(members) > 1 else name for name, members in groups.items()]
+    for number, line in enumerate(result.lines):
+        if line is None or number in experiment.view.hidden:
+            continue
+        mean = line.pulls.mean(axis=0)
+        heights = [float(mean[members].mean()) for members in groups.values()]
+        figure.add_bar(
+            x=names,
+            y=heights,
+            name=escape(experiment.label(number)),
+            marker_color=colours[number],
+            hovertemplate="%{y:,.4~g}",
+        )
+    style(figure, 380, dark)
+    figure.update_layout(barmode="group", hovermode="x")
+    figure.update_yaxes(type="log", dtick=1, title="pulls per arm (mean over trials)", tickformat="~s")
+    figure.update_xaxes(title="arm: mean and reward law", type="category")
+    return figure
+
+
+def sparkline(result: Result, dark: bool = False, width: int = 260, height: int = 110) -> str:
+    """A small SVG of the mean curves on a log time axis, made from the same numbers as the large chart."""
+    experiment = result.experiment
+    colours = theme.line_colours(experiment, dark)
+    horizontal = np.log(result.times) / np.log(max(result.times[-1], 2))
+    log = experiment.view.y == "log"
+    curves = [(number, line.mean) for number, line in enumerate(result.lines) if line is not None]
+    if log:
+        curves = [(number, np.log(np.maximum(mean, 0.1))) for number, mean in curves]
+    top = max((float(mean.max()) for _, mean in curves), default=1.0)
+    bottom = min((float(mean.min()) for _, mean in curves), default=0.0)
+    span = (top - bottom) or 1.0
+    paths = []
+    for number, mean in curves:
+        points = " ".join(
+            f"{4 + (width - 8) * x:.1f},{height - 4 - (height - 8) * (y - bottom) / span:.1f}"
+            for x, y in zip(horizontal[::4], mean[::4], strict=True)
+        )
+        paths.append(
+            f'<polyline points="{points}" fill="none" stroke="{colours[number]}" stroke-width="2.2" '
+            'stroke-linejoin="round"/>'
+        )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}">{"".join(paths)}</svg>'
+    )
+
+
+def density_chart(epsilon, threshold: float | None, dark: bool = False, height: int = 130) -> go.Figure:  # type: ignore[no-untyped-def]
+    """How the budget is spread over users: bars for groups, an area for a density, a line at the threshold."""
+    figure = go.Figure()
+    colour = "#58b7e0" if dark else "#0b6e99"
+    values, probabilities = epsilon.atoms
+    positive = values[values > 0]
+    if epsilon.interval is not None:
+        places = epsilon.candidates()
+        grid = np.geomspace(max(places[0], places[-1] * 1e-3), places[-1], 200)
+        figure.add_scatter(
+            x=grid,
+            y=epsilon.density(grid) * grid,  # per unit of log epsilon, as the axis is
+            mode="lines",
+            fill="tozeroy",
+            line={"color": colour, "width": 1.5},
+            hovertemplate="ε = %{x:.3~g}<extra></extra>",
+        )
+    solid = probabilities > 1e-6
+    if solid.any():
+        floor = (float(positive.min()) if len(positive) else 1.0) / 4
+        if epsilon.interval is not None:
+            floor = min(floor, float(grid[0]))
+        spots = np.where(values > 0, values, floor)
+        names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
+        for place, share, name in zip(spots[solid], probabilities[solid], np.array(names)[solid], strict=True):
+            figure.add_scatter(
+                x=[place, place],
+                y=[0, share],
+                mode="lines+markers",
+                line={"color": colour, "width": 5},
+                marker={"size": 7, "color": colour},
+                hovertemplate=f"{name}: {share:.1%} of users<extra></extra>",
+            )
+    if threshold is not None:
+        figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
+    style(figure, height, dark)
+    figure.update_layout(showlegend=False, hovermode="closest")
+    figure.update_xaxes(type="log", title="ε of a user", tickformat="~g")
+    figure.update_yaxes(showticklabels=False, rangemode="tozero")
+    return figure

@@ -1,0 +1,75 @@
+"""What a visitor takes away: data, spec, picture, and code that gives the same numbers."""
+
+from __future__ import annotations
+
+import json
+from pprint import pformat
+
+import streamlit as st
+
+from bandit_core import Experiment
+from bandit_core.results import Result
+from ui import charts
+
+
+def snippet(experiment: Experiment) -> str:
+    """A Python program that computes this picture's numbers again."""
+    spec = pformat(experiment.spec(), width=100, sort_dicts=False)
+    return (
+        "from bandit_core import Experiment, bounds, simulate\n\n"
+        f"experiment = Experiment.model_validate({spec})\n"
+        "result = simulate(experiment)\n"
+        "print(result.curves.groupby('label').tail(1).to_string(index=False))\n"
+        "print(bounds(experiment).groupby(['label', 'side', 'name']).tail(1).to_string(index=False))\n"
+    )
+
+
+def page_of(result: Result) -> str:
+    """The chart as one HTML file that needs nothing else."""
+    figure = charts.regret_chart(result, height=640)
+    title = result.experiment.title or "Private Bandit Lab"
+    figure.update_layout(title=charts.escape(title), paper_bgcolor="white", margin_t=60)
+    return figure.to_html(include_plotlyjs=True, full_html=True)
+
+
+def downloads(result: Result) -> None:
+    """The row of download buttons; each file is built only when it is asked for."""
+    name = (result.experiment.title or "experiment").lower()
+    name = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
+    columns = st.columns(4)
+    columns[0].download_button(
+        "Data (CSV)",
+        data=lambda: result.curves.to_csv(index=False),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        on_click="ignore",
+        help="Mean, spread and quantiles at every checkpoint.",
+        width="stretch",
+    )
+    columns[1].download_button(
+        "Spec (JSON)",
+        data=lambda: json.dumps(result.experiment.spec(), indent=2),
+        file_name=f"{name}.json",
+        mime="application/json",
+        on_click="ignore",
+        help="The experiment itself; opens here and on the command line.",
+        width="stretch",
+    )
+    columns[2].download_button(
+        "Picture (HTML)",
+        data=lambda: page_of(result),
+        file_name=f"{name}.html",
+        mime="text/html",
+        on_click="ignore",
+        help="One self-contained page with the interactive chart.",
+        width="stretch",
+    )
+    columns[3].download_button(
+        "How it was made",
+        data=lambda: json.dumps(result.metadata, indent=2),
+        file_name=f"{name}-metadata.json",
+        mime="application/json",
+        on_click="ignore",
+        help="Spec, seed, versions, sampler, and the privacy guarantee of every line.",
+        width="stretch",
+    )

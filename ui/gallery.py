@@ -1,0 +1,93 @@
+"""Home's parts: the one slider, the three doors, the preset cards."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from bandit_core import Experiment, links, simulate
+from bandit_core.presets import load_preset, presets
+from ui import charts, theme, words
+
+OPENING = "first-look"
+EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
+LESSONS = ("two-treatments", "shy-users", "unbounded-rewards")
+
+
+def home_slider() -> float:
+    """Home's one control; its value is the address field ``eps``."""
+    try:
+        start = float(st.query_params.get("eps", "1"))
+    except ValueError:
+        start = 1.0
+    start = min(EPSILONS, key=lambda value: abs(value - start))
+    if "home-epsilon" not in st.session_state:
+        st.session_state["home-epsilon"] = start
+    epsilon = st.select_slider(
+        "Privacy budget ε: ← more private · less regret →",
+        EPSILONS,
+        key="home-epsilon",
+        help="How much one answer may tell about the person who gave it.",
+        format_func=lambda value: f"{value:g}",
+    )
+    st.caption(words.odds(epsilon))
+    if f"{epsilon:g}" != st.query_params.get("eps", "1"):
+        st.query_params["eps"] = f"{epsilon:g}"
+    return epsilon
+
+
+def home_experiment(epsilon: float) -> Experiment:
+    """The opening picture at another budget."""
+    lines = [
+        {"policy": "ucb", "label": "no privacy"},
+        {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "nobody is trusted"},
+    ]
+    return load_preset(OPENING).with_changes(lines=lines, title="The price of privacy", note="", view={"bounds": False})
+
+
+def link_to_explore(label: str, experiment: Experiment) -> None:
+    """A real link (it can be copied or opened in a new tab) to Explore with this experiment."""
+    st.page_link(EXPLORE, label=label, icon=":material/arrow_forward:", query_params=links.write(experiment))
+
+
+def doors() -> None:
+    """Three ways in, by who is asking."""
+    teach, decide, research = st.columns(3)
+    with teach.container(border=True, height="stretch"):
+        st.markdown("#### I teach\nLessons to project: one idea each, one slider, a link for every student.")
+        link_to_explore("Two treatments in a clinic", load_preset("two-treatments"))
+        link_to_explore("Shy users", load_preset("shy-users"))
+    with decide.container(border=True, height="stretch"):
+        st.markdown(
+            "#### I decide\nWhat would an ε cost with my numbers? Type your rates as arms and your users as horizon."
+        )
+        link_to_explore("Start from two options", load_preset("two-treatments"))
+        st.page_link(THRESHOLD, label="Which users' answers are too noisy to keep?", icon=":material/arrow_forward:")
+    with research.container(border=True, height="stretch"):
+        st.markdown(
+            "#### I research\nThe figures of the papers at their own settings, with every bound that really applies."
+        )
+        link_to_explore("Ren et al. 2020, Figure 1c", load_preset("ren-1c"))
+        link_to_explore("Ren et al. 2020, Figure 2", load_preset("ren-2"))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _thumbnail(name: str, dark: bool) -> str:
+    """A preset's small picture: its own policies and arms at a horizon that computes at once."""
+    experiment = load_preset(name)
+    small = experiment.with_changes(horizon=min(experiment.horizon, 5_000), trials=min(experiment.trials, 8))
+    return charts.sparkline(simulate(small), dark)
+
+
+def cards() -> None:
+    """The gallery: a small picture made by the same code, a title, one sentence, a link."""
+    st.subheader("Ready-made experiments")
+    found = {preset.name: preset for preset in presets()}
+    names = [*LESSONS, *(name for name in found if name.startswith("ren-") and not name.endswith("-quick"))]
+    for start in range(0, len(names), 3):
+        for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
+            with column.container(border=True, height="stretch"):
+                st.image(_thumbnail(name, theme.is_dark()), width="stretch")
+                st.markdown(f"**{words.plain(found[name].title)}**")
+                st.caption(words.plain(found[name].note))
+                link_to_explore("Open", found[name].experiment)

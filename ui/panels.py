@@ -1,0 +1,101 @@
+"""Blocks of a page below its chart: cards per line, bounds, the explanation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from bandit_core.theory.curves import line_bounds
+
+from bandit_core.results import Result
+from bandit_core.summaries import Summary, summaries
+from bandit_core.theory.bound import STATUS_WORDS
+from ui import theme, words
+
+
+def cards(result: Result) -> None:
+    """One card per line: regret with its error, price, best arm's share, the guarantee as run."""
+    rows = summaries(result)
+    colours = theme.line_colours(result.experiment, theme.is_dark())
+    wide = min(4, max(1, len(rows)))
+    for start in range(0, len(rows), wide):
+        for column, row in zip(st.columns(wide), rows[start : start + wide], strict=False):
+            with column.container(border=True):
+                _card(row, colours[row.line], result)
+
+
+def _card(row: Summary, colour: str, result: Result) -> None:
+    privacy = result.experiment.lines[row.line].entry.privacy
+    sign = theme.TRUST_SIGNS[privacy]
+    st.markdown(f"{sign} **{words.plain(row.label)}**")
+    st.html(f'<div style="height:4px;border-radius:2px;background:{colour}"></div>')
+    error = "" if np.isnan(row.stderr) else f" ± {words.number(row.stderr, 2)}"
+    st.markdown(f"### {words.number(row.regret)}{error}", help="Regret at the horizon, with its standard error.")
+    lines = []
+    if np.isfinite(row.price):
+        lines.append(f"price of privacy **{words.with_error(row.price, row.price_stderr)} ×**")
+    lines.append(f"best arm in **{row.best_share:.0%}** of the last half's pulls")
+    if row.bound_name and np.isfinite(row.regret_over_bound):
+        lines.append(f"{row.regret_over_bound:.2%} of its proved upper bound")
+    st.caption("  \n".join(lines))
+    st.caption(row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}")
+
+
+def bounds_table(result: Result) -> None:
+    """Every bound of every line: its value at the horizon, its status, and why a hidden one is hidden."""
+    experiment = result.experiment
+    chosen = st.selectbox(
+        "Line",
+        range(len(experiment.lines)),
+        format_func=experiment.label,
+        key="bounds-line",
+        help="Bounds depend on the policy and its budget.",
+    )
+    line = result.lines[chosen]
+    regret = float(line.mean[-1]) if line is not None else float("nan")
+    shown, hidden = [], []
+    for bound in line_bounds(experiment, chosen):
+        if bound.hidden:
+            hidden.append(bound)
+            continue
+        value = float(bound.values(result.times[-1:], experiment.largest_gap)[0])
+        shown.append(
+            {
+                "bound": bound.label,
+                "side": bound.side,
+                "at the horizon": words.number(value),
+                "regret / bound": words.number(regret / value, 2) if value > 0 else "–",
+                "status": bound.status,
+                "source": bound.source,
+            }
+        )
+    st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", alt="Bounds of the chosen line")
+    for bound in line_bounds(experiment, chosen):
+        if not bound.hidden:
+            with st.expander(f"{bound.label}: what it says"):
+                st.latex(bound.formula)
+                st.markdown(
+                    f"{bound.words}\n\n*Assumes:* {bound.assumptions}\n\n*Status:* {STATUS_WORDS[bound.status]}."
+                )
+    if hidden:
+        with st.expander(f"{len(hidden)} bounds are not drawn: why?"):
+            for bound in hidden:
+                st.markdown(f"- **{bound.name}** ({bound.source}): {bound.hidden}")
+
+
+def explanation(result: Result) -> None:
+    """How the picture is computed: plain words, pseudo-code, sources."""
+    experiment = result.experiment
+    with st.expander("How is this computed?"):
+        st.markdown(
+            "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the policy "
+            "learns from what the privacy mechanism lets through. **Regret** is what was lost against always playing "
+            "the best arm: the sum of the gaps of the arms that were pulled (pseudo-regret, so the luck of the rewards "
+            f"is left out). This is repeated in {experiment.trials} independent runs; {words.band(experiment.trials)}. "
+            "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
+        )
+        for name in dict.fromkeys(line.policy for line in experiment.lines):
+            policy = next(line.entry for line in experiment.lines if line.policy == name)
+            st.markdown(f"**{policy.title}** · {policy.paper}. {policy.summary}")
+            if policy.pseudo_code:
+                st.code(policy.pseudo_code, language=None)

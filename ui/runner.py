@@ -1,0 +1,140 @@
+"""From the shared experiment to a result on screen: at once where it is cheap, behind a Run button where it is dear.
+
+A dear run works in a thread of its own, so that controls stay alive; the page looks at it twice a second, redraws
+the partial picture a few times, and can cancel it. When nobody looks any more (tab closed) it stops by itself.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from bandit_core import Experiment, InvalidInput, Simulation
+from bandit_core.engine import steps, worker_count
+from bandit_core.results import Result
+from ui import state, words
+
+LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
+FORGOTTEN_SECONDS = 20.0  # a run that no page has looked at for so long is stopped
+FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
+REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
+
+
+_process: set[str] = set()  # what this server process has been through
+
+
+@dataclass
+class Run:
+    """A dear simulation in its own thread."""
+
+    simulation: Simulation
+    seen: float = field(default_factory=time.monotonic)
+    error: BaseException | None = None
+    drawn: int = 0
+    thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to compute."""
+        self.thread = threading.Thread(target=self._work, daemon=True, name="simulation")
+        self.thread.start()
+
+    def _work(self) -> None:
+        try:
+            self.simulation.run(on_progress=self._stop_if_forgotten)
+        except BaseException as error:
+            self.error = error
+
+    def _stop_if_forgotten(self, simulation: Simulation) -> None:
+        if time.monotonic() - self.seen > FORGOTTEN_SECONDS:
+            simulation.stop()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still computes."""
+        return self.thread is not None and self.thread.is_alive()
+
+
+def _numbers_of(experiment: Experiment) -> Experiment:
+    """The experiment without what only concerns the drawing, so that a view change never restarts a run."""
+    return experiment.model_copy(update={"view": type(experiment.view)(), "title": "", "note": ""})
+
+
+def result_of(experiment: Experiment, name: str = "main") -> Result | None:
+    """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed."""
+    try:
+        simulation = Simulation(experiment)
+    except InvalidInput as error:
+        for problem in error.problems:
+            st.error(str(problem), icon=":material/speed:")
+        return None
+    seconds = simulation.missing_seconds / worker_count()
+    if seconds <= LIVE_SECONDS:
+        place = st.empty()
+        if "warm" not in _process:
+            place.info(FIRST_RUN, icon=":material/hourglass_top:")
+        started = time.monotonic()
+
+        def show(running: Simulation) -> None:
+            if time.monotonic() - started > 0.3:  # also the point where a newer change may cut this run short
+                place.progress(running.fraction, "computing …")
+
+        result = simulation.run(on_progress=show)
+        place.empty()
+        _process.add("warm")
+        return result
+    return _dear(experiment, simulation, seconds, name)
+
+
+def _dear(experiment: Experiment, simulation: Simulation, seconds: float, name: str) -> Result | None:
+    slot = f"run-{name}"
+    run: Run | None = st.session_state.get(slot)
+    if run is not None and _numbers_of(run.simulation.experiment) != _numbers_of(experiment):
+        run.simulation.stop()
+        run = st.session_state[slot] = None
+    if run is not None and run.alive:
+        _watch(slot)
+        partial = run.simulation.result()
+        return Result(experiment, partial.times, partial.lines)
+    if run is not None and run.error is not None:
+        st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
+    with st.container(border=True):
+        cost = f"{words.count(steps(experiment))} pulls, {words.duration(seconds)} on this machine"
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        left.markdown(f"This picture needs **{cost}**. Finished blocks are kept, so nothing is computed twice.")
+        if right.button(
+            "Run", type="primary", key=f"start-{name}", help="Start; you can cancel at any time.", width="stretch"
+        ):
+            run = st.session_state[slot] = Run(simulation)
+            run.start()
+            st.rerun()
+    partial = simulation.result()
+    return partial if any(line is not None for line in partial.lines) else None
+
+
+@st.fragment(run_every=0.5)
+def _watch(slot: str) -> None:
+    run: Run | None = st.session_state.get(slot)
+    if run is None:
+        return
+    run.seen = time.monotonic()
+    fraction = run.simulation.fraction
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    left.progress(fraction, f"computing … {fraction:.0%}")
+    if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
+        run.simulation.stop()
+        if run.thread is not None:
+            run.thread.join(timeout=5)
+        st.session_state[slot] = None
+        st.rerun()
+    reached = sum(fraction >= limit for limit in REDRAW_AT)
+    if not run.alive or reached > run.drawn:
+        run.drawn = reached
+        st.rerun()
+
+
+def shared_result() -> Result | None:
+    """The result of the shared experiment."""
+    return result_of(state.experiment())

@@ -1,0 +1,30 @@
+"""Around every page: address in, sidebar, page, address out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from ui import sidebar, state
+
+_STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}</style>"
+
+
+def open_page(page: Any) -> None:
+    """Run ``page`` with the shared experiment in place."""
+    st.html(_STYLE)
+    state.read_address(page.url_path)
+    if page.url_path:  # Home has one control of its own
+        sidebar.draw()
+        state.write_address()
+    if state.problems():
+        told = "\n".join(f"- `{problem.path}` = {problem.value!r}: {problem.allowed}" for problem in state.problems())
+        st.warning(
+            f"Some of this link could not be used; defaults stand in for it.\n{told}", icon=":material/link_off:"
+        )
+    page.run()
+    st.caption(
+        "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
+        text_alignment="center",
+    )

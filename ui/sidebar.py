@@ -1,0 +1,436 @@
+"""The sidebar: every control of the shared experiment, generated from the spec and the registry."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pydantic.fields import FieldInfo
+
+from bandit_core import Experiment, InvalidInput, links, notation
+from bandit_core.arms import LAWS as REWARD_LAWS
+from bandit_core.epsilons import LAWS as EPSILON_LAWS
+from bandit_core.experiment import parse
+from bandit_core.policies import registry
+from bandit_core.policies.base import Policy
+from bandit_core.presets import presets
+from bandit_core.problems import Problem
+from bandit_core.summaries import QUANTITY_WORDS
+from ui import charts, state, theme, words
+
+EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
+HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
+TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+EXAMPLES = {
+    "fixed": "2",
+    "discrete": "discrete(0, 0.2, 1, 2, 100)",
+    "clamped-gaussian": "clamped-gaussian(1, 1, 0, 100)",
+    "uniform": "uniform(0.1, 3)",
+    "lognormal": "lognormal(1, 1)",
+    "empirical": "empirical(0.5, 1, 1, 2)",
+}
+
+
+def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str) -> Any:  # type: ignore[no-untyped-def]
+    """A log-scaled slider that also holds the base's value when that is off the grid."""
+    options = sorted({*grid, value})
+    return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write)
+
+
+def _preset_section() -> None:
+    names = {preset.name: preset for preset in presets()}
+
+    def chosen() -> None:
+        name = st.session_state[state.key("preset")]
+        if name:
+            state.open_preset(name)
+
+    st.selectbox(
+        "Start from",
+        list(names),
+        index=None,
+        placeholder="a preset …",
+        format_func=lambda name: f"{name} · {names[name].title}",
+        key=state.key("preset"),
+        on_change=chosen,
+        help="Fills every control from a ready-made experiment: the figures of the papers and some lessons.",
+    )
+
+
+def _arms_section(base: Experiment) -> str:
+    with st.expander(f"Arms · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
+        as_table = st.toggle(
+            "Edit as a table",
+            key="arms-as-table",
+            on_change=lambda: state.adopt(state.experiment()),
+            help="One row per group of equal arms, instead of text.",
+        )
+        if as_table:
+            return _arms_table(base)
+        text = st.text_area(
+            "Means and reward laws",
+            notation.write_arms(base.arms),
+            key=state.key("arms"),
+            help="A bare number is a Bernoulli mean; x5 repeats an arm. Laws: " + ", ".join(REWARD_LAWS) + ". "
+            "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5).",
+        )
+    return text
+
+
+def _arms_table(base: Experiment) -> str:
+    rows = [
+        {
+            "law": arm.kind,
+            "numbers": notation.write_arms([arm.single]).partition("(")[2].rstrip(")"),
+            "count": arm.count,
+        }
+        for arm in base.arms
+    ]
+    for row, arm in zip(rows, base.arms, strict=True):
+        if arm.kind == "bernoulli":
+            row["numbers"] = notation.write_arms([arm.single])
+    edited = st.data_editor(
+        pd.DataFrame(rows),
+        num_rows="dynamic",
+        hide_index=True,
+        key=state.key("arms-editor"),
+        column_config={
+            "law": st.column_config.SelectboxColumn(
+                "Law", options=list(REWARD_LAWS), required=True, default="bernoulli"
+            ),
+            "numbers": st.column_config.TextColumn(
+                "Parameters", required=True, default="0.5", help="In the order of the law."
+            ),
+            "count": st.column_config.NumberColumn("How many", min_value=1, step=1, default=1, required=True),
+        },
+    )
+    filled = edited.dropna()
+    return ", ".join(f"{row.law}({row.numbers}) x{int(row[2])}" for row in filled.itertuples(index=False))
+
+
+def _shared_budget(base: Experiment) -> str | None:
+    """The budget that most private lines have, as text."""
+    texts = [notation.write_epsilon(line.epsilon) for line in base.lines if line.epsilon is not None]
+    return Counter(texts).most_common(1)[0][0] if texts else None
+
+
+def _budget_section(base: Experiment) -> str:
+    text = _shared_budget(base) or "1"
+    law = notation.read_epsilon(text)
+    laws = {kind: EPSILON_LAWS[kind].words for kind in EPSILON_LAWS}
+    with st.expander(f"Privacy budget · {_budget_words()}", expanded=True, key=state.key("budget-section")):
+        kind = st.selectbox(
+            "Users' budget ε is",
+            list(laws),
+            list(laws).index(law["kind"]),
+            format_func=laws.__getitem__,
+            key=state.key("budget-kind"),
+            help="One budget for everybody, or a distribution of budgets over users.",
+        )
+        if kind == "fixed":
+            value = law["value"] if law["kind"] == "fixed" else 1.0
+            epsilon = _slider(
+                "ε: ← more private · less regret →",
+                EPSILONS,
+                value,
+                "epsilon",
+                "The privacy budget in nats: how much one answer may change an observer's belief.",
+                lambda value: f"{value:g}",
+            )
+            st.caption(words.odds(epsilon))
+            return f"{epsilon!r}"
+        written = st.text_input(
+            "Distribution of ε over users",
+            text if law["kind"] == kind else EXAMPLES[kind],
+            key=state.key(f"budget-{kind}"),
+            help=f"For example {EXAMPLES[kind]}. Users with ε = 0 share nothing.",
+        )
+        _budget_picture(written, kind)
+    return written
+
+
+def _budget_picture(written: str, kind: str) -> None:
+    try:
+        drawn = EPSILON_LAWS[kind].model_validate(notation.read_epsilon(written))
+    except ValueError:  # told below, with everything else that is not valid yet
+        return
+    thresholds = [
+        instance.parameters.eps_min  # type: ignore[attr-defined]
+        for instance in state.experiment().instances
+        if hasattr(instance.parameters, "eps_min") and instance.epsilon == drawn
+    ]
+    st.plotly_chart(
+        charts.density_chart(drawn, thresholds[0] if thresholds else None, theme.is_dark()),
+        key=state.key("budget-picture"),
+        config={"displayModeBar": False},
+        alt="How the budgets are spread over users",
+    )
+    if thresholds:
+        st.caption(
+            f"{1 - drawn.share_above(thresholds[0]):.0%} of users are below ε_min = {words.number(thresholds[0])}."
+        )
+
+
+def _budget_words() -> str:
+    laws = {line.epsilon for line in state.experiment().lines if line.epsilon is not None}
+    return words.budget(laws.pop()) if len(laws) == 1 else ("none used" if not laws else "several")
+
+
+def _limit(field: FieldInfo, name: str) -> Any:
+    return next((getattr(item, name) for item in field.metadata if hasattr(item, name)), None)
+
+
+def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
+    """One control for one parameter of a policy; None means "leave it at its default"."""
+    label, help = name.replace("_", " "), field.description or ""
+    schema = policy.parameters.model_json_schema()["properties"][name]
+    if "enum" in schema:
+        options = schema["enum"]
+        chosen = st.selectbox(label, options, options.index(value), key=state.key(slot), help=help)
+        return None if chosen == field.default else chosen
+    if schema.get("type") == "boolean":
+        chosen = st.toggle(label, value, key=state.key(slot), help=help)
+        return None if chosen == field.default else chosen
+    text = st.text_input(
+        label, f"{value:g}" if isinstance(value, float | int) else str(value), key=state.key(slot), help=help
+    )
+    if text.strip() == str(field.default) or not text.strip():
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return text.strip()
+    if schema.get("type") == "integer" and number.is_integer():
+        number = int(number)
+    return None if number == field.default else number
+
+
+def _line_card(base_line: dict[str, Any], row: int, shared: str) -> dict[str, Any]:
+    policy = registry()[base_line["policy"]]
+    label = base_line.get("label") or policy.title
+    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {label}", key=state.key(f"line-{row}")):
+        st.caption(f"{policy.summary} {policy.guarantee_words.capitalize()}.")
+        line: dict[str, Any] = {"policy": policy.name}
+        if policy.epsilon != "none":
+            own = "" if base_line.get("epsilon") in (None, shared) else base_line["epsilon"]
+            text = st.text_input(
+                "Own budget",
+                own,
+                key=state.key(f"own-{row}"),
+                placeholder=f"shared: {shared}",
+                help="Empty: the budget of the section above. Else, for example, 0.5 or discrete(0, 1, 2).",
+            )
+            line["epsilon"] = text or shared
+        given = {
+            **{name: field.default for name, field in policy.parameters.model_fields.items()},
+            **base_line.get("params", {}),
+        }
+        params = {
+            name: _parameter(policy, name, field, given[name], f"{name}-{row}")
+            for name, field in policy.parameters.model_fields.items()
+        }
+        params = {name: value for name, value in params.items() if value is not None}
+        if params:
+            line["params"] = params
+        name = st.text_input(
+            "Label",
+            base_line.get("label") or "",
+            key=state.key(f"label-{row}"),
+            max_chars=80,
+            help="What the legend calls this line.",
+        )
+        if name:
+            line["label"] = name
+        st.button(
+            "Remove",
+            key=state.key(f"remove-{row}"),
+            on_click=lambda: st.session_state["line-rows"].remove(row),
+            help="Take this line out of the picture.",
+            disabled=len(st.session_state["line-rows"]) == 1,
+        )
+    return line
+
+
+def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
+    rows: list[int] = st.session_state["line-rows"]
+    added: dict[int, str] = st.session_state["added-lines"]
+    st.markdown(f"**Policies** · {len(rows)} compared")
+    lines = []
+    for row in list(rows):
+        if row in added:
+            base_line: dict[str, Any] = {"policy": added[row]}
+        else:
+            line = base.lines[row]
+            base_line = {"policy": line.policy, "params": line.params, "label": line.label}
+            if line.epsilon is not None:
+                base_line["epsilon"] = notation.write_epsilon(line.epsilon)
+        lines.append(_line_card(base_line, row, shared))
+
+    def add() -> None:
+        name = st.session_state[state.key("add")]
+        if name:
+            row = max([*rows, *added, len(base.lines) - 1]) + 1
+            added[row] = name
+            rows.append(row)
+            st.session_state[state.key("add")] = None
+
+    st.selectbox(
+        "Add a policy",
+        list(registry()),
+        index=None,
+        placeholder="add a policy …",
+        format_func=lambda name: f"{theme.TRUST_SIGNS[registry()[name].privacy]} {registry()[name].title}",
+        key=state.key("add"),
+        on_change=add,
+        help="● nobody is trusted (local DP)   ■ a curator is trusted (central DP)   – no privacy",
+        label_visibility="collapsed",
+    )
+    return lines
+
+
+def _size_section(base: Experiment) -> dict[str, Any]:
+    now = state.experiment()
+    with st.expander(f"Size · {words.count(now.horizon)} users, {now.trials} trials", key=state.key("size-section")):
+        horizon = _slider(
+            "Users (horizon)", HORIZONS, base.horizon, "horizon", "How many users arrive in one run.", words.count
+        )
+        trials = _slider(
+            "Trials", TRIALS, base.trials, "trials", "Independent runs; more of them narrow the error.", words.count
+        )
+        seed = st.number_input(
+            "Seed",
+            0,
+            2**53 - 1,
+            base.seed,
+            key=state.key("seed"),
+            help="The same seed gives the same numbers, bit for bit.",
+        )
+    return {"horizon": horizon, "trials": trials, "seed": int(seed)}
+
+
+def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
+    view = base.view
+    with st.expander("View", key=state.key("view-section")):
+        quantities = list(QUANTITY_WORDS)
+        quantity = st.selectbox(
+            "Vertical axis",
+            quantities,
+            quantities.index(view.quantity),
+            format_func=QUANTITY_WORDS.__getitem__,
+            key=state.key("quantity"),
+            help="Regret, regret / ln t (flat when optimal), regret per user, or the price against no privacy.",
+        )
+        axes = ["linear", "log"]
+        x = st.segmented_control(
+            "Users axis", axes, default=view.x, required=True, key=state.key("x"), help="Scale of the horizontal axis."
+        )
+        y = st.segmented_control(
+            "Regret axis", axes, default=view.y, required=True, key=state.key("y"), help="Scale of the vertical axis."
+        )
+        bounds = st.toggle(
+            "Bounds", view.bounds, key=state.key("bounds"), help="Theoretical bounds that apply to this instance."
+        )
+        worst = st.toggle(
+            "Worst-case orders",
+            view.worst_case,
+            key=state.key("worst"),
+            help="Minimax bounds: about the hardest instance, not this one.",
+        )
+        runs = st.toggle(
+            "20 sample runs", view.runs, key=state.key("runs"), help="Single runs, to see what the band hides."
+        )
+        shown = st.multiselect(
+            "Visible lines",
+            range(len(labels)),
+            [number for number in range(len(labels)) if number not in view.hidden],
+            format_func=lambda number: labels[number],
+            key=state.key(f"visible-{len(labels)}"),
+            help="Which lines are drawn.",
+        )
+    hidden = [number for number in range(len(labels)) if number not in shown]
+    return {"x": x, "y": y, "quantity": quantity, "bounds": bounds, "worst_case": worst, "runs": runs, "hidden": hidden}
+
+
+def _foot() -> None:
+    now = state.experiment()
+    with st.popover("Copy link", width="stretch", help="The address of exactly this picture."):
+        st.code(
+            links.address(
+                now, (st.context.url or "").rstrip("/").rsplit("/", 1)[0] if "://" in (st.context.url or "") else ""
+            ),
+            language=None,
+            wrap_lines=True,
+        )
+        if links.too_long(now):
+            st.warning("This link is too long for some programs; download the spec instead.")
+    left, right = st.columns(2)
+    left.download_button(
+        "Spec",
+        data=lambda: json.dumps(now.spec(), indent=2),
+        file_name="experiment.json",
+        mime="application/json",
+        on_click="ignore",
+        help="The whole experiment as a JSON document.",
+        width="stretch",
+    )
+    right.button(
+        "Reset", on_click=state.adopt, args=(links.read({})[0],), help="Back to the opening picture.", width="stretch"
+    )
+    upload = st.file_uploader(
+        "Open a spec", type=["json", "toml"], key=state.key("upload"), help="A spec saved here before (JSON or TOML)."
+    )
+    if upload is not None and st.button(
+        "Load this spec", help="Replace the experiment by the uploaded one.", key=state.key("load")
+    ):
+        try:
+            form = "toml" if upload.name.lower().endswith(".toml") else "json"
+            state.adopt(parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name))
+            st.rerun()
+        except InvalidInput as error:
+            _show_problems("This file is not a valid spec:", error)
+
+
+def _show_problems(head: str, error: InvalidInput) -> None:
+    shown = "\n".join(f"- `{problem.path}`: {problem.allowed}" for problem in error.problems[:8])
+    st.error(f"{head}\n{shown}")
+
+
+def _read_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    problems: list[Problem] = []
+    for place, line in enumerate(lines):
+        if "epsilon" in line:
+            try:
+                line["epsilon"] = notation.read_epsilon(line["epsilon"])
+            except InvalidInput as error:
+                problems += [Problem(f"lines[{place}].epsilon", item.value, item.allowed) for item in error.problems]
+    if problems:
+        raise InvalidInput(problems)
+    return lines
+
+
+def draw() -> None:
+    """Draw the sidebar and commit what it says; what is not valid is told and changes nothing.
+
+    Every widget is drawn before anything is parsed: a widget that is not drawn would forget its value.
+    """
+    base = state.base()
+    with st.sidebar:
+        _preset_section()
+        arms = _arms_section(base)
+        shared = _budget_section(base)
+        lines = _lines_section(base, shared)
+        size = _size_section(base)
+        labels = [state.experiment().label(number) for number in range(len(state.experiment().lines))]
+        if len(labels) != len(lines):
+            labels = [registry()[line["policy"]].title for line in lines]
+        view = _view_section(base, labels)
+        kept = {"title": base.title, "note": base.note}
+        try:
+            document = {**kept, "arms": notation.read_arms(arms), "lines": _read_lines(lines), **size, "view": view}
+            state.commit(Experiment.model_validate(document))
+        except InvalidInput as error:
+            _show_problems("Not drawn yet, because:", error)
+        _foot()

@@ -1,0 +1,81 @@
+"""The one experiment that all pages share, and its way into and out of the address.
+
+Widgets never hold the truth: they are drawn from the *base*, the experiment as it last came from outside (link,
+preset, upload, reset), under keys that carry its generation. A new base therefore redraws every widget afresh; a
+widget's own edits change only the committed experiment, and the address follows it.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from bandit_core import Experiment, links
+from bandit_core.presets import load_preset
+from bandit_core.problems import Problem
+
+# Address fields that are not part of the experiment: Home's slider, and Streamlit's own.
+OTHER_FIELDS = frozenset({"eps"}) | links.STREAMLIT_OWN
+_state = st.session_state
+
+
+def experiment() -> Experiment:
+    """The committed experiment."""
+    return _state["experiment"]
+
+
+def base() -> Experiment:
+    """The experiment as it last came from outside."""
+    return _state["base"]
+
+
+def key(name: str) -> str:
+    """A widget key that is fresh whenever the base is."""
+    return f"{name}:{_state['generation']}"
+
+
+def adopt(new: Experiment, problems: list[Problem] | None = None) -> None:
+    """Take an experiment from outside: every widget is redrawn from it. Safe in callbacks and before drawing."""
+    _state["generation"] = _state.get("generation", 0) + 1
+    _state["base"] = _state["experiment"] = new
+    _state["problems"] = problems or []
+    _state["line-rows"] = list(range(len(new.lines)))
+    _state["added-lines"] = {}
+
+
+def commit(new: Experiment) -> None:
+    """Make an edited experiment the current one."""
+    if new != _state["experiment"]:
+        _state["experiment"] = new
+        _state["problems"] = []
+
+
+def open_preset(name: str) -> None:
+    """Callback: start from a preset."""
+    adopt(load_preset(name))
+
+
+def read_address(page: str) -> None:
+    """Adopt what the address says, if it says something new (a link, an edited address, the Back button)."""
+    address = {name: value for name, value in st.query_params.items() if name not in OTHER_FIELDS}
+    moved = _state.get("page") != page
+    _state["page"] = page
+    if "experiment" not in _state or (address != _state.get("address") and not (moved and not address)):
+        adopt(*links.read(address))
+    elif moved:  # widgets of the page that was left are gone: redraw them from what they said
+        adopt(experiment())
+    _state["address"] = address
+
+
+def write_address() -> None:
+    """Let the address follow the committed experiment; only differences from the default are written."""
+    wanted = links.write(experiment())
+    if wanted == _state.get("address"):
+        return
+    own = {name: value for name, value in st.query_params.items() if name in OTHER_FIELDS}
+    st.query_params.from_dict({**wanted, **own})
+    _state["address"] = wanted
+
+
+def problems() -> list[Problem]:
+    """What was wrong with the last link."""
+    return _state.get("problems", [])

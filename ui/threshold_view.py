@@ -1,0 +1,200 @@
+"""The parts of the Threshold page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import links, notation, threshold_check
+from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.results import Result, linear_fit
+from bandit_core.theory import threshold as theory
+from ui import charts, state, theme, words
+
+EXAMPLES = {
+    "Ren et al.: five groups of users": "discrete(0, 0.2, 1, 2, 100)",
+    "Ren et al.: bell-shaped, a fifth shares nothing": "clamped-gaussian(1, 1, 0, 100)",
+    "Spread over orders of magnitude": "lognormal(1, 1)",
+}
+MECHANISM_COLOURS = {"v_l": "heldp-ucb-l", "v_b": "heldp-ucb-b"}
+
+
+@dataclass(frozen=True)
+class Search:
+    """The whole searched curve and its minima."""
+
+    thresholds: np.ndarray
+    kept: np.ndarray
+    v_l: np.ndarray
+    v_b: np.ndarray
+    best_l: float
+    best_b: float
+
+
+def _use(text: str) -> None:
+    """Callback: give every private line this budget, with the threshold chosen automatically."""
+    document = state.experiment().spec()
+    for line in document["lines"]:
+        if "epsilon" in line:
+            line["epsilon"] = notation.read_epsilon(text)
+            line.pop("params", None)
+            line.pop("label", None)
+    state.adopt(type(state.experiment()).model_validate(document))
+
+
+def law() -> _EpsilonLaw | None:
+    """The distribution of budgets in the sidebar; where it is one fixed budget, a choice of examples instead."""
+    laws = Counter(line.epsilon for line in state.experiment().lines if line.epsilon is not None)
+    spread = [law for law, _ in laws.most_common() if law.fixed is None]
+    if spread:
+        return spread[0]
+    st.info(
+        "With one budget for everybody there is nothing to ignore. Choose a distribution of ε over users in the "
+        "sidebar, or start from one of these."
+    )
+    for column, (name, text) in zip(st.columns(len(EXAMPLES)), EXAMPLES.items(), strict=True):
+        column.button(name, on_click=_use, args=(text,), help=text, width="stretch")
+    return None
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def search(_law: _EpsilonLaw, key: str = "") -> Search:
+    """V_L and V_B on the whole grid of thresholds."""
+    thresholds, kept, v_l, v_b = theory.search(_law)
+    return Search(thresholds, kept, v_l, v_b, theory.recommended(_law, "v_l"), theory.recommended(_law, "v_b"))
+
+
+def verdict(found: Search) -> str:
+    """The recommendation in words."""
+    if np.isclose(found.best_l, found.best_b):
+        return f"Ignore users below **ε = {words.number(found.best_b)}**, whichever mechanism is used."
+    return (
+        f"Ignore users below **ε = {words.number(found.best_b)}** with the Bernoulli mechanism, "
+        f"below **ε = {words.number(found.best_l)}** with the Laplace mechanism."
+    )
+
+
+def slider(found: Search) -> float:
+    """The movable threshold; it opens at the Bernoulli mechanism's recommendation."""
+    options = sorted(
+        {*np.round(found.thresholds[:: max(1, len(found.thresholds) // 60)], 4).tolist(), found.best_b, found.best_l}
+    )
+    return st.select_slider(
+        "Threshold ε_min: ← keep more users · keep clearer answers →",
+        options,
+        found.best_b,
+        key=state.key("threshold"),
+        help="Answers of users with a smaller ε are discarded.",
+        format_func=lambda value: f"{value:.3g}",
+    )
+
+
+def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
+    """V_L and V_B against the threshold, minima marked, logarithmic."""
+    figure = go.Figure()
+    few = len(found.thresholds) < 20
+    for name, values, best, words_ in (
+        ("v_l", found.v_l, found.best_l, "V_L (Laplace)"),
+        ("v_b", found.v_b, found.best_b, "V_B (Bernoulli)"),
+    ):
+        colour = theme.policy_colour(MECHANISM_COLOURS[name], dark)
+        figure.add_scatter(
+            x=found.thresholds,
+            y=values,
+            mode="lines+markers" if few else "lines",
+            name=words_,
+            line={"color": colour, "width": 2.5},
+            hovertemplate="%{y:,.4~g}",
+        )
+        figure.add_scatter(
+            x=[best],
+            y=[float(np.nanmin(values))],
+            mode="markers",
+            marker={"size": 13, "symbol": "star", "color": colour},
+            name=f"best: {best:.3g}",
+            hovertemplate="recommended<extra></extra>",
+        )
+    figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
+    charts.style(figure, 330, dark)
+    figure.update_xaxes(type="log", title="threshold ε_min", tickformat="~g")
+    figure.update_yaxes(type="log", title="V: regret grows in proportion", tickformat="~s")
+    return figure
+
+
+def legend(law: _EpsilonLaw, threshold: float) -> str:
+    """The numbers at the chosen threshold."""
+    v_l, v_b = theory.v_l(law, threshold), theory.v_b(law, threshold)
+    kept = law.share_above(threshold)
+    return f"At ε_min = {threshold:.3g}: p₀ = {kept:.3f}, V_L = {words.number(v_l)}, V_B = {words.number(v_b)}."
+
+
+def check_panel(result: Result) -> None:
+    """Regret against V with the linear fit, and every point as a link to its curve."""
+    points = threshold_check.points(result)
+    if len(points) < 2:
+        return
+    fit = linear_fit(points["v"].to_numpy(), points["regret"].to_numpy())
+    st.markdown(
+        f"Regret ≈ {words.number(fit[1])} + {words.number(fit[0])} · V with **R² = {fit[2]:.4f}** over "
+        f"{len(points)} points at {words.count(result.experiment.horizon)} users. "
+        + (
+            ""
+            if result.experiment.horizon >= 10**6
+            else "The line straightens at longer horizons: try a million users and more."
+        )
+    )
+    dark = theme.is_dark()
+    figure = go.Figure()
+    grid = np.array([points["v"].min(), points["v"].max()])
+    figure.add_scatter(
+        x=grid, y=fit[1] + fit[0] * grid, mode="lines", name="linear fit", line={"color": "#888888", "dash": "dash"}
+    )
+    for policy, (name, _) in threshold_check.MECHANISMS.items():
+        part = points[points["policy"] == policy]
+        figure.add_scatter(
+            x=part["v"],
+            y=part["regret"],
+            error_y={"type": "data", "array": 2 * part["stderr"]},
+            mode="markers",
+            name=f"{name} (± 2 standard errors)",
+            marker={"size": 10, "color": theme.policy_colour(policy, dark)},
+            text=part["label"],
+            hovertemplate="%{text}<br>V = %{x:.4~g}, regret = %{y:,.4~g}<extra></extra>",
+        )
+    charts.style(figure, 420, dark)
+    figure.update_layout(hovermode="closest")
+    figure.update_xaxes(title="V (V_L for Laplace, V_B for Bernoulli)", tickformat="~s")
+    figure.update_yaxes(title="regret at the horizon", tickformat="~s")
+    st.plotly_chart(figure, key="fit", config=charts.CONFIG, alt=f"Regret against V; R squared {fit[2]:.4f}")
+    st.dataframe(points.drop(columns="line"), hide_index=True, width="stretch", alt="Regret against V as a table")
+    st.page_link(
+        "pages/explore.py",
+        label="Open these curves in Explore",
+        icon=":material/arrow_forward:",
+        query_params=links.write(result.experiment),
+    )
+
+
+def explanation() -> None:
+    """How the recommendation is computed."""
+    with st.expander("How is this computed?"):
+        st.markdown(
+            "A noisy answer is better than none, up to a point: very noisy answers widen the margin of every arm. "
+            "The leading term of the regret bounds of Ren et al. 2020 grows with V, which weighs the noise of the kept "
+            "answers against the share p₀ of users that are kept. The recommended threshold is the smallest V on the "
+            "whole curve above. It is a heuristic: the bound's leading term, not the regret itself."
+        )
+        st.latex(
+            r"V_L=\frac1{p_0}\,\mathbb E\Big[\big(1+\tfrac4{\varepsilon}\big)^2"
+            r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big],\qquad "
+            r"V_B=\frac1{p_0}\,\mathbb E\Big[\Big(\tfrac{e^{\varepsilon}+1}{e^{\varepsilon}-1}\Big)^2"
+            r"\,\Big|\,\varepsilon\ge\varepsilon_{\min}\Big]"
+        )
+        st.caption(
+            "Ren et al. 2020, section 4.2, with the conditioning on ε ≥ ε_min that the printed definition lacks "
+            "(without it both are infinite as soon as somebody shares nothing)."
+        )

@@ -1,0 +1,133 @@
+"""Plain-language sentences: numbers with their error, epsilon as odds, the verdict above a chart."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from bandit_core import Experiment
+from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.notation import write_epsilon
+from bandit_core.results import Result
+from bandit_core.summaries import Summary, baseline, summaries
+
+
+def plain(text: str) -> str:
+    """Text that a visitor wrote, safe inside markdown: shown as it is, never as markup."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&])", r"\\\1", text)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with sensible digits: 9,880 / 0.0312 / 1.2 million."""
+    if not math.isfinite(value):
+        return "∞" if value > 0 else "–"
+    size = abs(value)
+    if size >= 1e9:
+        return f"{value / 1e9:.{digits}g} billion"
+    if size >= 1e6:
+        return f"{value / 1e6:.{digits}g} million"
+    if size >= 1000:
+        keep = 10 ** max(0, math.floor(math.log10(size)) - digits + 1)
+        return f"{round(value / keep) * keep:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def count(value: int) -> str:
+    """A whole number with separators, large ones in words."""
+    return number(value) if value >= 1e6 else f"{value:,}"
+
+
+def with_error(value: float, error: float) -> str:
+    """``9,880 ± 120``, digits cut where the error makes them meaningless."""
+    if not math.isfinite(error) or error <= 0:
+        return number(value)
+    place = math.floor(math.log10(error))
+    place -= 0 if error / 10**place >= 3 else 1  # two digits of an error that begins with 1 or 2
+    keep = 10.0**place
+    decimals = max(0, -place)
+    return f"{round(value / keep) * keep:,.{decimals}f} ± {round(error / keep) * keep:,.{decimals}f}"
+
+
+def odds(epsilon: float) -> str:
+    """What one response at this budget can teach an observer."""
+    sure = 100 / (1 + math.exp(-min(epsilon, 700.0)))
+    shown = f"{sure:.0f}" if sure < 99 else f"{sure:.4g}"
+    shown = "practically 100" if sure > 99.99 else f"at most {shown}"
+    return f"An observer who was 50 % sure of somebody's answer becomes {shown} % sure."
+
+
+def budget(law: _EpsilonLaw | None) -> str:
+    """A budget in a few words."""
+    if law is None:
+        return "no privacy"
+    return f"ε = {law.fixed:g}" if law.fixed is not None else f"ε ~ {write_epsilon(law)}"
+
+
+def _cost(row: Summary, baseline_label: str) -> str:
+    margin = 2 * row.price_stderr
+    ratio = with_error(row.price, row.price_stderr)
+    if math.isfinite(margin) and abs(row.price - 1) <= margin:
+        return (
+            f"**{plain(row.label)}** cannot be told apart from {plain(baseline_label)} "
+            f"with {row.trials} trials ({ratio} times its regret)"
+        )
+    return f"**{plain(row.label)}** costs **{ratio}** times the regret of {plain(baseline_label)}"
+
+
+def verdict(result: Result) -> str:
+    """One or two sentences that say what the picture shows and claim no more than the errors allow."""
+    experiment = result.experiment
+    rows = summaries(result)
+    if not rows:
+        return "Nothing computed yet."
+    private = [row for row in rows if math.isfinite(row.price)]
+    users = f"{count(experiment.horizon)} users"
+    if not private:
+        row = min(rows, key=lambda row: row.regret)
+        return f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)} rewards in {users}."
+    cheapest, dearest = (pick(private, key=lambda row: row.price) for pick in (min, max))
+    sentences = []
+    for row in [cheapest] if cheapest is dearest else [cheapest, dearest]:
+        base = baseline(experiment, row.line)
+        assert base is not None
+        sentences.append(_cost(row, experiment.label(base)))
+    base_regret = next(row.regret for row in rows if row.line == baseline(experiment, cheapest.line))
+    extra = cheapest.regret - base_regret
+    law = experiment.lines[cheapest.line].epsilon
+    same = all(experiment.lines[row.line].epsilon == law for row in private)
+    head = f"At {budget(law)}: " if same else ""
+    tail = f" {number(extra)} more lost rewards in {users}." if extra > 0 else f" Over {users}."
+    return (
+        head + sentences[0] + (":" if extra > 0 else ".") + tail + (f" {sentences[1]}." if len(sentences) > 1 else "")
+    )
+
+
+def arms_summary(experiment: Experiment) -> str:
+    """``20 arms, best 0.9, smallest gap 0.1``."""
+    means = experiment.means
+    gaps = means.max() - means
+    positive = gaps[gaps > 0]
+    gap = f", smallest gap {number(float(positive.min()))}" if len(positive) else ", all equal"
+    plural = "arm" if len(means) == 1 else "arms"
+    return f"{len(means)} {plural}, best {number(float(means.max()))}{gap}"
+
+
+def duration(seconds: float) -> str:
+    """A rough time in words."""
+    if seconds < 1:
+        return "under a second"
+    if seconds < 90:
+        return f"about {seconds:.0f} s"
+    if seconds < 5400:
+        return f"about {seconds / 60:.0f} min"
+    return f"about {seconds / 3600:.0f} h"
+
+
+def band(trials: int) -> str:
+    """What the shaded band is."""
+    return f"shaded: middle 90 % of {trials} runs" if trials > 1 else "a single run, so no band"
+
+
+def legend(trials: int) -> str:
+    """What shading and dashes mean."""
+    return f"{band(trials).capitalize()}. Dashed: proved upper bounds; dotted: lower and asymptotic bounds."
