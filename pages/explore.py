@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from ui import charts, exports, panels, runner, state, theme, words
+from ui import charts, exports, panels, runner, shell, state, theme, words
+
+shell.enter()
 
 experiment = state.experiment()
 st.title(experiment.title or "What does privacy cost here?")
@@ -11,8 +13,8 @@ if experiment.note:
 
 result = runner.shared_result()
 if result is None:
-    st.info("Nothing computed yet for this experiment. Press Run, or choose fewer users or trials in the sidebar.")
-    st.stop()
+    result = runner.preview_of(experiment)
+    st.info(words.preview(result, experiment), icon=":material/preview:")
 
 st.markdown(words.verdict(result))
 st.plotly_chart(

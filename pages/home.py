@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from ui import charts, gallery, runner, theme, words
+from ui import charts, gallery, runner, shell, theme, words
+
+shell.enter()
 
 st.title("What does privacy cost a learner?")
 st.markdown(

@@ -3,7 +3,9 @@
 import streamlit as st
 
 from bandit_core import threshold_check
-from ui import charts, runner, state, theme, threshold_view
+from ui import charts, runner, shell, state, theme, threshold_view
+
+shell.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
 law = threshold_view.law()
@@ -12,8 +14,8 @@ if law is None:
 
 search = threshold_view.search(law, law.model_dump_json())
 st.markdown(threshold_view.verdict(search))
-left, right = st.columns(2)
 threshold = threshold_view.slider(search)
+left, right = st.columns(2)
 with left:
     st.markdown("**Users' budgets** and the threshold")
     picture = charts.density_chart(law, threshold, theme.is_dark(), height=330)

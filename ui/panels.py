@@ -90,8 +90,8 @@ def explanation(result: Result) -> None:
         st.markdown(
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the policy "
             "learns from what the privacy mechanism lets through. **Regret** is what was lost against always playing "
-            "the best arm: the sum of the gaps of the arms that were pulled (pseudo-regret, so the luck of the rewards "
-            f"is left out). This is repeated in {experiment.trials} independent runs; {words.band(experiment.trials)}. "
+            "the best arm: the sum of the gaps of the pulled arms (pseudo-regret: the luck of the rewards is left out). "
+            f"This is repeated in {experiment.trials} independent runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )
         for name in dict.fromkeys(line.policy for line in experiment.lines):

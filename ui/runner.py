@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, Simulation
-from bandit_core.engine import steps, worker_count
+from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core.engine import estimated_seconds, steps, worker_count
 from bandit_core.results import Result
 from ui import state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
+PREVIEW_SECONDS = 0.3
 FORGOTTEN_SECONDS = 20.0  # a run that no page has looked at for so long is stopped
 FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
@@ -133,6 +134,17 @@ def _watch(slot: str) -> None:
     if not run.alive or reached > run.drawn:
         run.drawn = reached
         st.rerun()
+
+
+def preview_of(experiment: Experiment) -> Result:
+    """The same experiment cut down to fewer users and trials until it is live: something to look at before Run."""
+    trials = min(experiment.trials, 10)
+    horizon = experiment.horizon
+    small = experiment.with_changes(trials=trials)
+    while estimated_seconds(small) > PREVIEW_SECONDS and horizon > 100:
+        horizon //= 10
+        small = small.with_changes(horizon=max(100, horizon))
+    return simulate(small)
 
 
 def shared_result() -> Result | None:

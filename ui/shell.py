@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from ui import sidebar, state
 
+_APP = Path(__file__).resolve().parent.parent / "app.py"
+
 _STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}</style>"
+
+
+def enter() -> None:
+    """First line of every page file: makes sure that the page is run by app.py.
+
+    Streamlit runs a file of ``pages/`` by itself when the very first visitor of a server process opens its address,
+    because it learns of ``st.navigation`` only when app.py has run once.
+    """
+    if not st.session_state.pop("inside", False):
+        runpy.run_path(str(_APP), run_name="__main__")
+        st.stop()
 
 
 def open_page(page: Any) -> None:
@@ -23,6 +38,7 @@ def open_page(page: Any) -> None:
         st.warning(
             f"Some of this link could not be used; defaults stand in for it.\n{told}", icon=":material/link_off:"
         )
+    st.session_state["inside"] = True
     page.run()
     st.caption(
         "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",

@@ -131,3 +131,12 @@ def band(trials: int) -> str:
 def legend(trials: int) -> str:
     """What shading and dashes mean."""
     return f"{band(trials).capitalize()}. Dashed: proved upper bounds; dotted: lower and asymptotic bounds."
+
+
+def preview(result: Result, whole: Experiment) -> str:
+    """What a preview leaves out."""
+    shown = result.experiment
+    return (
+        f"A preview: the first {count(shown.horizon)} of {count(whole.horizon)} users, "
+        f"{shown.trials} of {whole.trials} trials. Press Run for the whole picture."
+    )
