@@ -1,0 +1,44 @@
+"""Shared by all tests: a cache of their own, and a closing word on browser tests that could not run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiled kernels are kept from one session to the next, stored blocks are not.
+
+    Runs before anything imports bandit_core, which reads the variable then; subprocesses inherit it.
+    """
+    folder = config.rootpath / ".pytest_cache" / "lab"
+    os.environ["LAB_CACHE_DIR"] = str(folder)
+    for name in ("LAB_JOBS", "LAB_MAX_STEPS", "LAB_CACHE_MB", "LAB_KERNEL_CACHE"):
+        os.environ.pop(name, None)
+    for blocks in folder.glob("blocks-*"):
+        blocks.unlink(missing_ok=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Browser tests need a Chromium on PATH."""
+    if shutil.which("chromium") is None:
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say it aloud when browser tests were skipped: a green run without them proves less."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if "browser" in report.keywords]
+    if skipped:
+        why = "no chromium on PATH" if shutil.which("chromium") is None else "see the reasons above"
+        terminalreporter.write_line(f"{len(skipped)} browser tests were SKIPPED: {why}", yellow=True, bold=True)
+
+
+@pytest.fixture
+def project() -> Path:
+    """The folder of the project."""
+    return Path(__file__).parent.parent

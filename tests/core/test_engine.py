@@ -1,0 +1,455 @@
+"""No number depends on workers, blocks, order or cache; stopping and failing lose nothing that was finished."""
+
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, InvalidInput, Simulation, engine, simulate
+from bandit_core.policies import registry
+from bandit_core.policies.base import Block, Stopped
+from bandit_core.store import Store
+
+ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
+LINES = [
+    {"policy": "ucb"},
+    {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}, "params": {"eps_min": 2.0}},
+    {
+        "policy": "heldp-ucb-l",
+        "epsilon": {"kind": "discrete", "values": [0.0, 1.0, 4.0]},
+        "params": {"eps_min": 1.0},
+    },
+]
+
+
+def experiment_of(**fields) -> Experiment:
+    return Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 600, "trials": 13, "seed": 5, **fields})
+
+
+def memory() -> Store:
+    return Store(None, 10**8)
+
+
+def numbers(result) -> list[bytes]:
+    return [
+        b"".join(getattr(line, name).tobytes() for name in ("trials", "regret", "best_pulls", "pulls"))
+        for line in result.lines
+    ]
+
+
+@pytest.fixture(scope="module")
+def reference() -> list[bytes]:
+    """One worker, nothing cached, uncut."""
+    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
+
+
+def cut_finely(monkeypatch, seconds=1e-9):
+    """Cut trials into single ones (or as many as fit ``seconds``), and use threads however small the work is."""
+    monkeypatch.setattr(engine, "SHORTEST_TASK", seconds / 2)
+    monkeypatch.setattr(engine, "LONGEST_TASK", seconds)
+
+
+class Counted:
+    """Replaces a policy's simulator: counts calls and trials, optionally interferes, then plays as before."""
+
+    def __init__(self, monkeypatch, name, interfere=None):
+        self.calls: list[int] = []
+        self.policy = registry()[name]
+        self.interfere = interfere
+        self.lock = threading.Lock()
+        monkeypatch.setitem(registry(), name, replace(self.policy, simulate=self))
+
+    def __call__(self, instance, streams, checkpoints, stop) -> Block:
+        with self.lock:
+            self.calls.append(len(streams))
+        if self.interfere is not None:
+            self.interfere(self, stop)
+        return self.policy.simulate(instance, streams, checkpoints, stop)
+
+    @property
+    def trials(self) -> int:
+        return sum(self.calls)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+@pytest.mark.parametrize("seconds", [1e-9, 5e-4, 10.0])
+def test_the_same_bytes_for_any_workers_and_any_cut(monkeypatch, reference, jobs, seconds):
+    cut_finely(monkeypatch, seconds)
+    counted = Counted(monkeypatch, "ucb")
+    assert numbers(simulate(experiment_of(), jobs=jobs, store=memory())) == reference
+    assert counted.trials == 13
+    assert len(counted.calls) == {1e-9: 13, 5e-4: len(counted.calls), 10.0: 1}[seconds]
+
+
+def test_the_order_of_lines_and_other_lines_change_nothing(reference):
+    turned = simulate(experiment_of(lines=LINES[::-1]), store=memory())
+    assert numbers(turned)[::-1] == reference
+    labelled = simulate(experiment_of(lines=[{**LINES[1], "label": "mine"}]), store=memory())
+    assert numbers(labelled) == reference[1:2]
+
+
+def test_what_is_only_drawn_or_written_differently_costs_nothing(monkeypatch, reference):
+    store = memory()
+    simulate(experiment_of(), store=store)
+    counted = Counted(monkeypatch, "ucb")
+    other = experiment_of(
+        arms=[ARMS[0], *[{**ARMS[1], "count": 1}] * 3], title="other", note="words", view={"x": "linear"}
+    )
+    assert numbers(simulate(other, store=store)) == reference
+    assert counted.calls == []
+
+
+@pytest.mark.parametrize("change", [{"seed": 6}, {"horizon": 601}, {"arms": ARMS[:1] * 2}, {"arms": ARMS[::-1]}])
+def test_what_changes_a_number_changes_the_key(change):
+    experiment, other = experiment_of(), experiment_of(**change)
+    for line in range(len(LINES)):
+        assert engine.line_key(experiment, line) != engine.line_key(other, line)
+
+
+def test_lines_have_different_keys():
+    more = [*LINES, {"policy": "ucb", "params": {"alpha": 1.0}}]
+    keys = {engine.line_key(experiment_of(lines=more), line) for line in range(len(more))}
+    assert len(keys) == len(more)
+
+
+def test_more_trials_cost_only_the_new_ones(monkeypatch):
+    counted = Counted(monkeypatch, "ucb")
+    store = memory()
+    few = simulate(experiment_of(lines=LINES[:1], trials=20), store=store)
+    assert counted.trials == 20
+    many = simulate(experiment_of(lines=LINES[:1], trials=50), store=store)
+    assert counted.trials == 50
+    assert many.lines[0].regret[:20].tobytes() == few.lines[0].regret.tobytes()
+    alone = simulate(experiment_of(lines=LINES[:1], trials=50), store=memory())
+    assert numbers(alone) == numbers(many)
+    fewer = simulate(experiment_of(lines=LINES[:1], trials=7), store=store)
+    assert counted.trials == 100
+    assert fewer.lines[0].regret.tobytes() == many.lines[0].regret[:7].tobytes()
+
+
+@pytest.mark.parametrize("kept", [[(0, 13)], [(4, 9)], [(0, 2), (5, 6), (12, 13)], [(0, 7), (3, 9)]])
+def test_a_partly_filled_store_changes_nothing(monkeypatch, reference, kept):
+    experiment, store = experiment_of(), memory()
+    full = simulate(experiment, store=memory())
+    for line, trials in enumerate(full.lines):
+        for first, last in kept:
+            rows = slice(first, last)
+            block = Block(trials.regret[rows], trials.best_pulls[rows], trials.pulls[rows])
+            store.put(engine.line_key(experiment, line), first, block)
+    counted = Counted(monkeypatch, "ucb")
+    assert numbers(simulate(experiment, store=store)) == reference
+    assert counted.trials < 13
+
+
+def test_a_second_visitor_finds_everything_on_disk(monkeypatch, reference, tmp_path):
+    path = tmp_path / "blocks.sqlite"
+    simulate(experiment_of(), store=Store(path, 10**8))
+    counted = Counted(monkeypatch, "ucb")
+    simulation = Simulation(experiment_of(), Store(path, 10**8))
+    assert simulation.fraction == 1
+    assert simulation.missing_seconds == 0
+    assert numbers(simulation.result()) == reference
+    assert numbers(simulation.run()) == reference
+    assert counted.calls == []
+
+
+def test_blocks_of_a_wrong_shape_are_ignored(reference):
+    store = memory()
+    store.put(engine.line_key(experiment_of(), 0), 0, Block(np.zeros((13, 3)), np.zeros((13, 3)), np.zeros((13, 4))))
+    assert numbers(simulate(experiment_of(), store=store)) == reference
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_stopping_from_on_progress_keeps_finished_blocks(monkeypatch, reference, jobs):
+    cut_finely(monkeypatch)
+    store = memory()
+    seen = []
+
+    def stop_soon(simulation):
+        seen.append(simulation.fraction)
+        if len(seen) == 9:
+            simulation.stop()
+
+    simulation = Simulation(experiment_of(), store)
+    partial = simulation.run(jobs, stop_soon)
+    assert simulation.stopped
+    assert not partial.complete
+    kept = sum(line.count for line in partial.lines if line is not None)
+    assert 9 <= kept < 3 * 13
+    again = Simulation(experiment_of(), store)
+    assert sum(line.count for line in again.result().lines if line is not None) == kept
+    assert 0 < again.fraction < 1
+    assert numbers(again.run(jobs)) == reference
+
+
+def test_stopping_from_another_thread_ends_a_kernel_in_the_middle():
+    experiment = experiment_of(lines=LINES[:1], horizon=10**9, trials=2)
+    simulation = Simulation(experiment, memory())
+    done = []
+    thread = threading.Thread(target=lambda: done.append(simulation.run(jobs=2)))
+    thread.start()
+    while simulation.fraction == 0:
+        time.sleep(0.002)
+    simulation.stop()
+    thread.join(timeout=60)
+    assert len(done) == 1
+    assert not done[0].complete
+    assert done[0].lines[0] is None  # no trial can be finished by then, and half a trial is none
+
+
+def test_stopping_before_the_start_computes_nothing(monkeypatch):
+    counted = Counted(monkeypatch, "ucb")
+    simulation = Simulation(experiment_of(), memory())
+    simulation.stop()
+    assert simulation.run().lines == (None, None, None)
+    assert counted.calls == []
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_nothing_runs_on_after_a_stop(monkeypatch, jobs):
+    cut_finely(monkeypatch)
+    busy = []
+
+    def wait(counted, stop):
+        busy.append(1)
+        while not stop.stopped:
+            time.sleep(0.001)
+        time.sleep(0.05)
+        busy.pop()
+        raise Stopped
+
+    Counted(monkeypatch, "heldp-ucb-b", wait)
+    simulation = Simulation(experiment_of(lines=LINES[:2], trials=4), memory())
+    threading.Timer(0.2, simulation.stop).start()
+    result = simulation.run(jobs)
+    assert busy == []
+    assert result.lines[1] is None
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_in_a_kernel_reaches_the_caller_and_finished_blocks_are_kept(monkeypatch, reference, jobs):
+    cut_finely(monkeypatch)
+    store = memory()
+
+    def fail(counted, stop):
+        if len(counted.calls) == 5:
+            raise ZeroDivisionError("a defect in a kernel")
+
+    with monkeypatch.context() as patch:
+        Counted(patch, "heldp-ucb-b", fail)
+        simulation = Simulation(experiment_of(), store)
+        with pytest.raises(ZeroDivisionError, match="a defect in a kernel"):
+            simulation.run(jobs)
+    assert not simulation.result().complete
+    again = Simulation(experiment_of(), store)
+    assert numbers(again.result())[0][:8] == reference[0][:8]
+    assert again.result().lines[1].count >= 4
+    assert numbers(again.run()) == reference
+
+
+def test_a_block_of_the_wrong_shape_is_an_error(monkeypatch):
+    def too_short(instance, streams, checkpoints, stop):
+        return Block(*(np.zeros((len(streams) - 1, width)) for width in (len(checkpoints), len(checkpoints), 4)))
+
+    monkeypatch.setitem(registry(), "ucb", replace(registry()["ucb"], simulate=too_short))
+    with pytest.raises(RuntimeError, match="wrong shape"):
+        simulate(experiment_of(), store=memory())
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ValueError])
+def test_an_exception_in_on_progress_stops_cleanly(monkeypatch, reference, jobs, kind):
+    cut_finely(monkeypatch)
+    store = memory()
+    seen = []
+
+    def interrupt(simulation):
+        seen.append(1)
+        if len(seen) == 6:
+            raise kind
+
+    simulation = Simulation(experiment_of(), store)
+    with pytest.raises(kind):
+        simulation.run(jobs, interrupt)
+    assert len(seen) == 6
+    assert simulation.stopped
+    assert 0 < simulation.fraction < 1
+    assert numbers(simulate(experiment_of(), store=store)) == reference
+
+
+def test_ctrl_c_in_mid_run_ends_the_program_and_keeps_blocks(tmp_path):
+    code = f"""
+import sys
+sys.path.insert(0, {str(os.path.dirname(__file__))!r})
+from pathlib import Path
+from test_engine import experiment_of, simulate, Store, LINES
+print("started", flush=True)
+try:
+    store = Store(Path({str(tmp_path / "b.sqlite")!r}), 10**9)
+    experiment = experiment_of(lines=LINES[:1], horizon=10**6, trials=10**4)
+    simulate(experiment, jobs=2, on_progress=lambda s: print(s.fraction, flush=True), store=store)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for _ in range(3):
+        process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert out.splitlines()[-1] == "interrupted"
+    assert err == ""
+    assert process.returncode == 0
+    kept = Simulation(
+        experiment_of(lines=LINES[:1], horizon=10**6, trials=10**4), Store(tmp_path / "b.sqlite", 10**9)
+    ).result()
+    assert kept.lines[0].count >= 1
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_progress_grows_from_nothing_to_one_and_results_can_be_read_meanwhile(monkeypatch, jobs):
+    cut_finely(monkeypatch)
+    simulation = Simulation(experiment_of(horizon=20_000), memory())
+    reported = [simulation.fraction]
+    polled, counts = [], []
+    done = threading.Event()
+
+    def poll():
+        while not done.is_set():
+            polled.append(simulation.fraction)
+            partial = simulation.result()
+            counts.append(sum(line.count for line in partial.lines if line is not None))
+            for line in filter(None, partial.lines):
+                assert np.all(line.pulls.sum(axis=1) == 20_000)  # no half-written trial is ever seen
+            time.sleep(0.001)
+
+    failures = []
+    watcher = threading.Thread(target=lambda: (poll(), failures.append(None))[1])
+    watcher.start()
+    result = simulation.run(jobs, lambda running: reported.append(running.fraction))
+    done.set()
+    watcher.join()
+    assert failures == [None]
+    assert reported[0] == 0
+    assert reported[-1] == 1 == simulation.fraction
+    for sequence in (reported, polled, counts):
+        assert all(earlier <= later for earlier, later in itertools.pairwise(sequence))
+    assert result.complete
+    assert len(reported) == 1 + 3 * 13
+
+
+def test_progress_counts_the_steps_of_unfinished_blocks():
+    simulation = Simulation(experiment_of(lines=LINES[:1], horizon=10**9, trials=1), memory())
+    thread = threading.Thread(target=simulation.run)
+    thread.start()
+    while simulation.fraction == 0:
+        time.sleep(0.002)
+    assert 0 < simulation.fraction < 1
+    simulation.stop()
+    thread.join()
+    assert simulation.fraction == 0
+
+
+def test_results_cannot_be_changed_by_their_readers():
+    result = simulate(experiment_of(), store=memory())
+    with pytest.raises(ValueError, match="read-only"):
+        result.lines[0].regret[0, 0] = 7.0
+
+
+def test_regret_pulls_and_gaps_agree():
+    result = simulate(experiment_of(), store=memory())
+    gaps = result.experiment.means.max() - result.experiment.means
+    for line in result.lines:
+        assert np.all(line.pulls.sum(axis=1) == 600)
+        assert line.pulls @ gaps == pytest.approx(line.regret[:, -1])
+        assert np.all(np.diff(line.regret, axis=1) >= 0)
+        assert np.array_equal(line.best_pulls[:, -1], line.pulls[:, 0])
+        assert len({row.tobytes() for row in line.regret}) == len(line.regret)
+
+
+@pytest.mark.parametrize(
+    ("variable", "call"),
+    [("LAB_JOBS", engine.worker_count), ("LAB_MAX_STEPS", engine.most_steps)],
+)
+@pytest.mark.parametrize("value", ["many", "0", "-2", "1.5", "nan", "1e999"])
+def test_a_wrong_setting_is_named(monkeypatch, variable, call, value):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InvalidInput, match=f"{variable}.*whole number of at least 1"):
+        call()
+
+
+def test_settings_are_honoured(monkeypatch):
+    monkeypatch.setenv("LAB_JOBS", "3")
+    assert engine.worker_count() == 3
+    assert engine.worker_count(2) == 2
+    monkeypatch.setenv("LAB_JOBS", "")
+    assert engine.worker_count() >= 1
+    monkeypatch.setenv("LAB_MAX_STEPS", "2e4")
+    assert engine.most_steps() == 20_000
+    with pytest.raises(InvalidInput, match="jobs"):
+        engine.worker_count(0)
+
+
+def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
+    monkeypatch.setenv("LAB_MAX_STEPS", str(600 * 13 * 3))
+    assert engine.steps(experiment_of()) == 600 * 13 * 3
+    Simulation(experiment_of(), memory())
+    with pytest.raises(InvalidInput, match=r"at most .* steps \(horizon x trials x lines\)"):
+        Simulation(experiment_of(trials=14), memory())
+
+
+def test_a_result_beyond_all_memory_is_refused_in_words():
+    with pytest.raises(InvalidInput, match="GiB"):
+        Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
+
+
+def test_ten_thousand_short_trials():
+    result = simulate(experiment_of(horizon=1, trials=10**4), store=memory())
+    assert result.complete
+    assert np.all(result.lines[0].pulls == [1, 0, 0, 0])
+
+
+def test_cost_estimates_grow_with_the_work_and_shrink_with_workers():
+    base = engine.estimated_seconds(experiment_of(), 1)
+    assert base > 0
+    assert engine.estimated_seconds(experiment_of(), 2) == pytest.approx(base / 2)
+    assert engine.estimated_seconds(experiment_of(trials=26), 1) == pytest.approx(2 * base)
+    assert engine.estimated_seconds(experiment_of(horizon=10**6), 1) > base
+    assert engine.estimated_seconds(experiment_of(arms=[{**ARMS[0], "count": 1000}]), 1) > base
+    simulation = Simulation(experiment_of(), memory())
+    assert simulation.missing_seconds == pytest.approx(base)
+    simulation.run()
+    assert simulation.missing_seconds == 0
+
+
+def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(monkeypatch):
+    experiment = experiment_of(horizon=10**5, trials=200)
+    tasks = Simulation(experiment, memory())._plan(2)
+    covered = np.zeros((3, 200), int)
+    for task in tasks:
+        covered[task.line, task.first : task.last] += 1
+        assert 0.8 * engine.SHORTEST_TASK <= task.seconds <= 1.2 * engine.LONGEST_TASK
+    assert np.all(covered == 1)
+
+
+@pytest.mark.parametrize(("arms", "horizon"), [(ARMS, 10**9), (ARMS[:1] * 2, 200_000)])
+def test_kernels_release_the_interpreter_lock(arms, horizon):
+    """Another Python thread watches the steps grow; if kernels held the lock it would see nothing but the end."""
+    trials = 1 if horizon == 10**9 else 3000
+    simulation = Simulation(experiment_of(arms=arms, lines=LINES[:1], horizon=horizon, trials=trials), memory())
+    thread = threading.Thread(target=simulation.run, kwargs={"jobs": 1})
+    thread.start()
+    seen = set()
+    while len(seen) < 5 and thread.is_alive():
+        seen |= {task.signal.steps for task in list(simulation._running)}
+    simulation.stop()
+    thread.join()
+    assert len(seen) == 5

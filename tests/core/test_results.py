@@ -1,0 +1,116 @@
+"""Checkpoints, the straight-line fit, summaries of trials and the tidy frame."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandit_core import Experiment
+from bandit_core.results import CURVE_COLUMNS, LineResult, Result, checkpoints, linear_fit
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.one_of(st.integers(1, 500), st.integers(1, 10**9), st.sampled_from([10**k for k in range(10)])))
+def test_checkpoints_are_increasing_and_end_at_the_horizon(horizon):
+    times = checkpoints(horizon)
+    assert len(times) == min(horizon, 200)
+    assert times[0] == 1
+    assert times[-1] == horizon
+    assert np.all(np.diff(times) >= 1)
+
+
+def test_checkpoints_are_evenly_spread_in_the_logarithm():
+    steps = np.diff(np.log(checkpoints(10**9)[60:]))
+    assert steps.max() < 1.2 * steps.min()
+
+
+def test_linear_fit_finds_a_line_and_agrees_with_numpy():
+    x = np.array([1.0, 2.0, 4.0, 9.0])
+    assert linear_fit(x, 3 * x - 2) == pytest.approx((3, -2, 1))
+    y = np.array([1.0, 3.0, 2.0, 8.0])
+    slope, intercept, r_squared = linear_fit(x, y)
+    assert (slope, intercept) == pytest.approx(tuple(np.polyfit(x, y, 1)))
+    assert r_squared == pytest.approx(np.corrcoef(x, y)[0, 1] ** 2)
+
+
+@pytest.mark.parametrize("x", [[], [1.0], [2.0, 2.0]])
+def test_linear_fit_without_a_line_is_nan(x):
+    assert all(math.isnan(number) for number in linear_fit(np.array(x), np.ones(len(x))))
+
+
+def test_linear_fit_through_a_flat_line_has_no_r_squared():
+    slope, intercept, r_squared = linear_fit(np.array([1.0, 2.0]), np.array([5.0, 5.0]))
+    assert (slope, intercept) == (0, 5)
+    assert math.isnan(r_squared)
+
+
+def line_of(regret, trials=None):
+    regret = np.array(regret, float)
+    trials = np.arange(len(regret)) if trials is None else np.array(trials)
+    return LineResult(trials, regret, np.zeros_like(regret), np.zeros((len(regret), 2)))
+
+
+def test_ratio_takes_its_error_over_pairs_of_trials():
+    base = line_of([[1.0], [2.0], [3.0]])
+    ratio, error = line_of([[2.0], [4.0], [6.0]]).ratio_to(base)
+    assert ratio == pytest.approx(2)
+    assert error == pytest.approx(0, abs=1e-12)  # every pair has the same ratio: no error at all
+    ratio, error = line_of([[6.0], [4.0], [2.0]]).ratio_to(base)
+    assert ratio == pytest.approx(2)
+    assert error == pytest.approx(np.std([4, 0, -4], ddof=1) / np.sqrt(3) / 2)
+
+
+def test_ratio_uses_only_trials_that_both_lines_have():
+    ratio, _ = line_of([[8.0], [100.0]], trials=[1, 7]).ratio_to(line_of([[1.0], [4.0]], trials=[0, 1]))
+    assert ratio == 2
+    assert math.isnan(line_of([[1.0]], trials=[3]).ratio_to(line_of([[1.0]], trials=[4]))[0])
+    assert math.isnan(line_of([[1.0]]).ratio_to(line_of([[0.0]]))[0])
+
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.1}],
+        "lines": [{"policy": "ucb"}, {"policy": "ucb", "params": {"alpha": 0.5}, "label": "bold"}],
+        "horizon": 3,
+        "trials": 4,
+    }
+)
+
+
+def test_curves_hold_one_row_per_line_and_checkpoint():
+    regret = np.arange(12.0).reshape(4, 3)
+    curves = Result(EXPERIMENT, checkpoints(3), (None, line_of(regret))).curves
+    assert tuple(curves.columns) == CURVE_COLUMNS
+    assert list(curves["t"]) == [1, 2, 3]
+    assert set(curves["label"]) == {"bold"}
+    assert set(curves["line"]) == {1}
+    assert list(curves["mean"]) == list(regret.mean(axis=0))
+    assert curves["stderr"].to_numpy() == pytest.approx(regret.std(axis=0, ddof=1) / 2)
+    assert list(curves["q05"]) == list(np.quantile(regret, 0.05, axis=0))
+    assert set(curves["trials"]) == {4}
+
+
+def test_a_result_without_trials_is_an_empty_frame_with_its_columns():
+    empty = Result(EXPERIMENT, checkpoints(3), (None, None))
+    assert tuple(empty.curves.columns) == CURVE_COLUMNS
+    assert empty.curves.empty
+    assert not empty.complete
+
+
+def test_one_trial_has_no_error():
+    line = line_of([[1.0, 2.0]])
+    assert np.isnan(line.std).all()
+    assert np.isnan(line.stderr).all()
+    assert list(line.quantile(0.95)) == [1, 2]
+
+
+def test_metadata_is_enough_to_get_the_numbers_again():
+    import json
+
+    data = Result(EXPERIMENT, checkpoints(3), (None, None)).metadata
+    again = json.loads(json.dumps(data))
+    assert Experiment.model_validate(again["spec"]) == EXPERIMENT
+    assert again["seed"] == 0
+    assert [guarantee["model"] for guarantee in again["guarantees"]] == ["none", "none"]

@@ -1,0 +1,388 @@
+"""Blocks on disk: exact, bounded, shared by processes, and never in the way when the disk is."""
+
+import io
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bandit_core.policies.base import Block
+from bandit_core.store import FORMAT, Store, default_store
+
+PLENTY = 10**8
+
+
+def block_of(trials=5, seed=0, times=7, arms=3):
+    draw = np.random.default_rng(seed)
+    return Block(*(draw.random((trials, width)) for width in (times, times, arms)))
+
+
+def same(one: Block, other: Block) -> bool:
+    return all(
+        getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in ("regret", "best_pulls", "pulls")
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "folder" / "blocks.sqlite"
+
+
+@pytest.fixture
+def store(path):
+    opened = Store(path, PLENTY)
+    yield opened
+    opened.close()
+
+
+def reopened(path) -> Store:
+    return Store(path, PLENTY)
+
+
+def test_a_block_comes_back_bit_for_bit_in_another_store(store, path):
+    block = block_of()
+    block.regret[0, 0] = -0.0
+    block.regret[0, 1] = np.nextafter(1, 2)
+    store.put("key", 0, block)
+    other = reopened(path)
+    ((first, found),) = other.get("key", 5)
+    other.close()
+    assert other is not store
+    assert first == 0
+    assert same(found, block)
+    assert store.get("another key", 5) == []
+
+
+def test_get_gives_disjoint_blocks_inside_the_trials_that_were_asked_for(store):
+    blocks = {first: block_of(10, first) for first in (0, 5, 10, 30)}
+    for first, block in blocks.items():
+        store.put("key", first, block)
+    found = dict(store.get("key", 15))
+    assert list(found) == [0, 10]  # 5-14 overlaps, 30-39 lies beyond
+    assert same(found[0], blocks[0])
+    assert found[10].trials == 5
+    assert found[10].regret.tobytes() == blocks[10].regret[:5].tobytes()
+
+
+def test_putting_a_block_twice_keeps_one(store):
+    store.put("key", 0, block_of(seed=1))
+    once = store.bytes_used()
+    store.put("key", 0, block_of(seed=1))
+    assert store.bytes_used() == once
+    assert once > 0
+
+
+def test_the_least_recently_used_go_first(path):
+    probe = Store(None, PLENTY)
+    probe.put("probe", 0, block_of())
+    size = probe.bytes_used()
+    store = Store(path, int(3.5 * size))
+    for number in range(3):
+        store.put(f"key {number}", 0, block_of(seed=number))
+    assert store.get("key 0", 5)  # used again: now key 1 is the oldest
+    store.put("key 3", 0, block_of(seed=3))
+    kept = [number for number in range(4) if store.get(f"key {number}", 5)]
+    assert kept == [0, 2, 3]
+    assert 0 < store.bytes_used() <= store.limit_bytes
+    store.close()
+
+
+def test_the_file_stays_near_the_limit(path):
+    limit = 2**20
+    store = Store(path, limit)
+    for number in range(300):
+        store.put(f"key {number}", 0, block_of(50, number, times=20))
+    assert store.bytes_used() <= limit
+    store.close()
+    assert path.stat().st_size < 1.5 * limit
+
+
+def test_a_block_above_the_limit_is_not_kept_and_pushes_nothing_out(path):
+    store = Store(path, 3000)
+    store.put("small", 0, block_of())
+    store.put("large", 0, block_of(500))
+    assert store.get("small", 5)
+    assert store.get("large", 500) == []
+    store.close()
+
+
+def test_no_limit_no_store():
+    store = Store(None, 0)
+    store.put("key", 0, block_of())
+    assert store.get("key", 5) == []
+
+
+@pytest.mark.parametrize("where", ["flipped", "cut", "gone", "lie"])
+def test_a_damaged_block_is_dropped_and_can_be_kept_again(store, path, where):
+    store.put("key", 0, block_of(seed=1))
+    store.put("key", 5, block_of(seed=2))
+    with sqlite3.connect(path) as database:
+        (number,) = database.execute("SELECT id FROM blocks WHERE first = 0").fetchone()
+        (data,) = database.execute("SELECT data FROM contents WHERE id = ?", (number,)).fetchone()
+        if where == "flipped":
+            data = data[:40] + bytes([data[40] ^ 255]) + data[41:]
+            database.execute("UPDATE contents SET data = ? WHERE id = ?", (data, number))
+        elif where == "cut":
+            database.execute("UPDATE contents SET data = ? WHERE id = ?", (data[:50], number))
+        elif where == "gone":
+            database.execute("DELETE FROM contents WHERE id = ?", (number,))
+        else:
+            database.execute("UPDATE blocks SET trials = 4 WHERE id = ?", (number,))
+    database.close()
+    assert [first for first, _ in store.get("key", 10)] == [5]
+    store.put("key", 0, block_of(seed=1))
+    found = dict(store.get("key", 10))
+    assert same(found[0], block_of(seed=1))
+    assert same(found[5], block_of(seed=2))
+
+
+@pytest.mark.parametrize("content", [b"", os.urandom(5000), b"SQLite format 3\0" + os.urandom(200), b"text"])
+def test_a_file_that_is_no_database_is_replaced(path, content):
+    path.parent.mkdir()
+    path.write_bytes(content)
+    store = Store(path, PLENTY)
+    store.put("key", 0, block_of())
+    store.close()
+    other = reopened(path)
+    assert other.on_disk
+    assert len(other.get("key", 5)) == 1
+    other.close()
+
+
+def test_somebody_elses_tables_are_replaced(path):
+    path.parent.mkdir()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE blocks (something TEXT)")
+    database.close()
+    store = Store(path, PLENTY)
+    store.put("key", 0, block_of())
+    assert store.on_disk
+    assert len(store.get("key", 5)) == 1
+    store.close()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_truncated_or_overwritten_file_costs_only_time(path, share):
+    store = Store(path, PLENTY)
+    for number in range(40):
+        store.put(f"key {number}", 0, block_of(50, number))
+    store.close()
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(int(size * share))
+    other = reopened(path)
+    for number in range(40):
+        for _, found in other.get(f"key {number}", 50):
+            assert same(found, block_of(50, number))
+    other.put("key", 0, block_of())
+    other.put("key", 0, block_of())  # the first one may have met the damage and replaced the file
+    assert len(other.get("key", 5)) == 1
+    other.close()
+
+
+def test_damage_while_the_file_is_open_costs_only_time(path):
+    store = Store(path, PLENTY)
+    for number in range(40):
+        store.put(f"key {number}", 0, block_of(50, number))
+    store.close()
+    store = Store(path, PLENTY)
+    size = path.stat().st_size
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(size - 4096))
+    for number in range(40):
+        for _, found in store.get(f"key {number}", 50):
+            assert same(found, block_of(50, number))
+    for _ in range(2):
+        store.put("key", 0, block_of())
+    assert len(store.get("key", 5)) == 1
+    store.close()
+
+
+def unusable_places(tmp_path: Path) -> list[Path]:
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    folder = tmp_path / "a folder in place of the file"
+    folder.mkdir()
+    return [Path("/dev/null/x/blocks.sqlite"), file / "blocks.sqlite", Path("/proc/blocks.sqlite"), folder]
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_without_a_usable_folder_blocks_live_in_memory_with_the_same_limit(tmp_path, which):
+    store = Store(unusable_places(tmp_path)[which], 3000)
+    assert not store.on_disk
+    store.put("key", 0, block_of())
+    assert len(store.get("key", 5)) == 1
+    for number in range(20):
+        store.put(f"key {number}", 0, block_of(seed=number))
+    assert 0 < store.bytes_used() <= 3000
+
+
+def test_a_file_that_cannot_be_written_is_left_alone(path):
+    store = Store(path, PLENTY)
+    store.put("key", 0, block_of())
+    store.close()
+    before = path.read_bytes()
+    # Permissions do not bind root; a process that may write no byte to a file meets the same refusal.
+    code = f"""
+import resource, signal, sys
+from pathlib import Path
+from bandit_core.store import Store
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_store import block_of
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+store = Store(Path({str(path)!r}), 10**8)
+store.put("other", 0, block_of())
+store.get("other", 5)
+print("alive")
+"""
+    assert run(code).stdout.strip() == "alive"
+    assert path.read_bytes() == before
+    other = reopened(path)
+    assert len(other.get("key", 5)) == 1
+    other.close()
+
+
+def test_a_busy_file_is_passed_over(store, path, monkeypatch):
+    store.put("key", 0, block_of())
+    store._connection.execute("PRAGMA busy_timeout = 50")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    store.put("other", 0, block_of())
+    assert len(store.get("key", 5)) == 1  # reading goes on beside a writer
+    other.execute("ROLLBACK")
+    other.close()
+    assert store.get("other", 5) == []
+    store.put("other", 0, block_of())
+    assert len(store.get("other", 5)) == 1
+
+
+def run(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from test_store import block_of, same
+from bandit_core.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+store = Store(Path({path!r}), 10**8)
+assert store.on_disk
+for number in range({count}):
+    store.put("key {name} %d" % number, 0, block_of(50, number))
+    print(number, flush=True)
+store.close()
+"""
+
+
+def writer(path: Path, name: str, count: int) -> subprocess.Popen:
+    code = WRITER.format(tests=str(Path(__file__).parent), path=str(path), name=name, count=count)
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def test_two_processes_may_create_and_fill_one_file_at_once(path):
+    processes = [writer(path, name, 60) for name in "ab"]
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    store = reopened(path)
+    for name in "ab":
+        for number in range(60):
+            ((_, found),) = store.get(f"key {name} {number}", 50)
+            assert same(found, block_of(50, number))
+    store.close()
+
+
+def test_a_killed_writer_leaves_a_usable_file(path):
+    process = writer(path, "a", 10**6)
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    reached = 0
+    while reached < 30:
+        reached = int(process.stdout.readline())
+    time.sleep(0.003)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    store = reopened(path)
+    assert store.on_disk
+    for number in range(reached + 1):
+        ((_, found),) = store.get(f"key a {number}", 50)
+        assert same(found, block_of(50, number))
+    store.put("key", 0, block_of())
+    assert len(store.get("key", 5)) == 1
+    store.close()
+
+
+def test_threads_may_share_a_store(store):
+    problems = []
+
+    def work(name):
+        try:
+            for number in range(20):
+                store.put(f"{name} {number}", 0, block_of(seed=number))
+                ((_, found),) = store.get(f"{name} {number}", 5)
+                assert same(found, block_of(seed=number))
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+def test_nothing_is_ever_unpickled(store, path):
+    store.put("key", 0, block_of())
+    out = io.BytesIO()
+    for _ in range(3):
+        np.lib.format.write_array(out, np.array([["bait"]] * 5, object), allow_pickle=True)
+    bait = zlib.compress(out.getvalue())
+    with sqlite3.connect(path) as database:
+        (data,) = database.execute("SELECT data FROM contents").fetchone()
+        database.execute("UPDATE contents SET data = ?", (bait,))
+        database.execute("UPDATE blocks SET checksum = ?", (zlib.crc32(bait),))
+    database.close()
+    assert zlib.decompress(data).startswith(b"\x93NUMPY")
+    assert store.get("key", 5) == []
+
+
+def test_a_closed_store_finds_and_keeps_nothing(store):
+    store.put("key", 0, block_of())
+    store.close()
+    store.put("key", 0, block_of())
+    assert store.get("key", 5) == []
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "limit"), [("", 512 * 2**20), ("1", 2**20), ("0", 0), ("-3", 0), ("much", 512 * 2**20)]
+)
+def test_the_environment_sets_the_process_store(tmp_path, monkeypatch, megabytes, limit):
+    monkeypatch.setenv("LAB_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("LAB_CACHE_MB", megabytes)
+    default_store.cache_clear()
+    try:
+        store = default_store()
+        assert store.limit_bytes == limit
+        assert (tmp_path / f"blocks-{FORMAT}.sqlite").exists() == (limit > 0)
+        store.close()
+    finally:
+        default_store.cache_clear()
