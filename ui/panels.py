@@ -88,10 +88,10 @@ def explanation(result: Result) -> None:
     experiment = result.experiment
     with st.expander("How is this computed?"):
         st.markdown(
-            "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the policy "
-            "learns from what the privacy mechanism lets through. **Regret** is what was lost against always playing "
-            "the best arm: the sum of the gaps of the pulled arms (pseudo-regret: the luck of the rewards is left out). "
-            f"This is repeated in {experiment.trials} independent runs; {words.band(experiment.trials)}. "
+            "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
+            "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always playing "
+            "the best arm: the sum of the gaps of the pulled arms (pseudo-regret: luck of the rewards is left out). "
+            f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )
         for name in dict.fromkeys(line.policy for line in experiment.lines):
