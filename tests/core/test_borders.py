@@ -1,0 +1,179 @@
+"""The borders of ARCHITECTURE.md: who may import what, and what no file may say."""
+
+import ast
+import importlib
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bandit_core.policies import registry
+
+ROOT = Path(__file__).parent.parent.parent
+CORE = ROOT / "bandit_core"
+SOURCES = sorted(
+    path
+    for folder in (CORE, ROOT / "ui", ROOT / "pages")
+    for path in folder.rglob("*.py")
+    if "__pycache__" not in path.parts
+)
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> set[str]:
+    """Every module that a file imports anywhere, also within functions; ``from a import b`` counts as a and a.b."""
+    package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                base = importlib.util.resolve_name("." * node.level + base, package)
+            found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def reaches(path: Path, *forbidden: str) -> set[str]:
+    """The imports of a file that lie in one of the forbidden packages."""
+    return {name for name in imports(path) if any(name == top or name.startswith(f"{top}.") for top in forbidden)}
+
+
+def files_in(folder: str) -> list[Path]:
+    return [path for path in SOURCES if path.is_relative_to(ROOT / folder)]
+
+
+BORDERS = [
+    ("bandit_core", ("streamlit", "plotly", "ui", "pages", "app", "benchmarks", "tests")),
+    ("bandit_core/theory", ("bandit_core.kernels", "bandit_core.engine", "bandit_core.store", "bandit_core.results")),
+    (
+        "bandit_core/mechanisms",
+        ("bandit_core.policies", "bandit_core.theory", "bandit_core.engine", "bandit_core.experiment"),
+    ),
+    (
+        "bandit_core/kernels",
+        (
+            "bandit_core.policies",
+            "bandit_core.theory",
+            "bandit_core.engine",
+            "bandit_core.experiment",
+            "bandit_core.results",
+        ),
+    ),
+    (
+        "bandit_core/policies",
+        ("bandit_core.engine", "bandit_core.experiment", "bandit_core.results", "bandit_core.store"),
+    ),
+    ("ui", ("numba", "joblib", "bandit_core.kernels", "pages")),
+    ("pages", ("numba", "joblib", "bandit_core.kernels", "bandit_core.links", "pages")),
+]
+
+
+@pytest.mark.parametrize(("folder", "forbidden"), BORDERS, ids=[folder for folder, _ in BORDERS])
+def test_imports_point_one_way(folder, forbidden):
+    crossings = {module_name(path): found for path in files_in(folder) if (found := reaches(path, *forbidden))}
+    assert crossings == {}
+
+
+def test_theory_knows_no_policy_but_the_type_of_an_instance():
+    for path in files_in("bandit_core/theory"):
+        found = reaches(path, "bandit_core.policies")
+        assert all(name.startswith("bandit_core.policies.base") or name == "bandit_core.policies" for name in found), (
+            path
+        )
+        if "bandit_core.policies" in found:  # only as the package of ``from bandit_core.policies import base``
+            assert "bandit_core.policies.base" in found, path
+
+
+def test_the_check_itself_sees_imports_of_every_form(tmp_path):
+    path = CORE / "theory" / "invented.py"
+    text = "import a.b\nfrom c import d\nfrom . import e\nfrom ..kernels.index import f\ndef g():\n    import h\n"
+    real = Path.read_text
+    try:
+        Path.read_text = lambda self, **options: text if self == path else real(self, **options)
+        found = imports(path)
+    finally:
+        Path.read_text = real
+    assert {"a.b", "c.d", "bandit_core.theory.e", "bandit_core.kernels.index.f", "h"} <= found
+
+
+@pytest.mark.parametrize("statement", ["import bandit_core", "import bandit_core.__main__"])
+def test_the_core_starts_without_heavy_packages(statement):
+    code = f"import sys; {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "bandit_core.engine" in loaded
+    heavy = {
+        "streamlit",
+        "plotly",
+        "pandas",
+        "joblib",
+        "scipy.special",
+        "scipy.stats",
+        "scipy.optimize",
+        "scipy.linalg",
+    }
+    assert loaded & heavy == set()  # the bare scipy is numba's doing: it looks at its version
+
+
+def test_every_policy_file_is_found_by_the_registry():
+    defined = {}
+    for path in sorted((CORE / "policies").glob("*.py")):
+        names = {
+            target.id
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
+            for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+            if isinstance(target, ast.Name)
+        }
+        if names & {"POLICY", "POLICIES"}:
+            module = importlib.import_module(f"bandit_core.policies.{path.stem}")
+            defined[path.stem] = getattr(module, "POLICIES", None) or (module.POLICY,)
+    assert {"ucb", "heldp_ucb_l", "heldp_ucb_b"} <= set(defined)
+    known = [policy.name for policies in defined.values() for policy in policies]
+    assert len(known) == len(set(known))
+    assert set(registry()) == set(known)
+    for name, policy in registry().items():
+        assert policy.name == name
+
+
+def project_texts() -> list[Path]:
+    """Every text file of the project: what git tracks or would track, else what lies there."""
+    if shutil.which("git") and (ROOT / ".git").exists():
+        listing = subprocess.run(
+            ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-co", "--exclude-standard", "-z"],
+            cwd=ROOT, capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        paths = [ROOT / name for name in listing.split("\0") if name]
+    else:
+        skipped = {".git", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
+        paths = [path for path in ROOT.rglob("*") if not skipped & set(path.relative_to(ROOT).parts)]
+    return [path for path in paths if path.is_file()]
+
+
+def test_no_file_speaks_of_the_place_where_it_was_written():
+    # Put together here, so that this file does not say them either.
+    forbidden = ["/" + "work/", ".." + "/shared", "." + "library", "/tmp/" + "brief"]
+    found = []
+    for path in project_texts():
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(ROOT)}: {words}" for words in forbidden if words in text]
+    assert found == []
+
+
+def test_files_are_of_readable_length():
+    long = {
+        str(path.relative_to(ROOT)): lines for path in SOURCES if (lines := len(path.read_text().splitlines())) > 600
+    }
+    assert long == {}

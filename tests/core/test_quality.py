@@ -1,0 +1,61 @@
+"""Lint, format, types, doctests and version ranges: checked with the tests, so that nobody has to remember them."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bandit_core
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(*command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("command", ["check --no-fix", "format --check"])
+def test_ruff(command):
+    run("ruff", *command.split(), ".")
+
+
+def test_types():
+    run("mypy")
+
+
+MODULES = [
+    module.name
+    for module in pkgutil.walk_packages(bandit_core.__path__, "bandit_core.")
+    if not module.name.endswith("__main__")
+]
+
+
+@pytest.mark.parametrize("name", ["bandit_core", *MODULES])
+def test_examples_in_docstrings_and_that_every_module_has_one(name):
+    module = importlib.import_module(name)
+    assert (module.__doc__ or "").strip()
+    failed, _ = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert failed == 0
+
+
+def test_some_docstrings_do_hold_examples():
+    assert doctest.DocTestFinder().find(bandit_core)[0].examples
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "tests/requirements.txt"])
+def test_requirements_have_a_lower_and_an_upper_bound(name):
+    lines = [line.strip() for line in (ROOT / name).read_text().splitlines()]
+    packages = [line for line in lines if line and not line.startswith(("#", "-r "))]
+    assert packages
+    for line in packages:
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+>=\d+(\.\d+)*,<\d+(\.\d+)*", line), line
+
+
+def test_the_test_requirements_include_those_of_the_app():
+    assert "-r ../requirements.txt" in (ROOT / "tests" / "requirements.txt").read_text().splitlines()
