@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import notation
-from bandit_core.problems import InvalidInput, Problem, validated
+from bandit_core.problems import InvalidInput, Problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,39 +182,21 @@ def _bounds(options: argparse.Namespace) -> int:
 
 def _thresholds(options: argparse.Namespace) -> int:
     _check_out(options.out)
-    problems: list[Problem] = []
-    law = None
-    try:
-        law = _epsilon(options.epsilon)
-    except InvalidInput as error:
-        problems += error.problems
-    eps_mins: list[float] = []
-    for number, text in enumerate(options.eps_min.split(",")):
-        value = notation.read_number(text)
-        if isinstance(value, str) or not 0 < value <= 1000:
-            problems.append(Problem(f"eps-min[{number}]", text, "a number above 0 and up to 1000"))
-        else:
-            eps_mins.append(float(value))
-    if problems or law is None:
-        raise InvalidInput(problems)
-    from bandit_core.theory import threshold
+    given = options.epsilon
+    if given.lstrip().startswith("{"):
+        from bandit_core.experiment import read_json
 
-    _write(threshold.thresholds(law, eps_mins), options.out)
-    for name, rule in (("Laplace (V_L)", "v_l"), ("Bernoulli (V_B)", "v_b")):
-        print(f"recommended for {name}: eps_min = {threshold.recommended(law, rule):.6g}", file=sys.stderr)  # type: ignore[arg-type]
-    return DONE
-
-
-def _epsilon(text: str) -> Any:
-    """A budget law from JSON or from compact notation."""
-    from bandit_core import epsilons
-    from bandit_core.experiment import read_json
-
-    if not text.lstrip().startswith("{"):
-        document: Any = notation.read_epsilon(text)
+        epsilon = read_json(given, "epsilon")
     else:
-        document = read_json(text, "epsilon")
-    return validated(epsilons.Epsilon, document, ("epsilon",))
+        epsilon = notation.read_epsilon(given)
+    from bandit_core.theory.threshold import thresholds
+
+    frame = thresholds(epsilon, [notation.read_number(text) for text in options.eps_min.split(",")])
+    _write(frame, options.out)
+    best = frame.attrs["recommended"]
+    for name, rule in (("Laplace mechanism, V_L", "v_l"), ("Bernoulli mechanism, V_B", "v_b")):
+        print(f"recommended eps_min ({name}): {notation.write_number(best[rule])}", file=sys.stderr)
+    return DONE
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -326,7 +308,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
     command("bounds", _bounds, "print the bounds of theory", out=True)
     thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
-    thresholds.add_argument("--epsilon", required=True, metavar="JSON", help="spread of budgets, JSON or compact")
+    thresholds.add_argument(
+        "--epsilon", required=True, metavar="JSON", help='spread of budgets: JSON, or text such as "uniform(0,2)"'
+    )
     thresholds.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
     command("check", _check, "print ok, or every error of a spec")
     link = command("link", _link, "print the address that opens this picture")

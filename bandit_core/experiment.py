@@ -82,7 +82,7 @@ class Experiment(_Document):
     """
 
     @classmethod
-    def model_validate(cls, obj: Any, **options: Any) -> Experiment:  # type: ignore[override]
+    def model_validate(cls, obj: Any, **options: Any) -> Experiment:
         if isinstance(obj, cls):
             return obj
         if not isinstance(obj, Mapping):
@@ -147,10 +147,10 @@ class Experiment(_Document):
                 fields = line.epsilon.model_dump(mode="json", exclude_defaults=True)
                 entry["epsilon"] = {"kind": line.epsilon.kind, **fields}
             lines.append(entry)
-        head = {"version": 1, **{name: document[name] for name in ("title", "note") if name in document}}
+        words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
         numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
         view = {"view": document["view"]} if "view" in document else {}
-        return {**head, "arms": arms, "lines": lines, **numbers, **view}
+        return {"version": 1, **words, "arms": arms, "lines": lines, **numbers, **view}
 
     def with_changes(self, **fields: Any) -> Experiment:
         """A validated copy with some fields of the document replaced."""
@@ -174,9 +174,8 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
     if not isinstance(raw_lines, list | tuple):
         return []
     problems: list[Problem] = []
-    for number, raw in enumerate(raw_lines):
-        if isinstance(raw, Line):
-            raw = raw.model_dump()
+    for number, given in enumerate(raw_lines):
+        raw = given.model_dump() if isinstance(given, Line) else given
         if not isinstance(raw, Mapping) or not isinstance(raw.get("policy"), str):
             continue  # reported by the field itself
         here = ("lines", number)

@@ -17,7 +17,7 @@ from urllib.parse import quote_plus
 from bandit_core import notation
 from bandit_core.experiment import Experiment
 from bandit_core.presets import load_preset, preset_names
-from bandit_core.problems import InvalidInput, Problem
+from bandit_core.problems import InvalidInput, Problem, path_of
 
 LONGEST = 8000  # characters of a query that servers, proxies and chat programs pass on
 STREAMLIT_OWN = frozenset({"embed", "embed_options"})
@@ -152,7 +152,7 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             continue
         readers, target = (_VIEW_READERS, view) if key in _VIEW_READERS else (_FIELD_READERS, fields)
         if key not in readers:
-            problems.append(Problem(key, text, f"no such parameter; allowed: {', '.join(KEYS)}"))
+            problems.append(Problem(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
             continue
         name, reader = readers[key]
         try:

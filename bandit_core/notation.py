@@ -34,6 +34,7 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _CONSTANTS = {"true": True, "false": False, "null": None}
+_EXACT = 1e15  # whole numbers below are exact in a double
 _DEEPEST = 8  # nested parentheses; real notation needs two
 _ARMS_HELP = "write a mean such as 0.9, or a law such as beta(4,1), with x5 behind it to repeat"
 
@@ -89,7 +90,7 @@ def read_number(text: str) -> int | float | str:
         value = float(text)
     except ValueError:  # more digits than Python converts
         return text
-    return int(value) if value.is_integer() and "." not in text and abs(value) < 1e16 else value
+    return int(value) if value.is_integer() and "." not in text and abs(value) < _EXACT else value
 
 
 def write_number(value: float) -> str:
@@ -105,6 +106,8 @@ def write_number(value: float) -> str:
     plain = format(number, "f")
     if "." in plain:
         plain = plain.rstrip("0").rstrip(".")
+    if abs(value) >= _EXACT:  # beyond, 25000000000000001 and 2.5e16 are different kinds of number
+        return scientific if isinstance(value, float) else plain
     ordinary = 1e-4 <= abs(value) < 1e5
     return plain if ordinary or len(plain) <= len(scientific) else scientific
 

@@ -52,7 +52,7 @@ def load_preset(name: str) -> Experiment:
     """
     path = _files().get(name)
     if path is None:
-        near = difflib.get_close_matches(name, preset_names(), n=5, cutoff=0.5) or preset_names()
+        near = sorted(difflib.get_close_matches(name, preset_names(), n=5, cutoff=0.5)) or preset_names()
         raise InvalidInput([Problem("preset", name, f"no such preset; did you mean {', '.join(near)}?")])
     return read(path)
 

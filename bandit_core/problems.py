@@ -14,7 +14,16 @@ import pydantic
 _PLAIN_NAME = re.compile(r"[\w-]+")
 _SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
 
-_SHOWN = reprlib.Repr()  # what is worth repeating of a bad value, however long or deep it is
+
+class _Excerpt(reprlib.Repr):
+    """What is worth repeating of a bad value, however long or deep it is."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to print integers of thousands of digits
+        return super().repr_int(x, level) if abs(x) < 10**100 else "an integer of more than 100 digits"
+
+
+_SHOWN = _Excerpt()
 _SHOWN.maxlevel, _SHOWN.maxstring, _SHOWN.maxother, _SHOWN.maxlong = 3, 80, 80, 40
 _SHOWN.maxlist = _SHOWN.maxtuple = _SHOWN.maxdict = 6
 
@@ -76,14 +85,17 @@ def problems_of(error: pydantic.ValidationError, document: Any, prefix: tuple[st
     for item in error.errors(include_url=False):
         location = _location(item, document)
         kind, value, words = item["type"], item.get("input"), item["msg"]
-        if kind == "missing":
+        if kind == "too_short" and isinstance(value, Sequence) and len(value) >= item["ctx"]["min_length"]:
+            continue  # only counted as too short because its items are wrong, which is told by itself
+        if kind in ("missing", "union_tag_not_found"):
+            location += ["kind"] if kind == "union_tag_not_found" else []
             value, words = None, "this field is required"
         elif kind == "extra_forbidden":
             words = "no such field"
-        elif kind in ("union_tag_invalid", "union_tag_not_found"):
+        elif kind == "union_tag_invalid":
             location.append("kind")
             value = value.get("kind") if isinstance(value, Mapping) else value
-            words = "allowed: " + str(item.get("ctx", {}).get("expected_tags", "one of the known kinds"))
+            words = f"allowed: {item['ctx']['expected_tags']}"
         elif kind in ("value_error", "assertion_error"):
             words = words.partition(", ")[2] or words
         words = _SUBJECT.sub("must", words)

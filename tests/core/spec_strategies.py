@@ -1,0 +1,179 @@
+"""Hypothesis strategies for valid specs; policies are taken from the registry, so new ones are under test at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pydantic
+from hypothesis import strategies as st
+
+from bandit_core import arms, epsilons
+from bandit_core.policies import registry
+
+Document = dict[str, Any]
+
+
+def numbers(low: float, high: float) -> st.SearchStrategy[float]:
+    """Numbers as people write them: short decimals, whole ones, and any double in between."""
+    rounded = st.floats(low, high).map(lambda value: min(high, max(low, round(value, 2))))
+    return st.one_of(st.integers(-int(-low // 1), int(high)), rounded, st.floats(low, high))
+
+
+@st.composite
+def ranges(draw: st.DrawFn, low: float, high: float) -> Document:
+    lower = draw(numbers(low, (low + high) / 2))
+    return {"low": lower, "high": draw(numbers((low + high) / 2 + 0.01 * (high - low), high))}
+
+
+def law(kind: str, **fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Document]:
+    return st.fixed_dictionaries({"kind": st.just(kind), **fields})
+
+
+unit = numbers(0, 1)
+positive = st.floats(0.01, 50)
+counted = st.fixed_dictionaries({}, optional={"count": st.integers(1, 8)})
+
+
+def _arm(*options: st.SearchStrategy[Document]) -> st.SearchStrategy[Document]:
+    return st.builds(lambda document, count: {**document, **count}, st.one_of(*options), counted)
+
+
+_bounded = (
+    law("bernoulli", mean=unit),
+    law("beta", a=positive, b=positive),
+    ranges(0, 1).map(lambda fields: {"kind": "uniform", **fields}),
+    st.builds(lambda fields, p: {"kind": "two-point", **fields, "p_high": p}, ranges(0, 1), unit),
+    law("empirical", values=st.lists(unit, min_size=1, max_size=5)),
+)
+_unbounded = (
+    law("gaussian", mean=numbers(-5, 5), sd=positive),
+    law("pareto", mean=positive, shape=st.floats(1.05, 4)),
+    ranges(-100, 100).map(lambda fields: {"kind": "uniform", **fields}),
+    law("empirical", values=st.lists(numbers(-1e6, 1e6), min_size=1, max_size=5)),
+)
+bounded_arms = st.lists(_arm(*_bounded), min_size=1, max_size=5)
+any_arms = st.lists(_arm(*_bounded, *_unbounded), min_size=1, max_size=5)
+
+
+@st.composite
+def discrete(draw: st.DrawFn) -> Document:
+    values = draw(st.lists(numbers(0, 100), min_size=1, max_size=5))
+    document: Document = {"kind": "discrete", "values": [*values, draw(st.floats(0.1, 5))]}
+    if draw(st.booleans()):
+        count = len(values) + 1
+        document["probs"] = [1 / count] * count
+    return document
+
+
+budgets = st.one_of(
+    law("fixed", value=st.one_of(st.floats(0.01, 20), st.integers(1, 20))),
+    discrete(),
+    st.builds(
+        lambda mean, sd, fields: {"kind": "clamped-gaussian", "mean": mean, "sd": sd, **fields},
+        numbers(0, 3), st.floats(0.1, 3), ranges(0, 100),
+    ),
+    ranges(0, 10).map(lambda fields: {"kind": "uniform", **fields}),
+    law("lognormal", median=st.floats(0.05, 5), sigma=st.floats(0.05, 2)),
+    law("empirical", values=st.lists(st.floats(0.1, 10), min_size=1, max_size=5)),
+)  # fmt: skip
+
+labels = st.text(st.characters(codec="utf-8"), max_size=20)
+
+
+@st.composite
+def parameters(draw: st.DrawFn, policy: str) -> Document:
+    """Some of a policy's parameters: defaults, and numbers where the parameter takes them."""
+    model = registry()[policy].parameters
+    chosen: Document = {}
+    for name, field in model.model_fields.items():
+        choice = draw(st.sampled_from(["absent", "absent", "default", "number"]))
+        if choice == "default":
+            chosen[name] = field.default
+        elif choice == "number":
+            number = draw(st.sampled_from([0.01, 0.05, 0.5, 1, 1.5]))
+            try:
+                model.model_validate({name: number})
+            except pydantic.ValidationError:
+                continue
+            chosen[name] = number
+    if "eps_min" in chosen:  # a threshold above every budget would be refused, so keep it low
+        chosen["eps_min"] = draw(st.sampled_from(["auto", 0.01]))
+    return chosen
+
+
+@st.composite
+def lines(draw: st.DrawFn, policy: str) -> Document:
+    takes = registry()[policy].epsilon
+    document: Document = {"policy": policy}
+    if takes == "one":
+        document["epsilon"] = draw(law("fixed", value=st.floats(0.01, 20)))
+    elif takes == "any":
+        document["epsilon"] = draw(budgets)
+    params = draw(parameters(policy))
+    if params:
+        document["params"] = params
+    if draw(st.booleans()):
+        document["label"] = draw(labels)
+    return document
+
+
+views = st.fixed_dictionaries(
+    {},
+    optional={
+        "x": st.sampled_from(["log", "linear"]),
+        "y": st.sampled_from(["log", "linear"]),
+        "quantity": st.sampled_from(["regret", "regret-per-log", "regret-per-user", "price"]),
+        "bounds": st.booleans(),
+        "worst_case": st.booleans(),
+        "runs": st.booleans(),
+        "hidden": st.lists(st.integers(0, 23), max_size=3),
+    },
+)
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Document:
+    """Whole documents, valid by construction (up to thresholds that leave nobody, which are very unlikely)."""
+    arm_documents = draw(any_arms)
+    laws = [arms.LAWS[each["kind"]].model_validate(each) for each in arm_documents]
+    single = arms.expand(tuple(laws))
+    willing = [name for name, policy in registry().items() if policy.accepts(single) is None]
+    chosen = draw(st.lists(st.sampled_from(willing), min_size=1, max_size=4))
+    document: Document = {
+        "version": 1,
+        "arms": arm_documents,
+        "lines": [draw(lines(name)) for name in chosen],
+        "horizon": draw(st.integers(1, 10**9)),
+        "trials": draw(st.integers(1, 10**4)),
+        "seed": draw(st.integers(0, 2**53)),
+    }
+    for name, words in (("title", labels), ("note", labels)):
+        if draw(st.booleans()):
+            document[name] = draw(words)
+    if draw(st.booleans()):
+        document["view"] = draw(views)
+    return document
+
+
+def arm_laws(documents: list[Document]) -> list[Any]:
+    return [arms.LAWS[document["kind"]].model_validate(document) for document in documents]
+
+
+def budget_law(document: Document) -> Any:
+    return epsilons.LAWS[document["kind"]].model_validate(document)
+
+
+json_values = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(allow_nan=True, allow_infinity=True), st.text(max_size=8)
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.one_of(st.text(max_size=8), st.sampled_from(["kind", "arms", "lines", "policy", "epsilon", "params"])),
+            inner,
+            max_size=4,
+        ),
+    ),
+    max_leaves=12,
+)

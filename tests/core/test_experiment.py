@@ -1,0 +1,264 @@
+"""The spec: what is valid stays the same on every way round, and what is not is told completely, each with its path."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import spec_strategies as specs
+from hypothesis import given, settings
+
+from bandit_core.experiment import Experiment, parse, read, read_json
+from bandit_core.problems import InvalidInput, Problem, path_of
+
+ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5, "count": 2}]
+UCB = {"policy": "ucb"}
+FIXED = {"kind": "fixed", "value": 2.0}
+LOCAL = {"policy": "heldp-ucb-b", "epsilon": FIXED}
+
+
+def spec(**changes):
+    return {"version": 1, "arms": ARMS, "lines": [UCB, LOCAL], "horizon": 100, "trials": 2, "seed": 0, **changes}
+
+
+def problems_of(document):
+    with pytest.raises(InvalidInput) as refusal:
+        Experiment.model_validate(document)
+    return refusal.value.problems
+
+
+def local(**changes):
+    return spec(lines=[UCB, {**LOCAL, **changes}])
+
+
+def test_a_valid_spec_is_taken_as_it_is():
+    experiment = Experiment.model_validate(spec())
+    assert experiment.spec() == spec()
+    assert len(experiment.single_arms) == 3
+    np.testing.assert_array_equal(experiment.means, [0.9, 0.5, 0.5])
+    assert experiment.largest_gap == pytest.approx(0.4)
+    assert Experiment.model_validate(experiment) is experiment
+
+
+@settings(max_examples=60, deadline=None)
+@given(specs.specs())
+def test_specs_round_trip(document):
+    experiment = Experiment.model_validate(document)
+    again = Experiment.model_validate(experiment.spec())
+    assert again == experiment
+    assert hash(again) == hash(experiment)
+    assert again.spec() == experiment.spec()
+    assert parse(json.dumps(experiment.spec()), "json") == experiment
+    whole = experiment.model_dump(mode="json")
+    assert Experiment.model_validate(whole) == experiment
+
+
+def test_whole_numbers_and_decimals_of_one_value_make_one_experiment():
+    written = [spec(lines=[{"policy": "ucb", "params": {"alpha": alpha}}], horizon=100) for alpha in (1, 1.0)]
+    one, other = map(Experiment.model_validate, written)
+    assert one == other and hash(one) == hash(other)
+    assert json.dumps(one.spec()) == json.dumps(other.spec())
+
+
+def test_minus_zero_is_zero():
+    arms = [[{"kind": "uniform", "low": low, "high": 1}] for low in (0.0, -0.0)]
+    one, other = (Experiment.model_validate(spec(arms=each)) for each in arms)
+    assert hash(one) == hash(other)
+
+
+def test_numpy_numbers_are_numbers():
+    arms = [{"kind": "bernoulli", "mean": np.float32(0.5), "count": np.int64(2)}]
+    experiment = Experiment.model_validate(spec(arms=arms, horizon=np.int64(10)))
+    assert experiment.spec() == spec(arms=[{"kind": "bernoulli", "mean": 0.5, "count": 2}], horizon=10)
+
+
+def test_a_changed_copy_is_validated_too():
+    experiment = Experiment.model_validate(spec())
+    assert experiment.with_changes(horizon=7).spec() == spec(horizon=7)
+    with pytest.raises(InvalidInput, match="horizon"):
+        experiment.with_changes(horizon=0)
+
+
+@pytest.mark.parametrize(
+    ("document", "path", "words"),
+    [
+        (spec(horizon=0), "horizon", "greater than or equal to 1"),
+        (spec(horizon=10**9 + 1), "horizon", "less than or equal to 1000000000"),
+        (spec(horizon=10**400), "horizon", "less than or equal to 1000000000"),
+        (spec(horizon=1e400), "horizon", "must be a finite number"),
+        (spec(horizon=1.5), "horizon", "fraction"),
+        (spec(horizon=True), "horizon", "must be a whole number"),
+        (spec(horizon="100"), "horizon", "must be a whole number"),
+        (spec(horizon=None), "horizon", "must be a whole number"),
+        (spec(trials=10_001), "trials", "less than or equal to 10000"),
+        (spec(seed=-1), "seed", "greater than or equal to 0"),
+        (spec(version=2), "version", "must be 1"),
+        (spec(title=3), "title", "string"),
+        (spec(title="x" * 121), "title", "at most 120"),
+        (spec(colour="red"), "colour", "no such field"),
+        (spec(**{"two words\n": 1}), '["two words\\n"]', "no such field"),
+        (spec(arms=[]), "arms", "at least 1 item"),
+        (spec(arms={}), "arms", "tuple"),
+        (spec(arms=[3]), "arms[0]", "dictionary"),
+        (spec(arms=[{"mean": 1}]), "arms[0].kind", "required"),
+        (spec(arms=[{"kind": "normal"}]), "arms[0].kind", "'bernoulli'"),
+        (spec(arms=[{"kind": "bernoulli"}]), "arms[0].mean", "required"),
+        (spec(arms=[{"kind": "bernoulli", "mean": "0.5"}]), "arms[0].mean", "must be a number"),
+        (spec(arms=[{"kind": "bernoulli", "mean": True}]), "arms[0].mean", "must be a number"),
+        (spec(arms=[{"kind": "bernoulli", "mean": None}]), "arms[0].mean", "must be a number"),
+        (spec(arms=[{"kind": "bernoulli", "mean": [0.5]}]), "arms[0].mean", "must be a number"),
+        (spec(arms=[{"kind": "bernoulli", "mean": math.nan}]), "arms[0].mean", "finite"),
+        (spec(arms=[{"kind": "bernoulli", "mean": 1.1}]), "arms[0].mean", "less than or equal to 1"),
+        (spec(arms=[{"kind": "bernoulli", "mean": 0.5, "p": 1}]), "arms[0].p", "no such field"),
+        (spec(arms=[{"kind": "gaussian", "mean": math.inf, "sd": 1}]), "arms[0].mean", "finite"),
+        (spec(arms=[{"kind": "gaussian", "mean": 10**400, "sd": 1}]), "arms[0].mean", "a double can hold"),
+        (spec(arms=[{"kind": "uniform", "low": 1, "high": 0}]), "arms[0]", "low must be below high"),
+        (spec(arms=[{"kind": "empirical", "values": []}]), "arms[0].values", "at least 1 item"),
+        (spec(arms=[{"kind": "empirical", "values": [1, "2"]}]), "arms[0].values[1]", "must be a number"),
+        (spec(arms=[{"kind": "bernoulli", "mean": 1, "count": 9999}] * 2), "arms", "at most 10000"),
+        (spec(lines=[]), "lines", "at least 1 item"),
+        (spec(lines=[UCB] * 25), "lines", "at most 24"),
+        (spec(lines=["ucb"]), "lines[0]", "dictionary"),
+        (spec(lines=[{}]), "lines[0].policy", "required"),
+        (spec(lines=[{"policy": 3}]), "lines[0].policy", "string"),
+        (spec(lines=[{"policy": "nobody"}]), "lines[0].policy", "allowed: ucb"),
+        (spec(lines=[{"policy": "ucb", "label": "x" * 81}]), "lines[0].label", "at most 80"),
+        (spec(lines=[{**UCB, "epsilon": FIXED}]), "lines[0].epsilon", "keeps no privacy budget"),
+        (spec(lines=[{**UCB, "params": 3}]), "lines[0].params", "dictionary"),
+        (spec(lines=[{**UCB, "params": {"alpha": True}}]), "lines[0].params.alpha", "must be a number"),
+        (spec(lines=[{**UCB, "params": {"alpha": math.nan}}]), "lines[0].params.alpha", "finite"),
+        (spec(lines=[{**UCB, "params": {"beta": 1}}]), "lines[0].params.beta", "no such field"),
+        (spec(lines=[UCB, {"policy": "heldp-ucb-b"}]), "lines[1].epsilon", "needs a privacy budget"),
+        (local(epsilon=2), "lines[1].epsilon", "dictionary"),
+        (local(epsilon={"value": 2}), "lines[1].epsilon.kind", "required"),
+        (local(epsilon={"kind": "normal"}), "lines[1].epsilon.kind", "'fixed'"),
+        (local(epsilon={"kind": ["fixed"]}), "lines[1].epsilon.kind", "'fixed'"),
+        (local(epsilon={"kind": "fixed", "value": 0}), "lines[1].epsilon.value", "greater than 0"),
+        (local(epsilon={"kind": "fixed", "value": 1e4}), "lines[1].epsilon.value", "less than or equal to 1000"),
+        (local(epsilon={"kind": "discrete", "values": [0]}), "lines[1].epsilon", "above 0"),
+        (local(epsilon={"kind": "discrete", "values": [1], "probs": [0.5]}), "lines[1].epsilon", "sum to 1"),
+        (local(epsilon={"kind": "discrete", "values": [1], "probs": [2]}), "lines[1].epsilon.probs[0]", "equal to 1"),
+        (local(params={"eps_min": -1}), "lines[1].params.eps_min", "greater than 0"),
+        (local(params={"eps_min": "some"}), "lines[1].params.eps_min", "must be a number, or must be 'auto'"),
+        (local(params={"eps_min": 3}), "lines[1].params", "eps_min up to 2"),
+        (spec(view={"x": "square"}), "view.x", "'log' or 'linear'"),
+        (spec(view={"bounds": "yes"}), "view.bounds", "boolean"),
+        (spec(view={"hidden": [24]}), "view.hidden[0]", "less than 24"),
+        (spec(view=[]), "view", "dictionary"),
+        ([], "", "a spec is an object"),
+        (None, "", "a spec is an object"),
+    ],
+)
+def test_one_mistake_is_told_with_its_path(document, path, words):
+    problems = problems_of(document)
+    assert [problem.path for problem in problems] == [path]
+    assert words in problems[0].allowed
+    assert "\n" not in str(problems[0])
+
+
+def test_missing_fields_are_named():
+    assert [problem.path for problem in problems_of({})] == ["arms", "lines"]
+
+
+def test_all_mistakes_are_told_at_once():
+    document = spec(
+        arms=[{"kind": "bernoulli", "mean": 2}, {"kind": "beta", "a": 0, "b": "x"}],
+        lines=[
+            {"policy": "nobody"},
+            {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": -1}, "params": {"eps_min": "x", "q": 1}},
+        ],
+        trials=0,
+        view={"y": "?"},
+    )
+    assert {problem.path for problem in problems_of(document)} == {
+        "arms[0].mean", "arms[1].a", "arms[1].b", "lines[0].policy", "lines[1].epsilon.value",
+        "lines[1].params.eps_min", "lines[1].params.q", "trials", "view.y",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["heldp-ucb-l", "heldp-ucb-b"])
+def test_rewards_without_limits_are_refused_by_name(policy):
+    document = spec(arms=[{"kind": "gaussian", "mean": 0, "sd": 1}], lines=[{**LOCAL, "policy": policy}])
+    (problem,) = problems_of(document)
+    assert problem.path == "lines[0].policy"
+    assert f"use {policy}s" in problem.allowed
+
+
+def test_deep_and_wide_values_are_told_shortly():
+    deep: list = []
+    for _ in range(5000):
+        deep = [deep]
+    wide = [0.5] * 100_000
+    for value in (deep, wide, {"a": deep}, "x" * 10**6, 10**5000):
+        for problem in problems_of(spec(arms=[{"kind": "bernoulli", "mean": value}], seed=value)):
+            assert len(str(problem)) < 500
+
+
+def test_json_that_is_none_is_refused():
+    for text in ("", "{", "[" * 100_000, '{"seed": 1' + "0" * 5000 + "}", "nan?"):
+        with pytest.raises(InvalidInput, match="not readable as JSON"):
+            parse(text, "json")
+
+
+def test_a_name_may_stand_only_once_in_json():
+    with pytest.raises(InvalidInput, match="'seed' stands twice"):
+        parse('{"seed": 1, "seed": 2}', "json")
+    with pytest.raises(InvalidInput, match="'a' stands twice"):
+        read_json('{"x": [{"a": 1, "b": 2, "a": 3}]}')
+
+
+def test_numbers_that_json_does_not_know_are_refused():
+    text = json.dumps(spec(arms=[{"kind": "gaussian", "mean": math.nan, "sd": math.inf}]))
+    with pytest.raises(InvalidInput) as refusal:
+        parse(text, "json")
+    assert [problem.path for problem in refusal.value.problems] == ["arms[0].mean", "arms[0].sd"]
+
+
+TOML = """
+version = 1
+horizon = 1_000
+arms = [{kind = "bernoulli", mean = 0.9}, {kind = "bernoulli", mean = 0.5}]
+[[lines]]
+policy = "ucb"
+"""
+
+
+def test_toml_and_json_files_say_the_same(tmp_path):
+    toml, other = tmp_path / "a.toml", tmp_path / "b.JSON"
+    toml.write_text(TOML)
+    experiment = read(toml)
+    assert experiment.horizon == 1000
+    other.write_text(json.dumps(experiment.spec()))
+    assert read(other) == experiment
+
+
+@pytest.mark.parametrize("text", ["version = 1\nversion = 1", "a = [", "\0", "seed = 1\n[seed]", "arms = 1979-05-27"])
+def test_wrong_toml_is_refused(text):
+    with pytest.raises(InvalidInput):
+        parse(text, "toml")
+
+
+def test_unreadable_files_are_refused(tmp_path):
+    latin = tmp_path / "latin.toml"
+    latin.write_bytes(b'title = "\xe9"')
+    for path in (latin, tmp_path, tmp_path / "none.toml", tmp_path / "a.txt", tmp_path / "\0.json", tmp_path / ("x" * 5000 + ".json")):
+        with pytest.raises(InvalidInput) as refusal:
+            read(path)
+        assert refusal.value.problems[0].path == "spec"
+
+
+def test_lines_name_themselves():
+    experiment = Experiment.model_validate(
+        spec(lines=[UCB, LOCAL, {**LOCAL, "params": {"eps_min": 1}}, {**LOCAL, "label": "mine"}])
+    )
+    assert [experiment.label(line) for line in range(4)] == [
+        "UCB", "HeLDP-UCB-B, ε 2", "HeLDP-UCB-B, ε 2, eps_min 1.0", "mine",
+    ]  # fmt: skip
+
+
+def test_paths_are_written_as_one_would_in_code():
+    assert path_of(("lines", 1, "epsilon", "value")) == "lines[1].epsilon.value"
+    assert path_of(("a b", 0)) == '["a b"][0]'
+    assert str(Problem("", "x\ny", "a\nb")) == "document: 'x\\ny': a b"

@@ -1,0 +1,219 @@
+"""Links: short, exact there and back, and never a traceback from a broken one."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+import spec_strategies as specs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandit_core import links
+from bandit_core.experiment import Experiment
+from bandit_core.presets import load_preset, preset_names
+
+BASE = "https://lab.example.org"
+
+
+def default() -> Experiment:
+    return load_preset("default")
+
+
+def opened(address: str) -> Experiment:
+    """What a browser and the app make of an address."""
+    parts = urlsplit(address)
+    assert parts.path == "/explore"
+    experiment, problems = links.read(dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=True)))
+    assert problems == []
+    return experiment
+
+
+def paths(problems):
+    return [problem.path for problem in problems]
+
+
+def test_the_default_experiment_needs_no_parameters():
+    assert links.write(default()) == {}
+    assert links.address(default(), BASE + "/") == f"{BASE}/explore"
+    assert links.read({}) == (default(), [])
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_is_a_name(name):
+    experiment = load_preset(name)
+    assert links.read({"preset": name}) == (experiment, [])
+    assert links.read(links.write(experiment)) == (experiment, [])
+    assert len(links.address(experiment, "")) < 40
+
+
+def test_only_what_differs_from_the_preset_is_written():
+    experiment = load_preset("ren-1c").with_changes(horizon=10**6, seed=7)
+    assert links.write(experiment) == {"preset": "ren-1c", "T": "1e6", "seed": "7"}
+
+
+def test_every_parameter_has_its_key():
+    changed = default().with_changes(
+        title="Mine",
+        note="",
+        arms=[{"kind": "beta", "a": 4, "b": 1}, {"kind": "bernoulli", "mean": 0.5, "count": 2}],
+        lines=[{"policy": "ucb"}, {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1}}],
+        horizon=1000,
+        trials=3,
+        seed=9,
+        view={"x": "linear", "y": "log", "quantity": "price", "bounds": False, "worst_case": True, "runs": True,
+              "hidden": [0, 1]},
+    )  # fmt: skip
+    written = links.write(changed)
+    assert written == {
+        "title": "Mine", "note": "", "arms": "beta(4,1),0.5x2", "lines": "ucb,heldp-ucb-b(1)", "T": "1000", "n": "3",
+        "seed": "9", "x": "linear", "y": "log", "show": "price", "bounds": "0", "worst": "1", "runs": "1", "hide": "0,1",
+    }  # fmt: skip
+    assert links.read(written) == (changed, [])
+    assert opened(links.address(changed, BASE)) == changed
+
+
+def test_twenty_arms_fit_a_chat_message():
+    mixed = "0.91,beta(4,1)x5,two-point(0.4,1,0.5)x5,0.6x5,uniform(0,1)x4"
+    lines = "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100),eps_min=1),heldp-ucb-l(0.2)"
+    experiment, problems = links.read({"arms": mixed, "lines": lines})
+    address = links.address(experiment, BASE)
+    assert problems == []
+    assert len(experiment.single_arms) == 20
+    assert address.endswith(f"/explore?arms={mixed}&lines={lines}")
+
+
+@settings(max_examples=60, deadline=None)
+@given(specs.specs())
+def test_links_round_trip(document):
+    experiment = Experiment.model_validate(document)
+    written = links.write(experiment)
+    assert links.read(written) == (experiment, [])
+    address = links.address(experiment, BASE)
+    assert address.isascii() and not set(address) & set(' "<>\\^`{|}')
+    assert opened(address) == experiment
+    assert links.write(opened(address)) == written
+
+
+@pytest.mark.parametrize("title", ["It ends.", "a,", "why?", "1 + 1 = 2 & more", "50 %", "ε ≥ 1", "(", "https://x.org/#a"])
+def test_titles_survive_chat_programs(title):
+    experiment = default().with_changes(title=title)
+    address = links.address(experiment, BASE)
+    assert address[-1] not in ".,:;!?'\"("
+    assert "#" not in address
+    assert opened(address) == experiment
+
+
+def test_parentheses_stay_in_pairs_so_that_programs_find_the_end_of_the_link():
+    lines = [{"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1}, "label": "half :("}]
+    address = links.address(default().with_changes(lines=lines), BASE)
+    assert address.count("(") == address.count(")")
+
+
+def test_a_long_link_is_still_made_but_tells():
+    values = [round(0.001 * number, 3) for number in range(1, 1000)]
+    long = default().with_changes(arms=[{"kind": "empirical", "values": values}, *[{"kind": "empirical", "values": values}] * 2])
+    assert not links.too_long(default())
+    assert links.too_long(long)
+    assert opened(links.address(long, BASE)) == long
+
+
+@pytest.mark.parametrize(
+    ("params", "path", "words"),
+    [
+        ({"T": "abc"}, "T", "must be a whole number"),
+        ({"T": "0"}, "T", "greater than or equal to 1"),
+        ({"T": "1e10"}, "T", "less than or equal to 1000000000"),
+        ({"T": "10.5"}, "T", "fraction"),
+        ({"T": "nan"}, "T", "must be a whole number"),
+        ({"n": ""}, "n", "must be a whole number"),
+        ({"seed": "-1"}, "seed", "greater than or equal to 0"),
+        ({"x": "quad"}, "x", "'log' or 'linear'"),
+        ({"show": "profit"}, "show", "'regret'"),
+        ({"bounds": "maybe"}, "bounds", "boolean"),
+        ({"hide": "0,x"}, "hide[1]", "must be a whole number"),
+        ({"title": "x" * 121}, "title", "at most 120 characters"),
+        ({"preset": "ren-1x"}, "preset", "did you mean ren-1"),
+        ({"arms": ""}, "arms", "nothing is there"),
+        ({"arms": "0.9,1.2"}, "arms[1].mean", "less than or equal to 1"),
+        ({"arms": "0.9x10000,0.8x10000"}, "arms", "at most 10000"),
+        ({"lines": "ucb(2)"}, "lines[0].epsilon", "keeps no privacy budget"),
+        ({"lines": "heldp-ucb-b"}, "lines[0].epsilon", "needs a privacy budget"),
+        ({"lines": "ucb(alpha=-1)"}, "lines[0].params.alpha", "greater than 0"),
+        ({"lines": "ucb(colour=red)"}, "lines[0].params.colour", "no such field"),
+        ({"lines": "heldp-ucb-b(-2)"}, "lines[0].epsilon.value", "greater than 0"),
+        ({"lines": "nobody"}, "lines[0].policy", "allowed: ucb"),
+        ({"lines": ",".join(["ucb"] * 30)}, "lines", "at most 24"),
+        ({"eps": "2"}, "eps", "allowed: preset, title"),
+    ],
+)
+def test_a_bad_parameter_falls_back_and_is_told(params, path, words):
+    experiment, problems = links.read(params)
+    assert experiment == default()
+    assert paths(problems) == [path]
+    assert words in problems[0].allowed
+
+
+def test_good_parameters_of_a_broken_link_are_kept():
+    experiment, problems = links.read({"T": "500", "n": "many", "y": "log", "x": "?", "arms": "0.6,0.4"})
+    assert paths(problems) == ["n", "x"]
+    assert experiment == default().with_changes(
+        horizon=500, arms=[{"kind": "bernoulli", "mean": mean} for mean in (0.6, 0.4)], view={"y": "log"}
+    )
+
+
+def test_parameters_of_streamlit_and_of_the_caller_are_passed_over():
+    params = {"embed": "true", "embed_options": "dark_theme", "page": "2"}
+    assert links.read(params, ignored={"page"}) == (default(), [])
+    assert paths(links.read(params)[1]) == ["page"]
+
+
+def test_lines_that_do_not_fit_the_arms_are_left_out():
+    lines = "ucb,heldp-ucb-l(2),heldp-ucb-bs(2)"
+    experiment, problems = links.read({"arms": "gaussian(0,1),gaussian(1,1)", "lines": lines, "hide": "1,2"})
+    assert [line.policy for line in experiment.lines] == ["ucb", "heldp-ucb-bs"]
+    assert experiment.view.hidden == (1,)
+    assert paths(problems) == ["lines[1].policy"]
+    assert "heldp-ucb-ls" in problems[0].allowed
+
+
+def test_numbers_of_lines_in_problems_are_those_of_the_link():
+    lines = "nobody,ucb,heldp-ucb-l(2)"
+    experiment, problems = links.read({"arms": "gaussian(0,1)", "lines": lines})
+    assert [line.policy for line in experiment.lines] == ["ucb"]
+    assert paths(problems) == ["lines[0].policy", "lines[2].policy"]
+
+
+def test_lines_go_before_arms_when_no_line_fits():
+    experiment, problems = links.read({"arms": "gaussian(0,1)", "lines": "heldp-ucb-l(2)"})
+    assert [arm.kind for arm in experiment.arms] == ["gaussian"]
+    assert [line.policy for line in experiment.lines] == ["ucb"]
+    assert paths(problems)[0] == "lines[0].policy"
+
+
+def test_arms_go_when_no_line_of_the_preset_fits():
+    experiment, problems = links.read({"preset": "ren-1e", "arms": "gaussian(0,1)", "T": "100"})
+    assert experiment == load_preset("ren-1e").with_changes(horizon=100)
+    assert problems
+
+
+values = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from([
+        "0.9,0.8x5", "gaussian(0,1)", "ucb,heldp-ucb-b(2)", "heldp-ucb-l(discrete(0,1),eps_min=5)", "1e5", "-1", "0",
+        "log", "price", "1", "ren-1c", "0,1,2", "uniform(0,1)x3", "ucb(alpha=nan)", "1e999", "beta(", '"', "None",
+    ]),
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(st.one_of(st.sampled_from(links.KEYS), st.text(max_size=6)), values, max_size=8))
+def test_any_query_opens_something(params):
+    experiment, problems = links.read(params)
+    assert isinstance(experiment, Experiment)
+    assert links.read(links.write(experiment)) == (experiment, [])
+    for problem in problems:
+        assert problem.path and problem.allowed
+        assert "\n" not in str(problem)
+        assert re.split(r"[.\[]", problem.path)[0] in (*params, "lines", "")

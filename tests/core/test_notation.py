@@ -1,0 +1,232 @@
+"""Compact notation: reading and writing are exact inverses, and whatever cannot be read is told item by item."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import spec_strategies as specs
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from bandit_core import notation
+from bandit_core.policies import registry
+from bandit_core.problems import InvalidInput
+
+modest = settings(max_examples=60, deadline=None)
+
+ARMS = [
+    ("0.9", [{"kind": "bernoulli", "mean": 0.9}]),
+    ("0.9, 0.8 x5", [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.8, "count": 5}]),
+    ("beta(4,1) x5", [{"kind": "beta", "a": 4, "b": 1, "count": 5}]),
+    ("two-point(0.4,1,0.5)", [{"kind": "two-point", "low": 0.4, "high": 1, "p_high": 0.5}]),
+    ("uniform(0,1), gaussian(0.5,1)",
+     [{"kind": "uniform", "low": 0, "high": 1}, {"kind": "gaussian", "mean": 0.5, "sd": 1}]),
+    ("pareto(2,1.5)", [{"kind": "pareto", "mean": 2, "shape": 1.5}]),
+    ("empirical(1,2,3.5)", [{"kind": "empirical", "values": [1, 2, 3.5]}]),
+]  # fmt: skip
+
+BUDGETS = [
+    ("2", {"kind": "fixed", "value": 2}),
+    ("discrete(0, 0.2, 1, 2, 100)", {"kind": "discrete", "values": [0, 0.2, 1, 2, 100]}),
+    ("discrete(0:0.2, 1:0.8)", {"kind": "discrete", "values": [0, 1], "probs": [0.2, 0.8]}),
+    ("clamped-gaussian(1, 1, 0, 100)", {"kind": "clamped-gaussian", "mean": 1, "sd": 1, "low": 0, "high": 100}),
+    ("uniform(0, 1)", {"kind": "uniform", "low": 0, "high": 1}),
+    ("lognormal(1, 0.5)", {"kind": "lognormal", "median": 1, "sigma": 0.5}),
+    ("empirical(0.5, 1)", {"kind": "empirical", "values": [0.5, 1]}),
+]
+
+
+def line(document: dict) -> SimpleNamespace:
+    epsilon = specs.budget_law(document["epsilon"]) if "epsilon" in document else None
+    return SimpleNamespace(
+        policy=document["policy"], epsilon=epsilon, params=document.get("params", {}), label=document.get("label")
+    )
+
+
+@pytest.mark.parametrize(("text", "documents"), ARMS)
+def test_arms_read_and_write(text, documents):
+    assert notation.read_arms(text) == documents
+    assert notation.write_arms(specs.arm_laws(documents)) == text
+
+
+@pytest.mark.parametrize(("text", "document"), BUDGETS)
+def test_budgets_read_and_write(text, document):
+    assert notation.read_epsilon(text) == document
+    assert notation.write_epsilon(specs.budget_law(document)) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["0.9 x5", "0.9x5", "0.9 ×5", "0.9*5", "0.9 x 5", ".9 x5;", "bernoulli(mean=0.9) x5", "\n 0.9 X5 \n,"]
+)
+def test_a_repetition_may_be_written_in_many_ways(text):
+    assert notation.read_arms(text) == [{"kind": "bernoulli", "mean": 0.9, "count": 5}]
+
+
+def test_items_stand_between_commas_semicolons_or_line_breaks():
+    assert [arm["mean"] for arm in notation.read_arms("0.1, 0.2; 0.3\n0.4,\n0.5")] == [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+def test_arguments_may_be_named_and_may_stand_on_lines_of_their_own():
+    documents = notation.read_arms("two-point(0,\n p_high=0.5,\n high=2)")
+    assert documents == [{"kind": "two-point", "low": 0, "high": 2, "p_high": 0.5}]
+
+
+def test_lines_read_and_write():
+    text = 'heldp-ucb-l(discrete(0, 1, 2), eps_min=0.5, label="Laplace, \\"strict\\""), ucb(alpha=1), ucb'
+    documents = [
+        {
+            "policy": "heldp-ucb-l",
+            "epsilon": {"kind": "discrete", "values": [0, 1, 2]},
+            "label": 'Laplace, "strict"',
+            "params": {"eps_min": 0.5},
+        },
+        {"policy": "ucb", "params": {"alpha": 1}},
+        {"policy": "ucb"},
+    ]
+    assert notation.read_lines(text) == documents
+    assert notation.write_lines([line(document) for document in documents]) == text
+
+
+def test_parameters_may_be_words_truth_values_and_texts():
+    params = {"a": "auto", "b": True, "c": "true", "d": "two words", "e": None, "f": -1e-07}
+    text = notation.write_lines([line({"policy": "ucb", "params": params})])
+    assert text == 'ucb(a=auto, b=true, c="true", d="two words", e=null, f=-1e-7)'
+    assert notation.read_lines(text) == [{"policy": "ucb", "params": params}]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [(1.0, "1"), (0.9, "0.9"), (1e7, "1e7"), (10**7, "1e7"), (1.5e7, "1.5e7"), (20000, "20000"), (123456, "123456"),
+     (1e-05, "1e-5"), (0.0, "0"), (-0.5, "-0.5"), (1e300, "1e300"), (0.1 + 0.2, "0.30000000000000004")],
+)  # fmt: skip
+def test_numbers_are_written_short(number, text):
+    assert notation.write_number(number) == text
+    assert notation.read_number(text) == number
+
+
+@modest
+@given(st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(10**16), 10**16)))
+def test_numbers_round_trip(number):
+    text = notation.write_number(number)
+    assert notation.read_number(text) == number
+    assert len(text) <= len(repr(number))
+
+
+@modest
+@given(specs.any_arms, st.booleans())
+def test_arms_round_trip(documents, spaces):
+    laws = specs.arm_laws(documents)
+    text = notation.write_arms(laws, spaces)
+    assert specs.arm_laws(notation.read_arms(text)) == laws
+    assert spaces or " " not in text
+
+
+@modest
+@given(specs.budgets, st.booleans())
+def test_budgets_round_trip(document, spaces):
+    law = specs.budget_law(document)
+    text = notation.write_epsilon(law, spaces)
+    assert specs.budget_law(notation.read_epsilon(text)) == law
+    assert spaces or " " not in text
+
+
+@modest
+@given(st.lists(st.sampled_from(sorted(registry())).flatmap(specs.lines), min_size=1, max_size=4), st.booleans())
+@example([{"policy": "ucb", "label": 'a, b); "c" \\ \n x5'}, {"policy": "ucb", "label": ""}], False)
+def test_lines_round_trip(documents, spaces):
+    lines = [line(document) for document in documents]
+    assert [line(document) for document in notation.read_lines(notation.write_lines(lines, spaces))] == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "words"),
+    [
+        ("", "arms", "nothing is there"),
+        (" \n,;", "arms", "nothing is there"),
+        ("0.9, 1.2", "arms[1].mean", "less than or equal to 1"),
+        ("0.9, foo(2)", "arms[1]", "allowed: a number, bernoulli"),
+        ("beta(4)", "arms[0]", "write beta(a, b)"),
+        ("beta(4,1,1)", "arms[0]", "write beta(a, b)"),
+        ("beta(4,a=1)", "arms[0]", "write beta(a, b)"),
+        ("beta(a=1,a=2)", "arms[0]", "twice"),
+        ("beta(a=1,c=2)", "arms[0]", "write beta(a, b)"),
+        ("beta(1=2,1)", "arms[0]", "only a word may stand before ="),
+        ("beta(4,1", "arms[0]", "never closed"),
+        ("beta(4 1)", "arms[0]", "a comma or a closing parenthesis"),
+        ("beta(beta(1,1),2)", "arms[0]", "numbers only"),
+        ("uniform(2,1)", "arms[0]", "low must be below high"),
+        ("two-point(1:2,3:4)", "arms[0]", "write two-point"),
+        ("empirical()", "arms[0].values", "at least 1 item"),
+        ("empirical(1:2)", "arms[0]", "share"),
+        ("0.9 x0", "arms[0].count", "greater than or equal to 1"),
+        ("0.9 x", "arms[0]", "ends too early"),
+        ("0.9 y5", "arms[0]", "repetition"),
+        ("0.9 0.8", "arms[0]", "repetition"),
+        ("0.9 x5 x5", "arms[0]", "behind its end"),
+        ("0.9)", "arms[0]", "repetition"),
+        ("0.5, €", "arms[1]", "a number or a word"),
+        ('beta("a",1)', "arms[0].a", "must be a number"),
+        ("beta(true,1)", "arms[0].a", "must be a number"),
+        ("1e999", "arms[0].mean", "finite"),
+        ("9" * 5000, "arms[0]", "too many digits"),
+        ("f(" * 50, "arms[0]", "nested too deeply"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(text, path, words):
+    with pytest.raises(InvalidInput) as refusal:
+        notation.read_arms(text)
+    problem = refusal.value.problems[0]
+    assert problem.path == path
+    assert words in problem.allowed
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "words"),
+    [
+        ("heldp-ucb-b(0)", "lines[0].epsilon.value", "greater than 0"),
+        ("ucb, heldp-ucb-b(1, 2)", "lines[1]", "only the privacy budget"),
+        ("heldp-ucb-b(1, epsilon=2)", "lines[0]", "only the privacy budget"),
+        ("heldp-ucb-b(normal(1))", "lines[0]", "no law"),
+        ("ucb(alpha=beta(1,1))", "lines[0]", "alpha must be a number or a word"),
+        ("ucb(label=3)", "lines[0]", "label"),
+        ("0.9", "lines[0]", "no policy"),
+        ("ucb x5", "lines[0]", "behind its end"),
+        ('ucb(label="\\q")', "lines[0]", "escapes"),
+    ],
+)
+def test_lines_that_cannot_be_read_are_told_with_their_place(text, path, words):
+    with pytest.raises(InvalidInput) as refusal:
+        notation.read_lines(text)
+    problem = refusal.value.problems[0]
+    assert problem.path == path
+    assert words in problem.allowed
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1", "discrete(0)", "discrete(0:0.5,1)", "discrete(1:0.5)", "2 3", "ε"])
+def test_budgets_that_cannot_be_read(text):
+    with pytest.raises(InvalidInput) as refusal:
+        notation.read_epsilon(text)
+    assert all(problem.path.startswith("epsilon") for problem in refusal.value.problems)
+
+
+def test_every_bad_item_is_told_at_once():
+    with pytest.raises(InvalidInput) as refusal:
+        notation.read_arms("0.9, 1.2, beta(1), 0.3, foo")
+    assert [problem.path for problem in refusal.value.problems] == ["arms[1].mean", "arms[2]", "arms[4]"]
+
+
+scraps = st.lists(
+    st.sampled_from([*'0.9,;:=()"\\×*x5- \n', "1e5", "beta", "ucb", "discrete(", "label=", "heldp-ucb-b(2", "x5", "é"])
+).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(st.text(max_size=30), scraps))
+def test_any_text_is_read_or_refused_in_words(text):
+    for read, field in ((notation.read_arms, "arms"), (notation.read_lines, "lines"), (notation.read_epsilon, "eps")):
+        try:
+            read(text)
+        except InvalidInput as refusal:
+            assert refusal.problems
+            assert all(problem.path.startswith(field) and problem.allowed for problem in refusal.problems)
