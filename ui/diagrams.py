@@ -47,5 +47,6 @@ def who_sees_what(privacy: Privacy, dark: bool) -> str:
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="650" height="82" viewBox="0 0 650 82" '
         'font-family="Source Sans, Segoe UI, Roboto, Helvetica, Arial, sans-serif">'
-        f'<text x="4" y="15" font-size="13" fill="{hue}">{theme.TRUST_SIGNS[privacy]} {title}</text>{"".join(boxes)}</svg>'
+        f'<text x="4" y="15" font-size="13" fill="{hue}">{theme.TRUST_SIGNS[privacy]} {title}</text>'
+        f"{''.join(boxes)}</svg>"
     )

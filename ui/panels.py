@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import streamlit as st
-from bandit_core.theory.curves import line_bounds
 
 from bandit_core.results import Result
 from bandit_core.summaries import Summary, summaries
 from bandit_core.theory.bound import STATUS_WORDS
+from bandit_core.theory.curves import line_bounds
 from ui import diagrams, theme, words
 
 
@@ -89,8 +89,8 @@ def explanation(result: Result) -> None:
     with st.expander("How is this computed?"):
         st.markdown(
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
-            "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always playing "
-            "the best arm: the sum of the gaps of the pulled arms (pseudo-regret: luck of the rewards is left out). "
+            "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
+            "playing the best arm: the sum of the gaps of the pulled arms (pseudo-regret: luck of the rewards is left out). "
             f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )
