@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bandit_core.experiment import Experiment
+from bandit_core.experiment import Experiment, checkpoints
 from bandit_core.kernels.compiled import fingerprint
 from bandit_core.kernels.streams import streams
 from bandit_core.policies.base import Block, Signal, Stopped
 from bandit_core.problems import InvalidInput, Problem
-from bandit_core.results import LineResult, Result, checkpoints
+from bandit_core.results import LineResult, Result
 from bandit_core.store import Store, default_store
 
 STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only

@@ -57,6 +57,16 @@ class View(Frozen):
     hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
 
 
+def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
+    """At most ``count`` times, log-spaced from 1, strictly increasing, the last one the horizon; shape (count,)."""
+    times = [1]
+    while times[-1] < horizon:
+        left = max(1, count - len(times))
+        ratio = (horizon / times[-1]) ** (1 / left)
+        times.append(min(horizon, max(times[-1] + 1, round(times[-1] * ratio))))
+    return np.array(times, np.int64)
+
+
 class _Document(Frozen):
     """The fields, each valid by itself."""
 

@@ -20,16 +20,6 @@ CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05",
 SAMPLER = "step"  # every pull is drawn by itself
 
 
-def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
-    """At most ``count`` times, log-spaced from 1, strictly increasing, the last one the horizon; shape (count,)."""
-    times = [1]
-    while times[-1] < horizon:
-        left = max(1, count - len(times))
-        ratio = (horizon / times[-1]) ** (1 / left)
-        times.append(min(horizon, max(times[-1] + 1, round(times[-1] * ratio))))
-    return np.array(times, np.int64)
-
-
 def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     """Least-squares straight line through the points.
 

@@ -54,7 +54,7 @@ class Bound:
     @property
     def label(self) -> str:
         """Name with what must never be lost: that it is asymptotic, derived, order-only or of the worst case."""
-        notes = []
+        notes: list[str] = []
         if self.status != "proved":
             notes.append(self.status)
         if self.asymptotic and self.status != "asymptotic":

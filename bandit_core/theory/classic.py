@@ -1,0 +1,284 @@
+"""Bounds without privacy. The lower ones hold for private policies too: privacy can only hide information."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bandit_core import arms as laws
+from bandit_core.policies.base import Instance
+from bandit_core.theory import divergences
+from bandit_core.theory.bound import Bound, Curve
+
+LONG_RUN = "the policy's regret grows more slowly than every power of t on every such instance; long horizons"
+BEST_IS_PERFECT = (
+    "the best arm always pays the largest possible reward: no law could be better, and the argument, which compares "
+    "with a slightly better law, has nothing to compare with"
+)
+
+
+def nothing(t: np.ndarray) -> np.ndarray:
+    """The curve of a bound that does not apply."""
+    return np.zeros_like(t)
+
+
+def logarithmic(constant: float) -> Curve:
+    """The curve ``constant x ln t``."""
+    return lambda t: constant * np.log(t)
+
+
+@dataclass(frozen=True)
+class BinaryArms:
+    """Arms that all pay one of the same two amounts: chances of the higher one, shape (arms,)."""
+
+    low: float
+    high: float
+    chances: np.ndarray
+
+    @property
+    def zero_one(self) -> bool:
+        """Whether the amounts are 0 and 1, as in a Bernoulli bandit."""
+        return (self.low, self.high) == (0.0, 1.0)
+
+
+def binary_arms(instance: Instance) -> BinaryArms | None:
+    """The instance as a Bernoulli bandit on another scale, or None if it is none."""
+    atoms = [arm.atoms for arm in instance.arms]
+    first = atoms[0]
+    if first is None or len(first[0]) != 2:
+        return None
+    if any(each is None or not np.array_equal(each[0], first[0]) for each in atoms):
+        return None
+    low, high = first[0]
+    return BinaryArms(float(low), float(high), np.array([each[1][1] for each in atoms if each is not None]))
+
+
+def common_sd(instance: Instance) -> float | None:
+    """The standard deviation of Gaussian arms that share one, else None."""
+    spreads = {arm.sd if isinstance(arm, laws.Gaussian) else None for arm in instance.arms}
+    return next(iter(spreads)) if len(spreads) == 1 else None
+
+
+def unit_rewards(instance: Instance) -> bool:
+    """Whether every reward lies in [0, 1]."""
+    return all(arm.inside(0.0, 1.0) for arm in instance.arms)
+
+
+def true_gaps(instance: Instance) -> np.ndarray:
+    """The gaps, shape (arms,), with 0 where two means differ by no more than the rounding of their formulas."""
+    rounding = 1e-14 * float(np.abs(instance.means).max())
+    return np.where(instance.gaps <= rounding, 0.0, instance.gaps)
+
+
+def distinct_laws(instance: Instance) -> tuple[list[laws._Law], list[tuple[laws._Law, float, int]]]:
+    """The different laws of the best arms, and those of the worse arms with their gap and number of arms."""
+    gaps = dict(zip(instance.arms, true_gaps(instance).tolist(), strict=True))
+    counts = Counter(instance.arms)
+    return (
+        [law for law, gap in gaps.items() if gap == 0],
+        [(law, gap, counts[law]) for law, gap in gaps.items() if gap > 0],
+    )
+
+
+def gap_sum(instance: Instance, power: float) -> float:
+    """Sum of gap^power over the arms with a gap above 0."""
+    gaps = true_gaps(instance)
+    return float(np.sum(gaps[gaps > 0] ** power))
+
+
+def per_log(gaps: np.ndarray, information: np.ndarray) -> float:
+    """Sum of gap / information over the arms with a gap above 0: the constant before ln t."""
+    worse = gaps > 0
+    with np.errstate(divide="ignore", over="ignore"):
+        return float(np.sum(gaps[worse] / information[worse]))
+
+
+def lai_robbins_constant(instance: Instance, binary: BinaryArms) -> float:
+    """Sum of gap / d(p_a, p_*) over the worse arms; 0 where the best arm always pays the higher amount."""
+    return per_log(true_gaps(instance), divergences.bernoulli_kl(binary.chances, binary.chances.max()))
+
+
+def _lai_robbins(instance: Instance, binary: BinaryArms) -> Bound:
+    bound = Bound(
+        name="Lai-Robbins",
+        side="lower",
+        source="Lai and Robbins 1985",
+        status="asymptotic",
+        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t",
+        words="Nobody can do better in the long run: telling a worse arm from the best one takes about "
+        "ln t / d(worse, best) pulls of it, where d measures how different their rewards look.",
+        assumptions=f"arms that pay one of the same two amounts; {LONG_RUN}",
+        curve=logarithmic(lai_robbins_constant(instance, binary)),
+        asymptotic=True,
+    )
+    return bound.hide(BEST_IS_PERFECT) if binary.chances.max() >= 1 else bound
+
+
+def _burnetas_katehakis(instance: Instance) -> Bound:
+    best = float(instance.means.max())
+    bound = Bound(
+        name="Burnetas-Katehakis",
+        side="lower",
+        source="Burnetas and Katehakis 1996; dual form of Honda and Takemura 2010",
+        status="asymptotic",
+        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm{Kinf}(\nu_a,\mu_*)}\,\ln t",
+        words="Nobody who only knows that rewards lie in [0, 1] can do better in the long run. Kinf measures how "
+        "different a worse arm's rewards look from the most similar law that would be better than the best arm.",
+        assumptions=f"independent rewards in [0, 1], nothing else known about their laws; {LONG_RUN}",
+        curve=nothing,
+        asymptotic=True,
+    )
+    if best >= 1:
+        return bound.hide(BEST_IS_PERFECT)
+    _, worse = distinct_laws(instance)
+    gaps = np.array([gap * count for _, gap, count in worse])
+    return replace(
+        bound, curve=logarithmic(per_log(gaps, np.array([divergences.kinf(law, best) for law, _, _ in worse])))
+    )
+
+
+def _gaussian(instance: Instance, sd: float) -> Bound:
+    return Bound(
+        name="Lai-Robbins",
+        side="lower",
+        source="Lai and Robbins 1985; Burnetas and Katehakis 1996",
+        status="asymptotic",
+        formula=r"\sum_{a:\Delta_a>0}\frac{2\sigma^2}{\Delta_a}\,\ln t",
+        words="Nobody can do better in the long run: a worse arm that is a gap away must be tried about "
+        "2 sd^2 ln t / gap^2 times before the noise leaves no doubt.",
+        assumptions=f"Gaussian rewards with one standard deviation that is known; {LONG_RUN}",
+        curve=logarithmic(2 * sd * sd * gap_sum(instance, -1)),
+        asymptotic=True,
+    )
+
+
+def lower_bounds(instance: Instance) -> list[Bound]:
+    """What bounds every policy on this instance from below, private or not: one bound, by the kind of arms."""
+    binary = binary_arms(instance)
+    if binary is not None:
+        return [_lai_robbins(instance, binary)]
+    if unit_rewards(instance):
+        return [_burnetas_katehakis(instance)]
+    sd = common_sd(instance)
+    if sd is not None:
+        return [_gaussian(instance, sd)]
+    return [
+        _gaussian(instance, 0.0).hide(
+            "it depends on the family of laws the learner reckons with; drawn for arms that pay one of the same two "
+            "amounts, for rewards in [0, 1], and for Gaussian arms with one standard deviation"
+        )
+    ]
+
+
+def ucb1(instance: Instance) -> Bound:
+    """UCB1's bound of Auer, Cesa-Bianchi and Fischer 2002, Theorem 1."""
+    slope, constant = 8 * gap_sum(instance, -1), (1 + math.pi**2 / 3) * gap_sum(instance, 1)
+    bound = Bound(
+        name="UCB1",
+        side="upper",
+        source="Auer, Cesa-Bianchi and Fischer 2002, Theorem 1",
+        status="proved",
+        formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8\ln t}{\Delta_a}+\Big(1+\frac{\pi^2}{3}\Big)\Delta_a\Big]",
+        words="UCB never loses more than this on average: each worse arm is pulled about 8 ln t / gap^2 times "
+        "and then given up.",
+        assumptions="rewards in [0, 1]; exploration alpha = 2",
+        curve=lambda t: slope * np.log(t) + constant,
+    )
+    if not unit_rewards(instance):
+        return bound.hide("proved for rewards in [0, 1], and some arm pays outside")
+    alpha = instance.parameters.alpha  # type: ignore[attr-defined]
+    if alpha != 2:
+        return bound.hide(f"proved for exploration alpha = 2, and alpha is {alpha:g}")
+    return bound
+
+
+def minimax_lower(instance: Instance) -> Bound:
+    """What the hardest instance costs every policy without privacy, and so with it."""
+    arms = len(instance.arms)
+    sd = common_sd(instance)
+    if sd == 1:
+        return Bound(
+            name="Minimax without privacy",
+            side="lower",
+            source="Lattimore and Szepesvari 2020, Theorem 15.2",
+            status="proved",
+            formula=r"\tfrac{1}{27}\sqrt{(K-1)\,t}",
+            words="On its hardest instance (not on this one) every policy loses at least this much.",
+            assumptions="Gaussian rewards with standard deviation 1; t at least K - 1",
+            curve=lambda t: np.where(t >= arms - 1, np.sqrt((arms - 1) * t) / 27, 0.0),
+            worst_case=True,
+        )
+    bound = Bound(
+        name="Minimax without privacy",
+        side="lower",
+        source="Auer, Cesa-Bianchi, Freund and Schapire 2002",
+        status="order-only",
+        formula=r"\tfrac{1}{20}\min\{\sqrt{K\,t},\,t\}",
+        words="On its hardest instance (not on this one) every policy loses at least about this much. The shape is "
+        "certain; the factor 1/20 is the one usually quoted and was not checked against the paper.",
+        assumptions="rewards in [0, 1], at least two arms",
+        curve=lambda t: np.minimum(np.sqrt(arms * t), t) / 20 if arms > 1 else nothing(t),
+        worst_case=True,
+    )
+    if not unit_rewards(instance):
+        return bound.hide("known for rewards in [0, 1] and for Gaussian arms with standard deviation 1")
+    return bound
+
+
+def orders(instance: Instance) -> list[Bound]:
+    """What holds on every instance alike: the order of UCB's regret, and what the hardest instance costs anybody."""
+    arms = len(instance.arms)
+    upper = Bound(
+        name="Distribution-free order",
+        side="upper",
+        source="Bubeck and Cesa-Bianchi 2012, from UCB1's bound",
+        status="order-only",
+        formula=r"O\big(\sqrt{K\,t\ln t}\big)",
+        words="However small the gaps are, UCB's regret grows no faster than this shape (drawn with the factor 1).",
+        assumptions="rewards in [0, 1]",
+        curve=lambda t: np.sqrt(arms * t * np.log(t)),
+        worst_case=True,
+    )
+    if not unit_rewards(instance):
+        upper = upper.hide("known for rewards in [0, 1], and some arm pays outside")
+    return [upper, minimax_lower(instance)]
+
+
+def asymptotically_optimal(instance: Instance, source: str) -> Bound:
+    """The leading term of a policy that reaches the Lai-Robbins constant (kl-UCB, Thompson sampling)."""
+    bound = Bound(
+        name="Leading term",
+        side="upper",
+        source=source,
+        status="asymptotic",
+        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t+o(\ln t)",
+        words="In the long run this policy's regret grows like this, which is what nobody can beat. Terms that grow "
+        "more slowly are left out, so a curve at a short horizon may lie above.",
+        assumptions="rewards 0 or 1; long horizons",
+        curve=nothing,
+        asymptotic=True,
+    )
+    binary = binary_arms(instance)
+    if binary is None or not binary.zero_one:
+        return bound.hide("proved with this constant for arms that pay 0 or 1")
+    if binary.chances.max() >= 1:
+        return bound.hide("the best arm always pays 1: the term in ln t vanishes and only unknown constants remain")
+    return replace(bound, curve=logarithmic(lai_robbins_constant(instance, binary)))
+
+
+def trivial_cap(instance: Instance) -> Bound:
+    """Nobody can lose more than the largest gap at every step."""
+    largest = float(instance.gaps.max())
+    return Bound(
+        name="Trivial cap",
+        side="upper",
+        source="by definition of regret",
+        status="proved",
+        formula=r"t\,\max_a\Delta_a",
+        words="Playing the worst arm all the time loses this much; no policy can lose more.",
+        assumptions="none",
+        curve=lambda t: t * largest,
+    )

@@ -1,0 +1,233 @@
+"""How far apart two reward laws are, before and after a locally private channel.
+
+Everything is in nats, vectorised where the arguments are numbers, and safe at the ends: means 0 and 1, epsilon so
+small that everything is noise, epsilon so large that e^epsilon overflows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from bandit_core import arms as laws
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
+_U = (_NODES + 1) / 2
+_PROBABILITIES = _U * _U * (3 - 2 * _U)  # thins out towards 0 and 1, where quantiles have their singularities
+_PROBABILITY_WEIGHTS = 3 * _U * (1 - _U) * _WEIGHTS
+
+
+def _excess(x: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """x - ln(1 + x) without cancellation; ``ratio`` is 1 + x, known more precisely than x where that is near 0."""
+    series = x * x * (1 / 2 + x * (-1 / 3 + x * (1 / 4 + x * (-1 / 5 + x * (1 / 6 + x * (-1 / 7 + x / 8))))))
+    small = np.abs(x) < 0.5
+    with np.errstate(divide="ignore"):
+        exact = x - np.where(small, np.log1p(np.where(small, x, 0.0)), np.log(ratio))
+    return np.where(np.abs(x) < 0.005, series, exact)
+
+
+def _binary_kl(p: np.ndarray, p_not: np.ndarray, q: np.ndarray, q_not: np.ndarray, rise: np.ndarray) -> np.ndarray:
+    """d(p, q) from both probabilities, their complements and ``rise`` = q - p, each given as precisely as can be."""
+
+    def part(before: np.ndarray, after: np.ndarray, change: np.ndarray) -> np.ndarray:
+        safe = np.where(before > 0, before, 1.0)
+        return np.where(before > 0, before * _excess(change / safe, after / safe), change)
+
+    with np.errstate(over="ignore"):
+        return np.maximum(part(p, q, rise) + part(p_not, q_not, -rise), 0.0)
+
+
+def bernoulli_kl(p: np.ndarray | float, q: np.ndarray | float) -> np.ndarray:
+    """``d(p, q) = p ln(p/q) + (1-p) ln((1-p)/(1-q))`` of probabilities p, q (any shapes that broadcast).
+
+    Infinite where q is 0 or 1 and p is not; accurate for p close to q.
+    """
+    p, q = np.broadcast_arrays(np.asarray(p, float), np.asarray(q, float))
+    return _binary_kl(p, 1 - p, q, 1 - q, q - p)
+
+
+def contrast(epsilon: np.ndarray | float) -> np.ndarray:
+    """``c = tanh(eps/2) = (e^eps - 1)/(e^eps + 1)``: what randomised response leaves of a difference of means."""
+    return np.tanh(np.asarray(epsilon, float) / 2)
+
+
+def beta(epsilon: np.ndarray | float) -> np.ndarray:
+    """``beta(eps) = coth(eps/2)^2``, the factor of randomised response (Ren et al. 2020); infinite at 0."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return contrast(epsilon) ** -2.0
+
+
+def duchi_alpha(epsilon: np.ndarray | float) -> np.ndarray:
+    """``alpha_eps = min(4, e^(2 eps)) (e^eps - 1)^2`` (Duchi, Jordan, Wainwright 2013, Theorem 1).
+
+    KL of the outputs of any eps-locally private channel is at most alpha_eps TV^2 of its inputs.
+    Infinite where it exceeds the range of a double.
+    """
+    epsilon = np.asarray(epsilon, float)
+    with np.errstate(over="ignore"):
+        return np.exp(np.minimum(2 * epsilon, math.log(4))) * np.expm1(epsilon) ** 2
+
+
+def response_mean(mean: np.ndarray | float, epsilon: np.ndarray | float) -> np.ndarray:
+    """``lambda_eps(mu) = 1/2 + tanh(eps/2)(mu - 1/2)``: chance that randomised response of the reward is 1."""
+    return 0.5 + contrast(epsilon) * (np.asarray(mean, float) - 0.5)
+
+
+def response_kl(mean: np.ndarray | float, other: np.ndarray | float, epsilon: np.ndarray | float) -> np.ndarray:
+    """``d(lambda_eps(mean), lambda_eps(other))``: what one randomised response tells about mean versus other."""
+    shrink = np.exp(-np.asarray(epsilon, float))
+    mean, other = np.asarray(mean, float), np.asarray(other, float)
+
+    def ones_and_zeros(mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return (mu + (1 - mu) * shrink) / (1 + shrink), ((1 - mu) + mu * shrink) / (1 + shrink)
+
+    return _binary_kl(*ones_and_zeros(mean), *ones_and_zeros(other), contrast(epsilon) * (other - mean))
+
+
+def gaussian_kl(mean: float, sd: float, other_mean: float, other_sd: float) -> float:
+    """KL divergence of N(mean, sd^2) from N(other_mean, other_sd^2)."""
+    ratio = np.array((sd / other_sd) ** 2)
+    return ((mean - other_mean) / other_sd) ** 2 / 2 + float(_excess(ratio - 1, ratio)) / 2
+
+
+def _masses(law: laws._Law, other: laws._Law) -> tuple[np.ndarray, np.ndarray] | None:
+    """Probabilities of two discrete laws on their common list of values; None unless both are discrete."""
+    if law.atoms is None or other.atoms is None:
+        return None
+    values = np.union1d(law.atoms[0], other.atoms[0])
+    both = np.zeros((2, len(values)))
+    for row, (places, probabilities) in zip(both, (law.atoms, other.atoms), strict=True):
+        np.add.at(row, np.searchsorted(values, places), probabilities)
+    return both[0], both[1]
+
+
+@lru_cache(maxsize=4096)
+def relative_entropy(law: laws._Law, other: laws._Law) -> float:
+    """KL divergence of ``law`` from ``other`` for two discrete or two Gaussian laws.
+
+    Infinity for any other pair, which is always a safe upper estimate.
+    """
+    if isinstance(law, laws.Gaussian) and isinstance(other, laws.Gaussian):
+        return gaussian_kl(law.mean, law.sd, other.mean, other.sd)
+    masses = _masses(law, other)
+    if masses is None:
+        return math.inf
+    p, q = masses
+    with np.errstate(divide="ignore"):
+        terms = p[p > 0] * (np.log(p[p > 0]) - np.log(q[p > 0]))
+    return max(0.0, float(np.sum(terms)))
+
+
+def _distribution(law: laws._Law) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+    """Log density (up to where it is positive) and distribution function of a continuous law."""
+    from scipy import special
+
+    match law:
+        case laws.Gaussian():
+            return (
+                lambda x: -(((x - law.mean) / law.sd) ** 2) / 2 - math.log(law.sd * math.sqrt(2 * math.pi)),
+                lambda x: special.ndtr((x - law.mean) / law.sd),
+            )
+        case laws.Uniform():
+            width = law.high - law.low
+            return (
+                lambda x: np.where((x >= law.low) & (x <= law.high), -math.log(width), -np.inf),
+                lambda x: np.clip((x - law.low) / width, 0.0, 1.0),
+            )
+        case laws.Pareto():
+            shape, scale = law.shape, law.scale
+            return (
+                lambda x: np.where(
+                    x >= scale, math.log(shape / scale) - (shape + 1) * np.log(np.maximum(x, scale) / scale), -np.inf
+                ),
+                lambda x: -np.expm1(-shape * np.log(np.maximum(x, scale) / scale)),
+            )
+        case laws.Beta():
+            a, b = law.a, law.b
+
+            def log_density(x: np.ndarray) -> np.ndarray:
+                inner = np.clip(x, 0.0, 1.0)
+                value = special.xlogy(a - 1, inner) + special.xlog1py(b - 1, -inner) - special.betaln(a, b)
+                return np.where((x >= 0) & (x <= 1), value, -np.inf)
+
+            return log_density, lambda x: special.betainc(a, b, np.clip(x, 0.0, 1.0))
+    raise TypeError(f"no density for {type(law).__name__}")
+
+
+def _density_variation(law: laws._Law, other: laws._Law) -> float:
+    """Total variation of two laws with densities: exact between the points where the densities cross."""
+    from scipy.optimize import brentq
+
+    (log_f, cdf_f), (log_g, cdf_g) = _distribution(law), _distribution(other)
+    ends = np.unique([*law.support, *other.support])
+    tail = np.geomspace(1e-13, 0.5, 150)
+    probabilities = np.concatenate([tail, 1 - tail])
+    grid = np.unique(np.concatenate([law.quantile(probabilities), other.quantile(probabilities)]))
+    grid = np.setdiff1d(grid[np.isfinite(grid)], ends)
+
+    def difference(x: np.ndarray) -> np.ndarray:
+        return log_f(x) - log_g(x)
+
+    with np.errstate(invalid="ignore", divide="ignore"):
+        height = difference(grid)
+        usable = np.isfinite(height)
+        changes = np.flatnonzero(usable[1:] & usable[:-1] & (np.sign(height[1:]) * np.sign(height[:-1]) < 0))
+        crossings = [brentq(difference, grid[place], grid[place + 1]) for place in changes]
+        knots = np.unique(np.concatenate([ends, grid[height == 0], crossings]))
+        return float(min(1.0, np.sum(np.abs(np.diff(cdf_f(knots)) - np.diff(cdf_g(knots)))) / 2))
+
+
+@lru_cache(maxsize=4096)
+def total_variation(law: laws._Law, other: laws._Law) -> float:
+    """``TV = sup_A |P(A) - Q(A)|`` of two reward laws, in [0, 1].
+
+    Exact for two discrete laws; through the crossings of the densities for two continuous ones; 1 for a discrete
+    and a continuous law, which live on disjoint sets.
+    """
+    if law == other:
+        return 0.0
+    masses = _masses(law, other)
+    if masses is not None:
+        return float(min(1.0, np.abs(masses[0] - masses[1]).sum() / 2))
+    if law.atoms is not None or other.atoms is not None:
+        return 1.0
+    if isinstance(law, laws.Gaussian) and isinstance(other, laws.Gaussian) and law.sd == other.sd:
+        return math.erf(abs(law.mean - other.mean) / (2 * math.sqrt(2) * law.sd))
+    return _density_variation(law, other)
+
+
+@lru_cache(maxsize=4096)
+def kinf(law: laws._Law, target: float) -> float:
+    """``Kinf(law, target)``: smallest KL divergence of ``law`` from a law on [0, 1] with a mean above ``target``.
+
+    By duality (Honda and Takemura 2010) the maximum over 0 <= x <= 1/(1 - target) of E ln(1 - x (X - target)), a
+    concave function of x. Infinite for target >= 1; 0 if the law's mean is not below the target.
+    """
+    if law.law_mean >= target:
+        return 0.0
+    if target >= 1:
+        return math.inf
+    if law.atoms is not None:
+        rewards, weights = law.atoms
+        rewards, weights = rewards[weights > 0], weights[weights > 0]
+    else:
+        rewards, weights = law.quantile(_PROBABILITIES), _PROBABILITY_WEIGHTS
+    excess = rewards - target
+    low, high = 0.0, 1 / (1 - target)
+
+    def rises(x: float) -> bool:
+        with np.errstate(divide="ignore"):
+            return float(weights @ (-excess / np.maximum(1 - x * excess, 0.0))) > 0
+
+    if rises(high):
+        low = high
+    else:
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if rises(middle) else (low, middle)
+    with np.errstate(divide="ignore"):
+        value = float(weights @ np.log(np.maximum(1 - low * excess, 0.0)))
+    return max(value, float(bernoulli_kl(law.law_mean, target)))  # a valid floor, accurate where the gap is tiny

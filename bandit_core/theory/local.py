@@ -1,0 +1,552 @@
+"""Bounds under local privacy: what every policy must lose, and what HeLDP-UCB and the corrupted-feedback policies can.
+
+Sources: Ren, Zhou, Liu and Shroff 2020; Gajane, Urvoy and Kaufmann 2018; Duchi, Jordan and Wainwright 2013; and a
+few bounds that were re-derived for this project, each labelled so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from bandit_core import arms as laws
+from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.policies.base import Instance
+from bandit_core.theory import classic, divergences
+from bandit_core.theory.bound import Bound, Curve
+from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
+
+REN = "Ren, Zhou, Liu and Shroff 2020"
+GAJANE = "Gajane, Urvoy and Kaufmann 2018"
+ANY_CHANNEL = "every reward passes through some epsilon-locally private channel, which may depend on past responses"
+OUR_EXTENSION = (
+    " For users with different epsilons the information is averaged over them; this extension is ours and assumes "
+    "that the arm is chosen before the user's epsilon is known."
+)
+
+
+def _budget(instance: Instance) -> _EpsilonLaw:
+    assert instance.epsilon is not None, "a locally private policy has a law of epsilon"
+    return instance.epsilon
+
+
+def _mean_over_users(law: _EpsilonLaw, function: Callable[[np.ndarray], np.ndarray]) -> float:
+    """``E[function(epsilon)]``; infinite where it exceeds the range of a double."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.nan_to_num(law.expect_above(function, 0.0), nan=np.inf, posinf=np.inf))
+
+
+# --- what every locally private policy must lose -------------------------------------------------------------------
+
+
+def _exact(instance: Instance) -> Bound:
+    bound = Bound(
+        name="Exact LDP bound",
+        side="lower",
+        source="re-derived; Gajane et al. 2018, Theorem 1, extended to every locally private channel",
+        status="derived",
+        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\,d(\lambda_\epsilon(\mu_a),"
+        r"\lambda_\epsilon(\mu_*))}\,\ln t,\qquad\lambda_\epsilon(\mu)=\tfrac12+\tanh(\tfrac\epsilon2)(\mu-\tfrac12)",
+        words="No locally private policy can do better in the long run. Of all private channels for a yes-or-no "
+        "reward, a symmetric coin flip lets through the most; telling a worse arm from the best one behind it takes "
+        "at least ln t / d pulls." + OUR_EXTENSION + " A user with epsilon = 0 adds nothing.",
+        assumptions=f"arms that pay one of the same two amounts; {ANY_CHANNEL}; {LONG_RUN}",
+        curve=nothing,
+        asymptotic=True,
+    )
+    binary = classic.binary_arms(instance)
+    if binary is None:
+        return bound.hide("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
+    best = binary.chances.max()
+    if best >= 1:
+        return bound.hide(BEST_IS_PERFECT)
+    chances, where = np.unique(binary.chances, return_inverse=True)
+    law = _budget(instance)
+
+    def told(chance: float) -> float:
+        return _mean_over_users(law, lambda epsilon: divergences.response_kl(chance, best, epsilon))
+
+    information = np.array([told(chance) for chance in chances])
+    return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(instance), information[where])))
+
+
+def _ren_theorem_4(instance: Instance) -> Bound:
+    bound = Bound(
+        name="Theorem 4",
+        side="lower",
+        source=f"{REN}, Theorem 4",
+        status="asymptotic",
+        formula=r"\frac{1}{(e^\epsilon-e^{-\epsilon})^2}\sum_{a:\Delta_a>0}\frac{1}{\Delta_a}\,\ln t",
+        words="No epsilon-locally private policy can do better in the long run. Valid but loose: about 8 times too low "
+        "for small epsilon, and without meaning for large epsilon, where it vanishes.",
+        assumptions=f"Bernoulli arms, one epsilon for everybody; {LONG_RUN}",
+        curve=nothing,
+        asymptotic=True,
+    )
+    binary = classic.binary_arms(instance)
+    if binary is None or not binary.zero_one:
+        return bound.hide("stated for arms that pay 0 or 1")
+    epsilon = _budget(instance).fixed
+    if epsilon is None:
+        return bound.hide("stated for one epsilon; the exact LDP bound covers several and is larger")
+    if binary.chances.max() >= 1:
+        return bound.hide(BEST_IS_PERFECT)
+    with np.errstate(over="ignore"):
+        constant = classic.gap_sum(instance, -1) / float(4 * np.sinh(np.float64(epsilon)) ** 2)
+    return replace(bound, curve=logarithmic(constant))
+
+
+def _information(law: laws._Law, best: laws._Law, users: _EpsilonLaw, mean_alpha: float) -> float:
+    """Most that one private response can tell about ``law`` versus ``best``: E min(alpha_eps TV^2, KL), in nats."""
+    squared = divergences.total_variation(law, best) ** 2
+    plain = divergences.relative_entropy(law, best)
+    if math.isinf(plain):
+        return mean_alpha * squared
+    return _mean_over_users(users, lambda epsilon: np.minimum(divergences.duchi_alpha(epsilon) * squared, plain))
+
+
+def _total_variation_form(instance: Instance) -> Bound:
+    bound = Bound(
+        name="LDP bound by total variation",
+        side="lower",
+        source="re-derived from Duchi, Jordan and Wainwright 2013, Theorem 1",
+        status="derived",
+        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\min\{\alpha_\epsilon\mathrm{TV}(\nu_a,\nu_*)^2,"
+        r"\,\mathrm{KL}(\nu_a,\nu_*)\}}\,\ln t,\qquad\alpha_\epsilon=\min\{4,e^{2\epsilon}\}(e^\epsilon-1)^2",
+        words="No locally private policy can do better in the long run: a private response tells at most "
+        "alpha TV^2 about which of two reward laws it came from, where TV is how much the two differ. It vanishes for "
+        "large epsilon; the bound without privacy takes over there. (KL is used where it is known and smaller.)"
+        + OUR_EXTENSION,
+        assumptions=f"laws slightly better than the best one are possible; {ANY_CHANNEL}; {LONG_RUN}",
+        curve=nothing,
+        asymptotic=True,
+    )
+    if classic.binary_arms(instance) is not None:
+        return bound.hide("the exact LDP bound is available for these arms and never smaller")
+    if classic.unit_rewards(instance) and instance.means.max() >= 1:
+        return bound.hide(BEST_IS_PERFECT)
+    users = _budget(instance)
+    # A law without a largest epsilon has an infinite mean of alpha, which the quadrature cannot see.
+    mean_alpha = _mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
+    best_laws, worse = classic.distinct_laws(instance)
+    gaps = np.array([gap * count for _, gap, count in worse])
+    information = np.array(
+        [min(_information(law, best, users, mean_alpha) for best in best_laws) for law, _, _ in worse]
+    )
+    constant = classic.per_log(gaps, information)
+    if worse and constant == 0:
+        return bound.hide("some users have so large an epsilon that this form says nothing about these laws")
+    return replace(bound, curve=logarithmic(constant))
+
+
+def _two_point_argument(arms: int, information: float, tempo: float, largest: float) -> Curve:
+    """max over the gap D <= ``largest`` of (t D / 8) exp(-information t D^2 / (tempo^2 (K - 1)))."""
+
+    def curve(t: np.ndarray) -> np.ndarray:
+        if arms < 2:
+            return nothing(t)
+        gap = np.minimum(largest, tempo * np.sqrt((arms - 1) / (2 * information * t)))
+        return t * gap / 8 * np.exp(-information * t * (gap / tempo) ** 2 / (arms - 1))
+
+    return curve
+
+
+def _minimax(instance: Instance) -> Bound:
+    bound = Bound(
+        name="LDP minimax",
+        side="lower",
+        source="re-derived; shape of Basu, Dimitrakakis and Tossou 2019, Theorem 1",
+        status="derived",
+        formula=r"\frac{e^{-1/2}}{16\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\ln 3\}}}",
+        words="On its hardest instance (not on this one) every locally private policy loses at least this much; it "
+        "grows like 1/epsilon when epsilon is small and never falls below what holds without privacy." + OUR_EXTENSION,
+        assumptions=f"rewards in [0, 1] (hardest: Bernoulli arms around 1/2); at least two arms; {ANY_CHANNEL}",
+        curve=nothing,
+        worst_case=True,
+    )
+    arms, users = len(instance.arms), _budget(instance)
+
+    def at_most(plain: float) -> float:
+        return _mean_over_users(users, lambda epsilon: np.minimum(divergences.duchi_alpha(epsilon), plain))
+
+    if classic.unit_rewards(instance):
+        # Means 1/2 - D and 1/2 + D: TV = 2 D, and for D <= 1/4 the plain KL is at most 2 ln 3 (2 D)^2.
+        return replace(bound, curve=_two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
+    sd = classic.common_sd(instance)
+    if sd is None:
+        return bound.hide("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation")
+    # Means 2 D apart: KL = 2 (D/sd)^2, and TV^2 <= KL / 2 = (D/sd)^2.
+    return replace(
+        bound,
+        formula=r"\frac{e^{-1/2}\sigma}{8\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\}}}",
+        assumptions=f"Gaussian arms with one standard deviation; at least two arms; {ANY_CHANNEL}",
+        curve=_two_point_argument(arms, at_most(2.0), sd, math.inf),
+    )
+
+
+def lower_bounds(instance: Instance) -> list[Bound]:
+    """What bounds any locally private policy on this instance from below, non-private bounds included."""
+    return [
+        _exact(instance),
+        _ren_theorem_4(instance),
+        _total_variation_form(instance),
+        *classic.lower_bounds(instance),
+        _minimax(instance),
+        classic.minimax_lower(instance),
+    ]
+
+
+# --- what HeLDP-UCB can guarantee ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Guarantee:
+    """Theorem 7 or 10 of Ren et al. 2020 for given users and threshold, before the gaps are known.
+
+    A worse arm with gap D (as the mechanism sees it) is pulled at most, for every kappa > 0,
+
+        max{8 h(kappa) / (p0 D^2), floor} ln t + ln(p0 t) / (2 p0 kappa^2) + constant    times,
+
+    with h(kappa) = (1 + 4 sqrt(first + kappa spread))^2 for the Laplace mechanism and first + kappa spread for the
+    Bernoulli mechanism.
+    """
+
+    laplace: bool
+    kept: float  # p0
+    first: float  # alpha_0 or beta_0
+    spread: float  # Q_L or Q_B
+    floor: float  # of the forced pulls; 0 for the Bernoulli mechanism
+    constant: float
+
+    def width(self, kappa: np.ndarray) -> np.ndarray:
+        """h(kappa)."""
+        moment = self.first + kappa * self.spread
+        return (1 + 4 * np.sqrt(moment)) ** 2 if self.laplace else moment
+
+    def curve(self, gaps: np.ndarray, costs: np.ndarray) -> Curve:
+        """Bound on the sum of cost x pulls over the arms with a gap above 0; infimum over kappa for each t."""
+        worse = gaps > 0
+        order = np.argsort(gaps[worse])
+        squares, costs = gaps[worse][order] ** 2, costs[worse][order]
+        below = np.append(0.0, np.cumsum(costs / squares))  # of the arms with smaller gaps, where the first term wins
+        above = np.append(np.cumsum(costs[::-1])[::-1], 0.0)  # of the others, where the forced pulls win
+        total = float(costs.sum())
+
+        def leading(kappa: np.ndarray) -> np.ndarray:
+            height = 8 * self.width(kappa) / self.kept
+            split = np.searchsorted(squares, height / self.floor if self.floor > 0 else np.full_like(height, np.inf))
+            return height * below[split] + self.floor * above[split]
+
+        def curve(t: np.ndarray) -> np.ndarray:
+            log_t = np.log(t)
+            # ln(p0 t) is negative while less than one response is expected; 0 is the safe reading there.
+            tail = total * np.maximum(np.log(self.kept * t), 0.0) / (2 * self.kept)
+            if total == 0:
+                return nothing(t)
+            if self.spread == 0:  # kappa may be infinite
+                return log_t * leading(np.zeros(1)) + total * self.constant
+            return _least_over_kappa(leading, log_t, tail) + total * self.constant
+
+        return curve
+
+
+def _least_over_kappa(leading: Callable[[np.ndarray], np.ndarray], log_t: np.ndarray, tail: np.ndarray) -> np.ndarray:
+    """Infimum over kappa > 0 of ``log_t leading(kappa) + tail / kappa^2`` for each t; ``leading`` never falls.
+
+    Every kappa gives a valid bound, so a search that is not perfect is still safe.
+    """
+
+    def total(kappa: np.ndarray) -> np.ndarray:
+        return log_t[:, None] * leading(kappa) + tail[:, None] / kappa**2
+
+    rows = np.arange(len(log_t))
+    kappa = np.broadcast_to(np.geomspace(1e-12, 1e12, 601), (len(log_t), 601))
+    for _ in range(3):
+        place = total(kappa).argmin(axis=1)
+        last = kappa.shape[1] - 1
+        low, high = kappa[rows, np.maximum(place - 1, 0)], kappa[rows, np.minimum(place + 1, last)]
+        kappa = np.geomspace(low, high, 41, axis=1)
+    return np.where(tail > 0, total(kappa).min(axis=1), log_t * leading(np.zeros(1)))
+
+
+def _smallest_kept(law: _EpsilonLaw, eps_min: float) -> float:
+    """The smallest budget of anybody who reaches the threshold."""
+    values, probabilities = law.atoms
+    kept = values[(values >= eps_min) & (probabilities > 0)].min(initial=np.inf)
+    low, high = law.interval or (np.inf, -np.inf)
+    return float(min(kept, max(low, eps_min) if high >= eps_min else np.inf))
+
+
+def _theorem_7(instance: Instance) -> _Guarantee:
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    kept = law.share_above(eps_min)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        first = law.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / kept
+        at_threshold = np.float64(eps_min) ** -2.0
+        return _Guarantee(
+            laplace=True,
+            kept=kept,
+            first=first,
+            spread=float(at_threshold - law.largest**-2.0),
+            floor=float(2 * (4 * first * at_threshold + at_threshold**2) / (kept * first**2)),
+            # exp{2 kappa^2} as printed; exp{2 p0 kappa^2}, as in Theorem 10, would give 1 instead of 1/p0.
+            constant=1 / kept + 2 / kept + 2 * math.pi**2 / 3,
+        )
+
+
+def _theorem_10(instance: Instance) -> _Guarantee:
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    kept = law.share_above(eps_min)
+    # With a threshold between two groups the policy does just the same as with the upper group's budget.
+    threshold = _smallest_kept(law, eps_min)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return _Guarantee(
+            laplace=False,
+            kept=kept,
+            first=law.expect_above(divergences.beta, eps_min) / kept,
+            spread=max(0.0, float(divergences.beta(threshold) - divergences.beta(law.largest))),
+            floor=0.0,
+            constant=1 + 1 / kept + math.pi**2 / 3,
+        )
+
+
+NOBODY_LEFT = "no user's epsilon reaches the threshold eps_min, so nothing is ever learned"
+ANY_LAW = "rewards in [0, 1]; users' epsilons are independent draws from one law; eps_min above 0"
+
+_THEOREM_7 = Bound(
+    name="Theorem 7",
+    side="upper",
+    source=f"{REN}, Theorem 7",
+    status="proved",
+    formula=r"\inf_{\kappa>0}\sum_{a:\Delta_a>0}\Big[\max\Big\{\frac{8(1+4\sqrt{\alpha_0+\kappa Q_L})^2}{p_0\Delta_a},"
+    r"\frac{2\Delta_a(4\alpha_0\epsilon_{\min}^{-2}+\epsilon_{\min}^{-4})}{p_0\alpha_0^2}\Big\}\ln t"
+    r"+\frac{\Delta_a\ln(p_0te^{2\kappa^2})}{2p_0\kappa^2}+\frac{2\Delta_a}{p_0}+\frac{2\pi^2\Delta_a}{3}\Big]",
+    words="HeLDP-UCB-L never loses more than this on average. p_0 is the share of users that are kept, alpha_0 the "
+    "mean of 1/epsilon^2 among them, and the second entry of the maximum pays for the forced pulls. The exponent "
+    "2 kappa^2 is drawn as printed; 2 p_0 kappa^2, as in Theorem 10, was probably meant and would be lower.",
+    assumptions=ANY_LAW,
+    curve=nothing,
+)
+_COROLLARY_8 = replace(
+    _THEOREM_7,
+    name="Corollary 8",
+    source=f"{REN}, Corollary 8",
+    formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8(1+4/\epsilon)^2}{\Delta_a}\ln t"
+    r"+\Big(3+\frac{2\pi^2}{3}\Big)\Delta_a\Big]",
+    words="HeLDP-UCB-L never loses more than this on average: UCB1's leading term, times (1 + 4/epsilon)^2 as the "
+    "price of Laplace noise.",
+    assumptions="rewards in [0, 1]; one epsilon for everybody, which is also eps_min",
+)
+_THEOREM_10 = replace(
+    _THEOREM_7,
+    name="Theorem 10",
+    source=f"{REN}, Theorem 10",
+    formula=r"\inf_{\kappa>0}\sum_{a:\Delta_a>0}\Big[\frac{8(\beta_0+\kappa Q_B)}{p_0\Delta_a}\ln t"
+    r"+\frac{\Delta_a\ln(p_0te^{2p_0\kappa^2})}{2p_0\kappa^2}+\frac{\Delta_a}{p_0}+\frac{\pi^2\Delta_a}{3}\Big]",
+    words="HeLDP-UCB-B never loses more than this on average. p_0 is the share of users that are kept, and beta_0 the "
+    "mean of coth(epsilon/2)^2 among them, the price of the coin flip.",
+)
+_COROLLARY_11 = replace(
+    _THEOREM_10,
+    name="Corollary 11",
+    source=f"{REN}, Corollary 11",
+    formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8}{\Delta_a}\Big(\frac{e^\epsilon+1}{e^\epsilon-1}\Big)^2\ln t"
+    r"+\Big(2+\frac{\pi^2}{3}\Big)\Delta_a\Big]",
+    words="HeLDP-UCB-B never loses more than this on average: UCB1's leading term, times "
+    "((e^epsilon + 1)/(e^epsilon - 1))^2 as the price of the coin flip.",
+    assumptions="rewards in [0, 1]; one epsilon for everybody, at least eps_min",
+)
+
+
+def _order(name: str, source: str, formula: str, factor: float, arms: int) -> Bound:
+    return Bound(
+        name="Distribution-free order",
+        side="upper",
+        source=f"{REN}, {source}",
+        status="order-only",
+        formula=formula,
+        words=f"However small the gaps are, the regret of {name} grows no faster than this shape "
+        "(drawn with the factor 1).",
+        assumptions=ANY_LAW,
+        curve=lambda t: np.sqrt(factor * arms * t * np.log(t)),
+        worst_case=True,
+    )
+
+
+def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
+    """Whether the forced pulls are dominated for every arm, as the step from Theorem 7 to Corollary 8 supposes.
+
+    It needs 8 (1 + 4/eps)^2 / D >= 10 D, which fails for epsilon above about 34 and gaps close to 1.
+    """
+    return bool(np.all(8 * guarantee.width(np.zeros(1)) / guarantee.kept >= guarantee.floor * gaps**2))
+
+
+def heldp_ucb_l(instance: Instance) -> list[Bound]:
+    """Theorem 7, Corollary 8 and the distribution-free order of HeLDP-UCB-L; what does not apply is hidden."""
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    order_formula = r"O\big(\sqrt{(1+\alpha_0)K\,t\ln t/p_0}\big)"
+    if not law.share_above(eps_min) > 0:
+        order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, 0.0, len(instance.arms))
+        return [bound.hide(NOBODY_LEFT) for bound in (_THEOREM_7, _COROLLARY_8, order)]
+    guarantee, gaps = _theorem_7(instance), classic.true_gaps(instance)
+    curve = guarantee.curve(gaps, gaps)
+    theorem, corollary = replace(_THEOREM_7, curve=curve), replace(_COROLLARY_8, curve=curve)
+    factor = (1 + guarantee.first) / guarantee.kept
+    order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, factor, len(instance.arms))
+    if law.fixed is None:
+        corollary = corollary.hide("stated for one epsilon; Theorem 7 covers users with different ones")
+    elif law.fixed != eps_min:
+        corollary = corollary.hide(
+            f"needs eps_min = epsilon = {law.fixed:g}; with eps_min = {eps_min:g} more pulls are forced, see Theorem 7"
+        )
+    elif not _corollary_8_follows(guarantee, gaps):
+        corollary = corollary.hide(
+            "its proof drops the forced pulls, which are not dominated for so large an epsilon and gap; see Theorem 7"
+        )
+    else:
+        theorem = theorem.hide("for one epsilon with eps_min equal to it, Corollary 8 says the same")
+    return [theorem, corollary, order]
+
+
+def heldp_ucb_b(instance: Instance) -> list[Bound]:
+    """Theorem 10, Corollary 11 and the distribution-free order of HeLDP-UCB-B; what does not apply is hidden.
+
+    For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards nobody and uses eps_min for
+    nothing else.
+    """
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
+    if not law.share_above(eps_min) > 0:
+        order = _order("HeLDP-UCB-B", "Theorem 10", order_formula, 0.0, len(instance.arms))
+        return [bound.hide(NOBODY_LEFT) for bound in (_THEOREM_10, _COROLLARY_11, order)]
+    guarantee, gaps = _theorem_10(instance), classic.true_gaps(instance)
+    curve = guarantee.curve(gaps, gaps)
+    theorem, corollary = replace(_THEOREM_10, curve=curve), replace(_COROLLARY_11, curve=curve)
+    if law.fixed is None:
+        corollary = corollary.hide("stated for one epsilon; Theorem 10 covers users with different ones")
+    else:
+        theorem = theorem.hide("for one epsilon, Corollary 11 says the same")
+    factor = guarantee.first / guarantee.kept
+    return [theorem, corollary, _order("HeLDP-UCB-B", "Theorem 10", order_formula, factor, len(instance.arms))]
+
+
+# --- through the sigmoid: rewards without limits --------------------------------------------------------------------
+
+
+def _sigmoid(reward: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 + np.tanh(0.5 * reward))  # the tanh form cannot overflow
+
+
+def sigmoid_slope(sd: float) -> float:
+    """``c_s``: smallest slope over means in [0, 1] of mean -> E sigmoid(mean + sd Z), Z standard Gaussian.
+
+    Derivative and density are both symmetric and fall on either side, so the slope is smallest at mean 1.
+    """
+    return laws.Gaussian(mean=1.0, sd=sd).expect(lambda reward: _sigmoid(reward) * _sigmoid(-reward))
+
+
+def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-ucb-b"]) -> list[Bound]:
+    """Corollary 13 for HeLDP-UCB-LS and -BS: for this instance's squeezed gaps, and as printed, with c_s^-2."""
+    laplace = parent == "heldp-ucb-l"
+    theorem = "Theorem 7" if laplace else "Theorem 10"
+    gaps = classic.true_gaps(instance)
+    exact = Bound(
+        name="Corollary 13 for these arms",
+        side="upper",
+        source=f"re-derived from {REN}, {theorem} and Corollary 13",
+        status="derived",
+        formula=r"\sum_{a:\Delta_a>0}\Delta_a\,n_a(\Delta^s_a),\qquad"
+        r"\Delta^s_a=\max_b\mathrm E\,s(X_b)-\mathrm E\,s(X_a)",
+        words=f"The policy plays {parent} on sigmoids of the rewards, whose gaps are smaller. n_a is the number of "
+        f"pulls of arm a that {theorem} allows at that gap; each costs the true gap.",
+        assumptions="the sigmoid keeps the best arm best; users' epsilons are independent draws from one law",
+        curve=nothing,
+    )
+    printed = Bound(
+        name="Corollary 13",
+        side="upper",
+        source=f"{REN}, Corollary 13; c_s computed here",
+        status="derived",
+        formula=r"c_s^{-2}\times\text{bound of "
+        + theorem
+        + r"},\qquad c_s=\min_{0\le\mu\le1}\tfrac{d}{d\mu}\mathrm E\,s(\mu+\sigma Z)",
+        words="The sigmoid shrinks every gap at most by the factor c_s, and the regret grows at most by its inverse "
+        "square (0.178 and 32 for a standard deviation of 1).",
+        assumptions="Gaussian arms with one standard deviation and means in [0, 1]",
+        curve=nothing,
+    )
+    eps_min = float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    if not _budget(instance).share_above(eps_min) > 0:
+        return [exact.hide(NOBODY_LEFT), printed.hide(NOBODY_LEFT)]
+    guarantee = _theorem_7(instance) if laplace else _theorem_10(instance)
+    squeezed = {law: law.expect(_sigmoid) for law in dict.fromkeys(instance.arms)}
+    means = np.array([squeezed[law] for law in instance.arms])
+    squeezed_gaps = means.max() - means
+    if np.any(squeezed_gaps[gaps > 0] <= 1e-14):
+        exact = exact.hide(
+            "the sigmoid makes an arm best that is not: its law differs in shape, and the policy may settle on it"
+        )
+    else:
+        exact = replace(exact, curve=guarantee.curve(np.where(gaps > 0, squeezed_gaps, 0.0), gaps))
+    sd = classic.common_sd(instance)
+    if sd is None or instance.means.min() < 0 or instance.means.max() > 1:
+        printed = printed.hide("stated for noise of one law around means in [0, 1]; computed here for Gaussian arms")
+    else:
+        inflation, plain = sigmoid_slope(sd) ** -2, guarantee.curve(gaps, gaps)
+        printed = replace(printed, curve=lambda t: inflation * plain(t))
+    return [exact, printed]
+
+
+# --- corrupted feedback ----------------------------------------------------------------------------------------------
+
+
+def corrupted_feedback(instance: Instance, kind: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> list[Bound]:
+    """Leading terms of the policies that learn from randomised responses (Gajane, Urvoy and Kaufmann 2018)."""
+    in_the_limit = (
+        "Terms that grow more slowly than ln t are left out, so a curve at a short horizon may lie above."
+        + (" Thompson sampling reaches every factor above 1 on it." if kind == "ts-cf" else "")
+    )
+    leading = Bound(
+        name="Leading term",
+        side="upper",
+        source=f"{GAJANE}, {'Theorem 3' if kind == 'ts-cf' else 'Theorem 2'}",
+        status="asymptotic",
+        formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\lambda_\epsilon(\mu_a),\lambda_\epsilon(\mu_*))}\,\ln t",
+        words="In the long run the regret grows like this; for arms that pay 0 or 1 no locally private policy "
+        "can do better. " + in_the_limit,
+        assumptions="rewards in [0, 1], one epsilon for everybody, randomised response; long horizons",
+        curve=nothing,
+        asymptotic=True,
+    )
+    explicit = replace(
+        leading,
+        name="Explicit leading term",
+        source=f"{GAJANE}, corollary for randomised response",
+        formula=r"\Big(\frac{e^\epsilon+1}{e^\epsilon-1}\Big)^2\sum_{a:\Delta_a>0}\frac{2\ln t}{\Delta_a}",
+        words="The same with d replaced by a simple lower estimate; it shows privacy's price, (1/tanh(epsilon/2))^2. "
+        + in_the_limit,
+    )
+    order = replace(
+        leading,
+        name="Order of the regret",
+        source=GAJANE,
+        status="order-only",
+        formula=r"O\Big(\sum_{a:\Delta_a>0}\frac{\Delta_a\ln t}"
+        r"{(\lambda_\epsilon(\mu_a)-\lambda_\epsilon(\mu_*))^2}\Big)",
+        words="The regret grows no faster than this shape (drawn with the factor 1).",
+    )
+    bounds = [order] if kind == "ucb-cf" else [leading, explicit]
+    epsilon = _budget(instance).fixed
+    if not classic.unit_rewards(instance):
+        return [bound.hide("stated for rewards in [0, 1]") for bound in bounds]
+    if epsilon is None:
+        return [bound.hide("stated for one epsilon") for bound in bounds]
+    gaps = classic.true_gaps(instance)
+    information = divergences.response_kl(instance.means, instance.means.max(), epsilon)
+    simple = classic.gap_sum(instance, -1) * float(divergences.beta(epsilon))
+    constants = {"Leading term": classic.per_log(gaps, information), "Explicit leading term": 2 * simple}
+    return [replace(bound, curve=logarithmic(constants.get(bound.name, simple))) for bound in bounds]

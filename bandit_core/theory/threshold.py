@@ -1,0 +1,150 @@
+"""Which eps_min should a thresholding policy take? The heuristic of Ren et al. 2020, section 4.2.
+
+A low threshold lets users in whose noise drowns the rest, a high one throws most responses away. The leading terms
+of the regret of HeLDP-UCB-L and HeLDP-UCB-B are proportional to
+
+    V_L = E[(1 + 4/eps)^2 | eps >= eps_min] / p_0,    V_B = E[beta(eps) | eps >= eps_min] / p_0,
+
+with p_0 = P(eps >= eps_min) and beta(eps) = coth(eps/2)^2; the threshold with the smallest V is recommended. The
+paper prints both without the condition, which would make them infinite as soon as somebody has epsilon = 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pydantic
+
+from bandit_core.epsilons import Epsilon, _EpsilonLaw
+from bandit_core.problems import InvalidInput, Problem, problems_of
+from bandit_core.theory.divergences import beta
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Rule = Literal["v_l", "v_b"]
+
+
+def _laplace_factor(epsilon: np.ndarray) -> np.ndarray:
+    """(1 + 4/eps)^2; infinite at 0."""
+    with np.errstate(divide="ignore", over="ignore"):
+        return (1 + 4 / np.asarray(epsilon, float)) ** 2
+
+
+_FACTORS: dict[Rule, Callable[[np.ndarray], np.ndarray]] = {"v_l": _laplace_factor, "v_b": beta}
+
+
+def shares(epsilon_law: _EpsilonLaw, eps_mins: np.ndarray) -> np.ndarray:
+    """``p_0 = P(eps >= eps_min)`` for each threshold; shape of ``eps_mins``."""
+    return epsilon_law.expect_above_each(np.ones_like, eps_mins)
+
+
+def _values(epsilon_law: _EpsilonLaw, eps_mins: np.ndarray, rule: Rule) -> np.ndarray:
+    """V for each threshold; infinite where nobody is left."""
+    kept = shares(epsilon_law, eps_mins)
+    total = epsilon_law.expect_above_each(_FACTORS[rule], eps_mins)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(kept > 0, total / kept / kept, np.inf)
+
+
+def v_l(epsilon_law: _EpsilonLaw, eps_min: float) -> float:
+    """V_L (Laplace mechanism) at one threshold; infinite if no user reaches it."""
+    return float(_values(epsilon_law, np.array([eps_min]), "v_l")[0])
+
+
+def v_b(epsilon_law: _EpsilonLaw, eps_min: float) -> float:
+    """V_B (Bernoulli mechanism) at one threshold; infinite if no user reaches it."""
+    return float(_values(epsilon_law, np.array([eps_min]), "v_b")[0])
+
+
+@lru_cache(maxsize=512)
+def recommended(epsilon_law: _EpsilonLaw, rule: Rule) -> float:
+    """The threshold with the smallest V_L (``rule="v_l"``) or V_B (``"v_b"``).
+
+    For one fixed epsilon exactly that epsilon; for groups of users the budget of a group; the lower one of equals.
+    Over a continuous law the minimum is refined and then kept to four digits: V is flat there, and further digits
+    would differ between machines and with them every simulated number.
+    """
+    if epsilon_law.fixed is not None:
+        return epsilon_law.fixed
+    grid = epsilon_law.candidates()
+    heights = _values(epsilon_law, grid, rule)
+    place = int(np.argmin(heights))
+    best, height = float(grid[place]), heights[place]
+    if epsilon_law.interval is None or place in (0, len(grid) - 1):
+        return best
+    low, high = grid[place - 1], grid[place + 1]
+    for _ in range(4):
+        finer = np.linspace(low, high, 41)
+        finer_heights = _values(epsilon_law, finer, rule)
+        nearest = int(np.argmin(finer_heights))
+        low, high = finer[max(nearest - 1, 0)], finer[min(nearest + 1, 40)]
+    rounded = float(f"{finer[nearest]:.4g}")
+    # An atom or the end of the support is better met exactly than by a rounded neighbour.
+    return rounded if _values(epsilon_law, np.array([rounded]), rule)[0] < height else best
+
+
+def search(epsilon_law: _EpsilonLaw) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The whole searched curve: thresholds (ascending), p_0, V_L and V_B, each of shape (thresholds,)."""
+    grid = epsilon_law.candidates()
+    return grid, shares(epsilon_law, grid), _values(epsilon_law, grid, "v_l"), _values(epsilon_law, grid, "v_b")
+
+
+def _law(epsilon: _EpsilonLaw | Any) -> _EpsilonLaw:
+    if isinstance(epsilon, _EpsilonLaw):
+        return epsilon
+    try:
+        return pydantic.TypeAdapter(Epsilon).validate_python(epsilon)
+    except pydantic.ValidationError as error:
+        raise InvalidInput(problems_of(error, epsilon, ("epsilon",))) from None
+
+
+def _numbers(eps_mins: Iterable[Any]) -> np.ndarray:
+    if isinstance(eps_mins, str | bytes) or not isinstance(eps_mins, Iterable):
+        raise InvalidInput([Problem("eps_min", eps_mins, "a list of numbers above 0")])
+    problems, numbers = [], []
+    for place, value in enumerate(eps_mins):
+        usable = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not usable or not 0 < value < math.inf:
+            problems.append(Problem(f"eps_min[{place}]", value, "a number above 0"))
+        else:
+            numbers.append(min(float(value), 1e300))
+    if problems:
+        raise InvalidInput(problems)
+    return np.array(numbers)
+
+
+def thresholds(epsilon: _EpsilonLaw | Any, eps_mins: Iterable[float] | None = None) -> pd.DataFrame:
+    """p_0, V_L and V_B for several thresholds.
+
+    Parameters
+    ----------
+    epsilon
+        A law of `bandit_core.epsilons`, or its document such as ``{"kind": "uniform", "low": 0, "high": 2}``.
+    eps_mins
+        Thresholds to look at (numbers above 0); the searched grid when left out.
+
+    Returns
+    -------
+    DataFrame
+        Columns eps_min, p0, v_l, v_b, in the given order; V is infinite where nobody is left. ``attrs`` holds under
+        "recommended" the best thresholds for "v_l" and "v_b".
+
+    Raises
+    ------
+    InvalidInput
+        When the law or a threshold is not valid.
+    """
+    import pandas as pd  # heavy import, not needed to simulate
+
+    law = _law(epsilon)
+    grid = law.candidates() if eps_mins is None else _numbers(eps_mins)
+    frame = pd.DataFrame(
+        {"eps_min": grid, "p0": shares(law, grid), "v_l": _values(law, grid, "v_l"), "v_b": _values(law, grid, "v_b")}
+    )
+    frame.attrs["recommended"] = {"v_l": recommended(law, "v_l"), "v_b": recommended(law, "v_b")}
+    return frame
