@@ -119,6 +119,8 @@ def gamma(state, row, shape):
             continue
         v = v * v * v
         u = next_uniform(state, row, 4) + HALF_UNIT
+        if u < 1.0 - 0.0331 * (z * z) * (z * z):  # inside the region below, without its logarithms
+            return boost * d * v
         if math.log(u) < 0.5 * z * z + d - d * v + d * math.log(v):
             return boost * d * v
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
-from bandit_core.kernels.compiled import inlined
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_core.kernels.compiled import inlined, kernel
+from bandit_core.mechanisms.base import Mechanism
 
 
 @inlined
@@ -12,3 +16,46 @@ def laplace_noise(uniform, scale):
     """Laplace(scale) noise by inversion of one uniform in [0, 1) (on a grid of 2^-52, so never infinite)."""
     centred = (uniform - 0.5) + 2.0**-53
     return -scale * math.copysign(math.log(1.0 - 2.0 * abs(centred)), centred)
+
+
+@kernel
+def _add_noise(rewards, uniforms, scales, responses):
+    for place in range(rewards.shape[0]):
+        responses[place] = rewards[place] + laplace_noise(uniforms[place], scales[place])
+
+
+class Laplace(Mechanism):
+    """Adds Laplace(sensitivity / epsilon) noise: any pair of rewards moves the density by at most e^epsilon."""
+
+    def _respond(self, rewards: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        # The noise of the simulation itself, so that an audit of this method audits what the policies use.
+        responses = np.empty(rewards.size)
+        uniforms = rng.integers(0, 2**52, rewards.size) * 2.0**-52
+        _add_noise(rewards.ravel(), uniforms, self.sensitivity / epsilon.ravel(), responses)
+        return responses.reshape(rewards.shape)
+
+    def log_density(self, response: ArrayLike, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        rate = np.asarray(epsilon, float) / self.sensitivity
+        return np.log(rate / 2) - rate * np.abs(np.asarray(response, float) - np.asarray(reward, float))
+
+    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
+
+    def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return 2 * (self.sensitivity / np.asarray(epsilon, float)) ** 2 + 0.0 * np.asarray(reward, float)
+
+    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
+
+
+CTL = Laplace(
+    name="ctl",
+    title="CTL (Laplace)",
+    paper="Ren, Zhou, Liu, Shroff 2020, Curator 1 and Lemma 5; Dwork, McSherry, Nissim, Smith 2006",
+    words="The user adds Laplace noise to the reward and sends the sum.",
+    outputs="real",
+    domain=(0.0, 1.0),
+    sensitivity=1.0,
+    guarantee_words="epsilon-local DP for every reward in [0, 1] (pure)",
+    instead="CTL-S",
+)

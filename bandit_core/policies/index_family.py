@@ -7,6 +7,7 @@ import numpy as np
 from bandit_core import arms as laws
 from bandit_core.epsilons import Fixed
 from bandit_core.kernels import index
+from bandit_core.mechanisms.sigmoid import sigmoid
 from bandit_core.policies.base import Block, Instance, Signal, Stopped
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
@@ -16,7 +17,7 @@ def transformed_means(arms: tuple[laws._Law, ...], squash: bool) -> np.ndarray:
     """Mean of what the mechanism is fed with: the reward, or its sigmoid; shape (arms,)."""
     if not squash:
         return np.array([arm.law_mean for arm in arms])
-    return np.array([arm.expect(lambda reward: 1 / (1 + np.exp(-reward))) for arm in arms])
+    return np.array([arm.expect(sigmoid) for arm in arms])
 
 
 def play(

@@ -44,15 +44,15 @@ def refuse_if_nobody_is_left(instance: Instance) -> str | None:
     return f"no user has epsilon >= eps_min; allowed: eps_min up to {instance.epsilon.largest:g}"
 
 
-def bounded_rewards(instead: str) -> Acceptor:
-    """An acceptor of rewards in [0, 1] that names the policy to use ``instead``."""
+def bounded_rewards(instead: str, whose: str = "its mechanism") -> Acceptor:
+    """An acceptor of rewards in [0, 1] that says what needs them and names the policy to use ``instead``."""
 
     def accepts(arms: Sequence[laws._Law]) -> str | None:
         for number, arm in enumerate(arms):
             if not arm.inside(0.0, 1.0):
                 low, high = arm.support
                 return (
-                    f"its mechanism needs rewards in [0, 1], but arm {number} ({arm.kind}) pays in "
+                    f"{whose} needs rewards in [0, 1], but arm {number} ({arm.kind}) pays in "
                     f"[{low:g}, {high:g}]; use {instead} for such rewards"
                 )
         return None

@@ -1,0 +1,53 @@
+"""Thompson sampling with beta posteriors: plain, and behind randomised response (TS-CF).
+
+At every step each arm draws theta ~ Beta(1 + ones, 1 + zeros) and the arm with the largest theta is pulled. A response
+is one bit; its chance of being 1 is all that a simulation needs. The bit takes one uniform of the stream's first
+generator a step, the posteriors draw from the second one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandit_core.kernels.compiled import kernel
+from bandit_core.kernels.streams import beta, next_uniform
+
+
+@kernel
+def play(state, chances, gaps, checkpoints, regret, best_pulls, pulls, signal):
+    """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
+    arms = chances.shape[0]
+    ones = np.empty(arms)
+    zeros = np.empty(arms)
+    for trial in range(state.shape[0]):
+        ones[:] = 0.0
+        zeros[:] = 0.0
+        t = 1
+        for checkpoint in range(checkpoints.shape[0]):
+            started = t
+            while t <= checkpoints[checkpoint]:
+                best = -1.0
+                choice = 0
+                for arm in range(arms):
+                    theta = beta(state, trial, 1.0 + ones[arm], 1.0 + zeros[arm])
+                    if theta > best:
+                        best = theta
+                        choice = arm
+                if next_uniform(state, trial, 0) < chances[choice]:
+                    ones[choice] += 1.0
+                else:
+                    zeros[choice] += 1.0
+                t += 1
+            lost = 0.0
+            good = 0.0
+            for arm in range(arms):
+                pulled = ones[arm] + zeros[arm]
+                pulls[trial, arm] = pulled
+                lost += pulled * gaps[arm]
+                if gaps[arm] == 0.0:
+                    good += pulled
+            regret[trial, checkpoint] = lost
+            best_pulls[trial, checkpoint] = good
+            signal[1] += t - started
+            if signal[0] != 0:
+                return

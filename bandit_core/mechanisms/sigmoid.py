@@ -1,0 +1,69 @@
+"""Sigmoid first (Ren et al. 2020, section 3.3): any reward is squeezed into (0, 1), then randomised there.
+
+The learner then compares E[sigmoid(reward)], which orders arms like their means when all have the same noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.laplace import CTL
+from bandit_core.mechanisms.randomised_response import CTB
+
+
+def sigmoid(reward: ArrayLike) -> np.ndarray:
+    """1 / (1 + e^-reward), without overflow."""
+    return np.exp(-np.logaddexp(0.0, -np.asarray(reward, float)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SigmoidFirst(Mechanism):
+    """``inner`` behind a sigmoid; post- and preprocessing that look at no other reward keep its guarantee."""
+
+    inner: Mechanism
+
+    def _respond(self, rewards: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return self.inner.release(sigmoid(rewards), epsilon, rng)
+
+    def log_density(self, response: ArrayLike, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return self.inner.log_density(response, sigmoid(reward), epsilon)
+
+    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return self.inner.mean(sigmoid(reward), epsilon)
+
+    def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return self.inner.variance(sigmoid(reward), epsilon)
+
+    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return self.inner.estimate(response, epsilon)
+
+
+def _sigmoid_first(inner: Mechanism, title: str, words: str) -> SigmoidFirst:
+    return SigmoidFirst(
+        name=f"{inner.name}-s",
+        title=title,
+        paper="Ren, Zhou, Liu, Shroff 2020, section 3.3",
+        words=words,
+        outputs=inner.outputs,
+        domain=(-math.inf, math.inf),
+        sensitivity=inner.sensitivity,
+        guarantee_words="epsilon-local DP for every reward, however large (pure)",
+        inner=inner,
+    )
+
+
+CTL_S = _sigmoid_first(
+    CTL,
+    "CTL-S (sigmoid, then Laplace)",
+    "The user squeezes the reward into (0, 1), adds Laplace noise and sends the sum.",
+)
+CTB_S = _sigmoid_first(
+    CTB,
+    "CTB-S (sigmoid, then randomised response)",
+    "The user squeezes the reward into (0, 1) and tosses a coin whose bias follows it.",
+)

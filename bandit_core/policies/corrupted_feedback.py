@@ -1,0 +1,103 @@
+"""UCB-CF, kl-UCB-CF and TS-CF (Gajane, Urvoy, Kaufmann 2018): bandits whose feedback was corrupted on purpose.
+
+Each user answers with one bit, randomised response with the same epsilon for all (mechanism CTB). A bit of an arm with
+mean mu is Bernoulli(lambda(mu)), lambda(mu) = 1/2 + tanh(epsilon/2) (mu - 1/2). The learner knows lambda, reasons
+about the lambda of each arm as its non-private parent would, and maps back. Each reward is epsilon-locally private.
+
+* UCB-CF: the index is the inverse map of  mean bit + sqrt(f(t) / (2 N)).
+* kl-UCB-CF: the index is the largest mu in [0, 1] with  N d(mean bit, lambda(mu)) <= f(t); 1 or 0 where the mean bit
+  lies so far above lambda(1) or below lambda(0) that there is none.
+* TS-CF: Thompson sampling on the bits; the map is increasing, so the largest posterior draw decides.
+
+f(t) = ln t + 3 ln ln t, where ln ln t counts as 0 while ln t <= 1. Deviation from print: the paper has binary rewards;
+a reward in [0, 1] first becomes a coin toss with that chance, which leaves the law of the bit as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bandit_core.kernels import index
+from bandit_core.policies import index_family, kl_family, posterior_family
+from bandit_core.policies.base import Block, Instance, Parameters, Policy, Signal
+from bandit_core.policies.local_family import bounded_rewards, local_guarantee
+from bandit_core.theory import local
+from bandit_core.theory.bound import Bound
+
+
+def _play_ucb(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    # lambda^-1(mean bit + sqrt(f/2N)) = mean of g + sqrt(f V / 2)/N with V = N coth(epsilon/2)^2.
+    return index_family.play(
+        instance, streams, checkpoints, signal, release=index.BITS, per_spread=0.5, clock=index.KL_CLOCK
+    )
+
+
+def _ucb_bounds(instance: Instance) -> list[Bound]:
+    return [*local.lower_bounds(instance), *local.corrupted_feedback(instance, "ucb-cf")]
+
+
+def _kl_bounds(instance: Instance) -> list[Bound]:
+    return [*local.lower_bounds(instance), *local.corrupted_feedback(instance, "kl-ucb-cf")]
+
+
+def _posterior_bounds(instance: Instance) -> list[Bound]:
+    return [*local.lower_bounds(instance), *local.corrupted_feedback(instance, "ts-cf")]
+
+
+_COMMON: dict[str, Any] = dict(
+    paper="Gajane, Urvoy, Kaufmann 2018",
+    privacy="local",
+    guarantee_words="epsilon-local DP for every reward (pure, the same epsilon for all)",
+    epsilon="one",
+    anytime=True,
+    parameters=Parameters,
+    accepts=bounded_rewards("heldp-ucb-bs"),
+    guarantee=local_guarantee,
+)
+
+_ANSWER = "the user answers with a bit from CTB (randomised response)"
+
+POLICIES = (
+    Policy(
+        name="ucb-cf",
+        title="UCB-CF",
+        summary="Each user answers with one coin-flipped bit; UCB with a margin tuned to the known corruption.",
+        simulate=_play_ucb,
+        bounds=_ucb_bounds,
+        parent="ucb",
+        pseudo_code=f"""pull each arm once; {_ANSWER}
+for t = K+1, K+2, ...:
+    pull the arm with the largest  lambda^-1( mean bit_a + sqrt( (ln t + 3 ln ln t) / (2 N_a) ) )""",
+        **_COMMON,
+    ),
+    Policy(
+        name="kl-ucb-cf",
+        title="kl-UCB-CF",
+        summary="Each user answers with one coin-flipped bit; for yes-or-no rewards no private policy loses less.",
+        simulate=kl_family.play,
+        bounds=_kl_bounds,
+        parent="kl-ucb",
+        pseudo_code=f"""pull each arm once; {_ANSWER}
+for t = K+1, K+2, ...:
+    u_a = largest q in [0, 1] with  N_a d(mean bit_a, lambda(q)) <= ln t + 3 ln ln t
+    pull the arm with the largest  u_a""",
+        step_cost=4.0,
+        **_COMMON,
+    ),
+    Policy(
+        name="ts-cf",
+        title="TS-CF",
+        summary="Each user answers with one coin-flipped bit; Thompson sampling on the bits.",
+        simulate=posterior_family.play,
+        bounds=_posterior_bounds,
+        parent="thompson",
+        pseudo_code=f"""for t = 1, 2, ...:
+    draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
+    pull the arm with the largest  theta_a; {_ANSWER}
+    ones_a += bit;  zeros_a += 1 - bit""",
+        step_cost=70.0,
+        **_COMMON,
+    ),
+)

@@ -1,0 +1,39 @@
+"""Shared by the policies with a KL index: from an instance to a block of trials."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandit_core import arms as laws
+from bandit_core.kernels import kl
+from bandit_core.mechanisms import CTB
+from bandit_core.policies.base import Block, Instance, Signal, Stopped
+
+
+def play(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    """Play one trial per stream; behind randomised response if the instance has an epsilon.
+
+    Raises
+    ------
+    Stopped
+        When the signal asked for a stop.
+    """
+    trials, arms = len(streams), len(instance.arms)
+    table, values = laws.tables(instance.arms)
+    release, epsilon = kl.REWARDS, math.inf
+    if instance.epsilon is not None:
+        assert instance.epsilon.fixed is not None
+        release, epsilon = kl.BITS, instance.epsilon.fixed
+    low, high = (float(CTB.mean(border, epsilon)) for border in CTB.domain)
+    regret = np.zeros((trials, len(checkpoints)))
+    best_pulls = np.zeros_like(regret)
+    pulls = np.zeros((trials, arms))
+    kl.play(
+        streams.copy(), table, values, CTB.mean(instance.means, epsilon), release, low, high, instance.gaps,
+        checkpoints, regret, best_pulls, pulls, signal.cells,
+    )  # fmt: skip
+    if signal.stopped:
+        raise Stopped
+    return Block(regret, best_pulls, pulls)
