@@ -90,7 +90,7 @@ def explanation(result: Result) -> None:
         st.markdown(
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
             "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
-            "playing the best arm: the sum of the gaps of the pulled arms (pseudo-regret: luck of the rewards is left out). "
+            "playing the best arm: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
             f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )
