@@ -36,7 +36,7 @@ def _card(row: Summary, colour: str, result: Result) -> None:
         lines.append(f"price of privacy **{words.with_error(row.price, row.price_stderr)} ×**")
     lines.append(f"best arm in **{row.best_share:.0%}** of the last half's pulls")
     if row.bound_name and np.isfinite(row.regret_over_bound):
-        lines.append(f"{row.regret_over_bound:.2%} of its proved upper bound")
+        lines.append(f"{words.number(100 * row.regret_over_bound, 2)} % of its proved upper bound")
     st.caption("  \n".join(lines))
     st.caption(row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}")
 
