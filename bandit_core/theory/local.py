@@ -232,7 +232,8 @@ class _Guarantee:
         worse = gaps > 0
         order = np.argsort(gaps[worse])
         squares, costs = gaps[worse][order] ** 2, costs[worse][order]
-        below = np.append(0.0, np.cumsum(costs / squares))  # of the arms with smaller gaps, where the first term wins
+        with np.errstate(divide="ignore", over="ignore"):  # of the arms with smaller gaps, where the first term wins
+            below = np.append(0.0, np.cumsum(costs / squares))
         above = np.append(np.cumsum(costs[::-1])[::-1], 0.0)  # of the others, where the forced pulls win
         total = float(costs.sum())
 
