@@ -70,7 +70,10 @@ def _exact(instance: Instance) -> Bound:
     def told(chance: float) -> float:
         return _mean_over_users(law, lambda epsilon: divergences.response_kl(chance, best, epsilon))
 
-    information = np.array([told(chance) for chance in chances])
+    if law.fixed is not None:
+        information = divergences.response_kl(chances, best, law.fixed)
+    else:
+        information = np.array([told(chance) for chance in chances])
     return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(instance), information[where])))
 
 
