@@ -286,7 +286,7 @@ def _smallest_kept(law: _EpsilonLaw, eps_min: float) -> float:
 
 
 def _theorem_7(instance: Instance) -> _Guarantee:
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     kept = law.share_above(eps_min)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         first = law.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / kept
@@ -303,7 +303,7 @@ def _theorem_7(instance: Instance) -> _Guarantee:
 
 
 def _theorem_10(instance: Instance) -> _Guarantee:
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     kept = law.share_above(eps_min)
     # With a threshold between two groups the policy does just the same as with the upper group's budget.
     threshold = _smallest_kept(law, eps_min)
@@ -391,7 +391,7 @@ def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
 
 def heldp_ucb_l(instance: Instance) -> list[Bound]:
     """Theorem 7, Corollary 8 and the distribution-free order of HeLDP-UCB-L; what does not apply is hidden."""
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     order_formula = r"O\big(\sqrt{(1+\alpha_0)K\,t\ln t/p_0}\big)"
     if not law.share_above(eps_min) > 0:
         order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, 0.0, len(instance.arms))
@@ -422,7 +422,7 @@ def heldp_ucb_b(instance: Instance) -> list[Bound]:
     For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards nobody and uses eps_min for
     nothing else.
     """
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
     if not law.share_above(eps_min) > 0:
         order = _order("HeLDP-UCB-B", "Theorem 10", order_formula, 0.0, len(instance.arms))
@@ -483,7 +483,7 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
         assumptions="Gaussian arms with one standard deviation and means in [0, 1]",
         curve=nothing,
     )
-    eps_min = float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    eps_min = float(instance.parameters.eps_min)
     if not _budget(instance).share_above(eps_min) > 0:
         return [exact.hide(NOBODY_LEFT), printed.hide(NOBODY_LEFT)]
     guarantee = _theorem_7(instance) if laplace else _theorem_10(instance)
