@@ -14,7 +14,7 @@ from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic
 from bandit_core.theory.bound import Bound
 
-SOURCE = "Kaufmann, Korda, Munos 2012, Theorem 2"
+SOURCE = "Kaufmann, Korda and Munos 2012"
 
 
 def _bounds(instance: Instance) -> list[Bound]:
