@@ -12,9 +12,9 @@ about the lambda of each arm as its non-private parent would, and maps back. Eac
 f(t) = ln t + 3 ln ln t, where ln ln t counts as 0 while ln t <= 1. Deviation from print: the paper has binary rewards;
 a reward in [0, 1] first becomes a coin toss with that chance, which leaves the law of the bit as it is.
 
-Ties, which the paper leaves open, go to the lowest arm. That matters for kl-UCB-CF with a small epsilon: the index of
-every arm stays at 1 for about f(t) / (2 tanh(epsilon/2)^2 (1 - mean)^2) pulls, so that for long the order of the arms
-decides, not what was learned.
+Ties, which the paper leaves open: at a small epsilon the index of kl-UCB-CF stays at 1 for about
+f(t) / (2 tanh(epsilon/2)^2 (1 - mean)^2) pulls of every arm. Among such arms the larger quantile of the mean bit, which
+that end cuts off, decides (then the lowest arm); the order of the arms would make the regret a matter of luck.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic
 from bandit_core.theory.bound import Bound
 
-SOURCE = "Garivier and Cappe 2011, Theorem 1"
+SOURCE = "Garivier and Cappe 2011"
 
 
 def _bounds(instance: Instance) -> list[Bound]:
