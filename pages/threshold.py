@@ -8,9 +8,10 @@ shell.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
 law = threshold_view.law()
-search = threshold_view.search(law, law.model_dump_json())
+users = law.model_dump_json()
+search = threshold_view.search(law, users)
 st.markdown(threshold_view.verdict(search))
-threshold = threshold_view.slider(search)
+threshold = threshold_view.slider(search, users)
 left, right = st.columns(2)
 with left:
     st.markdown("**Users' budgets** and the threshold")

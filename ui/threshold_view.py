@@ -93,16 +93,15 @@ def verdict(found: Search) -> str:
     )
 
 
-def slider(found: Search) -> float:
-    """The movable threshold; it opens at the Bernoulli mechanism's recommendation."""
-    options = sorted(
-        {*np.round(found.thresholds[:: max(1, len(found.thresholds) // 60)], 4).tolist(), found.best_b, found.best_l}
-    )
+def slider(found: Search, users: str) -> float:
+    """The movable threshold; for every new law of ``users`` it opens at the Bernoulli mechanism's recommendation."""
+    some = [*found.thresholds[:: max(1, len(found.thresholds) // 60)].tolist(), found.best_l, found.best_b]
+    options = sorted({f"{value:.3g}": value for value in some}.values())  # one for every text on the slider
     return st.select_slider(
         "Threshold ε_min: ← keep more users · keep clearer answers →",
         options,
         found.best_b,
-        key=state.key("threshold"),
+        key=state.key(f"threshold {users}"),
         help="Answers of users with a smaller ε are discarded.",
         format_func=lambda value: f"{value:.3g}",
     )

@@ -130,8 +130,9 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
         kind = text.partition("(")[0]
         screen = on.change(screen, "selectbox", "budget-kind", kind)
         screen = on.change(screen, "text_input", f"budget-{kind}", text)
-        control = screen.select_slider(key=on.key(screen, "threshold"))
-        assert control.formatted_value in control.options
+        [control] = screen.main.select_slider
+        assert f"{control.value:.3g}" in control.options
+        assert f"below **ε = {control.value:.3g}**" in on.words(screen)  # it opens at the recommendation
         control.set_value(float(control.options[3]))
         on.run(screen)
         assert f"At ε_min = {control.options[3]}" in on.words(screen)
