@@ -191,7 +191,8 @@ def _thresholds(options: argparse.Namespace) -> int:
         epsilon = notation.read_epsilon(given)
     from bandit_core.theory.threshold import thresholds
 
-    frame = thresholds(epsilon, [notation.read_number(text) for text in options.eps_min.split(",")])
+    eps_mins: list[Any] = [notation.read_number(text) for text in options.eps_min.split(",")]
+    frame = thresholds(epsilon, eps_mins)
     _write(frame, options.out)
     best = frame.attrs["recommended"]
     for name, rule in (("Laplace mechanism, V_L", "v_l"), ("Bernoulli mechanism, V_B", "v_b")):
@@ -241,6 +242,11 @@ def _policies() -> list[dict[str, Any]]:
 
 def _parameters(policy: Policy) -> list[dict[str, Any]]:
     """Name, default, help, range and allowed words of every parameter, from the model that checks them."""
+
+    def first(schema: dict[str, Any], *keys: str) -> Any:
+        # Behind a validator of ours pydantic writes gt and le, elsewhere exclusiveMinimum and maximum.
+        return next((schema[key] for key in keys if key in schema), None)
+
     found = []
     for name, schema in policy.parameters.model_json_schema().get("properties", {}).items():
         parts = schema.get("anyOf", [schema])
@@ -251,8 +257,8 @@ def _parameters(policy: Policy) -> list[dict[str, Any]]:
                 "name": name,
                 "default": schema.get("default"),
                 "help": schema.get("description", ""),
-                "minimum": numbers.get("minimum", numbers.get("exclusiveMinimum")),
-                "maximum": numbers.get("maximum", numbers.get("exclusiveMaximum")),
+                "minimum": first(numbers, "minimum", "exclusiveMinimum", "ge", "gt"),
+                "maximum": first(numbers, "maximum", "exclusiveMaximum", "le", "lt"),
                 "choices": words or None,
             }
         )

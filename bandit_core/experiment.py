@@ -21,6 +21,7 @@ from bandit_core import arms as reward_laws
 from bandit_core.arms import Arm
 from bandit_core.epsilons import LAWS as budget_laws
 from bandit_core.epsilons import Epsilon
+from bandit_core.notation import write_epsilon, write_value
 from bandit_core.numbers import Frozen, Whole
 from bandit_core.policies import registry
 from bandit_core.policies.base import Instance, Policy
@@ -141,10 +142,11 @@ class Experiment(_Document):
             return chosen.label
         if chosen.epsilon is None or sum(other.policy == chosen.policy for other in self.lines) == 1:
             return chosen.entry.title
-        from bandit_core.notation import write_epsilon
-
-        extra = "".join(f", {name} {value}" for name, value in chosen.params.items())
-        return f"{chosen.entry.title}, ε {write_epsilon(chosen.epsilon)}{extra}"
+        budget = write_epsilon(chosen.epsilon)
+        if len(budget) > 40:
+            budget = f"{chosen.epsilon.kind}(…)"
+        extra = "".join(f", {name} {write_value(value)}" for name, value in chosen.params.items())
+        return f"{chosen.entry.title}, ε {budget}{extra}"
 
     def spec(self) -> dict[str, Any]:
         """The document with only what differs from the defaults (always with version, arms and lines)."""

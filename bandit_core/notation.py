@@ -429,13 +429,14 @@ def _write_line(line: LineLike, spaces: bool) -> str:
     arguments = []
     if line.epsilon is not None:
         arguments.append(write_epsilon(line.epsilon, spaces))
-    arguments += [f"{name}={_write_value(value)}" for name, value in line.params.items()]
+    arguments += [f"{name}={write_value(value)}" for name, value in line.params.items()]
     if line.label is not None:
         arguments.append(f"label={json.dumps(line.label, ensure_ascii=False)}")
     return f"{line.policy}({(', ' if spaces else ',').join(arguments)})" if arguments else line.policy
 
 
-def _write_value(value: Any) -> str:
+def write_value(value: Any) -> str:
+    """A parameter's value as text: a number, a word, a truth value, or a text in double quotes."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     if isinstance(value, str):

@@ -6,10 +6,11 @@ from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
-from bandit_core.theory.curves import line_bounds
 
 from bandit_core.results import Result
 from bandit_core.summaries import QUANTITY_WORDS, scale
+from bandit_core.theory.bound import Bound
+from bandit_core.theory.curves import line_bounds
 from ui import theme, words
 
 SAMPLE_RUNS = 20
@@ -83,25 +84,77 @@ def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np
     return mean
 
 
-def _add_bounds(figure: go.Figure, result: Result, number: int, colour: str) -> None:
+def _bounds_of(result: Result, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
+    """Every bound to draw once, with its values and the lines it speaks of (many bounds hold for several lines)."""
     experiment, view = result.experiment, result.experiment.view
-    divisor = scale(result, number, view.quantity)
-    if divisor is None:
-        return
-    for bound in line_bounds(experiment, number):
-        if bound.hidden or (bound.worst_case and not view.worst_case):
+    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
+    for number in visible:
+        divisor = scale(result, number, view.quantity)
+        if divisor is None:
             continue
-        values = bound.values(result.times, experiment.largest_gap) / divisor
-        side = "↑" if bound.side == "upper" else "↓"
+        for bound in line_bounds(experiment, number):
+            if bound.hidden or (bound.worst_case and not view.worst_case):
+                continue
+            values = _shown(bound.values(result.times, experiment.largest_gap) / divisor, view.y == "log")
+            found.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
+    return list(found.values())
+
+
+def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: list[str]) -> None:
+    for bound, values, lines in _bounds_of(result, visible):
+        shared = len(lines) > 1 and len(lines) == len(visible)
+        several = len(lines) > 1 and not shared
+        private = result.experiment.lines[lines[-1]].entry.privacy
         figure.add_scatter(
             x=result.times,
-            y=_shown(values, view.y == "log"),
+            y=values,
             mode="lines",
-            name=f"{side} {bound.label}",
-            line={"width": 1.5, "color": colour, "dash": theme.DASHES[bound.status]},
+            name=f"{'↑' if bound.side == 'upper' else '↓'} {bound.label}",
+            line={
+                "width": 1.5,
+                "color": "#8a949e" if shared else theme.TRUST_COLOURS[private] if several else colours[lines[0]],
+                "dash": theme.DASHES[bound.status],
+            },
             opacity=0.85,
-            legendgroup=f"line-{number}",
+            legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
             hovertemplate="%{y:,.3~g}",
+        )
+
+
+def _vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, float]:
+    """What of the vertical axis shows the curves: loose bounds are orders of magnitude above them."""
+    everything = np.concatenate(list(curves.values())) if curves else np.ones(1)
+    everything = everything[np.isfinite(everything)]
+    top = float(everything.max(initial=0.0)) or 1.0
+    if not log:
+        return 0.0, 1.35 * top
+    positive = everything[everything > 0]
+    low = max(float(positive.min(initial=top)), top * 1e-5)
+    return float(np.log10(low / 1.3)), float(np.log10(top * 8))
+
+
+def _add_direct_labels(
+    figure: go.Figure, result: Result, curves: dict[int, np.ndarray], colours: list[str], height: int
+) -> None:
+    """Names at the right ends of the curves, pushed apart where they would overlap."""
+    view, experiment = result.experiment.view, result.experiment
+    low, high = _vertical_range(curves, view.y == "log")
+    ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
+    ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
+    pixels = (height - 150) / (high - low)
+    reached = -np.inf
+    for number, y in sorted(ends.items(), key=lambda item: item[1]):
+        place = max((y - low) * pixels, reached + 17)
+        reached = place
+        figure.add_annotation(
+            x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
+            y=y,
+            text=escape(experiment.label(number)),
+            font={"color": colours[number], "size": 13},
+            xanchor="left",
+            xshift=6,
+            yshift=place - (y - low) * pixels,
+            showarrow=False,
         )
 
 
@@ -111,38 +164,34 @@ def regret_chart(result: Result, dark: bool = False, height: int = 520) -> go.Fi
     figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
     visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
+    means = {number: _add_line(figure, result, number, colours[number]) for number in visible}
+    curves = {number: mean for number, mean in means.items() if mean is not None}
+    if view.bounds:
+        _add_bounds(figure, result, visible, colours)
+    groups: dict[str, int] = {}
+    for trace in figure.data:
+        groups[trace.legendgroup] = groups.get(trace.legendgroup, 0) + (trace.showlegend is not False)
+    rows = max(groups.values(), default=0) * -(-len(groups) // 4)
+    style(figure, height + 19 * rows, dark, legend_below=True)
     direct = len(visible) <= MOST_DIRECT_LABELS
-    highest = 0.0
-    for number in visible:
-        mean = _add_line(figure, result, number, colours[number])
-        if view.bounds:
-            _add_bounds(figure, result, number, colours[number])
-        if mean is None or not np.isfinite(mean[-1]):
-            continue
-        highest = max(highest, float(np.nanmax(mean)))
-        if direct:
-            y = float(mean[-1])
-            figure.add_annotation(
-                x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
-                y=np.log10(y) if view.y == "log" and y > 0 else y,
-                text=escape(experiment.label(number)),
-                font={"color": colours[number], "size": 13},
-                xanchor="left",
-                xshift=6,
-                showarrow=False,
-            )
-    style(figure, height, dark, legend_below=True)
+    longest = max((len(experiment.label(number)) for number in visible), default=0)
+    figure.update_layout(
+        margin={"b": 60 + 19 * rows, "r": min(220, 16 + 7 * longest) if direct else 10},
+        legend={"yref": "container", "y": 0, "yanchor": "bottom"},
+    )
     if direct:
-        longest = max((len(experiment.label(number)) for number in visible), default=0)
-        figure.update_layout(margin_r=min(220, 16 + 7 * longest))
+        _add_direct_labels(figure, result, curves, colours, height)
     ends = np.array([1, max(2, result.times[-1])])
     figure.update_xaxes(
         title="users so far", type=view.x, tickformat="~s", range=np.log10(ends) if view.x == "log" else ends
     )
-    figure.update_yaxes(title=QUANTITY_WORDS[view.quantity], type=view.y, tickformat="~s" if highest >= 1000 else None)
-    if view.y == "linear" and highest > 0:
-        # Loose upper bounds are orders of magnitude above the curves: a linear axis shows the curves.
-        figure.update_yaxes(range=[0, 1.35 * highest])
+    figure.update_yaxes(
+        title=QUANTITY_WORDS[view.quantity],
+        type=view.y,
+        exponentformat="SI",
+        range=_vertical_range(curves, view.y == "log"),
+        **({"dtick": 1} if view.y == "log" else {}),
+    )
     return figure
 
 

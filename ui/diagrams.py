@@ -28,7 +28,7 @@ def _text(x: float, y: float, words: str, colour: str, size: int = 12) -> str:
 def who_sees_what(privacy: Privacy, dark: bool) -> str:
     """SVG: the way of a reward from its user to the public, with the place where noise is added."""
     ink, quiet = ("#e6ebf0", "#8b98a5") if dark else ("#1d2733", "#66727e")
-    hue = {"none": "#6b7680", "central": "#0072b2", "local": "#d55e00"}[privacy]
+    hue = theme.TRUST_COLOURS[privacy]
     boxes, width = [], 178
     for place, (name, sight, private) in enumerate(_STATIONS[privacy]):
         left = 4 + place * (width + 54)

@@ -36,7 +36,7 @@ def _card(row: Summary, colour: str, result: Result) -> None:
         lines.append(f"price of privacy **{words.with_error(row.price, row.price_stderr)} ×**")
     lines.append(f"best arm in **{row.best_share:.0%}** of the last half's pulls")
     if row.bound_name and np.isfinite(row.regret_over_bound):
-        lines.append(f"{row.regret_over_bound:.2%} of its proved upper bound")
+        lines.append(f"{words.number(100 * row.regret_over_bound, 2)} % of its proved upper bound")
     st.caption("  \n".join(lines))
     st.caption(row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}")
 
@@ -90,7 +90,7 @@ def explanation(result: Result) -> None:
         st.markdown(
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
             "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
-            "playing the best arm: the sum of the gaps of the pulled arms (pseudo-regret: luck of the rewards is left out). "
+            "playing the best arm: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
             f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )

@@ -31,6 +31,7 @@ TRUST_WORDS: dict[Privacy, str] = {
     "local": "nobody is trusted (local DP)",
 }
 MARKERS: dict[Privacy, str] = {"local": "circle", "central": "square", "none": "line-ns-open"}
+TRUST_COLOURS: dict[Privacy, str] = {"none": "#6b7680", "central": "#0072b2", "local": "#d55e00"}
 TRUST_SIGNS: dict[Privacy, str] = {"local": "●", "central": "■", "none": "–"}
 DASHES = {"proved": "dash", "derived": "dot", "asymptotic": "dot", "order-only": "longdash"}
 

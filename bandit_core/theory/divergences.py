@@ -20,23 +20,25 @@ _PROBABILITIES = _U * _U * (3 - 2 * _U)  # thins out towards 0 and 1, where quan
 _PROBABILITY_WEIGHTS = 3 * _U * (1 - _U) * _WEIGHTS
 
 
-def _excess(x: np.ndarray, ratio: np.ndarray) -> np.ndarray:
-    """x - ln(1 + x) without cancellation; ``ratio`` is 1 + x, known more precisely than x where that is near 0."""
+def _excess(x: np.ndarray) -> np.ndarray:
+    """x - ln(1 + x) for |x| <= 1/2, without cancellation."""
     series = x * x * (1 / 2 + x * (-1 / 3 + x * (1 / 4 + x * (-1 / 5 + x * (1 / 6 + x * (-1 / 7 + x / 8))))))
-    small = np.abs(x) < 0.5
-    with np.errstate(divide="ignore"):
-        exact = x - np.where(small, np.log1p(np.where(small, x, 0.0)), np.log(ratio))
-    return np.where(np.abs(x) < 0.005, series, exact)
+    return np.where(np.abs(x) < 0.005, series, x - np.log1p(x))
 
 
 def _binary_kl(p: np.ndarray, p_not: np.ndarray, q: np.ndarray, q_not: np.ndarray, rise: np.ndarray) -> np.ndarray:
     """d(p, q) from both probabilities, their complements and ``rise`` = q - p, each given as precisely as can be."""
 
     def part(before: np.ndarray, after: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """before ln(before/after) + change; the two changes cancel in the sum."""
         safe = np.where(before > 0, before, 1.0)
-        return np.where(before > 0, before * _excess(change / safe, after / safe), change)
+        relative = change / safe
+        near = np.abs(relative) < 0.5
+        far = change - before * (np.log(after) - np.log(safe))
+        both = np.where(near, before * _excess(np.where(near, relative, 0.0)), far)
+        return np.where(before > 0, both, change)
 
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return np.maximum(part(p, q, rise) + part(p_not, q_not, -rise), 0.0)
 
 
@@ -89,8 +91,9 @@ def response_kl(mean: np.ndarray | float, other: np.ndarray | float, epsilon: np
 
 def gaussian_kl(mean: float, sd: float, other_mean: float, other_sd: float) -> float:
     """KL divergence of N(mean, sd^2) from N(other_mean, other_sd^2)."""
-    ratio = np.array((sd / other_sd) ** 2)
-    return ((mean - other_mean) / other_sd) ** 2 / 2 + float(_excess(ratio - 1, ratio)) / 2
+    more = (sd / other_sd) ** 2 - 1
+    shape = float(_excess(np.array(more))) if abs(more) < 0.5 else more - 2 * math.log(sd / other_sd)
+    return ((mean - other_mean) / other_sd) ** 2 / 2 + shape / 2
 
 
 def _masses(law: laws._Law, other: laws._Law) -> tuple[np.ndarray, np.ndarray] | None:

@@ -70,7 +70,10 @@ def _exact(instance: Instance) -> Bound:
     def told(chance: float) -> float:
         return _mean_over_users(law, lambda epsilon: divergences.response_kl(chance, best, epsilon))
 
-    information = np.array([told(chance) for chance in chances])
+    if law.fixed is not None:
+        information = divergences.response_kl(chances, best, law.fixed)
+    else:
+        information = np.array([told(chance) for chance in chances])
     return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(instance), information[where])))
 
 
@@ -232,7 +235,8 @@ class _Guarantee:
         worse = gaps > 0
         order = np.argsort(gaps[worse])
         squares, costs = gaps[worse][order] ** 2, costs[worse][order]
-        below = np.append(0.0, np.cumsum(costs / squares))  # of the arms with smaller gaps, where the first term wins
+        with np.errstate(divide="ignore", over="ignore"):  # of the arms with smaller gaps, where the first term wins
+            below = np.append(0.0, np.cumsum(costs / squares))
         above = np.append(np.cumsum(costs[::-1])[::-1], 0.0)  # of the others, where the forced pulls win
         total = float(costs.sum())
 

@@ -123,7 +123,7 @@ def test_a_changed_copy_is_validated_too():
         (spec(lines=["ucb"]), "lines[0]", "dictionary"),
         (spec(lines=[{}]), "lines[0].policy", "required"),
         (spec(lines=[{"policy": 3}]), "lines[0].policy", "string"),
-        (spec(lines=[{"policy": "nobody"}]), "lines[0].policy", "allowed: ucb"),
+        (spec(lines=[{"policy": "nobody"}]), "lines[0].policy", "no such policy; allowed: "),
         (spec(lines=[{"policy": "ucb", "label": "x" * 81}]), "lines[0].label", "at most 80"),
         (spec(lines=[{**UCB, "epsilon": FIXED}]), "lines[0].epsilon", "keeps no privacy budget"),
         (spec(lines=[{**UCB, "params": 3}]), "lines[0].params", "dictionary"),
@@ -243,7 +243,14 @@ def test_wrong_toml_is_refused(text):
 def test_unreadable_files_are_refused(tmp_path):
     latin = tmp_path / "latin.toml"
     latin.write_bytes(b'title = "\xe9"')
-    for path in (latin, tmp_path, tmp_path / "none.toml", tmp_path / "a.txt", tmp_path / "\0.json", tmp_path / ("x" * 5000 + ".json")):
+    for path in (
+        latin,
+        tmp_path,
+        tmp_path / "none.toml",
+        tmp_path / "a.txt",
+        tmp_path / "\0.json",
+        tmp_path / ("x" * 5000 + ".json"),
+    ):
         with pytest.raises(InvalidInput) as refusal:
             read(path)
         assert refusal.value.problems[0].path == "spec"
@@ -254,7 +261,7 @@ def test_lines_name_themselves():
         spec(lines=[UCB, LOCAL, {**LOCAL, "params": {"eps_min": 1}}, {**LOCAL, "label": "mine"}])
     )
     assert [experiment.label(line) for line in range(4)] == [
-        "UCB", "HeLDP-UCB-B, ε 2", "HeLDP-UCB-B, ε 2, eps_min 1.0", "mine",
+        "UCB", "HeLDP-UCB-B, ε 2", "HeLDP-UCB-B, ε 2, eps_min 1", "mine",
     ]  # fmt: skip
 
 

@@ -68,7 +68,8 @@ def test_every_parameter_has_its_key():
     written = links.write(changed)
     assert written == {
         "title": "Mine", "note": "", "arms": "beta(4,1),0.5x2", "lines": "ucb,heldp-ucb-b(1)", "T": "1000", "n": "3",
-        "seed": "9", "x": "linear", "y": "log", "show": "price", "bounds": "0", "worst": "1", "runs": "1", "hide": "0,1",
+        "seed": "9", "x": "linear", "y": "log", "show": "price", "bounds": "0", "worst": "1", "runs": "1",
+        "hide": "0,1",
     }  # fmt: skip
     assert links.read(written) == (changed, [])
     assert opened(links.address(changed, BASE)) == changed
@@ -96,7 +97,9 @@ def test_links_round_trip(document):
     assert links.write(opened(address)) == written
 
 
-@pytest.mark.parametrize("title", ["It ends.", "a,", "why?", "1 + 1 = 2 & more", "50 %", "ε ≥ 1", "(", "https://x.org/#a"])
+@pytest.mark.parametrize(
+    "title", ["It ends.", "a,", "why?", "1 + 1 = 2 & more", "50 %", "ε ≥ 1", "(", "https://x.org/#a"]
+)
 def test_titles_survive_chat_programs(title):
     experiment = default().with_changes(title=title)
     address = links.address(experiment, BASE)
@@ -113,7 +116,9 @@ def test_parentheses_stay_in_pairs_so_that_programs_find_the_end_of_the_link():
 
 def test_a_long_link_is_still_made_but_tells():
     values = [round(0.001 * number, 3) for number in range(1, 1000)]
-    long = default().with_changes(arms=[{"kind": "empirical", "values": values}, *[{"kind": "empirical", "values": values}] * 2])
+    long = default().with_changes(
+        arms=[{"kind": "empirical", "values": values}, *[{"kind": "empirical", "values": values}] * 2]
+    )
     assert not links.too_long(default())
     assert links.too_long(long)
     assert opened(links.address(long, BASE)) == long
@@ -143,7 +148,7 @@ def test_a_long_link_is_still_made_but_tells():
         ({"lines": "ucb(alpha=-1)"}, "lines[0].params.alpha", "greater than 0"),
         ({"lines": "ucb(colour=red)"}, "lines[0].params.colour", "no such field"),
         ({"lines": "heldp-ucb-b(-2)"}, "lines[0].epsilon.value", "greater than 0"),
-        ({"lines": "nobody"}, "lines[0].policy", "allowed: ucb"),
+        ({"lines": "nobody"}, "lines[0].policy", "no such policy; allowed: "),
         ({"lines": ",".join(["ucb"] * 30)}, "lines", "at most 24"),
         ({"eps": "2"}, "eps", "allowed: preset, title"),
     ],

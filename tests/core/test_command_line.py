@@ -1,0 +1,353 @@
+"""The command line: formats, exit codes, and one line per error."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pandas as pd
+import pytest
+
+from bandit_core import cli, engine, epsilons
+from bandit_core.arms import LAWS
+from bandit_core.cli import main
+from bandit_core.experiment import Experiment
+from bandit_core.policies import registry
+from bandit_core.presets import load_preset, preset_names
+from bandit_core.results import CURVE_COLUMNS
+
+SPEC = {
+    "version": 1,
+    "title": "Zwei Arme: ε",
+    "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6}],
+    "lines": [{"policy": "ucb"}, {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}}],
+    "horizon": 300,
+    "trials": 4,
+    "seed": 0,
+}
+BOUND_COLUMNS = ["line", "label", "side", "name", "source", "status", "t", "value"]
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(SPEC), encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def say(capsys):
+    """Run a command that must succeed; its standard output."""
+
+    def run(*words):
+        code = main(list(words))
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        return out
+
+    return run
+
+
+@pytest.fixture
+def refuse(capsys):
+    """Run a command that must be refused; its error lines."""
+
+    def run(*words):
+        assert main(list(words)) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.endswith("\n")
+        return err.splitlines()
+
+    return run
+
+
+def table(text):
+    """A printed table, every number exactly as it stands there."""
+    frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+    words = {"label", "policy", "side", "name", "source", "status"}
+    for name in set(frame) - words:
+        frame[name] = [float(cell) if cell else float("nan") for cell in frame[name]]
+    return frame
+
+
+# ---------------------------------------------------------------------------------------------------------------
+
+
+def test_list_policies(say):
+    listed = json.loads(say("list", "policies", "--json"))
+    assert [each["name"] for each in listed] == list(registry())
+    for each in listed:
+        assert set(each) == {"name", "title", "paper", "privacy", "guarantee", "params"}
+        assert each["privacy"] in ("none", "local", "central")
+        model = registry()[each["name"]].parameters
+        assert [param["name"] for param in each["params"]] == list(model.model_fields)
+        for param in each["params"]:
+            assert set(param) == {"name", "default", "help", "minimum", "maximum", "choices"}
+            assert param["help"], f"{each['name']} leaves {param['name']} unexplained"
+            model.model_validate({param["name"]: param["default"]})
+
+
+def test_the_range_of_a_parameter_is_listed(say):
+    params = {each["name"]: each["params"] for each in json.loads(say("list", "policies", "--json"))}
+    (eps_min,) = params["heldp-ucb-l"]
+    assert (eps_min["default"], eps_min["choices"], eps_min["minimum"], eps_min["maximum"]) == (
+        "auto",
+        ["auto"],
+        0,
+        1000,
+    )
+    alpha = params["ucb"][0]
+    assert (alpha["name"], alpha["default"], alpha["choices"]) == ("alpha", 2.0, None)
+    assert (alpha["minimum"], alpha["maximum"]) == (0, 100)
+
+
+@pytest.mark.parametrize(
+    ("what", "names"),
+    [
+        ("arms", list(LAWS)),
+        ("epsilons", list(epsilons.LAWS)),
+        ("presets", preset_names()),
+        ("policies", list(registry())),
+    ],
+)
+def test_lists_name_everything(say, what, names):
+    assert [each["name"] for each in json.loads(say("list", what, "--json"))] == names
+    assert [row.split()[0] for row in say("list", what).splitlines()] == names
+
+
+def test_run_prints_the_curves(say, spec):
+    printed = say("run", spec)
+    frame = table(printed)
+    assert tuple(frame.columns) == CURVE_COLUMNS
+    expected = engine.simulate(Experiment.model_validate(SPEC)).curves
+    pd.testing.assert_frame_equal(frame, expected, check_exact=True, check_dtype=False)
+    assert set(frame["line"]) == {0, 1}
+    assert all(frame.groupby("line")["t"].max() == 300)
+
+
+def test_run_takes_other_numbers_from_its_options(say, spec):
+    printed = say("run", spec, "--horizon", "1e2", "--trials", "3", "--seed", "5", "--jobs", "2")
+    frame = table(printed)
+    assert frame["t"].max() == 100
+    assert set(frame["trials"]) == {3}
+    expected = engine.simulate(Experiment.model_validate({**SPEC, "horizon": 100, "trials": 3, "seed": 5}))
+    pd.testing.assert_frame_equal(frame, expected.curves, check_exact=True, check_dtype=False)
+
+
+def test_the_number_of_workers_changes_no_digit(say, spec):
+    assert say("run", spec, "--jobs", "1") == say("run", spec, "--jobs", "3")
+
+
+def test_run_takes_json_from_standard_input(say, spec, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(SPEC)))
+    assert say("run", "-") == say("run", spec)
+
+
+@pytest.mark.parametrize("command", ["run", "bounds"])
+def test_every_format_holds_the_same_table(say, spec, tmp_path, command):
+    printed = table(say(command, spec))
+    csv, js, parquet = (tmp_path / f"out.{ending}" for ending in ("csv", "json", "PARQUET"))
+    for path in (csv, js, parquet):
+        assert say(command, spec, "--out", str(path)) == ""
+    pd.testing.assert_frame_equal(table(csv.read_text(encoding="utf-8")), printed)
+    rows = json.loads(js.read_text(encoding="utf-8"))
+    assert list(rows[0]) == list(printed.columns)
+    pd.testing.assert_frame_equal(pd.DataFrame(rows), printed, check_dtype=False, check_exact=True)
+    pd.testing.assert_frame_equal(pd.read_parquet(parquet), printed, check_dtype=False, check_exact=True)
+
+
+def test_what_is_unknown_is_empty_in_csv_and_null_in_json(say, spec, tmp_path):
+    path = tmp_path / "one.json"
+    say("run", spec, "--trials", "1", "--out", str(path))
+    assert all(row["std"] is None and row["mean"] is not None for row in json.loads(path.read_text(encoding="utf-8")))
+    assert ",," in say("run", spec, "--trials", "1")
+
+
+def test_bounds_are_printed_with_side_source_and_status(say, spec):
+    frame = table(say("bounds", spec))
+    assert list(frame.columns) == BOUND_COLUMNS
+    assert set(frame["side"]) == {"upper", "lower"}
+    assert set(frame["status"]) <= {"proved", "derived", "asymptotic", "order-only"}
+    assert frame["source"].notna().all()
+    assert set(frame["line"]) == {0, 1}
+
+
+@pytest.mark.parametrize("epsilon", ["discrete(0,0.2,1,2,100)", '{"kind": "discrete", "values": [0, 0.2, 1, 2, 100]}'])
+def test_thresholds(capsys, epsilon):
+    assert main(["thresholds", "--epsilon", epsilon, "--eps-min", "0.2,1,2,100"]) == 0
+    out, err = capsys.readouterr()
+    frame = table(out)
+    assert list(frame.columns) == ["eps_min", "p0", "v_l", "v_b"]
+    assert list(frame["eps_min"]) == [0.2, 1, 2, 100]
+    assert list(frame["p0"]) == pytest.approx([0.8, 0.6, 0.4, 0.2])
+    # the paper's discrete law: V_L is least at 100 and V_B at 2
+    laplace, bernoulli = err.splitlines()
+    assert "Laplace" in laplace and laplace.endswith(" 100")
+    assert "Bernoulli" in bernoulli and bernoulli.endswith(" 2")
+    assert frame["v_l"].idxmin() == 3 and frame["v_b"].idxmin() == 2
+
+
+def test_check_says_ok(say, spec):
+    assert say("check", spec) == "ok\n"
+    assert say("check", "ren-2") == "ok\n"
+
+
+def test_check_tells_every_error_in_a_line_of_its_own(refuse, tmp_path):
+    path = tmp_path / "bad.json"
+    wrong = {**SPEC, "arms": [{"kind": "bernoulli", "mean": 2}], "horizon": 0, "colour\n": 1}
+    path.write_text(json.dumps(wrong), encoding="utf-8")
+    lines = refuse("check", str(path))
+    assert sorted(line.split(":")[0] for line in lines) == ['["colour\\n"]', "arms[0].mean", "horizon"]
+
+
+def test_link(say, spec):
+    assert say("link", "ren-1c") == "http://localhost:8501/explore?preset=ren-1c\n"
+    printed = say("link", spec, "--base", "https://lab.example.org/")
+    assert printed.startswith("https://lab.example.org/explore?")
+    assert "arms=0.9,0.6&" in printed
+
+
+# ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "begin"),
+    [
+        ([], "command line"),
+        (["fly"], "command line"),
+        (["run"], "command line"),
+        (["run", "default", "--horizn", "5"], "command line"),
+        (["run", "default", "--hor", "5"], "command line"),
+        (["run", "default", "extra\nword"], "command line"),
+        (["list", "colours"], "command line"),
+        (["run", "nothing"], "spec"),
+        (["run", ""], "spec"),
+        (["run", "ren-1cc"], "spec"),
+        (["run", "missing.json"], "spec"),
+        (["run", "missing.txt"], "spec"),
+        (["run", "\0.json"], "spec"),
+        (["run", "default", "--horizon", "many"], "horizon"),
+        (["run", "default", "--horizon", "0"], "horizon"),
+        (["run", "default", "--trials", "1e9"], "trials"),
+        (["run", "default", "--seed", "-1"], "seed"),
+        (["run", "default", "--seed", "1.5"], "seed"),
+        (["run", "default", "--jobs", "0"], "jobs"),
+        (["run", "default", "--jobs", "x"], "jobs"),
+        (["run", "default", "--out", "a.txt"], "out"),
+        (["run", "default", "--out", ""], "out"),
+        (["bounds", "default", "--out", "/no/such/folder/a.csv"], "out"),
+        (["bounds", "default", "--out", "/no/such/folder/a.json"], "out"),
+        (["bounds", "default", "--out", "/no/such/folder/a.parquet"], "out"),
+        (["thresholds", "--epsilon", "2"], "command line"),
+        (["thresholds", "--epsilon", "normal(1)", "--eps-min", "1"], "epsilon"),
+        (["thresholds", "--epsilon", "{", "--eps-min", "1"], "epsilon"),
+        (["thresholds", "--epsilon", '{"kind": "fixed"}', "--eps-min", "1"], "epsilon.value"),
+        (["thresholds", "--epsilon", '{"kind": "fixed", "value": 0}', "--eps-min", "1"], "epsilon.value"),
+        (["thresholds", "--epsilon", "2", "--eps-min", "1,x"], "eps_min[1]"),
+        (["thresholds", "--epsilon", "2", "--eps-min", "0"], "eps_min[0]"),
+        (["thresholds", "--epsilon", "2", "--eps-min", ""], "eps_min[0]"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_where_and_what_is_allowed(refuse, words, begin):
+    (line,) = refuse(*words)
+    assert line.startswith(f"{begin}: ")
+
+
+def test_a_mistyped_preset_is_answered_with_its_neighbours(refuse):
+    (line,) = refuse("run", "ren-1cc")
+    assert "ren-1c" in line and ".json" in line
+
+
+def test_a_run_beyond_the_servers_limit_is_refused(refuse, monkeypatch):
+    monkeypatch.setenv("LAB_MAX_STEPS", "1000")
+    (line,) = refuse("run", "default")
+    assert line.startswith("horizon: ")
+
+
+def test_help_is_printed(say):
+    assert "thresholds" in say("--help")
+    assert "--horizon" in say("run", "--help")
+
+
+def test_progress_is_told_by_tenths_on_standard_error(capsys):
+    assert main(["run", "default", "--seed", "31337", "--jobs", "1"]) == 0
+    out, err = capsys.readouterr()
+    percents = [int(line.removesuffix(" %")) for line in err.splitlines()]
+    assert percents == sorted(set(percents)) and percents[0] >= 10 and percents[-1] == 100
+    assert len(table(out)) > 0
+
+
+def test_an_interruption_keeps_what_is_done(capsys, monkeypatch):
+    experiment = load_preset("default").with_changes(seed=271828, horizon=20_000, trials=400)
+    begun = threading.Event()
+    show, join = cli._Progress.__call__, threading.Thread.join
+    interrupted = []
+
+    def shown(self, simulation):
+        show(self, simulation)
+        begun.set()
+
+    def joined(self, timeout=None):
+        if timeout is not None and not interrupted:  # the wait that a user's Ctrl-C breaks
+            assert begun.wait(60)
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        join(self, timeout)
+
+    monkeypatch.setattr(cli._Progress, "__call__", shown)
+    monkeypatch.setattr(threading.Thread, "join", joined)
+    assert main(["run", "default", "--seed", "271828", "--horizon", "20000", "--trials", "400", "--jobs", "1"]) == 130
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines()[-1].startswith("interrupted")
+    nothing_done = engine.Simulation(experiment.with_changes(seed=271829)).missing_seconds
+    assert 0 < engine.Simulation(experiment).missing_seconds < nothing_done
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Real processes
+
+
+def process(*words, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "bandit_core", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+    )
+
+
+def test_a_real_process_reads_standard_input_and_writes_utf8(project):
+    started = process(
+        "run", "-", stdin=subprocess.PIPE, cwd=project, env={**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C"}
+    )
+    out, err = started.communicate(
+        json.dumps({**SPEC, "lines": [{"policy": "ucb", "label": "ε"}]}).encode(), timeout=120
+    )
+    assert started.returncode == 0, err
+    assert out.decode("utf-8").splitlines()[1].startswith("0,ε,ucb,1,")
+    assert b"Traceback" not in err
+
+
+def test_a_real_process_is_interrupted_by_ctrl_c(project):
+    started = process("run", "default", "--horizon", "1e6", "--trials", "100", "--seed", "4", cwd=project)
+    assert started.stderr is not None
+    assert started.stderr.readline().endswith(b" %\n")
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130, err
+    assert out == b""
+    assert b"Traceback" not in err
+
+
+def test_a_reader_that_has_enough_is_no_error(project, spec):
+    started = process("list", "presets", "--json", cwd=project)
+    assert started.stdout is not None and started.stderr is not None
+    started.stdout.close()
+    err = started.stderr.read()
+    started.stderr.close()
+    assert started.wait(timeout=60) == 0
+    assert err == b""

@@ -1,0 +1,649 @@
+"""Bounds and divergences against hand-computed values, limits, scaling and independent optimisation."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, optimize, stats
+
+from bandit_core import Experiment, bounds
+from bandit_core.arms import Bernoulli, Beta, Empirical, Gaussian, Pareto, TwoPoint, Uniform
+from bandit_core.epsilons import ClampedGaussian, Discrete, Fixed, Lognormal, UniformEpsilon
+from bandit_core.experiment import checkpoints
+from bandit_core.policies import registry
+from bandit_core.policies.base import Instance
+from bandit_core.policies.local_family import ThresholdParameters
+from bandit_core.policies.ucb import UCBParameters
+from bandit_core.theory import classic, curves, local
+from bandit_core.theory import divergences as div
+from bandit_core.theory.bound import Bound
+
+TIMES = np.array([1.0, 2.0, 10.0, 1e3, 1e5, 1e7])
+REN_MEANS = [0.9] + [0.8] * 5 + [0.7] * 5 + [0.6] * 5 + [0.5] * 4
+PAIR = [0.9, 0.8]
+
+
+def instance(means, epsilon=None, eps_min=None, arms=None, horizon=10**7, alpha=2.0):
+    arms = tuple(arms) if arms is not None else tuple(Bernoulli(mean=mean) for mean in means)
+    if isinstance(epsilon, int | float):
+        epsilon = Fixed(value=epsilon)
+    if epsilon is None:
+        parameters = UCBParameters(alpha=alpha)
+    else:
+        parameters = ThresholdParameters(eps_min=eps_min if eps_min is not None else epsilon.largest)
+    return Instance(arms=arms, epsilon=epsilon, parameters=parameters, horizon=horizon)
+
+
+def named(found, name) -> Bound:
+    (bound,) = [bound for bound in found if bound.name == name]
+    return bound
+
+
+def per_log(bound, at=1e5):
+    """The constant before ln t, read off without the cap."""
+    assert bound.hidden is None
+    return float(bound.curve(np.array([at]))[0]) / math.log(at)
+
+
+def exact(*arguments, **options):
+    return named(local.lower_bounds(instance(*arguments, **options)), "Exact LDP bound")
+
+
+# --- divergences ---------------------------------------------------------------------------------------------------
+
+
+def test_constants_of_the_papers():
+    assert div.beta(2.0) == pytest.approx(1.724, abs=5e-4)
+    assert div.beta(0.2) == pytest.approx(100.67, abs=5e-3)
+    assert div.response_mean(0.9, 1.0) == pytest.approx(0.68485, abs=5e-6)
+    assert div.duchi_alpha(0.1) == pytest.approx(math.exp(0.2) * (math.exp(0.1) - 1) ** 2)
+    assert div.duchi_alpha(0.1) == pytest.approx(0.01351, abs=5e-6)
+    assert div.duchi_alpha(1.0) == pytest.approx(11.810, abs=5e-4)
+    assert local.sigmoid_slope(1.0) == pytest.approx(0.1779, abs=5e-5)
+    assert [Gaussian(mean=mean, sd=1).expect(local._sigmoid) for mean in (0.5, 0.6, 0.7, 0.8, 0.9)] == pytest.approx(
+        [0.6020, 0.6218, 0.6412, 0.6601, 0.6787], abs=6e-5
+    )
+
+
+@pytest.mark.parametrize("sd", [0.01, 0.3, 1.0, 4.0, 30.0])
+def test_the_smallest_slope_of_the_sigmoid_is_at_mean_one(sd):
+    means = np.linspace(0, 1, 41)
+    squeezed = [Gaussian(mean=mean, sd=sd).expect(local._sigmoid) for mean in means]
+    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) == pytest.approx(local.sigmoid_slope(sd), rel=0.02)
+    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) >= local.sigmoid_slope(sd) * (1 - 1e-9)
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_bernoulli_kl_is_the_formula(p, q):
+    with np.errstate(divide="ignore"):
+        terms = [a * (np.log(a) - np.log(b)) for a, b in ((p, q), (1 - p, 1 - q)) if a > 0]
+    assert div.bernoulli_kl(p, q) == pytest.approx(max(0.0, sum(terms)), rel=1e-9, abs=1e-14)
+    assert div.bernoulli_kl(p, q) >= 2 * (p - q) ** 2 * (1 - 1e-9)  # Pinsker
+
+
+def test_bernoulli_kl_at_the_ends_and_of_near_neighbours():
+    found = div.bernoulli_kl(np.array([0, 0, 1, 0.5, 0.5, 1]), np.array([0, 0.3, 1, 0, 1, 0.3]))
+    assert found == pytest.approx([0, -math.log(0.7), 0, np.inf, np.inf, -math.log(0.3)])
+    assert div.bernoulli_kl(0.3, 0.3 + 1e-9) == pytest.approx(1e-18 / (2 * 0.3 * 0.7), rel=1e-6)
+    assert div.bernoulli_kl(0.5, 1e-20) == pytest.approx(0.5 * math.log(0.5e20) + 0.5 * math.log(0.5))
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99), st.floats(0, 30))
+def test_randomised_response_tells_what_its_two_chances_tell(mean, other, epsilon):
+    assert div.response_kl(mean, other, epsilon) == pytest.approx(
+        div.bernoulli_kl(div.response_mean(mean, epsilon), div.response_mean(other, epsilon)), rel=1e-6, abs=1e-15
+    )
+    assert div.response_kl(mean, other, epsilon) <= div.bernoulli_kl(mean, other) * (1 + 1e-9)
+    bound = div.duchi_alpha(epsilon) * (mean - other) ** 2
+    assert div.response_kl(mean, other, epsilon) <= bound * (1 + 1e-9) + 1e-300
+
+
+def test_randomised_response_in_the_limits():
+    tiny = div.response_kl(0.8, 0.9, np.array([1e-3, 1e-6, 1e-9]))
+    assert tiny / np.array([1e-3, 1e-6, 1e-9]) ** 2 == pytest.approx(0.1**2 / 2, rel=1e-5)
+    assert div.response_kl(0.8, 0.9, 1000.0) == pytest.approx(div.bernoulli_kl(0.8, 0.9))
+    # The best arm always pays 1: 1 - lambda = e^-eps / (1 + e^-eps), far below the spacing of doubles near 1.
+    assert div.response_kl(0.9, 1.0, 50.0) == pytest.approx(0.1 * 50 + 0.9 * math.log(0.9) + 0.1 * math.log(0.1))
+    assert div.response_kl(0.3, 0.7, 0.0) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+def test_no_binary_channel_tells_more_than_randomised_response(epsilon):
+    """Random epsilon-private channels with up to four answers, at the edge of what privacy allows."""
+    rng = np.random.default_rng(5)
+    most = float(div.response_kl(0.7, 0.85, epsilon))
+    largest = 0.0
+    for _ in range(3000):
+        zero = rng.dirichlet(np.ones(4))
+        ratio = np.exp(epsilon * np.sign(rng.uniform(-1, 1, 4)) * rng.uniform(0.3, 1, 4))
+        one = zero * ratio / np.sum(zero * ratio)
+        if np.max(np.abs(np.log(one / zero))) > epsilon:
+            continue
+        p, q = 0.7 * one + 0.3 * zero, 0.85 * one + 0.15 * zero
+        largest = max(largest, float(np.sum(p * np.log(p / q))))
+    assert 0.3 * most < largest <= most
+
+
+def test_gaussian_divergence_by_integration():
+    p, q = stats.norm(0.3, 0.7), stats.norm(1.0, 2.0)
+    expected = integrate.quad(lambda x: p.pdf(x) * (p.logpdf(x) - q.logpdf(x)), -8, 8)[0]
+    assert div.gaussian_kl(0.3, 0.7, 1.0, 2.0) == pytest.approx(expected)
+    assert div.gaussian_kl(0.0, 1.0, 0.5, 1.0) == pytest.approx(0.125)
+    assert div.relative_entropy(Gaussian(mean=0, sd=1), Gaussian(mean=0.5, sd=1)) == pytest.approx(0.125)
+
+
+def test_total_variation_of_discrete_laws_by_hand():
+    assert div.total_variation(Bernoulli(mean=0.8), Bernoulli(mean=0.9)) == pytest.approx(0.1)
+    assert div.total_variation(Bernoulli(mean=0.6), TwoPoint(low=0.4, high=1, p_high=0.5)) == pytest.approx(0.5)
+    assert div.total_variation(Empirical(values=(0, 0, 1, 2)), Empirical(values=(0, 3))) == pytest.approx(0.5)
+    assert div.total_variation(Bernoulli(mean=0.5), Uniform(low=0, high=1)) == 1
+    assert div.relative_entropy(Bernoulli(mean=0.3), Bernoulli(mean=0.5)) == pytest.approx(
+        float(div.bernoulli_kl(0.3, 0.5))
+    )
+
+
+@pytest.mark.parametrize(
+    ("law", "other", "densities", "ends"),
+    [
+        (Gaussian(mean=0, sd=1), Gaussian(mean=1, sd=1), (stats.norm(0, 1), stats.norm(1, 1)), (-9, 10)),
+        (Gaussian(mean=0, sd=1), Gaussian(mean=1, sd=2), (stats.norm(0, 1), stats.norm(1, 2)), (-16, 18)),
+        (Beta(a=4, b=1), Uniform(low=0, high=1), (stats.beta(4, 1), stats.uniform(0, 1)), (0, 1)),
+        (Beta(a=4, b=2), Beta(a=2, b=5), (stats.beta(4, 2), stats.beta(2, 5)), (0, 1)),
+        (Uniform(low=0, high=1), Uniform(low=0.5, high=2), (stats.uniform(0, 1), stats.uniform(0.5, 1.5)), (0, 2)),
+        (
+            Pareto(mean=1, shape=3),
+            Uniform(low=0, high=2),
+            (stats.pareto(3, scale=2 / 3), stats.uniform(0, 2)),
+            (0, 200),
+        ),
+    ],
+    ids=str,
+)
+def test_total_variation_of_densities_by_integration(law, other, densities, ends):
+    grid = np.linspace(*ends, 2_000_001)
+    f, g = densities[0].pdf(grid), densities[1].pdf(grid)
+    expected = integrate.trapezoid(np.abs(f - g), grid) / 2
+    assert div.total_variation(law, other) == pytest.approx(expected, abs=3e-4)
+    assert div.total_variation(other, law) == pytest.approx(div.total_variation(law, other))
+    assert div.total_variation(law, law) == 0
+
+
+def test_kinf_of_bernoulli_is_the_bernoulli_divergence():
+    for p, target in ((0.3, 0.5), (0.0, 0.5), (0.8, 0.81), (0.0, 0.999)):
+        assert div.kinf(Bernoulli(mean=p), target) == pytest.approx(float(div.bernoulli_kl(p, target)), rel=1e-9)
+    assert div.kinf(Bernoulli(mean=0.5), 0.4) == 0
+    assert math.isinf(div.kinf(Bernoulli(mean=0.5), 1.0))
+
+
+@pytest.mark.parametrize(
+    ("law", "density"),
+    [
+        (Uniform(low=0, high=1), stats.uniform(0, 1)),
+        (Beta(a=4, b=1), stats.beta(4, 1)),
+        (Beta(a=2, b=7), stats.beta(2, 7)),
+    ],
+    ids=str,
+)
+def test_kinf_of_densities_by_direct_maximisation(law, density, target=0.9):
+    def negative(x):
+        return -integrate.quad(lambda r: density.pdf(r) * math.log(1 - x * (r - target)), 0, 1, limit=400)[0]
+
+    best = optimize.minimize_scalar(
+        negative, bounds=(0, (1 - 1e-9) / (1 - target)), method="bounded", options={"xatol": 1e-9}
+    )
+    assert div.kinf(law, target) == pytest.approx(-best.fun, rel=1e-6)
+    assert div.kinf(law, target) >= div.bernoulli_kl(law.law_mean, target)
+
+
+# --- lower bounds --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "constant", "theorem_4"),
+    [(0.1, 2000.6, 249.2), (1, 20.71, 1.81), (2, 5.90, 0.19), (4, 2.64, None), (8, 2.259, None)],
+)
+def test_exact_bound_and_theorem_4_for_means_of_nine_and_eight_tenths(epsilon, constant, theorem_4):
+    assert per_log(exact(PAIR, epsilon)) == pytest.approx(constant, rel=2e-3)
+    if theorem_4 is not None:
+        found = named(local.lower_bounds(instance(PAIR, epsilon)), "Theorem 4")
+        assert per_log(found) == pytest.approx(theorem_4, rel=2e-2)
+
+
+def test_lai_robbins_for_means_of_nine_and_eight_tenths():
+    assert per_log(named(classic.lower_bounds(instance(PAIR)), "Lai-Robbins")) == pytest.approx(2.252, abs=5e-4)
+
+
+def test_exact_bound_in_the_limits():
+    lai_robbins = per_log(named(classic.lower_bounds(instance(PAIR)), "Lai-Robbins"))
+    assert per_log(exact(PAIR, 100.0)) == pytest.approx(lai_robbins)
+    for epsilon in (1e-2, 1e-4, 1e-6):
+        assert per_log(exact(PAIR, epsilon)) * epsilon**2 == pytest.approx(2 / 0.1, rel=1e-4)
+
+
+@given(st.floats(0.01, 0.98), st.floats(0.01, 1.0), st.floats(1e-4, 100))
+def test_exact_bound_is_above_theorem_4_and_lai_robbins(best, share, epsilon):
+    found = local.lower_bounds(instance([best, best * (1 - share)], epsilon))
+    tight = per_log(named(found, "Exact LDP bound"))
+    assert tight >= per_log(named(found, "Theorem 4")) * (1 - 1e-9)
+    assert tight >= per_log(named(found, "Lai-Robbins")) * (1 - 1e-9)
+
+
+@given(st.floats(0.02, 0.5), st.floats(0.3, 0.9), st.floats(0.05, 10))
+def test_lower_bounds_fall_with_the_gap_and_with_epsilon(gap, shrink, epsilon):
+    wide, narrow = [0.9, 0.9 - gap], [0.9, 0.9 - gap * shrink]
+    assert per_log(exact(narrow, epsilon)) > per_log(exact(wide, epsilon))
+    assert per_log(exact(wide, epsilon)) > per_log(exact(wide, epsilon * 1.5)) * (1 - 1e-12)
+
+
+def test_exact_bound_averages_the_information_over_users():
+    users = Discrete(values=(0, 1, 3), probs=(0.5, 0.25, 0.25))
+    information = 0.25 * float(div.response_kl(0.8, 0.9, 1)) + 0.25 * float(div.response_kl(0.8, 0.9, 3))
+    assert per_log(exact(PAIR, users)) == pytest.approx(0.1 / information)
+    assert per_log(exact(PAIR, Discrete(values=(2, 2)))) == pytest.approx(per_log(exact(PAIR, 2.0)))
+    assert "ours" in exact(PAIR, users).words
+    assert exact(PAIR, users).status == "derived"
+
+
+def test_exact_bound_counts_equal_arms_and_rescales():
+    assert per_log(exact([0.9, 0.8, 0.8, 0.9], 1.0)) == pytest.approx(2 * per_log(exact(PAIR, 1.0)))
+    stretched = [TwoPoint(low=-1, high=3, p_high=0.9), TwoPoint(low=-1, high=3, p_high=0.8)]
+    assert per_log(exact(None, 1.0, arms=stretched)) == pytest.approx(4 * per_log(exact(PAIR, 1.0)))
+
+
+def test_no_lower_bound_where_no_arm_could_be_better():
+    found = local.lower_bounds(instance([1.0, 0.5], 1.0))
+    hidden = {bound.name for bound in found if bound.hidden}
+    assert {"Exact LDP bound", "Theorem 4", "Lai-Robbins"} <= hidden
+    mixed = instance(None, 1.0, arms=[Bernoulli(mean=1), Beta(a=4, b=1)])
+    assert all(bound.hidden for bound in local.lower_bounds(mixed) if not bound.worst_case)
+
+
+def test_total_variation_form_by_hand():
+    arms = [Bernoulli(mean=0.6), TwoPoint(low=0.4, high=1, p_high=0.25)]
+    found = local.lower_bounds(instance(None, 0.1, arms=arms))
+    bound = named(found, "LDP bound by total variation")
+    distance = 0.5 * (0.4 + 0.75 + abs(0.6 - 0.25))
+    assert per_log(bound) == pytest.approx((0.6 - 0.55) / (float(div.duchi_alpha(0.1)) * distance**2))
+    assert (bound.status, bound.asymptotic) == ("derived", True)
+    assert named(found, "Exact LDP bound").hidden
+    assert named(found, "Burnetas-Katehakis").hidden is None
+
+
+def test_total_variation_form_takes_the_nearest_best_law_and_the_plain_divergence():
+    near, far = Gaussian(mean=1, sd=1), Bernoulli(mean=1.0)
+    bound = local.lower_bounds(instance(None, 0.5, arms=[near, far, Gaussian(mean=0, sd=1)]))
+    alpha, distance = float(div.duchi_alpha(0.5)), math.erf(1 / (2 * math.sqrt(2)))
+    assert per_log(named(bound, "LDP bound by total variation")) == pytest.approx(1 / (alpha * distance**2))
+    plain = local.lower_bounds(instance(None, 500.0, arms=[near, Gaussian(mean=0, sd=1)]))
+    assert per_log(named(plain, "LDP bound by total variation")) == pytest.approx(2.0)  # 2 sd^2 / gap
+    assert per_log(named(plain, "Lai-Robbins")) == pytest.approx(2.0)
+
+
+def test_total_variation_form_vanishes_for_unbounded_budgets():
+    found = local.lower_bounds(
+        instance(None, Lognormal(median=1, sigma=1), 0.5, arms=[Bernoulli(mean=0.9), Beta(a=4, b=1)])
+    )
+    assert "epsilon" in named(found, "LDP bound by total variation").hidden
+
+
+def test_burnetas_katehakis_agrees_with_lai_robbins_on_bernoulli_arms():
+    arms = [Bernoulli(mean=0.9), Bernoulli(mean=0.8), Uniform(low=0, high=1)]
+    bound = named(classic.lower_bounds(instance(None, arms=arms)), "Burnetas-Katehakis")
+    expected = 0.1 / float(div.bernoulli_kl(0.8, 0.9)) + 0.4 / div.kinf(Uniform(low=0, high=1), 0.9)
+    assert per_log(bound) == pytest.approx(expected)
+
+
+def test_gaussian_lower_bound_and_its_refusal():
+    arms = [Gaussian(mean=mean, sd=2) for mean in (1.0, 0.5, 0.0)]
+    assert per_log(classic.lower_bounds(instance(None, arms=arms))[0]) == pytest.approx(8 / 0.5 + 8 / 1.0)
+    other = classic.lower_bounds(instance(None, arms=[*arms, Gaussian(mean=0, sd=1)]))
+    assert [bool(bound.hidden) for bound in other] == [True]
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
+def test_minimax_bound_has_the_constants_of_its_derivation(epsilon):
+    t = np.array([1e6])
+    alpha = float(div.duchi_alpha(epsilon))
+    bernoulli = named(local.lower_bounds(instance(REN_MEANS, epsilon)), "LDP minimax")
+    expected = 0.0268 * math.sqrt(19 * 1e6 / min(alpha, 2 * math.log(3)))
+    assert bernoulli.curve(t)[0] == pytest.approx(expected, rel=2e-3)
+    arms = [Gaussian(mean=mean, sd=1) for mean in REN_MEANS]
+    gaussian = named(local.lower_bounds(instance(None, epsilon, arms=arms)), "LDP minimax")
+    assert gaussian.curve(t)[0] == pytest.approx(0.0536 * math.sqrt(19 * 1e6 / min(alpha, 2)), rel=2e-3)
+    assert bernoulli.worst_case
+    assert bernoulli.status == "derived"
+
+
+def test_minimax_bound_outside_its_range_and_for_large_epsilon():
+    found = named(local.lower_bounds(instance(REN_MEANS, 1e-3)), "LDP minimax")
+    t = np.array([1.0, 1e3, 1e5])  # below 2 (K - 1) / alpha the gap would pass 1/4
+    assert found.curve(t) == pytest.approx(t / 32, rel=0.01)
+    arms = [Gaussian(mean=mean, sd=1) for mean in (0.5, 0.4, 0.3)]
+    free = local.lower_bounds(instance(None, 900.0, arms=arms))
+    assert np.all(named(free, "LDP minimax").curve(TIMES) >= named(free, "Minimax without privacy").curve(TIMES))
+
+
+def test_minimax_bound_without_privacy_keeps_what_is_known_of_its_constant():
+    bernoulli = classic.minimax_lower(instance(PAIR))
+    assert bernoulli.curve(np.array([1.0, 1e4])) == pytest.approx([0.05, math.sqrt(2e4) / 20])
+    assert bernoulli.status == "order-only"
+    gaussian = classic.minimax_lower(instance(None, arms=[Gaussian(mean=m, sd=1) for m in (0, 1, 2, 3, 4)]))
+    assert gaussian.curve(np.array([3.0, 100.0])) == pytest.approx([0, 20 / 27])
+    assert gaussian.status == "proved"
+
+
+# --- upper bounds --------------------------------------------------------------------------------------------------
+
+
+def gap_sums(means):
+    gaps = np.array([max(means) - mean for mean in means])
+    gaps = gaps[gaps > 1e-12]
+    return float(np.sum(1 / gaps)), float(np.sum(gaps))
+
+
+def test_ucb1_by_hand_and_where_it_is_not_proved():
+    inverse, total = gap_sums(REN_MEANS)
+    found = classic.ucb1(instance(REN_MEANS))
+    assert found.curve(TIMES) == pytest.approx(8 * inverse * np.log(TIMES) + (1 + math.pi**2 / 3) * total)
+    assert found.status == "proved"
+    assert "alpha" in classic.ucb1(instance(REN_MEANS, alpha=0.5)).hidden
+    assert "[0, 1]" in classic.ucb1(instance(None, arms=[Gaussian(mean=0, sd=1), Gaussian(mean=1, sd=1)])).hidden
+
+
+def test_asymptotically_optimal_policies_have_the_lai_robbins_constant():
+    found = classic.asymptotically_optimal(instance(PAIR), "source")
+    assert per_log(found) == pytest.approx(2.252, abs=5e-4)
+    assert (found.side, found.status, found.source) == ("upper", "asymptotic", "source")
+    assert classic.asymptotically_optimal(instance(None, arms=[Uniform(low=0, high=1)]), "source").hidden
+    assert classic.asymptotically_optimal(instance([1.0, 0.5]), "source").hidden
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 2.0, 20.0])
+def test_corollaries_by_hand(epsilon):
+    inverse, total = gap_sums(REN_MEANS)
+    laplace = named(local.heldp_ucb_l(instance(REN_MEANS, epsilon)), "Corollary 8")
+    bits = named(local.heldp_ucb_b(instance(REN_MEANS, epsilon)), "Corollary 11")
+    expected = 8 * (1 + 4 / epsilon) ** 2 * inverse * np.log(TIMES) + (3 + 2 * math.pi**2 / 3) * total
+    assert laplace.curve(TIMES) == pytest.approx(expected)
+    factor = ((math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)) ** 2
+    assert bits.curve(TIMES) == pytest.approx(8 * factor * inverse * np.log(TIMES) + (2 + math.pi**2 / 3) * total)
+    assert (laplace.status, bits.status) == ("proved", "proved")
+
+
+def test_corollary_11_of_the_table():
+    for epsilon, constant in ((0.1, 32053), (1, 374.6), (2, 137.9), (4, 86.1), (8, 80.1)):
+        bound = named(local.heldp_ucb_b(instance(PAIR, epsilon)), "Corollary 11")
+        at_1 = float(bound.curve(np.array([1.0]))[0])
+        assert (float(bound.curve(np.array([math.e]))[0]) - at_1) == pytest.approx(constant, rel=1e-3)
+
+
+def printed_theorem(means, users, eps_min, kappa, t, laplace):
+    """Theorem 7 or 10 term by term, as printed, for one kappa."""
+    values, probabilities = users.atoms
+    kept = values >= eps_min
+    p0 = probabilities[kept].sum()
+    factor = (lambda e: e**-2.0) if laplace else (lambda e: 1 / np.tanh(e / 2) ** 2)
+    mean = np.sum(probabilities[kept] * factor(values[kept])) / p0
+    spread = factor(eps_min) - factor(values.max())
+    total = 0.0
+    for gap in max(means) - np.array(means):
+        if gap <= 0:
+            continue
+        if laplace:
+            forced = 2 * gap / (p0 * mean**2) * (4 * mean / eps_min**2 + eps_min**-4.0)
+            total += max(8 / (p0 * gap) * (1 + 4 * math.sqrt(mean + kappa * spread)) ** 2, forced) * math.log(t)
+            total += gap / (2 * p0 * kappa**2) * (math.log(p0 * t) + 2 * kappa**2)
+            total += 2 * gap / p0 + 2 * math.pi**2 * gap / 3
+        else:
+            total += 8 / (p0 * gap) * (mean + kappa * spread) * math.log(t)
+            total += gap / (2 * p0 * kappa**2) * (math.log(p0 * t) + 2 * p0 * kappa**2)
+            total += gap / p0 + math.pi**2 * gap / 3
+    return total
+
+
+@pytest.mark.parametrize("laplace", [True, False])
+@pytest.mark.parametrize(
+    ("users", "eps_min"),
+    [
+        (Discrete(values=(0, 0.2, 1, 2, 100)), 1.0),
+        (Discrete(values=(0, 0.2, 1, 2, 100)), 0.2),
+        (Discrete(values=(0.01, 5), probs=(0.001, 0.999)), 0.01),
+        (Discrete(values=(30.0, 40.0), probs=(0.9, 0.1)), 30.0),
+    ],
+    ids=str,
+)
+def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
+    means = [1.0, 0.95, 0.5, 0.02]
+    found = (local.heldp_ucb_l if laplace else local.heldp_ucb_b)(instance(means, users, eps_min))
+    bound = named(found, "Theorem 7" if laplace else "Theorem 10")
+    assert bound.hidden is None
+    for t in (30.0, 1e4, 1e7):
+
+        def at(log_kappa, t=t):
+            return printed_theorem(means, users, eps_min, math.exp(log_kappa), t, laplace)
+
+        start = np.linspace(-12, 12, 97)[int(np.argmin([at(x) for x in np.linspace(-12, 12, 97)]))]
+        best = optimize.minimize_scalar(
+            at, bounds=(start - 0.5, start + 0.5), method="bounded", options={"xatol": 1e-10}
+        )
+        assert bound.curve(np.array([t]))[0] == pytest.approx(best.fun, rel=1e-6)
+
+
+def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
+    alike = Discrete(values=(2.0, 2.0 + 1e-9))
+    for of, corollary, theorem in (
+        (local.heldp_ucb_l, "Corollary 8", "Theorem 7"),
+        (local.heldp_ucb_b, "Corollary 11", "Theorem 10"),
+    ):
+        one = named(of(instance(REN_MEANS, 2.0)), corollary)
+        several = named(of(instance(REN_MEANS, alike, 2.0)), theorem)
+        assert several.hidden is None
+        assert several.curve(TIMES) == pytest.approx(one.curve(TIMES), rel=1e-4)
+        assert named(of(instance(REN_MEANS, 2.0)), theorem).hidden
+        assert named(of(instance(REN_MEANS, alike, 2.0)), corollary).hidden
+
+
+def test_a_threshold_below_the_one_epsilon():
+    """Forced pulls of the Laplace policy grow, so its corollary no longer holds; the Bernoulli policy is unchanged."""
+    low = local.heldp_ucb_l(instance(PAIR, 2.0, 0.5))
+    assert "0.5" in named(low, "Corollary 8").hidden
+    equal = named(local.heldp_ucb_l(instance(PAIR, 2.0)), "Corollary 8")
+    assert named(low, "Theorem 7").curve(TIMES)[-1] > equal.curve(TIMES)[-1]
+    bits = [named(local.heldp_ucb_b(instance(PAIR, 2.0, m)), "Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
+    assert bits[0] == pytest.approx(bits[1])
+
+
+def test_a_threshold_between_two_groups_is_the_upper_groups_for_bits():
+    users = Discrete(values=(0.2, 1, 2))
+    between = named(local.heldp_ucb_b(instance(PAIR, users, 0.7)), "Theorem 10").curve(TIMES)
+    assert between == pytest.approx(named(local.heldp_ucb_b(instance(PAIR, users, 1.0)), "Theorem 10").curve(TIMES))
+
+
+def test_corollary_8_is_not_drawn_where_its_proof_does_not_reach():
+    found = local.heldp_ucb_l(instance([1.0, 0.0], 1000.0))
+    assert named(found, "Corollary 8").hidden
+    log_terms = np.diff(named(found, "Theorem 7").curve(np.array([1.0, math.e])))[0]
+    assert log_terms == pytest.approx(10.0)  # 2 (4 + 1): the forced pulls
+
+
+@pytest.mark.parametrize(
+    "users",
+    [Lognormal(median=1, sigma=1), ClampedGaussian(mean=1, sd=1, low=0, high=100), UniformEpsilon(low=0, high=1)],
+    ids=str,
+)
+def test_theorems_for_continuous_users_are_finite_and_grow(users):
+    for of, name in ((local.heldp_ucb_l, "Theorem 7"), (local.heldp_ucb_b, "Theorem 10")):
+        values = named(of(instance(PAIR, users, 0.5)), name).curve(TIMES)
+        assert np.all(np.isfinite(values))
+        assert np.all(np.diff(values) > 0)
+
+
+def test_nobody_above_the_threshold():
+    assert all(bound.hidden for bound in local.heldp_ucb_l(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.hidden for bound in local.heldp_ucb_b(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.hidden for bound in local.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
+
+
+@given(st.floats(0.05, 0.8), st.floats(0.1, 0.9), st.sampled_from([0.2, 1.0, 5.0]))
+def test_upper_bounds_grow_as_the_gap_shrinks(gap, shrink, epsilon):
+    for of in (local.heldp_ucb_l, local.heldp_ucb_b):
+        wide, narrow = (
+            [bound for bound in of(instance([0.9, 0.9 - size], epsilon)) if not bound.hidden and not bound.worst_case]
+            for size in (gap, gap * shrink)
+        )
+        assert narrow[0].curve(np.array([1e6]))[0] > wide[0].curve(np.array([1e6]))[0]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1, 10, 100])
+def test_upper_bounds_lie_above_lower_bounds(epsilon):
+    here = instance(REN_MEANS, epsilon)
+    lower = [bound for bound in local.lower_bounds(here) if not bound.hidden and not bound.worst_case]
+    upper = [*local.heldp_ucb_l(here), *local.heldp_ucb_b(here), *local.corrupted_feedback(here, "kl-ucb-cf")]
+    upper = [bound for bound in upper if not bound.hidden and not bound.worst_case]
+    assert len(lower) == 3
+    assert len(upper) == 4
+    t = np.array([1e7])
+    assert min(bound.curve(t)[0] for bound in upper) >= max(bound.curve(t)[0] for bound in lower) * (1 - 1e-9)
+
+
+# --- sigmoid and corrupted feedback ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parent", ["heldp-ucb-l", "heldp-ucb-b"])
+@pytest.mark.parametrize("users", [Fixed(value=2.0), Discrete(values=(0.5, 2))], ids=str)
+def test_sigmoid_bounds(parent, users):
+    arms = [Gaussian(mean=mean, sd=1) for mean in REN_MEANS]
+    exact_form, printed = local.through_sigmoid(instance(None, users, 0.5, arms=arms), parent)
+    plain = (local.heldp_ucb_l if parent == "heldp-ucb-l" else local.heldp_ucb_b)(instance(REN_MEANS, users, 0.5))
+    of_parent = next(bound for bound in plain if not bound.hidden)
+    assert printed.curve(TIMES) == pytest.approx(of_parent.curve(TIMES) / local.sigmoid_slope(1.0) ** 2)
+    assert np.all(exact_form.curve(TIMES) <= printed.curve(TIMES) * (1 + 1e-9))
+    assert np.all(exact_form.curve(TIMES) >= of_parent.curve(TIMES))
+    assert {exact_form.status, printed.status} == {"derived"}
+
+
+def test_sigmoid_bound_by_hand():
+    arms = [Gaussian(mean=0.9, sd=1), Gaussian(mean=0.5, sd=1)]
+    bound, _ = local.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
+    gap = 0.6787 - 0.6020
+    assert np.diff(bound.curve(np.array([1.0, math.e])))[0] == pytest.approx(
+        0.4 * 8 * float(div.beta(2.0)) / gap**2, rel=3e-3
+    )
+
+
+def test_sigmoid_bounds_are_hidden_where_the_sigmoid_prefers_another_arm():
+    arms = [Uniform(low=-20, high=30), Uniform(low=4, high=5)]
+    exact_form, printed = local.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
+    assert "best" in exact_form.hidden
+    assert printed.hidden
+    high = [Gaussian(mean=3.0, sd=1), Gaussian(mean=0.5, sd=1)]
+    assert [bool(bound.hidden) for bound in local.through_sigmoid(instance(None, 2.0, arms=high), "heldp-ucb-b")] == [
+        False,
+        True,
+    ]
+
+
+def test_corrupted_feedback_by_hand():
+    leading, explicit = local.corrupted_feedback(instance(PAIR, 1.0), "kl-ucb-cf")
+    assert per_log(leading) == pytest.approx(20.71, abs=0.01)
+    assert per_log(leading) == pytest.approx(per_log(exact(PAIR, 1.0)))
+    assert per_log(explicit) == pytest.approx(2 / 0.1 / math.tanh(0.5) ** 2)
+    assert per_log(explicit) >= per_log(leading)
+    (order,) = local.corrupted_feedback(instance(PAIR, 1.0), "ucb-cf")
+    assert per_log(order) == pytest.approx(0.1 / (0.1 * math.tanh(0.5)) ** 2)
+    assert order.status == "order-only"
+    thompson = local.corrupted_feedback(instance(PAIR, 1.0), "ts-cf")
+    assert "Theorem 3" in thompson[0].source
+    for bound in [leading, explicit, *thompson]:
+        assert (bound.side, bound.status) == ("upper", "asymptotic")
+    assert all(bound.hidden for bound in local.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), "ts-cf"))
+
+
+# --- curves --------------------------------------------------------------------------------------------------------
+
+EPSILONS = [
+    Fixed(value=1e-3),
+    Fixed(value=1000),
+    Discrete(values=(0, 0.2, 1, 2, 100)),
+    Lognormal(median=1, sigma=2),
+    ClampedGaussian(mean=1, sd=1, low=0, high=100),
+]
+ARMS = [
+    [{"kind": "bernoulli", "mean": 0.4}],
+    [{"kind": "bernoulli", "mean": 0.4, "count": 3}],
+    [{"kind": "bernoulli", "mean": 1.0}, {"kind": "bernoulli", "mean": 0.0}],
+    [{"kind": "bernoulli", "mean": 1e-200}, {"kind": "bernoulli", "mean": 0.0}],
+    [{"kind": "beta", "a": 4, "b": 1}, {"kind": "uniform", "low": 0, "high": 1}, {"kind": "bernoulli", "mean": 0.1}],
+    [{"kind": "empirical", "values": [1, 1, 1]}, {"kind": "two-point", "low": 0.4, "high": 1, "p_high": 0.5}],
+    [{"kind": "gaussian", "mean": 0.9, "sd": 1}, {"kind": "gaussian", "mean": 0.5, "sd": 1}],
+    [{"kind": "pareto", "mean": 1, "shape": 1.5}, {"kind": "gaussian", "mean": -1e6, "sd": 20}],
+]
+
+
+@pytest.mark.parametrize("arms", ARMS, ids=str)
+def test_every_bound_of_every_policy_is_finite_capped_and_explained(arms):
+    lines = []
+    for name, policy in registry().items():
+        for epsilon in [None] if policy.epsilon == "none" else EPSILONS:
+            line = {"policy": name} | (
+                {} if epsilon is None else {"epsilon": {"kind": epsilon.kind, **epsilon.model_dump()}}
+            )
+            try:
+                Experiment.model_validate({"arms": arms, "lines": [line]})
+            except ValueError:
+                continue
+            lines.append(line)
+    for start in range(0, len(lines), 20):
+        experiment = Experiment.model_validate({"arms": arms, "lines": lines[start : start + 20], "horizon": 10**6})
+        table = bounds(experiment)
+        assert list(table.columns) == list(curves.COLUMNS)
+        assert np.isfinite(table["value"]).all()
+        assert (table["value"] >= 0).all()
+        assert (table["value"] <= table["t"] * experiment.largest_gap).all()
+        assert set(table["side"]) <= {"upper", "lower"}
+        assert set(table["status"]) <= {"proved", "derived", "asymptotic", "order-only"}
+        for number in range(len(experiment.lines)):
+            for bound in curves.line_bounds(experiment, number):
+                assert bound.words
+                assert bound.source
+                assert bound.formula
+                assert bound.assumptions
+                assert "$" not in bound.formula
+                assert bound.hidden is None or len(bound.hidden) > 10
+
+
+def test_table_of_bounds_has_every_line_and_the_cap():
+    experiment = Experiment.model_validate(
+        {
+            "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}],
+            "lines": [
+                {"policy": "ucb"},
+                {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2}, "label": "mine"},
+            ],
+            "horizon": 5000,
+        }
+    )
+    table = bounds(experiment)
+    times = checkpoints(5000)
+    assert set(table["label"]) == {"UCB", "mine"}
+    for number in (0, 1):
+        cap = table[(table["line"] == number) & (table["name"] == "Trivial cap")]
+        assert cap["t"].tolist() == times.tolist()
+        assert cap["value"].to_numpy() == pytest.approx(0.4 * times)
+        assert set(cap["status"]) == {"proved"}
+    exact_rows = table[table["name"] == "Exact LDP bound (derived, asymptotic)"]
+    assert set(exact_rows["line"]) == {1}
+    assert set(exact_rows["status"]) == {"derived"}
+    hidden = [bound.name for bound in curves.line_bounds(experiment, 1) if bound.hidden]
+    assert "Theorem 10" in hidden
+    assert not any("Theorem 10" in name for name in table["name"])
+
+
+def test_means_that_differ_by_rounding_are_ties():
+    arms = [Bernoulli(mean=0.3), TwoPoint(low=0.1, high=0.2 + 0.1, p_high=1.0), Bernoulli(mean=0.1)]
+    here = instance(None, arms=arms)
+    assert here.gaps[0] > 0  # 0.1 + 0.2 is not 0.3
+    assert classic.true_gaps(here)[:2].tolist() == [0, 0]
+    assert classic.ucb1(here).curve(np.array([math.e]))[0] < 8 / 0.2 + 1
