@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bandit_core import arms as laws
 from bandit_core.policies.base import Guarantee, Instance, Parameters
+from bandit_core.policies.local_family import bounded_rewards
 
 Accounting = Literal["calibrated", "as printed"]
 IndexReading = Literal["with root", "as printed"]
@@ -38,16 +37,8 @@ class ReadIndexParameters(AccountedParameters):
     ] = "with root"
 
 
-def unit_rewards(arms: Sequence[laws._Law]) -> str | None:
-    """Accepts rewards in [0, 1]; the curator's noise is made for them."""
-    for number, arm in enumerate(arms):
-        if not arm.inside(0.0, 1.0):
-            low, high = arm.support
-            return (
-                f"its noise hides rewards in [0, 1], but arm {number} ({arm.kind}) pays in [{low:g}, {high:g}]; "
-                "for such rewards use ucb (no privacy) or heldp-ucb-bs (local privacy)"
-            )
-    return None
+# Accepts rewards in [0, 1].
+unit_rewards = bounded_rewards("ucb (no privacy) or heldp-ucb-bs (local privacy)", "the curator's noise")
 
 
 def nominal(instance: Instance) -> float:
@@ -60,7 +51,7 @@ def pure(instance: Instance, factor: float = 1.0) -> Guarantee:
     """Central epsilon-DP where the run really spends ``factor`` times the chosen epsilon."""
     epsilon = nominal(instance) * factor
     words = f"what the curator publishes is {epsilon:g}-differentially private in every single reward"
-    if factor > 1:
+    if factor != 1:
         words += f": the algorithm as printed spends {factor:g} times the chosen epsilon {nominal(instance):g}"
     return Guarantee("central", words, epsilon)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core import arms as laws
-from bandit_core.policies.base import Instance
+from bandit_core.policies.base import Guarantee, Instance
 from bandit_core.theory import accounting, classic, divergences
 from bandit_core.theory.bound import Bound, Curve
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
@@ -73,13 +73,13 @@ def cheapest_shift(law: laws._Law, target: float) -> float:
 # --- what every centrally private policy must lose -----------------------------------------------------------------
 
 
-def _d_eps_constant(instance: Instance, binary: classic.BinaryArms) -> float:
+def _d_eps_constant(instance: Instance, binary: classic.BinaryArms, epsilon: float) -> float:
     """Sum of gap / d_eps(p_a, p_*) over the worse arms."""
-    information = d_eps(binary.chances, binary.chances.max(), _budget(instance))
+    information = d_eps(binary.chances, binary.chances.max(), epsilon)
     return classic.per_log(classic.true_gaps(instance), information)
 
 
-def _d_eps_bound(instance: Instance) -> Bound:
+def _d_eps_bound(instance: Instance, epsilon: float) -> Bound:
     bound = Bound(
         name="Central d_eps bound",
         side="lower",
@@ -99,10 +99,10 @@ def _d_eps_bound(instance: Instance) -> Bound:
         return bound.hide("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
     if binary.chances.max() >= 1:
         return bound.hide(BEST_IS_PERFECT)
-    return replace(bound, curve=logarithmic(_d_eps_constant(instance, binary)))
+    return replace(bound, curve=logarithmic(_d_eps_constant(instance, binary, epsilon)))
 
 
-def _azize_basu(instance: Instance) -> Bound:
+def _azize_basu(instance: Instance, epsilon: float) -> Bound:
     bound = Bound(
         name="Azize-Basu",
         side="lower",
@@ -121,7 +121,7 @@ def _azize_basu(instance: Instance) -> Bound:
         return bound.hide("drawn for rewards in [0, 1] only, and some arm pays outside")
     if (binary.chances.max() if binary is not None else instance.means.max()) >= 1:
         return bound.hide(BEST_IS_PERFECT)
-    noisy = 6 * _budget(instance)
+    noisy = 6 * epsilon
     if binary is not None:
         best = binary.chances.max()
         information = np.minimum(divergences.bernoulli_kl(binary.chances, best), noisy * (best - binary.chances))
@@ -135,8 +135,8 @@ def _azize_basu(instance: Instance) -> Bound:
     return replace(bound, curve=logarithmic(classic.per_log(gaps, information)))
 
 
-def _minimax(instance: Instance) -> Bound:
-    others, epsilon = len(instance.arms) - 1, _budget(instance)
+def _minimax(instance: Instance, epsilon: float) -> Bound:
+    others = len(instance.arms) - 1
     bound = Bound(
         name="Central minimax",
         side="lower",
@@ -152,9 +152,20 @@ def _minimax(instance: Instance) -> Bound:
     return bound if others else bound.hide("with one arm there is nothing to learn")
 
 
-def lower_bounds(instance: Instance) -> list[Bound]:
-    """What every centrally private policy must lose: the bounds without privacy, and those of a curator's noise."""
-    return [*classic.lower_bounds(instance), _d_eps_bound(instance), _azize_basu(instance), _minimax(instance)]
+def lower_bounds(instance: Instance, guarantee: Guarantee | None = None) -> list[Bound]:
+    """What every centrally private policy must lose: the bounds without privacy, and those of a curator's noise.
+
+    ``guarantee`` is what the run really keeps: a run that spends twice the chosen epsilon is bound by less, and the
+    bounds of a curator's noise are stated for pure privacy only. Without it, the chosen epsilon, pure.
+    """
+    epsilon = _budget(instance)
+    if guarantee is not None and guarantee.epsilon is not None:
+        epsilon = guarantee.epsilon
+    private = [_d_eps_bound(instance, epsilon), _azize_basu(instance, epsilon), _minimax(instance, epsilon)]
+    if guarantee is not None and guarantee.delta > 0:
+        why = f"stated for pure privacy, and this run is private up to a failure probability {guarantee.delta:.2g}"
+        private = [bound.hide(bound.hidden or why) for bound in private]
+    return [*classic.lower_bounds(instance), *private]
 
 
 # --- what the policies lose at most --------------------------------------------------------------------------------
@@ -468,7 +479,7 @@ def _leading_term(instance: Instance, policy: str) -> list[Bound]:
         return [bound.hide("proved for arms that pay 0 or 1")]
     if binary.chances.max() >= 1:
         return [bound.hide("stated for a best arm that does not always pay 1")]
-    return [replace(bound, curve=logarithmic(growth * _d_eps_constant(instance, binary)))]
+    return [replace(bound, curve=logarithmic(growth * _d_eps_constant(instance, binary, _budget(instance))))]
 
 
 def dp_klucb(instance: Instance) -> list[Bound]:
