@@ -1,7 +1,7 @@
 """Bounds under central privacy, where a trusted curator sees the rewards and only what it publishes is private.
 
-Lower bounds of Azize and Basu (arXiv 2209.02570) and of arXiv 2505.05613; upper bounds of the policies, each with its
-theorem. No bound of local privacy stands here: those are larger and do not hold for a curator.
+Lower bounds of Azize and Basu (arXiv 2209.02570) and of Azize and others (arXiv 2505.05613); upper bounds of the
+policies, each with its theorem. No bound of local privacy stands here: those are larger and do not hold for a curator.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, n
 
 TOSSOU = "Tossou and Dimitrakakis 2016"
 AZIZE_BASU = "Azize and Basu 2022 (arXiv 2209.02570)"
-D_EPS_PAPER = "arXiv 2505.05613"
+D_EPS_PAPER = "Azize, Wu, Honda, Orabona, Ito and Basu 2025 (arXiv 2505.05613)"
 CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"
 NO_ROOT = "its proof needs the term sqrt(2 ln t / n), which the index as printed lacks"
 REPORT = "the full proof is in a technical report that we could not obtain"
