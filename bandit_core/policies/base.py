@@ -118,7 +118,8 @@ class Policy:
     ``simulate(instance, streams, checkpoints, signal)`` plays one trial per row of ``streams``.
     ``resolve(parameters, epsilon)`` replaces every "auto" by a number.
     ``spending(instance, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
-    ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only).
+    ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
+    instance where that decides it.
     """
 
     name: str
@@ -139,7 +140,11 @@ class Policy:
     spending: Callable[[Instance, np.ndarray], np.ndarray] | None = None
     parent: str | None = None
     pseudo_code: str = ""
-    step_cost: float = 1.0
+    step_cost: float | Callable[[Instance], float] = 1.0
+
+    def cost(self, instance: Instance) -> float:
+        """Rough time of one pull of this instance relative to ``ucb``."""
+        return self.step_cost(instance) if callable(self.step_cost) else self.step_cost
 
     def spent(self, instance: Instance, times: np.ndarray) -> np.ndarray:
         """Epsilon that the user of one reward has spent after ``times`` pulls, in the worst case; shape (times,).
