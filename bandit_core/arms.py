@@ -30,6 +30,11 @@ class _Law(Frozen):
     count: Annotated[Whole, Field(ge=1, le=10_000)] = 1
 
     @property
+    def name(self) -> str:
+        """The law's ``kind``."""
+        return str(type(self).model_fields["kind"].default)
+
+    @property
     def law_mean(self) -> float:
         """Expected reward, in reward units."""
         raise NotImplementedError

@@ -30,6 +30,11 @@ class _EpsilonLaw(Frozen):
     words: ClassVar[str]
 
     @property
+    def name(self) -> str:
+        """The law's ``kind``."""
+        return str(type(self).model_fields["kind"].default)
+
+    @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
         """Point masses: values (ascending) and probabilities; the rest of the law has a density."""
         return np.empty(0), np.empty(0)

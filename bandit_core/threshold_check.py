@@ -33,7 +33,7 @@ def spread_thresholds(law: _EpsilonLaw, count: int = MOST_THRESHOLDS) -> np.ndar
 
 def experiment_of(base: Experiment, law: _EpsilonLaw, thresholds: np.ndarray) -> Experiment:
     """``base`` with one line per mechanism and threshold (arms, horizon, trials and seed are kept)."""
-    epsilon = {"kind": law.kind, **law.model_dump(mode="json", exclude={"kind"}, exclude_none=True)}  # type: ignore[attr-defined]
+    epsilon = {"kind": law.name, **law.model_dump(mode="json", exclude={"kind"}, exclude_none=True)}
     lines: list[dict[str, Any]] = [
         {
             "policy": policy,
@@ -56,7 +56,7 @@ def points(result: Result) -> pd.DataFrame:
         policy = result.experiment.lines[number].policy
         if line is None or policy not in MECHANISMS or instance.epsilon is None:
             continue
-        eps_min = instance.parameters.eps_min  # type: ignore[attr-defined]
+        eps_min = instance.parameters.eps_min
         rows.append(
             {
                 "line": number,

@@ -15,7 +15,7 @@ from bandit_core.mechanisms.base import Mechanism
 def laplace_noise(uniform, scale):
     """Laplace(scale) noise by inversion of one uniform in [0, 1) (on a grid of 2^-52, so never infinite)."""
     centred = (uniform - 0.5) + 2.0**-53
-    return -scale * math.copysign(math.log(1.0 - 2.0 * abs(centred)), centred)
+    return scale * math.copysign(math.log(1.0 - 2.0 * abs(centred)), centred)
 
 
 @kernel

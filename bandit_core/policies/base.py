@@ -38,7 +38,7 @@ class Instance:
 
     arms: tuple[laws._Law, ...]
     epsilon: _EpsilonLaw | None
-    parameters: Parameters
+    parameters: Any  # of the policy's own subclass of Parameters
     horizon: int
 
     @cached_property

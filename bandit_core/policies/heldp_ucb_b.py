@@ -11,11 +11,13 @@ Deviations from print: Curator 3 and Lemma 9 have epsilon where e^epsilon is mea
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bandit_core.kernels import index
 from bandit_core.policies import index_family
-from bandit_core.policies.base import Block, Instance, Policy, Signal, any_rewards
+from bandit_core.policies.base import Block, Instance, Policy, Signal, Simulator, any_rewards
 from bandit_core.policies.local_family import (
     ThresholdParameters,
     bounded_rewards,
@@ -27,7 +29,7 @@ from bandit_core.theory import local
 from bandit_core.theory.bound import Bound
 
 
-def _player(squash: bool):  # type: ignore[no-untyped-def]
+def _player(squash: bool) -> Simulator:
     def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         return index_family.play(
             instance, streams, checkpoints, signal,
@@ -52,7 +54,7 @@ _PSEUDO_CODE = """for t = 1, 2, ...:
         N_a += 1;  s_a += g(x; epsilon);  B_a += beta(epsilon)
     u_a = s_a / N_a + sqrt(2 B_a ln t) / N_a"""
 
-_COMMON = dict(
+_COMMON: dict[str, Any] = dict(
     paper="Ren, Zhou, Liu, Shroff 2020",
     privacy="local",
     guarantee_words="epsilon-local DP for every reward (pure, each user's own epsilon)",

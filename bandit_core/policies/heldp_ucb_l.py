@@ -6,17 +6,20 @@ with the largest
     mean + sqrt(2 ln t / N) + sqrt(32 A ln t) / N,   A = sum of 1/eps^2 over the arm's responses,
 
 after a forced pull of any arm with A <= 4 ln t / eps_min^2 (lowest arm first), which the concentration of
-Laplace sums needs. Responses of users with eps < eps_min are discarded. Guarantee: each reward is eps_t-locally private.
+Laplace sums needs. Responses of users with eps < eps_min are discarded. Guarantee: each reward is eps_t-locally
+private.
 Deviations from print: line 4 reads A before it exists at time t; the value of t - 1 is meant.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from bandit_core.kernels import index
 from bandit_core.policies import index_family
-from bandit_core.policies.base import Block, Instance, Policy, Signal, any_rewards
+from bandit_core.policies.base import Block, Instance, Policy, Signal, Simulator, any_rewards
 from bandit_core.policies.local_family import (
     ThresholdParameters,
     bounded_rewards,
@@ -28,7 +31,7 @@ from bandit_core.theory import local
 from bandit_core.theory.bound import Bound
 
 
-def _player(squash: bool):  # type: ignore[no-untyped-def]
+def _player(squash: bool) -> Simulator:
     def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         eps_min = instance.parameters.eps_min
         return index_family.play(
@@ -55,7 +58,7 @@ _PSEUDO_CODE = """for t = 1, 2, ...:
         N_a += 1;  s_a += x;  A_a += 1 / epsilon^2
     u_a = s_a / N_a + sqrt(2 ln t / N_a) + sqrt(32 A_a ln t) / N_a"""
 
-_COMMON = dict(
+_COMMON: dict[str, Any] = dict(
     paper="Ren, Zhou, Liu, Shroff 2020",
     privacy="local",
     guarantee_words="epsilon-local DP for every reward (pure, each user's own epsilon)",

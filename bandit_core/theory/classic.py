@@ -189,7 +189,7 @@ def ucb1(instance: Instance) -> Bound:
     )
     if not unit_rewards(instance):
         return bound.hide("proved for rewards in [0, 1], and some arm pays outside")
-    alpha = instance.parameters.alpha  # type: ignore[attr-defined]
+    alpha = instance.parameters.alpha
     if alpha != 2:
         return bound.hide(f"proved for exploration alpha = 2, and alpha is {alpha:g}")
     return bound

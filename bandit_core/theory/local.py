@@ -79,7 +79,7 @@ def _exact(instance: Instance) -> Bound:
 
 def _ren_theorem_4(instance: Instance) -> Bound:
     bound = Bound(
-        name="Theorem 4",
+        name="Ren Theorem 4",
         side="lower",
         source=f"{REN}, Theorem 4",
         status="asymptotic",
@@ -286,7 +286,7 @@ def _smallest_kept(law: _EpsilonLaw, eps_min: float) -> float:
 
 
 def _theorem_7(instance: Instance) -> _Guarantee:
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     kept = law.share_above(eps_min)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         first = law.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / kept
@@ -303,7 +303,7 @@ def _theorem_7(instance: Instance) -> _Guarantee:
 
 
 def _theorem_10(instance: Instance) -> _Guarantee:
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     kept = law.share_above(eps_min)
     # With a threshold between two groups the policy does just the same as with the upper group's budget.
     threshold = _smallest_kept(law, eps_min)
@@ -322,7 +322,7 @@ NOBODY_LEFT = "no user's epsilon reaches the threshold eps_min, so nothing is ev
 ANY_LAW = "rewards in [0, 1]; users' epsilons are independent draws from one law; eps_min above 0"
 
 _THEOREM_7 = Bound(
-    name="Theorem 7",
+    name="Ren Theorem 7",
     side="upper",
     source=f"{REN}, Theorem 7",
     status="proved",
@@ -337,7 +337,7 @@ _THEOREM_7 = Bound(
 )
 _COROLLARY_8 = replace(
     _THEOREM_7,
-    name="Corollary 8",
+    name="Ren Corollary 8",
     source=f"{REN}, Corollary 8",
     formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8(1+4/\epsilon)^2}{\Delta_a}\ln t"
     r"+\Big(3+\frac{2\pi^2}{3}\Big)\Delta_a\Big]",
@@ -347,7 +347,7 @@ _COROLLARY_8 = replace(
 )
 _THEOREM_10 = replace(
     _THEOREM_7,
-    name="Theorem 10",
+    name="Ren Theorem 10",
     source=f"{REN}, Theorem 10",
     formula=r"\inf_{\kappa>0}\sum_{a:\Delta_a>0}\Big[\frac{8(\beta_0+\kappa Q_B)}{p_0\Delta_a}\ln t"
     r"+\frac{\Delta_a\ln(p_0te^{2p_0\kappa^2})}{2p_0\kappa^2}+\frac{\Delta_a}{p_0}+\frac{\pi^2\Delta_a}{3}\Big]",
@@ -356,7 +356,7 @@ _THEOREM_10 = replace(
 )
 _COROLLARY_11 = replace(
     _THEOREM_10,
-    name="Corollary 11",
+    name="Ren Corollary 11",
     source=f"{REN}, Corollary 11",
     formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8}{\Delta_a}\Big(\frac{e^\epsilon+1}{e^\epsilon-1}\Big)^2\ln t"
     r"+\Big(2+\frac{\pi^2}{3}\Big)\Delta_a\Big]",
@@ -391,7 +391,7 @@ def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
 
 def heldp_ucb_l(instance: Instance) -> list[Bound]:
     """Theorem 7, Corollary 8 and the distribution-free order of HeLDP-UCB-L; what does not apply is hidden."""
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     order_formula = r"O\big(\sqrt{(1+\alpha_0)K\,t\ln t/p_0}\big)"
     if not law.share_above(eps_min) > 0:
         order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, 0.0, len(instance.arms))
@@ -422,7 +422,7 @@ def heldp_ucb_b(instance: Instance) -> list[Bound]:
     For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards nobody and uses eps_min for
     nothing else.
     """
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
     order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
     if not law.share_above(eps_min) > 0:
         order = _order("HeLDP-UCB-B", "Theorem 10", order_formula, 0.0, len(instance.arms))
@@ -459,7 +459,7 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
     theorem = "Theorem 7" if laplace else "Theorem 10"
     gaps = classic.true_gaps(instance)
     exact = Bound(
-        name="Corollary 13 for these arms",
+        name="Ren Corollary 13 for these arms",
         side="upper",
         source=f"re-derived from {REN}, {theorem} and Corollary 13",
         status="derived",
@@ -471,7 +471,7 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
         curve=nothing,
     )
     printed = Bound(
-        name="Corollary 13",
+        name="Ren Corollary 13",
         side="upper",
         source=f"{REN}, Corollary 13; c_s computed here",
         status="derived",
@@ -483,7 +483,7 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
         assumptions="Gaussian arms with one standard deviation and means in [0, 1]",
         curve=nothing,
     )
-    eps_min = float(instance.parameters.eps_min)  # type: ignore[attr-defined]
+    eps_min = float(instance.parameters.eps_min)
     if not _budget(instance).share_above(eps_min) > 0:
         return [exact.hide(NOBODY_LEFT), printed.hide(NOBODY_LEFT)]
     guarantee = _theorem_7(instance) if laplace else _theorem_10(instance)

@@ -207,7 +207,7 @@ def test_kinf_of_densities_by_direct_maximisation(law, density, target=0.9):
 def test_exact_bound_and_theorem_4_for_means_of_nine_and_eight_tenths(epsilon, constant, theorem_4):
     assert per_log(exact(PAIR, epsilon)) == pytest.approx(constant, rel=2e-3)
     if theorem_4 is not None:
-        found = named(local.lower_bounds(instance(PAIR, epsilon)), "Theorem 4")
+        found = named(local.lower_bounds(instance(PAIR, epsilon)), "Ren Theorem 4")
         assert per_log(found) == pytest.approx(theorem_4, rel=2e-2)
 
 
@@ -226,7 +226,7 @@ def test_exact_bound_in_the_limits():
 def test_exact_bound_is_above_theorem_4_and_lai_robbins(best, share, epsilon):
     found = local.lower_bounds(instance([best, best * (1 - share)], epsilon))
     tight = per_log(named(found, "Exact LDP bound"))
-    assert tight >= per_log(named(found, "Theorem 4")) * (1 - 1e-9)
+    assert tight >= per_log(named(found, "Ren Theorem 4")) * (1 - 1e-9)
     assert tight >= per_log(named(found, "Lai-Robbins")) * (1 - 1e-9)
 
 
@@ -255,7 +255,7 @@ def test_exact_bound_counts_equal_arms_and_rescales():
 def test_no_lower_bound_where_no_arm_could_be_better():
     found = local.lower_bounds(instance([1.0, 0.5], 1.0))
     hidden = {bound.name for bound in found if bound.hidden}
-    assert {"Exact LDP bound", "Theorem 4", "Lai-Robbins"} <= hidden
+    assert {"Exact LDP bound", "Ren Theorem 4", "Lai-Robbins"} <= hidden
     mixed = instance(None, 1.0, arms=[Bernoulli(mean=1), Beta(a=4, b=1)])
     assert all(bound.hidden for bound in local.lower_bounds(mixed) if not bound.worst_case)
 
@@ -363,8 +363,8 @@ def test_asymptotically_optimal_policies_have_the_lai_robbins_constant():
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, 20.0])
 def test_corollaries_by_hand(epsilon):
     inverse, total = gap_sums(REN_MEANS)
-    laplace = named(local.heldp_ucb_l(instance(REN_MEANS, epsilon)), "Corollary 8")
-    bits = named(local.heldp_ucb_b(instance(REN_MEANS, epsilon)), "Corollary 11")
+    laplace = named(local.heldp_ucb_l(instance(REN_MEANS, epsilon)), "Ren Corollary 8")
+    bits = named(local.heldp_ucb_b(instance(REN_MEANS, epsilon)), "Ren Corollary 11")
     expected = 8 * (1 + 4 / epsilon) ** 2 * inverse * np.log(TIMES) + (3 + 2 * math.pi**2 / 3) * total
     assert laplace.curve(TIMES) == pytest.approx(expected)
     factor = ((math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)) ** 2
@@ -374,7 +374,7 @@ def test_corollaries_by_hand(epsilon):
 
 def test_corollary_11_of_the_table():
     for epsilon, constant in ((0.1, 32053), (1, 374.6), (2, 137.9), (4, 86.1), (8, 80.1)):
-        bound = named(local.heldp_ucb_b(instance(PAIR, epsilon)), "Corollary 11")
+        bound = named(local.heldp_ucb_b(instance(PAIR, epsilon)), "Ren Corollary 11")
         at_1 = float(bound.curve(np.array([1.0]))[0])
         assert (float(bound.curve(np.array([math.e]))[0]) - at_1) == pytest.approx(constant, rel=1e-3)
 
@@ -417,7 +417,7 @@ def printed_theorem(means, users, eps_min, kappa, t, laplace):
 def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
     means = [1.0, 0.95, 0.5, 0.02]
     found = (local.heldp_ucb_l if laplace else local.heldp_ucb_b)(instance(means, users, eps_min))
-    bound = named(found, "Theorem 7" if laplace else "Theorem 10")
+    bound = named(found, "Ren Theorem 7" if laplace else "Ren Theorem 10")
     assert bound.hidden is None
     for t in (30.0, 1e4, 1e7):
 
@@ -434,8 +434,8 @@ def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
 def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
     alike = Discrete(values=(2.0, 2.0 + 1e-9))
     for of, corollary, theorem in (
-        (local.heldp_ucb_l, "Corollary 8", "Theorem 7"),
-        (local.heldp_ucb_b, "Corollary 11", "Theorem 10"),
+        (local.heldp_ucb_l, "Ren Corollary 8", "Ren Theorem 7"),
+        (local.heldp_ucb_b, "Ren Corollary 11", "Ren Theorem 10"),
     ):
         one = named(of(instance(REN_MEANS, 2.0)), corollary)
         several = named(of(instance(REN_MEANS, alike, 2.0)), theorem)
@@ -448,23 +448,23 @@ def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
 def test_a_threshold_below_the_one_epsilon():
     """Forced pulls of the Laplace policy grow, so its corollary no longer holds; the Bernoulli policy is unchanged."""
     low = local.heldp_ucb_l(instance(PAIR, 2.0, 0.5))
-    assert "0.5" in named(low, "Corollary 8").hidden
-    equal = named(local.heldp_ucb_l(instance(PAIR, 2.0)), "Corollary 8")
-    assert named(low, "Theorem 7").curve(TIMES)[-1] > equal.curve(TIMES)[-1]
-    bits = [named(local.heldp_ucb_b(instance(PAIR, 2.0, m)), "Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
+    assert "0.5" in named(low, "Ren Corollary 8").hidden
+    equal = named(local.heldp_ucb_l(instance(PAIR, 2.0)), "Ren Corollary 8")
+    assert named(low, "Ren Theorem 7").curve(TIMES)[-1] > equal.curve(TIMES)[-1]
+    bits = [named(local.heldp_ucb_b(instance(PAIR, 2.0, m)), "Ren Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
     assert bits[0] == pytest.approx(bits[1])
 
 
 def test_a_threshold_between_two_groups_is_the_upper_groups_for_bits():
     users = Discrete(values=(0.2, 1, 2))
-    between = named(local.heldp_ucb_b(instance(PAIR, users, 0.7)), "Theorem 10").curve(TIMES)
-    assert between == pytest.approx(named(local.heldp_ucb_b(instance(PAIR, users, 1.0)), "Theorem 10").curve(TIMES))
+    between = named(local.heldp_ucb_b(instance(PAIR, users, 0.7)), "Ren Theorem 10").curve(TIMES)
+    assert between == pytest.approx(named(local.heldp_ucb_b(instance(PAIR, users, 1.0)), "Ren Theorem 10").curve(TIMES))
 
 
 def test_corollary_8_is_not_drawn_where_its_proof_does_not_reach():
     found = local.heldp_ucb_l(instance([1.0, 0.0], 1000.0))
-    assert named(found, "Corollary 8").hidden
-    log_terms = np.diff(named(found, "Theorem 7").curve(np.array([1.0, math.e])))[0]
+    assert named(found, "Ren Corollary 8").hidden
+    log_terms = np.diff(named(found, "Ren Theorem 7").curve(np.array([1.0, math.e])))[0]
     assert log_terms == pytest.approx(10.0)  # 2 (4 + 1): the forced pulls
 
 
@@ -474,7 +474,7 @@ def test_corollary_8_is_not_drawn_where_its_proof_does_not_reach():
     ids=str,
 )
 def test_theorems_for_continuous_users_are_finite_and_grow(users):
-    for of, name in ((local.heldp_ucb_l, "Theorem 7"), (local.heldp_ucb_b, "Theorem 10")):
+    for of, name in ((local.heldp_ucb_l, "Ren Theorem 7"), (local.heldp_ucb_b, "Ren Theorem 10")):
         values = named(of(instance(PAIR, users, 0.5)), name).curve(TIMES)
         assert np.all(np.isfinite(values))
         assert np.all(np.diff(values) > 0)
@@ -637,8 +637,8 @@ def test_table_of_bounds_has_every_line_and_the_cap():
     assert set(exact_rows["line"]) == {1}
     assert set(exact_rows["status"]) == {"derived"}
     hidden = [bound.name for bound in curves.line_bounds(experiment, 1) if bound.hidden]
-    assert "Theorem 10" in hidden
-    assert not any("Theorem 10" in name for name in table["name"])
+    assert "Ren Theorem 10" in hidden
+    assert not any("Ren Theorem 10" in name for name in table["name"])
 
 
 def test_means_that_differ_by_rounding_are_ties():
