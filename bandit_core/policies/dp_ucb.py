@@ -30,7 +30,7 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
 
 
 def _bounds(instance: Instance) -> list[Bound]:
-    return [*central.lower_bounds(instance), *central.dp_ucb(instance)]
+    return [*central.lower_bounds(instance, tree_family.hybrid_guarantee(instance)), *central.dp_ucb(instance)]
 
 
 POLICY = Policy(

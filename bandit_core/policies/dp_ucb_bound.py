@@ -61,7 +61,7 @@ def _bounds(instance: Instance) -> list[Bound]:
     upper = central.dp_ucb_bound(instance)
     if instance.parameters.gamma != "t^-4":
         upper = [bound.hide("it is proved for gamma = t^-4, not for a constant failure probability") for bound in upper]
-    return [*central.lower_bounds(instance), *upper]
+    return [*central.lower_bounds(instance, tree_family.hybrid_guarantee(instance)), *upper]
 
 
 POLICY = Policy(

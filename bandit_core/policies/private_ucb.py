@@ -13,6 +13,7 @@ The split over tree levels takes logarithms to base 2, as it must (see `bandit_c
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -62,7 +63,12 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
 
 
 def _guarantee(instance: Instance) -> Guarantee:
-    return pure(instance, 1 / _split(instance))
+    split = _split(instance)
+    kept = pure(instance, 1 / split)
+    if split == 1:
+        return kept
+    why = f": the chosen epsilon {nominal(instance):g} is split over {split} trees, and a reward enters only one"
+    return replace(kept, words=kept.words + why)
 
 
 def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
@@ -70,7 +76,7 @@ def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
 
 
 def _bounds(instance: Instance) -> list[Bound]:
-    return [*central.lower_bounds(instance), *central.private_ucb(instance)]
+    return [*central.lower_bounds(instance, _guarantee(instance)), *central.private_ucb(instance)]
 
 
 POLICY = Policy(
