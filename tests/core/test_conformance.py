@@ -166,8 +166,14 @@ def test_without_noise_a_private_policy_is_its_parent(name):
     if name in {"heldp-ucb-b", "heldp-ucb-bs", "kl-ucb-cf", "ts-cf"}:
         np.testing.assert_array_equal(private.pulls, parent.pulls)
     ratio = private.regret[:, -1].mean() / scale / parent.regret[:, -1].mean()
-    # HeLDP-UCB-L keeps its forced pulls; UCB-CF has half of UCB's margin, sqrt(f/2N) against sqrt(2 ln t/N).
-    low, high = {"heldp-ucb-l": (0.97, 1.1), "heldp-ucb-ls": (0.97, 1.1), "ucb-cf": (0.2, 1.0)}.get(name, (0.95, 1.05))
+    # HeLDP-UCB-L keeps its forced pulls; UCB-CF has half of UCB's margin, sqrt(f/2N) against sqrt(2 ln t/N);
+    # Private-UCB's margin for noise has ln(T)^2 ln(K T ln(T) t^4) = 3000 over epsilon here.
+    low, high = {
+        "heldp-ucb-l": (0.97, 1.1),
+        "heldp-ucb-ls": (0.97, 1.1),
+        "ucb-cf": (0.2, 1.0),
+        "private-ucb": (1.0, 1.3),
+    }.get(name, (0.95, 1.05))
     assert low < ratio < high
 
 
@@ -233,7 +239,8 @@ def test_rewards_it_cannot_take_are_refused_with_a_way_out(name):
     problem = refusal.value.problems[0]
     assert problem.path == "lines[0].policy"
     instead = problem.allowed.partition("; use ")[2].split(" ")[0]
-    assert registry()[instead].privacy == policy.privacy
+    # As long as no centrally private policy takes such rewards, the way out is one without privacy.
+    assert registry()[instead].privacy == ("none" if policy.privacy == "central" else policy.privacy)
     assert run(experiment_of(line_of(instead), arms=UNBOUNDED, horizon=50)).complete
 
 
