@@ -512,6 +512,25 @@ def test_a_constant_gamma_hides_the_theorem():
     assert all(bound.hidden for bound in upper(gamma=0.1))
 
 
+@pytest.mark.parametrize("means", [[0.9, 0.1], [0.2, 0.95, 0.5, 0.9], [1.0, 0.0, 0.0, 0.0]])
+def test_mean_regret_is_below_every_proved_bound(means):
+    times = np.array([10, 100, 1000, 10_000, 50_000])
+    tested = 0
+    for name in ("dp-ucb-bound", "dp-ucb"):
+        for epsilon, params in ((0.2, {}), (2.0, {}), (2.0, {"accounting": "as printed"}), (100.0, {})):
+            arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
+            line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+            document = {"arms": arms, "lines": [line], "horizon": 50_000, "trials": 1}
+            instance = Experiment.model_validate(document).instances[0]
+            mean = registry()[name].simulate(instance, streams(2, 0, 20), times, Signal()).regret.mean(axis=0)
+            for bound in registry()[name].bounds(instance):
+                if (bound.side, bound.status) == ("upper", "proved") and not bound.hidden:
+                    values = bound.values(times, instance.gaps.max())
+                    assert np.all(mean <= values * (1 + 1e-9)), (name, epsilon, bound.label)
+                    tested += bool(np.any(values < times * instance.gaps.max() * (1 - 1e-9)))
+    assert tested >= 4  # else only the trivial cap would have been tested
+
+
 @pytest.mark.parametrize(
     ("epsilon", "index", "mean"),
     [(10.0, "as printed", 17.8), (10.0, "with root", 140.0), (1.0, "as printed", 153.6), (1.0, "with root", 303.0)],
