@@ -40,6 +40,7 @@ def home_experiment(epsilon: float) -> Experiment:
     """The opening picture at another budget."""
     lines = [
         {"policy": "ucb", "label": "no privacy"},
+        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "a curator is trusted"},
         {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "nobody is trusted"},
     ]
     return load_preset(OPENING).with_changes(lines=lines, title="The price of privacy", note="", view={"bounds": False})

@@ -23,6 +23,17 @@ _SHADES = {
     "ucb-cf": "#e69f00",
     "kl-ucb-cf": "#c2477f",
     "ts-cf": "#8c4a1f",
+    "dp-ucb-int": "#0072b2",
+    "dp-ucb": "#56b4e9",
+    "dp-ucb-bound": "#009e73",
+    "private-ucb": "#7f78c9",
+    "dp-se": "#1b4f72",
+    "adap-ucb": "#3f8f8b",
+    "adap-klucb": "#005f56",
+    "lazy-dp-ts": "#8fb8de",
+    "anytime-lazy-ucb": "#4a5fb5",
+    "dp-klucb": "#00838f",
+    "dp-imed": "#33205f",
 }
 _HUES: dict[Privacy, tuple[float, float]] = {"none": (0.58, 0.12), "local": (0.04, 0.75), "central": (0.56, 0.75)}
 TRUST_WORDS: dict[Privacy, str] = {
