@@ -17,6 +17,7 @@ from bandit_core.policies import batch_family, dp_ucb_int, registry
 from bandit_core.policies.base import Signal, Stopped
 from bandit_core.store import Store
 from bandit_core.theory import accounting, central
+from bandit_core.theory.curves import line_bounds
 
 COMMITTED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed")
 PURE = (*COMMITTED, "dp-se", "anytime-lazy-ucb", "lazy-dp-ts")
@@ -260,6 +261,25 @@ def test_dp_se_epoch_by_hand():
     # A small budget needs longer epochs: R = [8 ln(8 10^6) / (0.01 / 2) + 1].
     assert math.floor(1600 * math.log(8e6) + 1) == 25_432
     np.testing.assert_array_equal(final_pulls("dp-se", arms, 0.01, 10**6, 3, 0)[:, 0], 25_432)
+
+
+@pytest.mark.parametrize("policy", ["adap-ucb", "dp-se"])
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 5.0])
+@pytest.mark.parametrize("arms", [FIVE, TWO, MANY[::10]], ids=["five", "two", "close"])
+def test_mean_regret_is_below_explicit_upper_bounds(policy, epsilon, arms):
+    line = {"policy": policy, "epsilon": budget(epsilon)}
+    experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 10**7, "trials": 50})
+    played = simulate(experiment, store=Store(None, 0)).lines[0]
+    times = checkpoints(10**7)
+    bounds = [
+        bound
+        for bound in line_bounds(experiment, 0)
+        if (bound.side, bound.hidden, bound.worst_case) == ("upper", None, False)
+        and bound.status in ("proved", "derived")
+    ]
+    lowest = np.min([bound.values(times, experiment.largest_gap) for bound in bounds], axis=0)
+    assert lowest[-1] < 0.9 * times[-1] * experiment.largest_gap  # more than the trivial cap is tested
+    assert np.all(played.mean <= lowest * (1 + 1e-9))
 
 
 # --- divergences ---------------------------------------------------------------------------------------------------
