@@ -31,7 +31,7 @@ def number(value: float, digits: int = 3) -> str:
     if size >= 1e9:
         return f"{value / 1e9:,.{digits + 6}g} billion"
     if size >= 1e6:
-        return f"{value / 1e6:,.{digits}g} million"
+        return f"{value / 1e6:,.{digits + 3}g} million"
     return f"{value:,.0f}" if size >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
@@ -139,7 +139,9 @@ def duration(seconds: float) -> str:
         return f"about {seconds:.0f} s"
     if seconds < 5400:
         return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.0f} h"
+    if seconds < 48 * 3600:
+        return f"about {seconds / 3600:.0f} h"
+    return f"about {seconds / 86400:.0f} days"
 
 
 def band(trials: int) -> str:
