@@ -369,7 +369,7 @@ def _lower_priority() -> None:
     """Let shorter runs and the web server go first. On Linux niceness belongs to a thread, and those of a pool end."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
 
 
 def simulate(

@@ -1,7 +1,8 @@
 """From a cold interpreter to the first curve of presets/default.toml.
 
 ``python -m benchmarks.bench_start``: fresh processes, with kernels compiled, with kernels cached on disk, and with
-the finished blocks cached as well (fastest of several processes each); then what the imports cost.
+the finished blocks cached as well (fastest of several processes each); then what the imports cost. Processor time of
+the whole process: on an idle machine one waits about as long, on a busy one longer.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from benchmarks.measuring import machine, print_table
 REPEATS = 7
 CODE = """
 import json, time
-start = time.perf_counter()
+start = time.process_time()
 from bandit_core import load_preset, simulate
-imported = time.perf_counter()
+imported = time.process_time()
 experiment = load_preset("default")
-loaded = time.perf_counter()
+loaded = time.process_time()
 result = simulate(experiment)
-computed = time.perf_counter()
+computed = time.process_time()
 result.curves
-tabled = time.perf_counter()
+tabled = time.process_time()
 simulate(experiment.with_changes(seed=1))
-again = time.perf_counter()
+again = time.process_time()
 print(json.dumps([imported - start, loaded - imported, computed - loaded, tabled - computed, again - tabled]))
 """
 PARTS = ["import bandit_core", "read the preset", "simulate", "pandas frame", "simulate again, other seed"]
 
 
 def parts(folder: str) -> list[float]:
-    """Seconds of each part in a fresh process that caches in ``folder``."""
+    """Processor seconds of each part in a fresh process that caches in ``folder``."""
     done = subprocess.run(
         [sys.executable, "-c", CODE],
         env={**os.environ, "LAB_CACHE_DIR": folder},
@@ -79,7 +80,7 @@ def main() -> None:
     columns = [compiled, *(min(runs, key=lambda run: sum(run[:4])) for runs in (kernels, blocks))]
     rows = [[part, *(column[number] for column in columns)] for number, part in enumerate(PARTS)]
     rows.insert(4, ["**import to first curve**", *(sum(column[:4]) for column in columns)])
-    print_table(["seconds", "nothing cached", "kernels cached", "blocks cached too"], rows)
+    print_table(["processor seconds", "nothing cached", "kernels cached", "blocks cached too"], rows)
     print_table(["import, own time", "ms"], [[name, time] for name, time in imports()])
 
 
