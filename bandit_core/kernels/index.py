@@ -25,11 +25,11 @@ import numpy as np
 from numba import uint64
 
 from bandit_core.arms import TWO_POINT
-from bandit_core.epsilons import FIXED
+from bandit_core.epsilons import DISCRETE, FIXED
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_lanes, next_uniform
-from bandit_core.kernels.users import draw_epsilon
+from bandit_core.kernels.users import draw_epsilon, draw_group, surely_below
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one
 
@@ -39,8 +39,13 @@ LANES = 32  # trials that advance together: 32 keeps arms and vector units busy 
 
 
 def lockstep_wins(arms: int, horizon: int) -> bool:
-    """Whether lockstep is the faster sampler here (measured in benchmarks/bench_samplers.py)."""
-    return arms <= 128 and horizon < 250_000 * 20 // max(20, arms)
+    """Whether lockstep is the faster sampler here (measured in benchmarks/bench_samplers.py).
+
+    The arms decide first: beyond some hundreds lockstep loses at every horizon. Then the horizon: the tournament's
+    leader changes ever more rarely. Where exactly depends on the policy and its noise (between 10^5 and 10^6); near
+    the border the two differ by less than a factor of two.
+    """
+    return arms <= 400 and horizon <= 250_000
 
 
 @inlined
@@ -64,12 +69,29 @@ def _width(count, spread, per_pull, per_spread):
 
 @inlined
 def _noise_of(release, epsilon):
-    """What privacy multiplies a response's uncertainty with: 1, Laplace scale 1/eps, or coth(eps/2); spread = noise^2."""
+    """How much privacy widens a response: 1, the Laplace scale 1/eps, or coth(eps/2); its spread is the square."""
     if release == LAPLACE:
         return 1.0 / epsilon
     if release == BITS:
         return 1.0 / math.tanh(0.5 * epsilon)
     return 1.0
+
+
+@inlined
+def _user(code, form, table, group_noises, release, eps_min, hopeless, uniform):
+    """Whether the user who arrives is kept, and the noise of the response (see `_noise_of`).
+
+    ``group_noises`` has the noise of every group of a discrete law; below ``hopeless`` no user is ever kept.
+    """
+    if code == DISCRETE:
+        group = draw_group(table, uniform)
+        return table[group, 1] >= eps_min, group_noises[group]
+    if uniform < hopeless:
+        return False, 1.0
+    epsilon = draw_epsilon(code, form, table, uniform)
+    if epsilon < eps_min:
+        return False, 1.0
+    return True, _noise_of(release, epsilon)
 
 
 @inlined
@@ -140,6 +162,10 @@ def lockstep(
     least = np.zeros(lanes)  # smallest spread over the arms, for the forced pulls
     simple = _all_simple(laws, squash)
     fixed_noise = _noise_of(release, user_form[0])
+    hopeless = surely_below(user_code, user_form, user_table, eps_min)
+    group_noises = np.empty(user_table.shape[0])
+    for group in range(user_table.shape[0]):
+        group_noises[group] = _noise_of(release, user_table[group, 1])
     shift, stretch = _affine(release, user_code == FIXED, fixed_noise)
     quads = arms // 4 * 4
     next_checkpoint = 0
@@ -195,10 +221,11 @@ def lockstep(
             unit = 1.0
             if not one_budget:
                 pulled[cell] += 1.0
-                epsilon = draw_epsilon(user_code, user_form, user_table, user_draws[lane] - 1.0)
-                if epsilon < eps_min:
+                kept, noise = _user(
+                    user_code, user_form, user_table, group_noises, release, eps_min, hopeless, user_draws[lane] - 1.0
+                )
+                if not kept:
                     continue
-                noise = _noise_of(release, epsilon)
                 unit = noise
             count = counts[cell] + 1.0
             total = sums[cell] + _value(
@@ -253,7 +280,7 @@ def _settle(node, level, means, widths, winner, due):
     if not same_line and abs(left_index - right_index) <= 1e-11 * (1.0 + abs(left_index)):
         crossing = 0.0  # so close that rounding decides: compare again at every step, as lockstep does
     own_due = max(crossing, level * (1.0 + 1e-15) + 1e-300)
-    due[node] = min(own_due, min(due[2 * node], due[2 * node + 1]))
+    due[node] = min(own_due, due[2 * node], due[2 * node + 1])
 
 
 @piece
@@ -301,6 +328,10 @@ def tournament(
     one_budget = user_code == FIXED
     simple = _all_simple(laws, squash)
     fixed_noise = _noise_of(release, user_form[0])
+    hopeless = surely_below(user_code, user_form, user_table, eps_min)
+    group_noises = np.empty(user_table.shape[0])
+    for group in range(user_table.shape[0]):
+        group_noises[group] = _noise_of(release, user_table[group, 1])
     shift, stretch = _affine(release, user_code == FIXED, fixed_noise)
     horizon = checkpoints[-1]
     known = min(horizon, 65536)
@@ -386,11 +417,11 @@ def tournament(
                     unit = 1.0
                     kept = True
                     if not one_budget:
-                        epsilon = draw_epsilon(user_code, user_form, user_table, next_uniform(state, trial, 0))
-                        kept = epsilon >= eps_min
-                        if kept:
-                            noise = _noise_of(release, epsilon)
-                            unit = noise
+                        u_user = next_uniform(state, trial, 0)
+                        kept, noise = _user(
+                            user_code, user_form, user_table, group_noises, release, eps_min, hopeless, u_user
+                        )
+                        unit = noise
                     if kept:
                         count += 1.0
                         total += _value(

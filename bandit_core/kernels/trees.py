@@ -4,8 +4,8 @@ Every arm has its own counter (binary or hybrid mechanism), whose release is the
 
     (S + noise) / n + sqrt(2 ln t / n) [or without] + f(n) (slope ln t + offset) / n,
 
-with f(n) = 1, ln n + 1, or log2 n' + 1, n' = n - 2^floor(log2 n), and f = 1 at powers of two (not for ln n + 1 and
-log2 n' + 1 only, where it matters). Ties go to the lowest arm, and arms never pulled come first.
+with f(n) = 1, ln n + 1, or log2 n' + 1, where n' = n - 2^floor(log2 n); at powers of two f is always 1. Ties go to the
+lowest arm, and arms never pulled come first.
 
 A step takes one uniform for the reward from the first generator of the stream, as `ucb` does, so that lines with and
 without privacy meet the same rewards; the noise comes from the second one, one Laplace variable for each insertion.

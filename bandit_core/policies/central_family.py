@@ -51,7 +51,7 @@ def pure(instance: Instance, factor: float = 1.0) -> Guarantee:
     """Central epsilon-DP where the run really spends ``factor`` times the chosen epsilon."""
     epsilon = nominal(instance) * factor
     words = f"what the curator publishes is {epsilon:g}-differentially private in every single reward"
-    if factor != 1:
+    if factor > 1:
         words += f": the algorithm as printed spends {factor:g} times the chosen epsilon {nominal(instance):g}"
     return Guarantee("central", words, epsilon)
 
