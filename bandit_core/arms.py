@@ -352,7 +352,9 @@ class Empirical(_Discrete):
         return (EMPIRICAL, 0.0, float(len(self.values)), 0.0, 0.0)  # first number: offset, set by `tables`
 
 
-Arm = Annotated[Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Student | Empirical, Field(discriminator="kind")]
+Arm = Annotated[
+    Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Student | Empirical, Field(discriminator="kind")
+]
 LAWS: dict[str, type[_Law]] = {
     law.model_fields["kind"].default: law
     for law in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Student, Empirical)

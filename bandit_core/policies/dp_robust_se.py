@@ -9,8 +9,8 @@ kappa multiplies the leading part of R. That makes err larger by kappa^(-v/(1+v)
 12 kappa^(v/(1+v)) err: still half of D, as in theory, so an arm is dropped in the same epoch if its estimate is good.
 In other words, the error constants 24 and 12 become 24 c and 12 c with c = kappa^(v/(1+v)); default c = 1/16. The proof
 that estimates are that good holds for kappa = 1 only; the noise, and so privacy, is the same function of R and B.
-Deviations from print: an epsilon above 1 counts as 1 in R, B and err (not in the noise), as the sampling error is covered
-for epsilon up to 1 only. An epoch that the horizon cuts short releases nothing.
+Deviations from print: an epsilon above 1 counts as 1 in R, B and err (not in the noise), as the sampling error is
+covered for epsilon up to 1 only. An epoch that the horizon cuts short releases nothing.
 """
 
 from __future__ import annotations

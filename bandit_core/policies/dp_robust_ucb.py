@@ -1,8 +1,8 @@
 """DPRUCB (Tao, Wu, Zhao and Wang 2022, Algorithms 1 and 2): UCB on truncated rewards that a noisy tree counts.
 
 An arm's n-th reward counts 0 where it exceeds B_n = (eps u n / ln^1.5 T)^(1/(1+v)); the rest enters the arm's binary
-tree, whose node closed at n has noise Laplace(2 B_n / eps'), eps' = eps / (floor(log2 T) + 1). The learner plays the arm
-with the largest S/n + kappa 18 u^(1/(1+v)) (ln(2 t^4) ln^(1.5+1/v) T / (n eps))^(v/(1+v)).
+tree, whose node closed at n has noise Laplace(2 B_n / eps'), eps' = eps / (floor(log2 T) + 1). The learner plays the
+arm with the largest S/n + kappa 18 u^(1/(1+v)) (ln(2 t^4) ln^(1.5+1/v) T / (n eps))^(v/(1+v)).
 
 Guarantee: epsilon-central DP, pure, over all releases: a reward enters at most floor(log2 T) + 1 nodes, each with noise
 for the width 2 B of a bound at least as large as the reward's own. Released: every arm's sum at every step.
@@ -77,5 +77,5 @@ for t = K+1, ..., T:
     N_a += 1;  B = (e u N_a / ln^1.5 T)^(1/(1+v))
     insert x (0 if |x| > B) into the tree of a; the new node gets Laplace(2 B / eps') noise
     S_a = sum of the noisy nodes that make up the first N_a rewards""",
-    step_cost=16.0,
+    step_cost=4.5,
 )

@@ -1,7 +1,7 @@
 """LDPRSE (Tao, Wu, Zhao and Wang 2022, Algorithm 4, corrected): elimination in epochs, noise on every reward.
 
-As DPRSE, but nobody is trusted: each user counts a reward beyond B as 0, adds Laplace(2 B / eps) noise and sends the sum.
-So an epoch must be far longer: R grows like D^(-2(1+v)/v), and D = 4^-tau (or 2^-tau, by ``shrink``).
+As DPRSE, but nobody is trusted: each user counts a reward beyond B as 0, adds Laplace(2 B / eps) noise and sends the
+sum. So an epoch must be far longer: R grows like D^(-2(1+v)/v), and D = 4^-tau (or 2^-tau, by ``shrink``).
 
 Guarantee: epsilon-local DP, pure, for every reward, whatever its size; B depends on nothing that a user sent.
 kappa multiplies the leading part of R; the threshold is 14 kappa^(v/(2(1+v))) err, which stays half of D as in theory.
@@ -34,8 +34,8 @@ POLICY = Policy(
     name="ldp-robust-se",
     title="LDPRSE",
     paper="Tao, Wu, Zhao, Wang 2022 (Algorithm 4, corrected)",
-    summary="For rewards with very large outliers and no trusted curator: truncated rewards with noise on each of them, "
-    "and elimination in ever longer epochs.",
+    summary="For rewards with very large outliers and no trusted curator: truncated rewards with noise on each of "
+    "them, and elimination in ever longer epochs.",
     privacy="local",
     guarantee_words="epsilon-local DP for every reward, however large (pure)",
     epsilon="one",

@@ -20,7 +20,15 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
     p = instance.parameters
     unit = p.u ** (1 / (1 + p.v))
     return heavy_family.play_index(
-        instance, streams, checkpoints, signal, bonus=p.kappa * 4 * unit, slope=2.0, offset=0.0, level=unit, shrinks=True
+        instance,
+        streams,
+        checkpoints,
+        signal,
+        bonus=p.kappa * 4 * unit,
+        slope=2.0,
+        offset=0.0,
+        level=unit,
+        shrinks=True,
     )
 
 
@@ -50,5 +58,5 @@ for t = K+1, K+2, ...:
     pull the arm a with the largest  S_a / N_a + kappa 4 u^(1/(1+v)) (2 ln t / N_a)^(v/(1+v))
     N_a += 1;  B = (u N_a / (2 ln t))^(1/(1+v))
     if |x| <= B:  S_a += x""",
-    step_cost=3.0,
+    step_cost=1.5,
 )

@@ -77,7 +77,9 @@ def _shape(
 
 def _up_to_one(bound: Bound, epsilon: float) -> Bound:
     """Hide what was stated for epsilon up to 1 only."""
-    return bound if epsilon <= 1 or bound.hidden else bound.hide(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
+    return (
+        bound if epsilon <= 1 or bound.hidden else bound.hide(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
+    )
 
 
 def _two_arms(bound: Bound, arms: int, general: str) -> Bound:
@@ -181,15 +183,15 @@ def dp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
     n = _Numbers(instance)
     inverse = n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
     exponent = n.v / (1 + n.v)
-    assumptions = "the (1+v)-th moments are at most u; epsilon up to 1 (a larger one counts as 1); beta = 1/T; kappa = 1"
+    assumptions = (
+        "the (1+v)-th moments are at most u; epsilon up to 1 (a larger one counts as 1); beta = 1/T; kappa = 1"
+    )
 
     def instance_curve(u_power: float) -> Curve:
         return lambda t: n.u**u_power * inverse * np.log(t) + n.largest
 
     def worst_curve(u_power: float) -> Curve:
-        return lambda t: (
-            n.u**u_power * (n.arms * np.log(t) / min(1.0, n.epsilon)) ** exponent * t ** (1 / (1 + n.v))
-        )
+        return lambda t: n.u**u_power * (n.arms * np.log(t) / min(1.0, n.epsilon)) ** exponent * t ** (1 / (1 + n.v))
 
     words = "DPRSE pays one logarithm per worse arm, as little as any policy of a trusted curator can"
     free = "However small the gaps are, the regret of DPRSE grows no faster than this shape"
@@ -352,7 +354,8 @@ def local_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Boun
     loose = " Valid but loose: the derived bound has the larger power of the gap"
     eight = _gap_lower(
         n, multiplier, "Theorem 8",
-        r"\Omega\Big(\frac{u^{1/v}\ln t}{\epsilon^2}\sum_{a:\Delta_a>0}\Delta_a^{-1/v}\Big)", model, n.epsilon**2, "1/5",
+        r"\Omega\Big(\frac{u^{1/v}\ln t}{\epsilon^2}\sum_{a:\Delta_a>0}\Delta_a^{-1/v}\Big)",
+        model, n.epsilon**2, "1/5",
     )  # fmt: skip
     eleven = _gap_lower(
         n, multiplier, "Theorem 11",

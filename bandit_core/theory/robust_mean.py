@@ -1,8 +1,9 @@
 """Why truncate: what the private robust mean loses by truncation, by privacy noise, and by chance.
 
-Rewards beyond +-B count 0. That pulls the mean towards 0 (bias), and makes noise of scale B enough for privacy. A larger
-B means less bias and more noise, so B grows with the number n of rewards, at the pace that keeps the two in step.
-Truncated moments are exact for Pareto, Student, Gaussian, uniform and discrete laws; beta laws go through quadrature.
+Rewards beyond +-B count 0. That pulls the mean towards 0 (bias), and makes noise of scale B enough for privacy.
+A larger B means less bias and more noise, so B grows with the number n of rewards, at the pace that keeps the two in
+step. Truncated moments are exact for Pareto, Student, Gaussian, uniform and discrete laws; beta laws
+go through quadrature.
 """
 
 from __future__ import annotations
