@@ -350,7 +350,7 @@ def test_the_papers_figures_have_the_papers_settings(name):
     assert experiment.trials == 90
     assert "ours" in experiment.note  # the paper states neither horizon nor constants
     np.testing.assert_allclose(experiment.means, MEANS[name[5]], rtol=1e-12)
-    assert {arm.shape for arm in experiment.single_arms} == {1.05 + v}
+    assert {arm.shape for arm in experiment.single_arms} == {round(1.05 + v, 2)}
     assert {line.params["v"] for line in experiment.lines} == {v}
     private = [(line.policy, line.epsilon.fixed) for line in experiment.lines if line.epsilon is not None]
     if "local" in name:
