@@ -221,8 +221,8 @@ def report(trials: int) -> str:
         "Two things the paper does not say. At T = 10^6 DPRUCB has hardly begun to learn: the noise of a tree with "
         "floor(log2 T) + 1 levels, and the bonus, exceed most gaps for as long as an arm has few hundred thousand "
         "pulls, so that its regret is still a large share of that of playing at random (0.4 T, 0.5 T and 0.3 T on S1, "
-        "S2 and S3). And at horizons so short that DPRSE completes no epoch (T = 10^5 at v = 0.5), it plays all arms "
-        "equally often, and DPRUCB does no worse.",
+        "S2 and S3). And at horizons so short that DPRSE completes no epoch (T = 10^5 at v = 0.5, "
+        "epsilon = 0.5), it plays all arms equally often, and DPRUCB does no worse.",
         "",
         "## Figures 1, 3 and 4: a trusted curator, T = 10^6",
         "",
