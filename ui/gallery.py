@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import streamlit as st
 
-from bandit_core import Experiment, links, simulate
+from bandit_core import Experiment, links, notation, simulate
 from bandit_core.presets import load_preset, presets
+from bandit_core.problems import InvalidInput, Problem
 from ui import charts, theme, words
 
 OPENING = "first-look"
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
-LESSONS = ("two-treatments", "shy-users", "unbounded-rewards")
+LESSONS = "Lessons"
+
+
+def _asked_epsilon(text: str) -> float:
+    """The slider's position for the address field ``eps``; what cannot be used is told."""
+    wanted = notation.read_number(text)
+    if isinstance(wanted, str) or not wanted > 0:
+        told = words.problem(Problem("eps", text, "a number above 0"))
+        st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
+        wanted = 1.0
+    return min(EPSILONS, key=lambda value: abs(value - wanted))
 
 
 def home_slider() -> float:
     """Home's one control; its value is the address field ``eps``."""
-    try:
-        start = float(st.query_params.get("eps", "1"))
-    except ValueError:
-        start = 1.0
-    start = min(EPSILONS, key=lambda value: abs(value - start))
-    if "home-epsilon" not in st.session_state:
-        st.session_state["home-epsilon"] = start
+    now = st.session_state
+    asked = st.query_params.get("eps", "1")
+    if "home-epsilon" not in now or asked != now.get("home-address"):
+        now["home-epsilon"] = now["home-drawn"] = _asked_epsilon(asked)
     epsilon = st.select_slider(
         "Privacy budget ε: ← more private · less regret →",
         EPSILONS,
@@ -31,16 +39,19 @@ def home_slider() -> float:
         format_func=lambda value: f"{value:g}",
     )
     st.caption(words.odds(epsilon))
-    if f"{epsilon:g}" != st.query_params.get("eps", "1"):
-        st.query_params["eps"] = f"{epsilon:g}"
+    if epsilon != now["home-drawn"]:  # the slider was moved: the address follows
+        now["home-drawn"] = epsilon
+        st.query_params["eps"] = asked = f"{epsilon:g}"
+    now["home-address"] = asked
     return epsilon
 
 
 def home_experiment(epsilon: float) -> Experiment:
     """The opening picture at another budget."""
     lines = [
-        {"policy": "ucb", "label": "no privacy"},
-        {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "nobody is trusted"},
+        {"policy": "kl-ucb", "label": "no privacy"},
+        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting a curator"},
+        {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting nobody"},
     ]
     return load_preset(OPENING).with_changes(lines=lines, title="The price of privacy", note="", view={"bounds": False})
 
@@ -76,18 +87,33 @@ def _thumbnail(name: str, dark: bool) -> str:
     """A preset's small picture: its own policies and arms at a horizon that computes at once."""
     experiment = load_preset(name)
     small = experiment.with_changes(horizon=min(experiment.horizon, 5_000), trials=min(experiment.trials, 8))
-    return charts.sparkline(simulate(small), dark)
+    try:
+        return charts.sparkline(simulate(small), dark)
+    except InvalidInput:  # more than this server computes
+        return ""
 
 
 def cards() -> None:
     """The gallery: a small picture made by the same code, a title, one sentence, a link."""
     st.subheader("Ready-made experiments")
-    found = {preset.name: preset for preset in presets()}
-    names = [*LESSONS, *(name for name in found if name.startswith("ren-") and not name.endswith("-quick"))]
-    for start in range(0, len(names), 3):
-        for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
+    found = [preset for preset in presets() if not preset.name.endswith("-quick") and preset.name != "default"]
+    groups = sorted({preset.group for preset in found}, key=lambda group: (group != LESSONS, group))
+    shown = st.pills(
+        "Collection",
+        groups,
+        default=LESSONS,
+        required=True,
+        key="collection",
+        label_visibility="collapsed",
+        help="Lessons, or the figures of a paper.",
+    )
+    chosen = [preset for preset in found if preset.group == shown]
+    for start in range(0, len(chosen), 3):
+        for column, preset in zip(st.columns(3), chosen[start : start + 3], strict=False):
             with column.container(border=True, height="stretch"):
-                st.image(_thumbnail(name, theme.is_dark()), width="stretch")
-                st.markdown(f"**{words.plain(found[name].title)}**")
-                st.caption(words.plain(found[name].note))
-                link_to_explore("Open", found[name].experiment)
+                picture = _thumbnail(preset.name, theme.is_dark())
+                if picture:
+                    st.image(picture, width="stretch", alt=f"Regret curves of: {preset.title}")
+                st.markdown(f"**{words.plain(preset.title)}**")
+                st.caption(words.plain(preset.note))
+                link_to_explore("Open", preset.experiment)

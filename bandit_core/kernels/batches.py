@@ -52,28 +52,28 @@ def pull_in_turns(
     turn = 0  # whose turn it is
     while steps > 0:
         length = min(steps, checkpoints[place] - t)
-        if by_the_sum or size == 1:
+        if size == 1:
+            arm = members[0]
+            pulled[arm] += length
+            if not by_the_sum:
+                total = fresh[arm]
+                for _ in range(length):
+                    total += draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
+                fresh[arm] = total
+        elif by_the_sum:
             rounds = length // size
             for other in range(size):
                 pulled[members[other]] += rounds
             for other in range(turn, turn + length - rounds * size):
                 pulled[members[other if other < size else other - size]] += 1.0
-        if not by_the_sum:
-            if size == 1:
-                arm = members[0]
-                total = fresh[arm]
-                for _ in range(length):
-                    total += draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
-                fresh[arm] = total
-            else:
-                now = turn
-                for _ in range(length):
-                    arm = members[now]
-                    pulled[arm] += 1.0
-                    if not _by_the_sum(laws, arm, at_once):
-                        fresh[arm] += draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
-                    now = now + 1 if now + 1 < size else 0
-        turn = (turn + length) % size
+            turn = (turn + length) % size
+        else:
+            for _ in range(length):
+                arm = members[turn]
+                pulled[arm] += 1.0
+                if not _by_the_sum(laws, arm, at_once):
+                    fresh[arm] += draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
+                turn = turn + 1 if turn + 1 < size else 0
         t += length
         steps -= length
         if t == checkpoints[place]:

@@ -9,21 +9,26 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.streams import next_uniform
 
 FEWEST = 10.0  # n min(p, 1-p) from which the rejection's hat was proved to cover the probabilities
 
 
+def _exact_rest(k: int) -> float:
+    return math.log(math.factorial(k)) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi))
+
+
+_EXACT = np.array([_exact_rest(k) for k in range(16)])
+
+
 @inlined
 def _stirling_rest(k):
-    """ln k! - [(k + 1/2) ln(k + 1) - (k + 1) + ln(2 pi)/2]; about 1e-11 or better."""
+    """ln k! - [(k + 1/2) ln(k + 1) - (k + 1) + ln(2 pi)/2], within 1e-11."""
     if k < 16.0:
-        # For few, the definition itself: ln k! as a product is exact, so nothing is lost but two roundings.
-        product = 1.0
-        for factor in range(2, int(k) + 1):
-            product *= factor
-        return math.log(product) - ((k + 0.5) * math.log(k + 1.0) - (k + 1.0) + 0.9189385332046727)
+        return _EXACT[int(k)]
     square = 1.0 / ((k + 1.0) * (k + 1.0))
     return (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - square / 1680.0) * square) * square) / (k + 1.0)
 

@@ -17,12 +17,13 @@ TOP = 1.0 - 1e-9  # an index above this counts as 1: nearer to 1, rounding would
 @piece
 def _rising(x, y, epsilon):
     """d_eps for 0 <= x < y <= 1."""
-    shrink = math.exp(-epsilon)
     rest = 1.0 - y
+    shrunk = y * math.exp(-epsilon)
     if y >= 1.0:
         return epsilon * (1.0 - x)
-    if x * (y * shrink + rest) < y * shrink:
-        return -math.log1p(y * math.expm1(-epsilon)) - epsilon * x
+    if x * (shrunk + rest) < shrunk:
+        left = shrunk + rest  # 1 - y (1 - e^-eps), which may be near 1 or near 0
+        return (-math.log(left) if left < 0.5 else -math.log1p(y * math.expm1(-epsilon))) - epsilon * x
     total = -(1.0 - x) * math.log1p(-(y - x) / (1.0 - x))
     return total - x * math.log1p((y - x) / x) if x > 0.0 else total
 

@@ -30,6 +30,7 @@ from bandit_core.policies import batch_family
 from bandit_core.policies.base import Block, Guarantee, Instance, Policy, Signal
 from bandit_core.policies.central_family import AccountedParameters, approximate, nominal, unit_rewards
 from bandit_core.theory import accounting, central
+from bandit_core.theory.bound import Bound
 
 
 class IntervalParameters(AccountedParameters):
@@ -72,7 +73,7 @@ def _cost(instance: Instance) -> float:
     return batch_family.cost(instance, len(instance.arms) + instance.horizon / interval(instance))
 
 
-def _bounds(instance: Instance) -> list[central.Bound]:
+def _bounds(instance: Instance) -> list[Bound]:
     return [*central.lower_bounds(instance, _guarantee(instance)), *central.dp_ucb_int(instance)]
 
 

@@ -51,7 +51,9 @@ def d_eps(x: np.ndarray | float, y: np.ndarray | float, epsilon: np.ndarray | fl
     shrunk = y * np.exp(-epsilon)
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = np.where(y < 1, shrunk / (shrunk + (1 - y)), 1.0)
-        hidden = -np.log1p(y * np.expm1(-epsilon)) - epsilon * x
+        left = shrunk + (1 - y)  # 1 - y (1 - e^-epsilon): the first form keeps what is near 0, the second near 1
+        told = np.where(left < 0.5, -np.log(left), -np.log1p(y * np.expm1(-epsilon)))
+        hidden = np.where(y < 1, told, epsilon) - epsilon * x
     return np.where(x >= turn, divergences.bernoulli_kl(x, y), np.maximum(hidden, 0.0))
 
 
