@@ -211,8 +211,8 @@ def report(trials: int) -> str:
         "epoch last between 10^5 and 10^15 pulls, so its figures cannot have used them. Here every printed error "
         'constant is divided by 16 (kappa "auto" of the private policies; see below), T = 10^6 for the central '
         "figures, 10^9 (v = 0.5) and 10^8 (v = 0.9) for the local ones. We chose these horizons after looking at "
-        "others, as ones where epochs are completed; so the central comparison is repeated at 10^5 and the local one at "
-        "10^9, where not everything holds. A comparison counts as clear beyond two standard errors.",
+        "others, as ones where epochs are completed; so the central comparison is repeated at 10^5 and the local one "
+        "at 10^9, where not everything holds. A comparison counts as clear beyond two standard errors.",
         "",
         "## In short",
         "",
