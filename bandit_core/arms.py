@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from bandit_core.numbers import Frozen, Number, Positive, Probability, Whole
 
-TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA = range(6)  # codes shared with kernels/rewards.py
+TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes shared with kernels/rewards.py
 ROW = 5  # numbers per arm in the kernel's table: code and four parameters
 
 
@@ -56,6 +56,11 @@ class _Law(Frozen):
     def raw_moment(self, order: float) -> float:
         """``E|reward|^order``; infinite where the law has no such moment. In reward units to that order."""
         return self.expect(lambda reward: np.abs(reward) ** order)
+
+    @property
+    def moment_limit(self) -> float:
+        """Raw moments are finite below this order, and infinite from it on where it is finite."""
+        return math.inf
 
     def row(self) -> tuple[float, ...]:
         """The law as the kernel reads it: code and up to four parameters."""
@@ -268,8 +273,55 @@ class Pareto(_Law):
             return math.inf
         return self.shape * self.scale**order / (self.shape - order)
 
+    @property
+    def moment_limit(self) -> float:
+        return self.shape
+
     def row(self) -> tuple[float, ...]:
         return (PARETO, self.scale, -1 / self.shape, 0.0, 0.0)
+
+
+class Student(_Law):
+    """Pays ``mean`` + ``scale`` x Student's t with ``df`` degrees of freedom: heavy on both sides, symmetric."""
+
+    words: ClassVar[str] = "pays around its mean most of the time, and very far from it, on either side, now and then"
+    kind: Literal["student"] = "student"
+    mean: Number
+    scale: Positive
+    df: Annotated[Number, Field(gt=1)]
+
+    @property
+    def law_mean(self) -> float:
+        return self.mean
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (-math.inf, math.inf)
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        from scipy.special import stdtrit
+
+        return self.mean + self.scale * stdtrit(self.df, probability)
+
+    def raw_moment(self, order: float) -> float:
+        # A normal law mixed over its variance: Kummer's function of the former becomes Gauss's.
+        if order >= self.df:
+            return math.inf
+        from scipy.special import hyp2f1
+
+        logarithm = order * (math.log(self.scale) + math.log(self.df) / 2) + (
+            math.lgamma((order + 1) / 2) + math.lgamma((self.df - order) / 2) - math.lgamma(self.df / 2)
+        )
+        away = (self.mean / self.scale) ** 2 / self.df
+        series = float(hyp2f1(-order / 2, (self.df - order) / 2, 0.5, -away))
+        return math.exp(logarithm) / math.sqrt(math.pi) * series
+
+    @property
+    def moment_limit(self) -> float:
+        return self.df
+
+    def row(self) -> tuple[float, ...]:
+        return (STUDENT, self.mean, self.scale, self.df, 0.0)
 
 
 class Empirical(_Discrete):
@@ -300,9 +352,12 @@ class Empirical(_Discrete):
         return (EMPIRICAL, 0.0, float(len(self.values)), 0.0, 0.0)  # first number: offset, set by `tables`
 
 
-Arm = Annotated[Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Empirical, Field(discriminator="kind")]
+Arm = Annotated[
+    Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Student | Empirical, Field(discriminator="kind")
+]
 LAWS: dict[str, type[_Law]] = {
-    law.model_fields["kind"].default: law for law in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Empirical)
+    law.model_fields["kind"].default: law
+    for law in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Student, Empirical)
 }
 
 

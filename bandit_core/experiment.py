@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -183,7 +184,8 @@ def _typed_parameters(line: Line) -> dict[str, Any]:
 def _instance(line: Line, arms: tuple[reward_laws._Law, ...], horizon: int) -> Instance:
     policy = line.entry
     parameters = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
-    return Instance(arms=arms, epsilon=line.epsilon, parameters=parameters, horizon=horizon)
+    instance = Instance(arms=arms, epsilon=line.epsilon, parameters=parameters, horizon=horizon)
+    return replace(instance, parameters=policy.settle(instance))
 
 
 def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Problem]:

@@ -116,7 +116,8 @@ class Policy:
 
     ``accepts`` looks at single arms and returns None, or the words it refuses with.
     ``simulate(instance, streams, checkpoints, signal)`` plays one trial per row of ``streams``.
-    ``resolve(parameters, epsilon)`` replaces every "auto" by a number.
+    ``resolve(parameters, epsilon)`` replaces every "auto" by a number; ``settle(instance)`` those that depend on the
+    arms or the horizon.
     ``spending(instance, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
     instance where that decides it.
@@ -136,6 +137,7 @@ class Policy:
     bounds: Callable[[Instance], list[Bound]]
     guarantee: Callable[[Instance], Guarantee]
     resolve: Callable[[Any, _EpsilonLaw | None], Parameters] = lambda parameters, epsilon: parameters
+    settle: Callable[[Instance], Parameters] = lambda instance: instance.parameters
     refuses: Callable[[Instance], str | None] = lambda instance: None
     spending: Callable[[Instance, np.ndarray], np.ndarray] | None = None
     parent: str | None = None
