@@ -64,7 +64,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of trials: regret and pulls of best arms at the checkpoints (trials, checkpoints), final pulls (trials, arms)."""
+    """Regret and pulls of best arms at the checkpoints (trials, checkpoints), and final pulls (trials, arms)."""
 
     regret: np.ndarray
     best_pulls: np.ndarray
