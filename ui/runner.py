@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
 from bandit_core.engine import estimated_seconds, steps, worker_count
 from bandit_core.results import Result
+from bandit_core.sweep import Sweep, SweepResult
 from ui import state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
@@ -31,7 +34,8 @@ _process: set[str] = set()  # what this server process has been through
 class Run:
     """A dear simulation in its own thread."""
 
-    simulation: Simulation
+    simulation: Simulation | Sweep
+    what: Hashable  # what it computes, so that another question is not answered with it
     seen: float = field(default_factory=time.monotonic)
     error: BaseException | None = None
     drawn: int = 0
@@ -48,7 +52,7 @@ class Run:
         except BaseException as error:
             self.error = error
 
-    def _stop_if_forgotten(self, simulation: Simulation) -> None:
+    def _stop_if_forgotten(self, simulation: Simulation | Sweep) -> None:
         if time.monotonic() - self.seen > FORGOTTEN_SECONDS:
             simulation.stop()
 
@@ -68,51 +72,75 @@ def result_of(experiment: Experiment, name: str = "main") -> Result | None:
     try:
         simulation = Simulation(experiment)
     except InvalidInput as error:
-        for problem in error.problems:
-            st.error(str(problem), icon=":material/speed:")
+        _tell(error)
         return None
+    result = _computed(simulation, _numbers_of(experiment), steps(experiment), name)
+    if result is None or all(line is None for line in result.lines):
+        return None
+    return Result(experiment, result.times, result.lines)
+
+
+def sweep_of(experiment: Experiment, epsilons: tuple[float, ...], name: str = "sweep") -> SweepResult | None:
+    """The same for a sweep over budgets."""
+    try:
+        sweep = Sweep(experiment, epsilons)
+    except InvalidInput as error:
+        _tell(error)
+        return None
+    cost = steps(experiment) * len(epsilons)
+    result = _computed(sweep, (_numbers_of(experiment), epsilons), cost, name)
+    return result if result is not None and len(result.curves) else None
+
+
+def _tell(error: InvalidInput) -> None:
+    for problem in error.problems:
+        st.error(str(problem), icon=":material/speed:")
+
+
+def _computed(simulation: Simulation | Sweep, what: Hashable, cost: int, name: str) -> Any:
+    """The simulation's result: at once where it is cheap, else from a run in the background (partial, or None)."""
     seconds = simulation.missing_seconds / worker_count()
-    if seconds <= LIVE_SECONDS:
-        place = st.empty()
-        if "warm" not in _process:
-            place.info(FIRST_RUN, icon=":material/hourglass_top:")
-        started = time.monotonic()
+    if seconds > LIVE_SECONDS:
+        return _dear(simulation, what, cost, seconds, name)
+    place = st.empty()
+    if "warm" not in _process:
+        place.info(FIRST_RUN, icon=":material/hourglass_top:")
+    started = time.monotonic()
 
-        def show(running: Simulation) -> None:
-            if time.monotonic() - started > 0.3:  # also the point where a newer change may cut this run short
-                place.progress(running.fraction, "computing …")
+    def show(running: Simulation | Sweep) -> None:
+        if time.monotonic() - started > 0.3:  # also the point where a newer change may cut this run short
+            place.progress(running.fraction, "computing …")
 
-        result = simulation.run(on_progress=show)
-        place.empty()
-        _process.add("warm")
-        return result
-    return _dear(experiment, simulation, seconds, name)
+    result = simulation.run(on_progress=show)  # type: ignore[arg-type]
+    place.empty()
+    _process.add("warm")
+    return result
 
 
-def _dear(experiment: Experiment, simulation: Simulation, seconds: float, name: str) -> Result | None:
+def _dear(simulation: Simulation | Sweep, what: Hashable, cost: int, seconds: float, name: str) -> Any:
     slot = f"run-{name}"
     run: Run | None = st.session_state.get(slot)
-    if run is not None and _numbers_of(run.simulation.experiment) != _numbers_of(experiment):
+    if run is not None and run.what != what:
         run.simulation.stop()
         run = st.session_state[slot] = None
     if run is not None and run.alive:
         _watch(slot)
-        partial = run.simulation.result()
-        return Result(experiment, partial.times, partial.lines)
+        return run.simulation.result()
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
     with st.container(border=True):
-        cost = f"{words.count(steps(experiment))} pulls, {words.duration(seconds)} on this machine"
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.markdown(f"This picture needs **{cost}**. Finished blocks are kept, so nothing is computed twice.")
+        left.markdown(
+            f"This picture needs **{words.count(cost)} pulls, {words.duration(seconds)} on this machine**. "
+            "Finished blocks are kept, so nothing is computed twice."
+        )
         if right.button(
             "Run", type="primary", key=f"start-{name}", help="Start; you can cancel at any time.", width="stretch"
         ):
-            run = st.session_state[slot] = Run(simulation)
+            run = st.session_state[slot] = Run(simulation, what)
             run.start()
             st.rerun()
-    partial = simulation.result()
-    return partial if any(line is not None for line in partial.lines) else None
+    return simulation.result()
 
 
 @st.fragment(run_every=0.5)
