@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
-from bandit_core.engine import estimated_seconds, steps, worker_count
+from bandit_core.engine import estimated_seconds, most_steps, steps, worker_count
 from bandit_core.results import Result
+from bandit_core.store import Store
 from bandit_core.sweep import Sweep, SweepResult
 from ui import state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 PREVIEW_SECONDS = 0.3
-FORGOTTEN_SECONDS = 20.0  # a run that no page has looked at for so long is stopped
+FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
@@ -30,12 +33,23 @@ REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 _process: set[str] = set()  # what this server process has been through
 
 
+def _presence() -> Callable[[], bool]:
+    """A question that any thread may ask later: has the visitor of this script run still a browser tab open?
+
+    Looks of the page at its run would not do: browsers slow the timers of hidden tabs down to one tick a minute.
+    """
+    context = get_script_run_ctx()
+    session = context.session_id if context is not None else ""
+    return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
+
+
 @dataclass
 class Run:
-    """A dear simulation in its own thread."""
+    """A dear simulation in its own thread; it stops by itself when its visitor is gone."""
 
     simulation: Simulation | Sweep
     what: Hashable  # what it computes, so that another question is not answered with it
+    present: Callable[[], bool] = field(default_factory=_presence)
     seen: float = field(default_factory=time.monotonic)
     error: BaseException | None = None
     drawn: int = 0
@@ -53,8 +67,16 @@ class Run:
             self.error = error
 
     def _stop_if_forgotten(self, simulation: Simulation | Sweep) -> None:
-        if time.monotonic() - self.seen > FORGOTTEN_SECONDS:
+        if self.present():
+            self.seen = time.monotonic()
+        elif time.monotonic() - self.seen > FORGOTTEN_SECONDS:
             simulation.stop()
+
+    def cancel(self) -> None:
+        """Stop soon and wait for it; finished blocks are kept."""
+        self.simulation.stop()
+        if self.thread is not None:
+            self.thread.join(timeout=5)
 
     @property
     def alive(self) -> bool:
@@ -67,41 +89,44 @@ def _numbers_of(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"view": type(experiment.view)(), "title": "", "note": ""})
 
 
-def result_of(experiment: Experiment, name: str = "main") -> Result | None:
-    """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed."""
-    try:
-        simulation = Simulation(experiment)
-    except InvalidInput as error:
-        _tell(error)
-        return None
-    result = _computed(simulation, _numbers_of(experiment), steps(experiment), name)
+def result_of(experiment: Experiment, name: str = "main", store: Store | None = None) -> Result | None:
+    """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed.
+
+    ``store`` keeps the blocks (default: the process's store, which all visitors share).
+    """
+
+    def build() -> Simulation:
+        return Simulation(experiment, store)
+
+    result = _computed(build, _numbers_of(experiment), steps(experiment), name)
     if result is None or all(line is None for line in result.lines):
         return None
     return Result(experiment, result.times, result.lines)
 
 
-def sweep_of(experiment: Experiment, epsilons: tuple[float, ...], name: str = "sweep") -> SweepResult | None:
+def sweep_of(
+    experiment: Experiment, epsilons: tuple[float, ...], name: str = "sweep", store: Store | None = None
+) -> SweepResult | None:
     """The same for a sweep over budgets."""
-    try:
-        sweep = Sweep(experiment, epsilons)
-    except InvalidInput as error:
-        _tell(error)
-        return None
-    cost = steps(experiment) * len(epsilons)
-    result = _computed(sweep, (_numbers_of(experiment), epsilons), cost, name)
+
+    def build() -> Sweep:
+        return Sweep(experiment, epsilons, store=store)
+
+    result = _computed(build, (_numbers_of(experiment), epsilons), steps(experiment) * len(epsilons), name)
     return result if result is not None and len(result.curves) else None
 
 
-def _tell(error: InvalidInput) -> None:
-    for problem in error.problems:
-        st.error(str(problem), icon=":material/speed:")
-
-
-def _computed(simulation: Simulation | Sweep, what: Hashable, cost: int, name: str) -> Any:
-    """The simulation's result: at once where it is cheap, else from a run in the background (partial, or None)."""
+def _computed(build: Callable[[], Simulation | Sweep], what: Hashable, cost: int, name: str) -> Any:
+    """What ``build()`` computes: at once where it is cheap, else from a run in the background (partial, or None)."""
+    try:
+        simulation = build()
+    except InvalidInput as error:
+        for problem in error.problems:
+            st.error(words.problem(problem), icon=":material/speed:")
+        return None
     seconds = simulation.missing_seconds / worker_count()
     if seconds > LIVE_SECONDS:
-        return _dear(simulation, what, cost, seconds, name)
+        return _dear(build, simulation, what, cost, name)
     place = st.empty()
     if "warm" not in _process:
         place.info(FIRST_RUN, icon=":material/hourglass_top:")
@@ -117,7 +142,9 @@ def _computed(simulation: Simulation | Sweep, what: Hashable, cost: int, name: s
     return result
 
 
-def _dear(simulation: Simulation | Sweep, what: Hashable, cost: int, seconds: float, name: str) -> Any:
+def _dear(
+    build: Callable[[], Simulation | Sweep], simulation: Simulation | Sweep, what: Hashable, cost: int, name: str
+) -> Any:
     slot = f"run-{name}"
     run: Run | None = st.session_state.get(slot)
     if run is not None and run.what != what:
@@ -128,19 +155,35 @@ def _dear(simulation: Simulation | Sweep, what: Hashable, cost: int, seconds: fl
         return run.simulation.result()
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
+    if run is not None and run.simulation.missing_seconds < simulation.missing_seconds:
+        simulation = run.simulation  # without a store, only the run itself remembers what it did
+        if simulation.missing_seconds == 0:
+            return simulation.result()
+    seconds = simulation.missing_seconds / worker_count()
     with st.container(border=True):
         left, right = st.columns([4, 1], vertical_alignment="center")
         left.markdown(
             f"This picture needs **{words.count(cost)} pulls, {words.duration(seconds)} on this machine**. "
             "Finished blocks are kept, so nothing is computed twice."
         )
-        if right.button(
-            "Run", type="primary", key=f"start-{name}", help="Start; you can cancel at any time.", width="stretch"
-        ):
-            run = st.session_state[slot] = Run(simulation, what)
-            run.start()
-            st.rerun()
+        right.button(
+            "Run",
+            type="primary",
+            key=f"start-{name}",
+            on_click=_start,
+            args=(slot, build, what),
+            help="Start; you can cancel at any time.",
+            width="stretch",
+        )
     return simulation.result()
+
+
+def _start(slot: str, build: Callable[[], Simulation | Sweep], what: Hashable) -> None:
+    """Callback of the Run button; a second click changes nothing."""
+    old: Run | None = st.session_state.get(slot)
+    if old is None or not old.alive:
+        run = st.session_state[slot] = Run(build(), what)
+        run.start()
 
 
 @st.fragment(run_every=0.5)
@@ -153,10 +196,7 @@ def _watch(slot: str) -> None:
     left, right = st.columns([5, 1], vertical_alignment="center")
     left.progress(fraction, f"computing … {fraction:.0%}")
     if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
-        run.simulation.stop()
-        if run.thread is not None:
-            run.thread.join(timeout=5)
-        st.session_state[slot] = None
+        run.cancel()
         st.rerun()
     reached = sum(fraction >= limit for limit in REDRAW_AT)
     if not run.alive or reached > run.drawn:
@@ -164,15 +204,18 @@ def _watch(slot: str) -> None:
         st.rerun()
 
 
-def preview_of(experiment: Experiment) -> Result:
-    """The same experiment cut down to fewer users and trials until it is live: something to look at before Run."""
-    trials = min(experiment.trials, 10)
-    horizon = experiment.horizon
-    small = experiment.with_changes(trials=trials)
-    while estimated_seconds(small) > PREVIEW_SECONDS and horizon > 100:
-        horizon //= 10
-        small = small.with_changes(horizon=max(100, horizon))
-    return simulate(small)
+def preview_of(experiment: Experiment) -> Result | None:
+    """The same experiment cut down to fewer users and trials until it is live: something to look at before Run.
+
+    None where even that is more than this server computes (`result_of` has told why).
+    """
+    small = experiment.with_changes(trials=min(experiment.trials, 10))
+    try:
+        while small.horizon > 100 and (estimated_seconds(small) > PREVIEW_SECONDS or steps(small) > most_steps()):
+            small = small.with_changes(horizon=max(100, small.horizon // 10))
+        return simulate(small)
+    except InvalidInput:
+        return None
 
 
 def shared_result() -> Result | None:
