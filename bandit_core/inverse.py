@@ -18,6 +18,7 @@ import numpy as np
 
 from bandit_core.engine import simulate
 from bandit_core.experiment import Experiment
+from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import LineResult, Result
 from bandit_core.store import Store
 from bandit_core.summaries import baseline
@@ -30,7 +31,7 @@ Kind = Literal["regret", "price", "missed"]
 
 @dataclass(frozen=True)
 class Goal:
-    """``kind`` at most ``limit``: lost reward, price (ratio), or the share of the last pulls that miss the best arms."""
+    """``kind`` at most ``limit``: lost reward, price (ratio), or the share of the last pulls that miss the best."""
 
     kind: Kind
     limit: float
@@ -92,10 +93,12 @@ def _search(measure: Callable[[int], tuple[float, float]], limit: float, first: 
         if place not in seen:
             seen[place] = measure(place)
         mean, stderr = seen[place]
-        return mean + errors * (stderr if math.isfinite(stderr) else 0.0)
+        if errors == 0:
+            return mean
+        return mean + errors * (stderr if math.isfinite(stderr) else math.inf)  # a single trial proves nothing
 
     def first_within(errors: float) -> int | None:
-        if value(last, errors) > limit:
+        if not value(last, errors) <= limit:  # also where there is no value, as a price without anything to compare
             return None
         low, high = first - 1, last  # everything up to low misses, high is within
         while high - low > 1:
@@ -151,18 +154,30 @@ def fewest_users(
     on_point: Callable[[float], None] | None = None,
     store: Store | None = None,
 ) -> Answer:
-    """The shortest horizon at which ``line`` meets ``goal`` (a share of missed pulls falls as users arrive).
+    """The shortest horizon at which ``line`` misses the best arm no more often than ``goal`` allows.
 
-    The lattice of horizons has eight places per doubling, up to the experiment's horizon.
+    The lattice of horizons has eight places per doubling, from 8 up to the experiment's horizon.
+
+    Raises
+    ------
+    InvalidInput
+        For another kind of goal: regret and price do not fall as users arrive. For fewer than 16 users.
     """
+    if goal.kind != "missed":
+        raise InvalidInput([Problem("goal", goal.kind, "the fewest users can be searched for 'missed' only")])
+    if experiment.horizon < 16:
+        raise InvalidInput([Problem("horizon", experiment.horizon, "at least 16 users to search in")])
     lines = [experiment.spec()["lines"][line]]
 
     def measure(lattice: int) -> tuple[float, float]:
-        horizon = max(1, round(_place(lattice)))
+        horizon = round(_place(lattice))
         if on_point is not None:
             on_point(float(horizon))
         result = simulate(experiment.with_changes(lines=lines, horizon=horizon, view={}), jobs, store=store)
         return goal.measure(result, 0)
 
     last = math.floor(math.log2(experiment.horizon) * PER_DOUBLING)
-    return _search(measure, goal.limit, PER_DOUBLING * 3, max(last, PER_DOUBLING * 3 + 1))
+    found = _search(measure, goal.limit, PER_DOUBLING * 3, last)
+    best, low, high = (None if at is None else float(round(at)) for at in (found.best, found.low, found.high))
+    points = tuple(Point(float(round(point.at)), point.value, point.stderr) for point in found.points)
+    return Answer(best, low, high, points)

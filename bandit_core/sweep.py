@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.engine import Simulation
+from bandit_core.engine import Simulation, most_steps, steps
 from bandit_core.epsilons import LARGEST
 from bandit_core.experiment import Experiment
 from bandit_core.problems import InvalidInput, Problem
@@ -77,6 +77,7 @@ class SweepResult:
     epsilons: tuple[float, ...]
     seconds: tuple[Any, ...]
     results: tuple[Result, ...]
+    second_name: str = ""
 
     def at(self, epsilon: float, second: Any = None) -> Result:
         """The result at one point of the grid."""
@@ -87,19 +88,21 @@ class SweepResult:
         """One row per line, point and checkpoint, columns `SWEEP_COLUMNS` (and the second parameter's name)."""
         import pandas as pd
 
+        lines, name = self.experiment.lines, self.second_name
+        free = [number for number, line in enumerate(lines) if line.epsilon is None]
+        deaf = [number for number, line in enumerate(lines) if name not in line.entry.parameters.model_fields]
         frames = []
         for place, result in enumerate(self.results):
             frame = result.curves.drop(columns="std", errors="ignore")
             frame.insert(3, "epsilon", self.epsilons[place // len(self.seconds)])
-            if self.seconds != (None,):
-                frame["second"] = self.seconds[place % len(self.seconds)]
-            free = [number for number, line in enumerate(self.experiment.lines) if line.epsilon is None]
             frame.loc[frame["line"].isin(free), "epsilon"] = float("nan")  # without privacy there is no budget
+            if name:
+                frame[name] = self.seconds[place % len(self.seconds)]
+                frame[name] = frame[name].mask(frame["line"].isin([*free, *deaf]))
             frames.append(frame)
         everything = pd.concat(frames, ignore_index=True)
-        return everything.drop_duplicates(
-            [name for name in ("line", "epsilon", "second", "t") if name in everything], ignore_index=True
-        )
+        same = ["line", "epsilon", "t", *([name] if name else [])]  # what knows neither budget nor parameter, once
+        return everything.drop_duplicates(same, ignore_index=True)
 
 
 class Sweep:
@@ -129,14 +132,31 @@ class Sweep:
     ) -> None:
         self.experiment = experiment
         self.epsilons = budgets(epsilons)
-        name, self.seconds = second if second is not None else ("", (None,))
+        self.seconds: Sequence[Any]
+        self.second_name, self.seconds = second if second is not None else ("", (None,))
+        name = self.second_name
+        if name and not any(name in line.entry.parameters.model_fields for line in experiment.lines if line.epsilon):
+            raise InvalidInput([Problem("vary", name, "no private line of this experiment has this parameter")])
         self._simulations = [
             Simulation(at_budget(experiment, epsilon, {name: value} if name else None), store)
             for epsilon in self.epsilons
             for value in self.seconds
         ]
+        self._refuse_if_too_large()
         self.stopped = False
         self._weights = [max(simulation.missing_seconds, 1e-9) for simulation in self._simulations]
+
+    def _refuse_if_too_large(self) -> None:
+        """One sweep is one run: its points together must stay within ``LAB_MAX_STEPS``."""
+        private = sum(line.epsilon is not None for line in self.experiment.lines)
+        free = len(self.experiment.lines) - private
+        whole = steps(self.experiment) // len(self.experiment.lines) * (private * len(self._simulations) + free)
+        if whole > most_steps():
+            allowed = (
+                f"at most {most_steps():.3g} steps (horizon x trials x lines x budgets) here; use fewer budgets, a "
+                "shorter horizon or fewer trials, or run it on your own machine"
+            )
+            raise InvalidInput([Problem("epsilon", f"{whole:.3g} steps", allowed)])
 
     @property
     def missing_seconds(self) -> float:
@@ -162,6 +182,7 @@ class Sweep:
             self.epsilons,
             tuple(self.seconds),
             tuple(simulation.result() for simulation in self._simulations),
+            self.second_name,
         )
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Sweep], None] | None = None) -> SweepResult:
@@ -172,6 +193,8 @@ class Sweep:
             # A line without privacy is the same at every budget: after the first one it is found in the store.
             fresh = Simulation(simulation.experiment, simulation.store) if simulation.missing_seconds else simulation
             self._simulations[self._simulations.index(simulation)] = fresh
+            if self.stopped:  # it may have been stopped while the new one was made
+                break
             fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))
         return self.result()
 

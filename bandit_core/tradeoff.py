@@ -96,8 +96,11 @@ def blind_regret(experiment: Experiment) -> float:
 
 
 def free_from(trace: Trace) -> float | None:
-    """Smallest budget from which on the price stays within `FREE_MARGIN` of 1, two standard errors included."""
-    free = trace.price - 2 * np.nan_to_num(trace.price_stderr) <= 1 + FREE_MARGIN
+    """Smallest budget from which on the price, two standard errors added, stays below ``1 + FREE_MARGIN``.
+
+    None where it never does, and where errors are unknown (a single trial).
+    """
+    free = trace.price + 2 * trace.price_stderr <= 1 + FREE_MARGIN
     if not free[-1]:
         return None
     misses = np.flatnonzero(~free)

@@ -14,7 +14,11 @@ from bandit_core.presets import load_preset
 from bandit_core.problems import Problem
 
 # Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
-OTHER_FIELDS = frozenset({"eps", "from", "to", "goal", "limit"}) | links.STREAMLIT_OWN
+OTHER_FIELDS = (
+    frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
+    | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
+    | links.STREAMLIT_OWN
+)
 _state = st.session_state
 
 

@@ -286,7 +286,7 @@ def question(experiment: Experiment) -> None:
         )
         rows.append((number, name, answer))
     place.empty()
-    _answers(experiment, rows)
+    answers(experiment, rows)
 
 
 def answer_words(answer: Answer) -> str:
@@ -298,7 +298,8 @@ def answer_words(answer: Answer) -> str:
     return f"ε = **{answer.best:.3g}** ({low} to {high})"
 
 
-def _answers(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None:
+def answers(experiment: Experiment, rows: list[tuple[int, str, Answer]], scale: float = 1.0, what: str = "") -> None:
+    """The answer of every line, and the whole searched curve (values times ``scale``, named ``what``)."""
     colours = theme.line_colours(experiment, theme.is_dark())
     for number, name, answer in rows:
         privacy = experiment.lines[number].entry.privacy
@@ -311,8 +312,8 @@ def _answers(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> Non
     for number, name, answer in rows:
         figure.add_scatter(
             x=[point.at for point in answer.points],
-            y=[point.value for point in answer.points],
-            error_y={"type": "data", "array": [2 * point.stderr for point in answer.points]},
+            y=[scale * point.value for point in answer.points],
+            error_y={"type": "data", "array": [2 * scale * point.stderr for point in answer.points]},
             mode="lines+markers",
             name=escape(name),
             line={"color": colours[number]},
@@ -320,8 +321,12 @@ def _answers(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> Non
         )
     charts.style(figure, 330, theme.is_dark())
     figure.update_xaxes(type="log", title="searched ε", tickformat="~g")
-    figure.update_yaxes(type="log", exponentformat="SI", title="± 2 standard errors")
-    st.plotly_chart(figure, key="searched", config=charts.CONFIG, alt="Every budget that was searched")
+    figure.update_yaxes(type="log", exponentformat="SI", title=f"{what} (± 2 standard errors)".lstrip())
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{scale * point.value:.3g} at ε = {point.at:.3g}" for point in answer.points)
+        for _, name, answer in rows
+    )
+    st.plotly_chart(figure, key="searched", config=charts.CONFIG, alt=f"Every budget that was searched. {told}.")
 
 
 def tables(result: SweepResult) -> None:
@@ -356,8 +361,8 @@ def explanation(experiment: Experiment) -> None:
     with st.expander("How is this computed?"):
         st.markdown(
             "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "
-            "thresholds are chosen automatically. The search bisects a fixed lattice of budgets, eight per doubling, so the same "
-            "question always gets the same answer. *Nearly free* means a price within 5 % of 1 at two standard errors; "
+            "thresholds are chosen automatically. The search bisects a fixed lattice of budgets, eight per doubling, so "
+            "the same question always gets the same answer. *Nearly free* means a price within 5 % of 1 at two standard errors; "
             "*all noise* means at least 90 % of the regret of choosing at random "
             f"({words.number(tradeoff.blind_regret(experiment))} here)."
         )
