@@ -71,7 +71,8 @@ def worker_count(jobs: int | None = None) -> int:
 def _trial_seconds(experiment: Experiment, line: int) -> float:
     arms = len(experiment.single_arms)
     crowd = max(1.0, math.log2(arms / 10))
-    pulls = experiment.horizon * STEP_SECONDS * crowd * experiment.lines[line].entry.step_cost
+    cost = experiment.lines[line].entry.cost(experiment.instances[line])
+    pulls = experiment.horizon * STEP_SECONDS * crowd * cost
     return pulls + TRIAL_SECONDS * (1 + arms / 100)
 
 

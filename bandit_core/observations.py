@@ -647,7 +647,7 @@ TRIALS = 100
 _USUAL: dict[Privacy, tuple[str, ...]] = {
     "none": ("ucb",),
     "local": ("heldp-ucb-b",),
-    "central": ("anytime-lazy-ucb", "adap-ucb", "dp-se"),
+    "central": ("adap-ucb", "dp-se", "anytime-lazy-ucb"),
 }
 _WORDS: dict[Privacy, str] = {"none": "no privacy", "local": "nobody is trusted", "central": "a curator is trusted"}
 

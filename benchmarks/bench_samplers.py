@@ -14,7 +14,7 @@ from bandit_core.kernels import index
 from bandit_core.kernels.streams import streams
 from bandit_core.policies import registry
 from bandit_core.policies.base import Signal
-from benchmarks.measuring import UCB, instance_of, machine, medians, name_of, print_table, private
+from benchmarks.measuring import UCB, fastest, instance_of, machine, name_of, print_table, private
 
 ARMS = (2, 5, 20, 50, 100, 300, 1000)
 HORIZONS = (1_000, 10_000, 100_000, 1_000_000)
@@ -55,7 +55,7 @@ def main() -> None:
             for horizon in HORIZONS:
                 shortened = min(horizon, max(10_000, int(BUDGET / arms / TRIALS)))
                 works = [player(line, arms, shortened, True), player(line, arms, horizon, False)]
-                lockstep, tournament = medians(works, 3)
+                lockstep, tournament = fastest(works, 3)
                 ratios.append(f"{tournament / lockstep:.2f} ({lockstep * 1e9:.0f}, {tournament * 1e9:.0f})")
                 print(".", end="", file=sys.stderr, flush=True)
             rows.append([arms, *ratios])

@@ -15,7 +15,7 @@ from bandit_core.kernels.streams import streams
 from bandit_core.policies import registry
 from bandit_core.policies.base import Signal
 from benchmarks import straight
-from benchmarks.measuring import UCB, instance_of, machine, medians, name_of, print_table, private
+from benchmarks.measuring import UCB, fastest, instance_of, machine, name_of, print_table, private
 
 TRIALS = 50
 LINES = [UCB, private("heldp-ucb-b", 2.0), private("heldp-ucb-b", 0.2), private("heldp-ucb-l", 2.0)]
@@ -54,7 +54,7 @@ def main() -> None:
                 return straight.bare_draws(all_rows.copy(), instance.means, horizon, line["policy"] == "heldp-ucb-l")
 
             works = [(ours, horizon * TRIALS), (theirs, horizon * some), (bare, horizon * TRIALS)]
-            mine, other, draw = medians(works, repeats)
+            mine, other, draw = fastest(works, repeats)
             same = int(np.sum(np.all(ours().pulls[:some] == theirs(), axis=1)))
             rows.append(
                 [
@@ -75,7 +75,7 @@ def main() -> None:
     horizon = 10_000
     instance = instance_of(UCB, 20, horizon)
     times, all_rows, means = checkpoints(horizon), streams(0, 0, TRIALS), instance.means
-    mine, python, numpy = medians(
+    mine, python, numpy = fastest(
         [
             (lambda: registry()["ucb"].simulate(instance, all_rows.copy(), times, Signal()), horizon * TRIALS),
             (lambda: straight.plain_python(means.tolist(), horizon, 0), horizon),

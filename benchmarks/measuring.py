@@ -1,10 +1,10 @@
-"""Shared by the benchmarks: workloads, medians of interleaved timings, tables, and a line about the machine."""
+"""Shared by the benchmarks: workloads, interleaved timings, tables, and a line about the machine."""
 
 from __future__ import annotations
 
+import math
 import os
 import platform
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -59,15 +59,18 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.thread_time() - start
 
 
-def medians(works: Sequence[tuple[Callable[[], Any], float]], repeats: int) -> list[float]:
-    """Median time of each work over its number of steps; the works take turns, so that they share disturbances."""
+def fastest(works: Sequence[tuple[Callable[[], Any], float]], repeats: int) -> list[float]:
+    """Shortest time of each work over its number of steps: what other programs add is never a saving.
+
+    The works take turns, so that no one of them has the quiet minutes for itself.
+    """
     for work, _ in works:
         work()  # compile, and warm the caches
-    times: list[list[float]] = [[] for _ in works]
+    times = [math.inf] * len(works)
     for _ in range(repeats):
         for number, (work, steps) in enumerate(works):
-            times[number].append(seconds(work) / steps)
-    return [statistics.median(each) for each in times]
+            times[number] = min(times[number], seconds(work) / steps)
+    return times
 
 
 def machine() -> str:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui import charts, exports, panels, runner, shell, state, theme, words
+from ui import budget_panel, charts, exports, panels, runner, shell, state, theme, words
 
 shell.enter()
 
@@ -25,11 +25,15 @@ st.plotly_chart(
 st.caption(words.legend(max(line.count for line in result.lines if line)))
 panels.cards(result)
 
-pulls, bounds, table, code, download = st.tabs(["Pulls per arm", "Bounds", "Table", "Code", "Download"])
+pulls, bounds, budget, table, code, download = st.tabs(
+    ["Pulls per arm", "Bounds", "Budget", "Table", "Code", "Download"]
+)
 with pulls:
     st.plotly_chart(charts.pulls_chart(result, theme.is_dark()), config=charts.CONFIG, key="pulls", alt="Pulls per arm")
 with bounds:
     panels.bounds_table(result)
+with budget:
+    budget_panel.draw(result)
 with table:
     st.dataframe(result.curves, hide_index=True, width="stretch", alt="Regret curves as a table")
 with code:

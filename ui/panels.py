@@ -10,7 +10,7 @@ from bandit_core.results import Result
 from bandit_core.summaries import Summary, summaries
 from bandit_core.theory.bound import STATUS_WORDS
 from bandit_core.theory.curves import line_bounds
-from ui import diagrams, theme, words
+from ui import theme, words
 
 
 def cards(result: Result) -> None:
@@ -94,8 +94,6 @@ def explanation(result: Result) -> None:
             f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )
-        for privacy in dict.fromkeys(line.entry.privacy for line in experiment.lines):
-            st.image(diagrams.who_sees_what(privacy, theme.is_dark()), width=650)
         for name in dict.fromkeys(line.policy for line in experiment.lines):
             policy = next(line.entry for line in experiment.lines if line.policy == name)
             st.markdown(f"**{policy.title}** · {policy.paper}. {policy.summary}")

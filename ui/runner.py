@@ -162,10 +162,14 @@ def _dear(
     seconds = simulation.missing_seconds / worker_count()
     with st.container(border=True):
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.markdown(
-            f"This picture needs **{words.count(cost)} pulls, {words.duration(seconds)} on this machine**. "
-            "Finished blocks are kept, so nothing is computed twice."
-        )
+        done, time_words = simulation.result(), words.duration(seconds)
+        if isinstance(done, Result):
+            left.markdown(words.cost(done, time_words))
+        else:
+            left.markdown(
+                f"This picture needs **{words.count(cost)} pulls, {time_words}** on this machine. You can cancel; "
+                "what is done is kept."
+            )
         right.button(
             "Run",
             type="primary",
@@ -193,11 +197,12 @@ def _watch(slot: str) -> None:
         return
     run.seen = time.monotonic()
     fraction = run.simulation.fraction
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    left.progress(fraction, f"computing … {fraction:.0%}")
-    if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
-        run.cancel()
-        st.rerun()
+    with st.container(border=True):  # of the same size as the panel that it replaces
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        left.progress(fraction, f"computing … {fraction:.0%}")
+        if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
+            run.cancel()
+            st.rerun()
     reached = sum(fraction >= limit for limit in REDRAW_AT)
     if not run.alive or reached > run.drawn:
         run.drawn = reached

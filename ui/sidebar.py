@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InvalidInput, links, notation
 from bandit_core.arms import LAWS as REWARD_LAWS
@@ -135,7 +136,8 @@ def _shared_budget(base: Experiment) -> str | None:
     return Counter(texts).most_common(1)[0][0] if texts else None
 
 
-def _budget_section(base: Experiment) -> str:
+def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
+    """The shared budget as text, and the place for a picture of it."""
     text = _shared_budget(base) or "1"
     law = notation.read_epsilon(text)
     laws = {kind: EPSILON_LAWS[kind].words for kind in EPSILON_LAWS}
@@ -159,25 +161,25 @@ def _budget_section(base: Experiment) -> str:
                 lambda value: f"{value:g}",
             )
             st.caption(words.odds(epsilon))
-            return f"{epsilon!r}"
+            return f"{epsilon!r}", st.container()
         written = st.text_input(
             "Distribution of ε over users",
             text if law["kind"] == kind else EXAMPLES[kind],
             key=state.key(f"budget-{kind}"),
             help=f"For example {EXAMPLES[kind]}. Users with ε = 0 share nothing.",
         )
-        _budget_picture(written, kind)
-    return written
+        return written, st.container()
 
 
-def _budget_picture(written: str, kind: str) -> None:
-    try:
-        drawn = EPSILON_LAWS[kind].model_validate(notation.read_epsilon(written))
-    except ValueError:  # told below, with everything else that is not valid yet
+def _budget_picture(written: str, experiment: Experiment) -> None:
+    """How the shared budget is spread, with the threshold of the first policy that ignores some of it."""
+    law = notation.read_epsilon(written)
+    drawn = EPSILON_LAWS[law["kind"]].model_validate(law)
+    if drawn.fixed is not None:
         return
     thresholds = [
         instance.parameters.eps_min  # type: ignore[attr-defined]
-        for instance in state.experiment().instances
+        for instance in experiment.instances
         if hasattr(instance.parameters, "eps_min") and instance.epsilon == drawn
     ]
     st.plotly_chart(
@@ -228,13 +230,13 @@ def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: st
     return None if number == field.default else number
 
 
-def _line_card(base_line: dict[str, Any], row: int, shared: str) -> dict[str, Any]:
+def _line_card(base_line: dict[str, Any], row: int, shared: str, base_shared: str | None) -> dict[str, Any]:
     policy = registry()[base_line["policy"]]
-    own = "" if base_line.get("epsilon") in (None, shared) else base_line["epsilon"]
+    own = "" if base_line.get("epsilon") in (None, base_shared) else base_line["epsilon"]
     own_now = _current(f"own-{row}", own)
     label = _current(f"label-{row}", base_line.get("label")) or policy.title + (f" · ε {own_now}" if own_now else "")
     with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(label)}", key=state.key(f"line-{row}")):
-        st.caption(f"{policy.summary} {policy.guarantee_words.capitalize()}.")
+        st.caption(f"{policy.summary} {policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.")
         line: dict[str, Any] = {"policy": policy.name}
         if policy.epsilon != "none":
             text = st.text_input(
@@ -288,7 +290,7 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
             base_line = {"policy": line.policy, "params": line.params, "label": line.label}
             if line.epsilon is not None:
                 base_line["epsilon"] = notation.write_epsilon(line.epsilon)
-        lines.append(_line_card(base_line, row, shared))
+        lines.append(_line_card(base_line, row, shared, _shared_budget(base)))
 
     def add() -> None:
         name = st.session_state[state.key("add")]
@@ -460,13 +462,15 @@ def draw(page: str) -> None:
     with st.sidebar:
         _preset_section()
         arms = _arms_section(base)
-        shared = _budget_section(base)
+        shared, picture = _budget_section(base)
         lines = _lines_section(base, shared)
         size = _size_section(base)
         try:
             document = {**_read(arms, lines), **size, "title": base.title, "note": base.note}
             experiment = Experiment.model_validate(document)
             labels = [experiment.label(number) for number in range(len(lines))]
+            with picture:
+                _budget_picture(shared, experiment)
         except InvalidInput as error:
             wrong = error
             labels = [line.get("label") or registry()[line["policy"]].title for line in lines]

@@ -361,8 +361,9 @@ def explanation(experiment: Experiment) -> None:
     with st.expander("How is this computed?"):
         st.markdown(
             "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "
-            "thresholds are chosen automatically. The search bisects a fixed lattice of budgets, eight per doubling, so "
-            "the same question always gets the same answer. *Nearly free* means a price within 5 % of 1 at two standard errors; "
+            "thresholds are chosen automatically. The search bisects a fixed lattice of budgets, eight per doubling, "
+            "so the same question always gets the same answer. *Nearly free* means a price surely (two standard "
+            "errors) below 1.05; "
             "*all noise* means at least 90 % of the regret of choosing at random "
             f"({words.number(tradeoff.blind_regret(experiment))} here)."
         )
