@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bandit_core.engine import Simulation, most_steps, steps
 from bandit_core.epsilons import LARGEST
-from bandit_core.experiment import Experiment
+from bandit_core.experiment import Experiment, Line
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import Result
 from bandit_core.store import Store
@@ -19,6 +20,30 @@ if TYPE_CHECKING:
 
 SWEEP_COLUMNS = ("line", "label", "policy", "epsilon", "t", "mean", "stderr", "q05", "median", "q95", "trials")
 MOST_POINTS = 200
+
+
+_BUDGET_IN_LABEL = re.compile(r"[,;:]?\s*\(?\b(?:ε|eps|epsilon)\s*=?\s*[\d.]+\)?\s*$", re.IGNORECASE)
+
+
+def swept_label(line: Line) -> str:
+    """What a line is called where its budget varies: its label without a budget at the end, else its policy's title."""
+    return _BUDGET_IN_LABEL.sub("", line.label or "") or line.entry.title
+
+
+def distinct_lines(experiment: Experiment) -> Experiment:
+    """The experiment without private lines that a sweep would make equal to an earlier one."""
+    kept: dict[str, int] = {}
+    for number, line in enumerate(experiment.lines):
+        same = {name: value for name, value in line.params.items() if name != "eps_min"}
+        kept.setdefault(repr((line.policy, sorted(same.items())) if line.epsilon is not None else number), number)
+    if len(kept) == len(experiment.lines):
+        return experiment
+    lines = [experiment.spec()["lines"][number] for number in kept.values()]
+    for line in lines:  # the label told apart what is now one
+        line.pop("label", None)
+    hidden = [place for place, number in enumerate(kept.values()) if number in experiment.view.hidden]
+    view = experiment.view.model_dump(mode="json") | {"hidden": hidden}
+    return experiment.with_changes(lines=lines, view=view)
 
 
 def at_budget(experiment: Experiment, epsilon: float, changes: dict[str, Any] | None = None) -> Experiment:
@@ -40,7 +65,7 @@ def at_budget(experiment: Experiment, epsilon: float, changes: dict[str, Any] | 
         params = {name: value for name, value in line.get("params", {}).items() if name != "eps_min"}
         params |= {name: value for name, value in (changes or {}).items() if name in known}
         line["params"] = params
-        line["label"] = experiment.lines[number].label or experiment.lines[number].entry.title
+        line["label"] = swept_label(experiment.lines[number])
     return Experiment.model_validate(document)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core.experiment import Experiment
 from bandit_core.results import LineResult
 from bandit_core.summaries import baseline
-from bandit_core.sweep import SweepResult, at_budget
+from bandit_core.sweep import SweepResult, at_budget, swept_label
 from bandit_core.theory.bound import Bound
 from bandit_core.theory.curves import line_bounds
 from bandit_core.theory.divergences import bernoulli_kl
@@ -54,7 +54,7 @@ def traces(result: SweepResult) -> list[Trace]:
             base = baseline(point.experiment, number)
             mine, other = point.lines[number], point.lines[base] if base is not None else None
             prices.append(mine.ratio_to(other) if mine is not None and other is not None else (math.nan, math.nan))
-        label = line.label or line.entry.title
+        label = swept_label(line)
         mean, stderr, q05, q95 = ends.T
         price, price_stderr = np.array(prices).T
         budgets = np.array(result.epsilons)

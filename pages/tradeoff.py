@@ -2,11 +2,12 @@
 
 import streamlit as st
 
+from bandit_core.sweep import distinct_lines
 from ui import charts, runner, shell, state, theme, tradeoff_view
 
 shell.enter()
 
-experiment = state.experiment()
+experiment = distinct_lines(state.experiment())
 st.title("How much privacy can you afford?")
 if not tradeoff_view.has_private_lines(experiment):
     st.info("None of the policies is private, so there is nothing to trade. Add one in the sidebar.")

@@ -12,7 +12,7 @@ from ui import charts, theme, words
 OPENING = "first-look"
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
-TRADEOFF, YOUR_NUMBERS = "pages/tradeoff.py", "pages/your_numbers.py"
+TRADEOFF, YOUR_NUMBERS = "pages/tradeoff.py", "pages/your-numbers.py"
 LESSONS = "Lessons"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -11,17 +12,18 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, links, tradeoff
-from bandit_core.inverse import Answer, Goal, smallest_epsilon
-from bandit_core.sweep import SweepResult
+from bandit_core import Experiment, InvalidInput, links, tradeoff
+from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
+from bandit_core.summaries import baseline
+from bandit_core.sweep import SweepResult, swept_label
 from ui import charts, state, theme, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
 POINTS = 9
 GOALS = {
-    "price": "times the regret of no privacy, at most",
-    "regret": "lost rewards in all, at most",
-    "missed": "share of the last users who miss the best arm, at most",
+    "price": "times the regret of no privacy",
+    "regret": "lost rewards in all",
+    "missed": "share of the last tenth of users who miss the best arm",
 }
 START = {"price": "2", "regret": "1000", "missed": "0.05"}
 
@@ -80,7 +82,9 @@ def verdict(result: SweepResult) -> str:
     clear = [winner for winner in winners if not winner.tied_with]
     if winners and len({winner.line for winner in clear}) == 1 and len(by_line) > 1:
         name = words.plain(by_line[clear[0].line].label)
-        sentences.append(f"**{name}** loses least at {len(clear)} of {len(winners)} budgets, nowhere clearly more.")
+        where = "at every budget" if len(clear) == len(winners) else f"at {len(clear)} of {len(winners)} budgets"
+        rest = "" if len(clear) == len(winners) else "; at the others the errors leave it open"
+        sentences.append(f"**{name}** loses least {where} shown{rest}.")
     elif clear:
         parts = []
         for line in dict.fromkeys(winner.line for winner in clear):
@@ -145,7 +149,8 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
         title="price of privacy (ratio to no privacy)"
         if price
         else f"regret after {words.count(experiment.horizon)} users",
-        exponentformat="SI",
+        tickformat="~s",
+        dtick="D2",
     )
     return figure
 
@@ -248,12 +253,12 @@ def question(experiment: Experiment) -> None:
     """The inverse: the smallest budget that meets a goal, for every private line side by side."""
     st.subheader("I can afford …")
     kinds = list(GOALS)
-    kind = state.page_field("goal", "price")
+    asked = state.page_field("goal", "price")
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     kind = right.selectbox(
         "of what",
         kinds,
-        kinds.index(kind) if kind in kinds else 0,
+        kinds.index(asked) if asked in kinds else 0,
         format_func=GOALS.__getitem__,
         key="goal-kind",
         help="What must not exceed the number on the left, after the number of users in the sidebar.",
@@ -261,7 +266,7 @@ def question(experiment: Experiment) -> None:
     limit = left.number_input(
         "at most",
         min_value=0.0,
-        value=_number(state.page_field("limit", START[kind]), float(START[kind])),
+        value=_number(state.page_field("limit", "") if kind == asked else "", float(START[kind])),
         key=f"goal-limit-{kind}",
         help="The largest amount you accept.",
         format="%g",
@@ -272,21 +277,41 @@ def question(experiment: Experiment) -> None:
         "Search the smallest ε", key="goal-search", help="Bisects over simulations; what was computed before is reused."
     ):
         return
-    rows = []
+    goal = Goal(kind, limit)
+    private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]
+    if kind == "price" and any(baseline(experiment, number) is None for number in private):
+        st.info("A price needs a policy without privacy to compare with. Add one in the sidebar.")
+        return
     place = st.empty()
-    for number, line in enumerate(experiment.lines):
-        if line.epsilon is None:
-            continue
-        name = line.label or line.entry.title
-        answer = smallest_epsilon(
-            experiment,
-            number,
-            Goal(kind, limit),
-            on_point=lambda at, name=name: place.progress(0.5, f"{name}: trying ε = {at:.3g}"),
-        )
-        rows.append((number, name, answer))
+    rows, users = [], []
+    try:
+        for number in private:
+            name = swept_label(experiment.lines[number])
+
+            def trying(at: float, name: str = name, what: str = "ε =") -> None:
+                place.progress(0.5, f"{name}: trying {what} {at:.3g}")
+
+            rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
+            if kind == "missed":
+                told = partial(trying, what="users:")
+                users.append((number, name, fewest_users(experiment, number, goal, on_point=told)))
+    except InvalidInput as error:
+        place.error(words.problems(error.problems), icon=":material/speed:")
+        return
     place.empty()
-    answers(experiment, rows)
+    answers(experiment, rows, limit, what={"price": "price", "regret": "regret", "missed": "share missed"}[kind])
+    if users:
+        _fewest(experiment, users)
+
+
+def _fewest(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None:
+    """How many users it takes at the budget of the sidebar."""
+    lines = []
+    for number, name, answer in rows:
+        low, high = (words.count(int(at)) if at else more for at, more in ((answer.low, "less"), (answer.high, "more")))
+        told = f"**{words.count(int(answer.best))} users** ({low} to {high})" if answer.best else "not reached"
+        lines.append(f"{words.plain(name)} at {words.budget(experiment.lines[number].epsilon)}: {told}")
+    st.markdown("With the budgets of the sidebar, the same share needs at least:  \n" + "  \n".join(lines))
 
 
 def answer_words(answer: Answer) -> str:
@@ -298,12 +323,17 @@ def answer_words(answer: Answer) -> str:
     return f"ε = **{answer.best:.3g}** ({low} to {high})"
 
 
-def answers(experiment: Experiment, rows: list[tuple[int, str, Answer]], scale: float = 1.0, what: str = "") -> None:
+def answers(
+    experiment: Experiment, rows: list[tuple[int, str, Answer]], limit: float, scale: float = 1.0, what: str = ""
+) -> None:
     """The answer of every line, and the whole searched curve (values times ``scale``, named ``what``)."""
     colours = theme.line_colours(experiment, theme.is_dark())
-    for number, name, answer in rows:
-        privacy = experiment.lines[number].entry.privacy
-        st.markdown(f"- {theme.TRUST_SIGNS[privacy]} {words.plain(name)}: {answer_words(answer)}")
+    st.markdown(
+        "  \n".join(
+            f"{theme.TRUST_SIGNS[experiment.lines[number].entry.privacy]} {words.plain(name)}: {answer_words(answer)}"
+            for number, name, answer in rows
+        )
+    )
     st.caption(
         "In brackets: every ε that the simulations do not rule out at two standard errors. More trials narrow it. "
         "The budgets of different trust models are different promises: the same number is not the same protection."
@@ -317,16 +347,20 @@ def answers(experiment: Experiment, rows: list[tuple[int, str, Answer]], scale: 
             mode="lines+markers",
             name=escape(name),
             line={"color": colours[number]},
+            marker={"symbol": theme.MARKERS[experiment.lines[number].entry.privacy]},
             hovertemplate="ε = %{x:.3~g}: %{y:,.4~g}",
         )
     charts.style(figure, 330, theme.is_dark())
-    figure.update_xaxes(type="log", title="searched ε", tickformat="~g")
-    figure.update_yaxes(type="log", exponentformat="SI", title=f"{what} (± 2 standard errors)".lstrip())
+    if limit > 0:
+        figure.add_hline(y=limit, line={"dash": "dash", "color": "#8a949e", "width": 1.3})
+    figure.update_xaxes(type="log", title="searched ε", tickformat="~g", dtick="D2")
+    figure.update_yaxes(type="log", tickformat="~s", dtick="D2", title=f"{what} (± 2 standard errors)")
     told = "; ".join(
         f"{name}: " + ", ".join(f"{scale * point.value:.3g} at ε = {point.at:.3g}" for point in answer.points)
         for _, name, answer in rows
     )
     st.plotly_chart(figure, key="searched", config=charts.CONFIG, alt=f"Every budget that was searched. {told}.")
+    st.caption("Every budget that was tried. The dashed line is your limit.")
 
 
 def tables(result: SweepResult) -> None:

@@ -589,6 +589,13 @@ def verdict(answer: Reply) -> str:
                 f"{row.trials} simulated runs ({extra} {unit})."
             )
         sentences += _warnings(row, answer)
+    losses = {row.privacy: row for row in private}
+    if "local" in losses and "central" in losses:
+        local, central = losses["local"], losses["central"]
+        if central.lost - local.lost > 2 * math.hypot(central.lost_stderr, local.lost_stderr):
+            sentences.append(
+                "Here the method that trusts nobody loses less, and it protects where a curator is trusted, too."
+            )
     return " ".join(sentences)
 
 
@@ -690,7 +697,7 @@ def search(answer: Reply, kept: Store | None) -> list[tuple[int, str, Answer]]:
         list(kinds).index(_start("goal")),
         format_func=kinds.__getitem__,
         key=_key("goal"),
-        help="What must not exceed the number on the left after all users.",
+        help="What must not exceed the number beside it, after all users.",
     )
     limit = left.number_input(
         "I accept at most", min_value=0.0, value=_number("limit"), format="%g", key=_key("limit"), help="Your limit."
@@ -721,7 +728,7 @@ def search(answer: Reply, kept: Store | None) -> list[tuple[int, str, Answer]]:
             return []
     place.empty()
     scale, what = (1.0, "price") if kind == "price" else (answer.asked.scale, f"{answer.chosen.unit} lost")
-    tradeoff_view.answers(answer.experiment, found, scale, charts.escape(what))
+    tradeoff_view.answers(answer.experiment, found, limit, scale, charts.escape(what))
     return found
 
 
@@ -759,7 +766,9 @@ def explanation(answer: Reply) -> None:
             "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
             "noisy version of it. *Lost* is the difference to giving everybody the best option from the start. This is "
             f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
-            f"holds the middle 90 % of the runs.\n\nPolicies used: {words.plain(policies)}. "
+            f"holds the middle 90 % of the runs.\n\nPolicies used: {words.plain(policies)}: versions "
+            "of one rule, so that the difference is the price of privacy. Other rules may lose less; compare them in "
+            "Explore. "
             "*Nobody is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
             "trusted*: somebody sees the answers and publishes only private results (central DP). The same ε is a "
             "different promise in each.\n\nThe ± does not cover how far your numbers are from the truth."
