@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from bandit_core.numbers import Frozen, Number, Positive, Probability, Whole
 
 TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes shared with kernels/rewards.py
+MOST_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included
 ROW = 5  # numbers per arm in the kernel's table: code and four parameters
 
 
@@ -67,9 +68,9 @@ class _Law(Frozen):
         raise NotImplementedError
 
     @property
-    def values_for_kernel(self) -> tuple[float, ...]:
-        """Observed values, for the empirical law only."""
-        return ()
+    def values_for_kernel(self) -> np.ndarray:
+        """Observed values, each equally likely, for the empirical law only."""
+        return np.empty(0)
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -325,15 +326,28 @@ class Student(_Law):
 
 
 class Empirical(_Discrete):
-    """Pays one of the observed ``values``, each equally likely."""
+    """Pays one of the observed ``values``, each as often as it was observed: ``counts`` times (once when left out)."""
 
-    words: ClassVar[str] = "pays what was observed, each value equally likely"
+    words: ClassVar[str] = "pays what was observed, each value as often as it was"
     kind: Literal["empirical"] = "empirical"
-    values: Annotated[tuple[Number, ...], Field(min_length=1, max_length=1_000_000)]
+    values: Annotated[tuple[Number, ...], Field(min_length=1, max_length=MOST_OBSERVED)]
+    counts: tuple[Annotated[Whole, Field(ge=1, le=MOST_OBSERVED)], ...] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Empirical:
+        if self.counts is not None:
+            if len(self.counts) != len(self.values):
+                raise ValueError("counts must have one entry for each of values")
+            if sum(self.counts) > MOST_OBSERVED:
+                raise ValueError(f"counts must sum to at most {MOST_OBSERVED}")
+        return self
 
     @property
     def law_mean(self) -> float:
-        return math.fsum(self.values) / len(self.values)
+        if self.counts is None:
+            return math.fsum(self.values) / len(self.values)
+        total = math.fsum(value * count for value, count in zip(self.values, self.counts, strict=True))
+        return total / sum(self.counts)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -341,15 +355,18 @@ class Empirical(_Discrete):
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
-        values, counts = np.unique(np.array(self.values), return_counts=True)
-        return values, counts / len(self.values)
+        values, place = np.unique(np.array(self.values), return_inverse=True)
+        counts = np.bincount(place, self.counts)
+        return values, counts / counts.sum()
 
     @property
-    def values_for_kernel(self) -> tuple[float, ...]:
-        return self.values
+    def values_for_kernel(self) -> np.ndarray:
+        values = np.array(self.values)
+        return values if self.counts is None else np.repeat(values, self.counts)
 
     def row(self) -> tuple[float, ...]:
-        return (EMPIRICAL, 0.0, float(len(self.values)), 0.0, 0.0)  # first number: offset, set by `tables`
+        observed = len(self.values) if self.counts is None else sum(self.counts)
+        return (EMPIRICAL, 0.0, float(observed), 0.0, 0.0)  # first number: offset, set by `tables`
 
 
 Arm = Annotated[
@@ -369,10 +386,11 @@ def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
 def tables(arms: tuple[_Law, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values."""
     rows = np.zeros((len(arms), ROW))
-    pool: list[float] = []
+    pools: list[np.ndarray] = []
     for place, arm in enumerate(arms):
         rows[place] = arm.row()
-        if arm.values_for_kernel:
-            rows[place, 1] = len(pool)
-            pool.extend(arm.values_for_kernel)
-    return rows, np.array(pool if pool else [0.0])
+        values = arm.values_for_kernel
+        if len(values):
+            rows[place, 1] = sum(map(len, pools))
+            pools.append(values)
+    return rows, np.concatenate(pools) if pools else np.zeros(1)

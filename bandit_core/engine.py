@@ -203,7 +203,7 @@ class Simulation:
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
-        self._store = store or default_store()
+        self.store = store or default_store()
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._running: set[_Task] = set()
@@ -214,7 +214,7 @@ class Simulation:
         self._trials = []
         for key in self._keys:
             trials = _Trials(experiment.trials, len(self.times), len(experiment.single_arms))
-            for first, block in self._store.get(key, experiment.trials):
+            for first, block in self.store.get(key, experiment.trials):
                 if trials.fits(block):
                     trials.fill(first, block)
             self._trials.append(trials)
@@ -295,7 +295,7 @@ class Simulation:
             block = policy.simulate(instance, rows.copy(), self.times, task.signal)
             if not self._trials[task.line].fits(block) or block.trials != len(rows):
                 raise RuntimeError(f"{policy.name} returned a block of the wrong shape")
-            self._store.put(self._keys[task.line], task.first, block)
+            self.store.put(self._keys[task.line], task.first, block)
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread

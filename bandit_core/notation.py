@@ -266,10 +266,12 @@ def _law_fields(value: Any, laws: Mapping[str, type[Frozen]], bare: str) -> dict
     if names[0] == "values":
         if value.keyed:
             raise _Unreadable(f"{value.name} takes numbers only, without names")
-        if value.shares and ("probs" not in names or len(value.shares) != len(value.values)):
-            raise _Unreadable(f"write {value.name}(…) with a share behind every value (1:0.5) or behind none")
+        weights = next((name for name in ("probs", "counts") if name in names), None)
+        if value.shares and (weights is None or len(value.shares) != len(value.values)):
+            share = "a count behind every value (1:5)" if weights == "counts" else "a share behind every value (1:0.5)"
+            raise _Unreadable(f"write {value.name}(…) with {share} or behind none")
         fields: dict[str, Any] = {"values": value.values}
-        return {"kind": value.name, **fields, **({"probs": value.shares} if value.shares else {})}
+        return {"kind": value.name, **fields, **({weights: value.shares} if weights and value.shares else {})}
     form = f"{value.name}({', '.join(names)})"
     if value.shares or len(value.values) > len(names):
         raise _Unreadable(f"write {form}")
@@ -328,8 +330,9 @@ def _write_law(law: Frozen, bare: str, space: str = "") -> str:
         return write_number(next(iter(fields.values())))
     numbers = fields["values"] if "values" in fields else list(fields.values())
     written = [write_number(number) for number in numbers]
-    if fields.get("probs") is not None:
-        shares = map(write_number, fields["probs"])
+    weights = fields.get("probs") or fields.get("counts")
+    if weights is not None:
+        shares = map(write_number, weights)
         written = [f"{value}:{share}" for value, share in zip(written, shares, strict=True)]
     return f"{kind}({f',{space}'.join(written)})"
 

@@ -121,7 +121,7 @@ def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: 
         )
 
 
-def _vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, float]:
+def vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, float]:
     """What of the vertical axis shows the curves: loose bounds are orders of magnitude above them."""
     everything = np.concatenate(list(curves.values())) if curves else np.ones(1)
     everything = everything[np.isfinite(everything)]
@@ -138,7 +138,7 @@ def _add_direct_labels(
 ) -> None:
     """Names at the right ends of the curves, pushed apart where they would overlap."""
     view, experiment = result.experiment.view, result.experiment
-    low, high = _vertical_range(curves, view.y == "log")
+    low, high = vertical_range(curves, view.y == "log")
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
     pixels = (height - 150) / (high - low)
@@ -192,7 +192,7 @@ def regret_chart(result: Result, dark: bool = False, height: int = 520, direct_l
         title=QUANTITY_WORDS[view.quantity],
         type=view.y,
         exponentformat="SI",
-        range=_vertical_range(curves, view.y == "log"),
+        range=vertical_range(curves, view.y == "log"),
         **({"dtick": 1} if view.y == "log" else {}),
     )
     return figure

@@ -25,6 +25,7 @@ from ui import charts, state, theme, words
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+SPEC_MEGABYTES = 1
 EXAMPLES = {
     "fixed": "2",
     "discrete": "discrete(0, 0.2, 1, 2, 100)",
@@ -408,12 +409,19 @@ def _foot(page: str) -> None:
         "Reset", on_click=state.adopt, args=(links.read({})[0],), help="Back to the opening picture.", width="stretch"
     )
     upload = st.file_uploader(
-        "Open a spec", type=["json", "toml"], key=state.key("upload"), help="A spec saved here before (JSON or TOML)."
+        "Open a spec",
+        type=["json", "toml"],
+        key=state.key("upload"),
+        help="A spec saved here before (JSON or TOML).",
+        max_upload_size=SPEC_MEGABYTES,
     )
     if upload is not None and st.button(
         "Load this spec", help="Replace the experiment by the uploaded one.", key=state.key("load")
     ):
         try:
+            if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
+                told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
+                raise InvalidInput([Problem("spec", f"{upload.size / 2**20:.1f} MB", told)])
             form = "toml" if upload.name.lower().endswith(".toml") else "json"
             state.adopt(parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name))
             st.rerun()

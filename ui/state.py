@@ -13,10 +13,11 @@ from bandit_core import Experiment, links
 from bandit_core.presets import load_preset
 from bandit_core.problems import Problem
 
-# Address fields that are not part of the experiment: Home's slider, and Streamlit's own.
+# Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
 OTHER_FIELDS = (
-    frozenset({"eps"})  # Home
+    frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
     | frozenset({"instance", "law", "v", "budget", "trust", "users"})  # Heavy tails
+    | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | links.STREAMLIT_OWN
 )
 _state = st.session_state

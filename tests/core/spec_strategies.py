@@ -44,6 +44,7 @@ _bounded = (
     ranges(0, 1).map(lambda fields: {"kind": "uniform", **fields}),
     st.builds(lambda fields, p: {"kind": "two-point", **fields, "p_high": p}, ranges(0, 1), unit),
     law("empirical", values=st.lists(unit, min_size=1, max_size=5)),
+    law("empirical", values=st.tuples(unit, unit), counts=st.tuples(st.integers(1, 9), st.integers(1, 999))),
 )
 _unbounded = (
     law("gaussian", mean=numbers(-5, 5), sd=positive),
