@@ -9,7 +9,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.results import Result
-from ui import charts
+from ui import charts, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -27,14 +27,14 @@ def snippet(experiment: Experiment) -> str:
 def page_of(result: Result) -> str:
     """The chart as one HTML file that needs nothing else."""
     figure = charts.regret_chart(result, height=640)
-    title = result.experiment.title or "Private Bandit Lab"
+    title, _ = words.heading(result.experiment)
     figure.update_layout(title=charts.escape(title), paper_bgcolor="white", margin_t=60)
     return figure.to_html(include_plotlyjs=True, full_html=True)
 
 
 def downloads(result: Result) -> None:
     """The row of download buttons; each file is built only when it is asked for."""
-    name = (result.experiment.title or "experiment").lower()
+    name = words.heading(result.experiment)[0].lower()
     name = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
     columns = st.columns(4)
     columns[0].download_button(

@@ -10,14 +10,15 @@ from statistics import median
 
 import numpy as np
 import pytest
-from conftest import running_server
 from playwright.sync_api import expect
+from server import running_server
 from visitor import Visitor
 
 pytestmark = pytest.mark.browser
 
 Visits = Callable[..., Visitor]
 PAGES = {"/": "What does privacy cost a learner?", "/explore": "best arm in", "/threshold": "Predicted cost"}
+EPSILON = "ε: ← more private · less regret →"
 SMALL = "/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=3000&n=8"
 SOME_SECONDS = "/explore?arms=0.9,0.5&lines=ucb&T=1e7&n=80"
 
@@ -40,7 +41,7 @@ def test_the_first_visitor_of_a_server_may_open_any_page(
 
 def test_a_copied_link_shows_the_same_numbers_to_somebody_else(visits: Visits) -> None:
     author = visits(SMALL)
-    author.press_on_slider("ε: ← more private · less regret →", "ArrowLeft")
+    author.press_on_slider(EPSILON, "ArrowLeft")
     author.sees("At ε = 1.5")
     button(author, "Copy link").click()
     link = author.tab.get_by_test_id("stPopoverBody").locator("code").inner_text()
@@ -56,7 +57,7 @@ def test_a_copied_link_shows_the_same_numbers_to_somebody_else(visits: Visits) -
 def test_keys_move_the_slider_and_back_returns(visits: Visits) -> None:
     visitor = visits(SMALL)
     before, words = visitor.chart(), visitor.verdict
-    visitor.press_on_slider("ε: ← more private · less regret →", "ArrowLeft")
+    visitor.press_on_slider(EPSILON, "ArrowLeft")
     visitor.sees("At ε = 1.5")
     after = visitor.chart()
     assert not np.array_equal(before["● HeLDP-UCB-B"], after["● HeLDP-UCB-B"])
@@ -140,7 +141,7 @@ def latencies(visitor: Visitor, keys: list[str]) -> list[float]:
     for key in keys:
         words = visitor.verdict
         start = time.perf_counter()
-        visitor.tab.get_by_label("ε: ← more private · less regret →").first.press(key)
+        visitor.tab.get_by_role("slider", name=EPSILON).press(key)
         expect(visitor.main().get_by_text(words, exact=True)).to_have_count(0)
         taken.append(time.perf_counter() - start)
         visitor.settle()
@@ -162,11 +163,14 @@ def test_a_heavy_run_does_not_stall_somebody_else(visits: Visits) -> None:
     assert busy < 4 * idle
 
 
-def test_an_embedded_page_has_no_menu(visits: Visits) -> None:
+def test_a_page_can_be_embedded(visits: Visits) -> None:
     visitor = visits(SMALL + "&embed=true")
     visitor.sees("best arm in")
-    expect(visitor.tab.get_by_role("link", name="Threshold")).to_have_count(0)
-    assert visitor.address["embed"] == "true"
+    expect(visitor.tab.get_by_test_id("stMainMenuButton")).to_have_count(0)
+    visitor.press_on_slider(EPSILON, "ArrowLeft")
+    visitor.sees("At ε = 1.5")
+    visitor.settle()
+    assert visitor.address["embed"] == "true" and visitor.address["T"] == "3000"
     assert not visitor.main().get_by_test_id("stAlert").count()
 
 
@@ -199,10 +203,11 @@ def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
 
 def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
     visitor = visits(SMALL)
-    reached = set()
-    for _ in range(60):
+    reached = []
+    for _ in range(45):
         visitor.tab.keyboard.press("Tab")
-        focused = visitor.tab.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText || ''")
-        reached.add(focused.strip().splitlines()[0] if focused.strip() else "")
-    for wanted in ("Explore", "ε: ← more private · less regret →", "Copy link", "Reset", "Bounds"):
-        assert any(wanted in name for name in reached), (wanted, sorted(reached))
+        reached.append(visitor.tab.evaluate("(e => e.ariaLabel || e.innerText.slice(0, 60))(document.activeElement)"))
+    wanted = ["Start from", "Arms", EPSILON, "Add a policy", "Size", "Copy link", "Reset", "Explore", "Pulls per arm"]
+    places = [next((place for place, name in enumerate(reached) if words in name), None) for words in wanted]
+    assert None not in places, dict(zip(wanted, places, strict=True))
+    assert places == sorted(places)  # in the order in which they stand on the page

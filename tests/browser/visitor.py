@@ -91,7 +91,7 @@ class Visitor:
 
     def press_on_slider(self, label: str, key: str) -> None:
         """Move a slider with the keyboard."""
-        self.tab.get_by_label(label).first.press(key)
+        self.tab.get_by_role("slider", name=label).first.press(key)
         self.settle()
 
 

@@ -1,0 +1,66 @@
+"""A fresh server process of the app."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from visitor import Server
+
+
+@contextmanager
+def running_server(folder: Path) -> Iterator[Server]:
+    """A fresh server process with a cache of its own; compiled kernels come from the suite's cache."""
+    from bandit_core.kernels.compiled import cache_folder, fingerprint
+
+    kernels = f"kernels-{fingerprint()}"
+    cache = folder / "cache"
+    cache.mkdir()
+    (cache / kernels).symlink_to(cache_folder().resolve() / kernels)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = folder / "server.log"
+    options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    with log.open("wb") as output:  # never a pipe: an unread one would stall the server
+        process = subprocess.Popen(
+            command,
+            cwd=Path(__file__).resolve().parents[2],
+            env={**os.environ, "LAB_CACHE_DIR": str(cache), "LAB_JOBS": "2"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_until_healthy(f"http://localhost:{port}", process, log)
+        yield Server(f"http://localhost:{port}", log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    last = time.monotonic() + 60
+    while time.monotonic() < last:
+        assert process.poll() is None, log.read_text()
+        try:
+            with urlopen(f"{url}/_stcore/health", timeout=5) as answer:
+                if answer.read() == b"ok":  # every path answers 200, so only the body tells
+                    return
+        except (URLError, OSError):
+            pass
+        time.sleep(0.1)
+    raise AssertionError(f"the server did not start:\n{log.read_text()}")
