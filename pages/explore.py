@@ -7,9 +7,10 @@ from ui import budget_panel, charts, exports, panels, runner, shell, state, them
 shell.enter()
 
 experiment = state.experiment()
-st.title(words.plain(experiment.title) or "What does privacy cost here?")
-if experiment.note:
-    st.caption(words.plain(experiment.note))
+title, note = words.heading(experiment)
+st.title(words.plain(title))
+if note:
+    st.caption(words.plain(note))
 
 result = runner.shared_result()
 if result is None:
@@ -20,7 +21,10 @@ if result is None:
 
 st.markdown(words.verdict(result))
 st.plotly_chart(
-    charts.regret_chart(result, theme.is_dark()), config=charts.CONFIG, key="regret-chart", alt=charts.describe(result)
+    charts.regret_chart(result, theme.is_dark(), direct_labels=not theme.is_phone()),
+    config=charts.CONFIG,
+    key="regret-chart",
+    alt=charts.describe(result),
 )
 st.caption(words.legend(max(line.count for line in result.lines if line)))
 panels.cards(result)

@@ -30,8 +30,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say it aloud when browser tests were skipped: a green run without them proves less."""
+    """Say it last of all when browser tests were skipped: a green run without them proves less."""
     skipped = [report for report in terminalreporter.stats.get("skipped", []) if "browser" in report.keywords]
     if skipped:
         why = "no chromium on PATH" if shutil.which("chromium") is None else "see the reasons above"

@@ -47,7 +47,7 @@ def draw(result: Result) -> None:
     experiment = result.experiment
     dark = theme.is_dark()
     for privacy in dict.fromkeys(line.entry.privacy for line in experiment.lines):
-        st.image(diagrams.who_sees_what(privacy, dark), width=650)
+        st.image(diagrams.who_sees_what(privacy, dark), width=650, alt=diagrams.in_words(privacy))
     for number, line in enumerate(experiment.lines):
         guarantee = line.entry.guarantee(experiment.instances[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]

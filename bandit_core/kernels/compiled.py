@@ -7,6 +7,7 @@ carries a fingerprint of every source file of the core: changed code never meets
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -38,7 +39,10 @@ def cache_folder() -> Path:
     chosen = os.environ.get("LAB_CACHE_DIR")
     if chosen:
         return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    try:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    except RuntimeError:  # a user without a home, as in some containers: then nothing is kept
+        base = os.devnull
     return Path(base) / "private-bandit-lab"
 
 
@@ -57,7 +61,27 @@ def _use_disk() -> bool:
     return True
 
 
+def _skip_the_search_for_blas() -> None:
+    """Spare every start 0.2 s: numba imports SciPy's linear algebra for one question that only `numpy.cov` asks.
+
+    Products and solvers inside kernels look for it themselves, when they are compiled.
+    """
+    import numba.np.linalg as linear_algebra
+
+    def not_now() -> None:
+        raise ImportError
+
+    search = linear_algebra.ensure_blas
+    linear_algebra.ensure_blas = not_now
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linear_algebra.ensure_blas = search
+
+
 _DISK = _use_disk()
+with contextlib.suppress(ImportError, AttributeError):  # private to numba: should it move, starts are slower again
+    _skip_the_search_for_blas()
 
 # A piece borrows its caller's arrays. Without this flag (private to numba, hence the tight version range) every call
 # in the hot loop counts references atomically, which doubled the time of a step; numba's own inlining
@@ -67,7 +91,25 @@ _BORROWED = {"_nrt": False}
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile an entry point: releases the interpreter lock, keeps IEEE arithmetic, cached on disk."""
-    return numba.njit(nogil=True, error_model="numpy", cache=_DISK)(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", cache=_DISK)(function)
+    if _DISK:
+        _forgive_damage(compiled._cache)
+    return compiled
+
+
+def _forgive_damage(kept: Any) -> None:
+    """A damaged file of machine code is forgotten and compiled anew; numba itself would raise for ever after."""
+    load = kept.load_overload
+
+    def load_or_forget(signature: Any, context: Any) -> Any:
+        try:
+            return load(signature, context)
+        except Exception:
+            with contextlib.suppress(OSError):
+                kept.flush()
+            return None
+
+    kept.load_overload = load_or_forget
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
