@@ -16,7 +16,7 @@ view.open_link()
 asked = view.options()
 if asked is None:
     st.stop()
-chosen = view.setting()
+chosen = view.setting(asked)
 if chosen is None:
     st.stop()
 experiment = view.experiment_of(asked, chosen)

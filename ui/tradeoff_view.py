@@ -80,7 +80,15 @@ def verdict(result: SweepResult) -> str:
     winners = tradeoff.frontier(result)
     sentences = []
     clear = [winner for winner in winners if not winner.tied_with]
-    if winners and len({winner.line for winner in clear}) == 1 and len(by_line) > 1:
+    private = [trace for trace in by_line.values() if experiment.lines[trace.line].epsilon is not None]
+    if len(private) == 1:
+        trace = private[0]
+        ends = [
+            f"{words.with_error(trace.mean[place], trace.stderr[place])} rewards at ε = {trace.epsilons[place]:g}"
+            for place in dict.fromkeys((0, len(trace.epsilons) - 1))
+        ]
+        sentences.append(f"**{words.plain(trace.label)}** loses {' and '.join(ends)}.")
+    elif winners and len({winner.line for winner in clear}) == 1:
         name = words.plain(by_line[clear[0].line].label)
         where = "at every budget" if len(clear) == len(winners) else f"at {len(clear)} of {len(winners)} budgets"
         rest = "" if len(clear) == len(winners) else "; at the others the errors leave it open"
@@ -149,7 +157,7 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
         title="price of privacy (ratio to no privacy)"
         if price
         else f"regret after {words.count(experiment.horizon)} users",
-        tickformat="~s",
+        tickformat="~g" if price else "~s",
         dtick="D2",
     )
     return figure
@@ -190,20 +198,26 @@ def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.T
         figure.add_vrect(
             x0=max(free),
             x1=result.epsilons[-1],
-            annotation={"text": "privacy is nearly free here", "yref": "paper", "y": 0.02, "yanchor": "bottom"},
             **quiet,
         )
+        _name_region(figure, "privacy is nearly free here", max(free), result.epsilons[-1])
     if len(noisy) == len(private) and min(noisy) > result.epsilons[0]:
         figure.add_vrect(
             x0=result.epsilons[0],
             x1=min(noisy),
-            annotation={"text": "all noise here", "yref": "paper", "y": 0.02, "yanchor": "bottom"},
             **quiet,
         )
+        _name_region(figure, "all noise here", result.epsilons[0], min(noisy))
     central = any(result.experiment.lines[trace.line].entry.privacy == "central" for trace in private)
     change = tradeoff.regime_change(result.experiment)
     if central and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
         figure.add_vline(x=change, line={"dash": "dot", "color": theme.TRUST_COLOURS["central"], "width": 1})
+
+
+def _name_region(figure: go.Figure, text: str, low: float, high: float) -> None:
+    """Plotly places annotations of a log axis by the logarithm, shapes by the value."""
+    middle = (math.log10(low) + math.log10(high)) / 2
+    figure.add_annotation(x=middle, yref="paper", y=0.02, yanchor="bottom", text=text, showarrow=False)
 
 
 def legend(result: SweepResult) -> str:
@@ -338,6 +352,10 @@ def answers(
         "In brackets: every ε that the simulations do not rule out at two standard errors. More trials narrow it. "
         "The budgets of different trust models are different promises: the same number is not the same protection."
     )
+    if all(len(answer.points) == 1 for _, _, answer in rows):
+        return
+    heights = [scale * point.value for _, _, answer in rows for point in answer.points if point.value > 0]
+    narrow = max(heights, default=1.0) < 10 * min(heights, default=1.0)
     figure = go.Figure()
     for number, name, answer in rows:
         figure.add_scatter(
@@ -354,7 +372,12 @@ def answers(
     if limit > 0:
         figure.add_hline(y=limit, line={"dash": "dash", "color": "#8a949e", "width": 1.3})
     figure.update_xaxes(type="log", title="searched ε", tickformat="~g", dtick="D2")
-    figure.update_yaxes(type="log", tickformat="~s", dtick="D2", title=f"{what} (± 2 standard errors)")
+    figure.update_yaxes(
+        type="log",
+        tickformat="~s" if max(heights, default=1.0) >= 1000 else "~g",
+        dtick="D1" if narrow else "D2",
+        title=f"{what} (± 2 standard errors)",
+    )
     told = "; ".join(
         f"{name}: " + ", ".join(f"{scale * point.value:.3g} at ε = {point.at:.3g}" for point in answer.points)
         for _, name, answer in rows

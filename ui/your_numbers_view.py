@@ -43,7 +43,7 @@ from ui import charts, gallery, theme, tradeoff_view, words
 from ui.your_numbers_summary import summary_page
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-UNITS = ("conversions", "clicks", "euros", "minutes", "recovered patients")
+UNITS = ("conversions", "clicks", "euros", "minutes", "recovered patients", "units of reward")
 MOST_USERS = 10**8
 DEFAULTS = {
     "as": "share",
@@ -456,7 +456,7 @@ def certainty(options: Sequence[Option]) -> str:
 # Users, unit, privacy
 
 
-def setting() -> Setting | None:
+def setting(asked: Asked) -> Setting | None:
     """The rest of the question; None where an uploaded list of budgets cannot be used."""
     left, right = st.columns(2)
     users = left.number_input(
@@ -468,10 +468,12 @@ def setting() -> Setting | None:
         key=_key("users"),
         help="How many users will be given one of the options.",
     )
+    amounts = asked.observed is not None and not all(option.yes_or_no for option in asked.observed)
+    first = UNITS[-1] if amounts and _start("unit") == DEFAULTS["unit"] else _start("unit")
     unit = right.selectbox(
         "One unit of reward is called",
-        list(dict.fromkeys([_start("unit"), *UNITS])),
-        key=_key("unit"),
+        list(dict.fromkeys([first, *UNITS])),
+        key=_key("unit-of-amounts" if amounts else "unit"),
         accept_new_options=True,
         help="The word for what you count: choose one or type your own.",
     )
