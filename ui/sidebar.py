@@ -279,7 +279,7 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
 
     st.selectbox(
         "Add a policy",
-        list(registry()),
+        [name for name, policy in registry().items() if policy.setting == "arms"],
         index=None,
         placeholder="add a policy …",
         format_func=lambda name: f"{theme.TRUST_SIGNS[registry()[name].privacy]} {registry()[name].title}",
