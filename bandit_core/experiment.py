@@ -115,6 +115,12 @@ class Experiment(_Document):
         lines = tuple(line.model_copy(update={"params": _typed_parameters(line)}) for line in experiment.lines)
         return experiment.model_copy(update={"lines": lines})
 
+    def __eq__(self, other: object) -> bool:
+        # Pydantic's own comparison trips over the cached arrays below.
+        if not isinstance(other, Experiment):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in _Document.model_fields)
+
     def __hash__(self) -> int:
         return hash(self.model_dump_json())
 

@@ -503,7 +503,7 @@ def _contexts_document(call: Any) -> dict[str, Any]:
 
 
 def _feature_part(value: Any, kinds: Mapping[str, type[Frozen]]) -> dict[str, Any]:
-    """A law of contexts, or theta: ``margin(0.5)``, ``given(0.6, 0.8)``, or a JSON text (a table has no shorter form)."""
+    """A law of contexts, or theta: ``margin(0.5)``, ``given(0.6, 0.8)``, or JSON in a text (for a table)."""
     if isinstance(value, str):
         try:
             document = json.loads(value)

@@ -7,13 +7,15 @@ from ui import charts, exports, panels, runner, shell, state, theme, words
 shell.enter()
 
 experiment = state.experiment()
-st.title(experiment.title or "What does privacy cost here?")
+st.title(words.plain(experiment.title) or "What does privacy cost here?")
 if experiment.note:
     st.caption(words.plain(experiment.note))
 
 result = runner.shared_result()
 if result is None:
     result = runner.preview_of(experiment)
+    if result is None:
+        st.stop()
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
 st.markdown(words.verdict(result))

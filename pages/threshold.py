@@ -2,19 +2,16 @@
 
 import streamlit as st
 
-from bandit_core import threshold_check
-from ui import charts, runner, shell, state, theme, threshold_view
+from ui import charts, runner, shell, theme, threshold_view
 
 shell.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
 law = threshold_view.law()
-if law is None:
-    st.stop()
-
-search = threshold_view.search(law, law.model_dump_json())
+users = law.model_dump_json()
+search = threshold_view.search(law, users)
 st.markdown(threshold_view.verdict(search))
-threshold = threshold_view.slider(search)
+threshold = threshold_view.slider(search, users)
 left, right = st.columns(2)
 with left:
     st.markdown("**Users' budgets** and the threshold")
@@ -32,8 +29,8 @@ st.markdown(
     "Simulate both mechanisms at several thresholds on the arms of the sidebar: if the heuristic is right, regret "
     "grows in a straight line with V."
 )
-check = threshold_check.experiment_of(state.experiment(), law, threshold_check.spread_thresholds(law))
-if st.toggle("Check by simulation", key="check", help=f"{len(check.lines)} lines, {check.trials} trials each."):
+check = threshold_view.check_experiment(law)
+if check and st.toggle("Check by simulation", key="check", help=threshold_view.size_words(check)):
     result = runner.result_of(check, "threshold")
     if result is not None:
         threshold_view.check_panel(result)

@@ -19,8 +19,8 @@ def snippet(experiment: Experiment) -> str:
         "from bandit_core import Experiment, bounds, simulate\n\n"
         f"experiment = Experiment.model_validate({spec})\n"
         "result = simulate(experiment)\n"
-        "print(result.curves.groupby('label').tail(1).to_string(index=False))\n"
-        "print(bounds(experiment).groupby(['label', 'side', 'name']).tail(1).to_string(index=False))\n"
+        "print(result.curves.groupby('line').tail(1).to_string(index=False))\n"
+        "print(bounds(experiment).groupby(['line', 'side', 'name']).tail(1).to_string(index=False))\n"
     )
 
 

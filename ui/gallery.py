@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from bandit_core import Experiment, links, simulate
+from bandit_core import Experiment, links, notation, simulate
 from bandit_core.presets import load_preset, presets
+from bandit_core.problems import InvalidInput, Problem
 from ui import charts, theme, words
 
 OPENING = "first-look"
@@ -14,15 +15,22 @@ EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
 LESSONS = ("two-treatments", "shy-users", "unbounded-rewards")
 
 
+def _asked_epsilon(text: str) -> float:
+    """The slider's position for the address field ``eps``; what cannot be used is told."""
+    wanted = notation.read_number(text)
+    if isinstance(wanted, str) or not wanted > 0:
+        told = words.problem(Problem("eps", text, "a number above 0"))
+        st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
+        wanted = 1.0
+    return min(EPSILONS, key=lambda value: abs(value - wanted))
+
+
 def home_slider() -> float:
     """Home's one control; its value is the address field ``eps``."""
-    try:
-        start = float(st.query_params.get("eps", "1"))
-    except ValueError:
-        start = 1.0
-    start = min(EPSILONS, key=lambda value: abs(value - start))
-    if "home-epsilon" not in st.session_state:
-        st.session_state["home-epsilon"] = start
+    now = st.session_state
+    asked = st.query_params.get("eps", "1")
+    if "home-epsilon" not in now or asked != now.get("home-address"):
+        now["home-epsilon"] = now["home-drawn"] = _asked_epsilon(asked)
     epsilon = st.select_slider(
         "Privacy budget ε: ← more private · less regret →",
         EPSILONS,
@@ -31,8 +39,10 @@ def home_slider() -> float:
         format_func=lambda value: f"{value:g}",
     )
     st.caption(words.odds(epsilon))
-    if f"{epsilon:g}" != st.query_params.get("eps", "1"):
-        st.query_params["eps"] = f"{epsilon:g}"
+    if epsilon != now["home-drawn"]:  # the slider was moved: the address follows
+        now["home-drawn"] = epsilon
+        st.query_params["eps"] = asked = f"{epsilon:g}"
+    now["home-address"] = asked
     return epsilon
 
 
@@ -40,7 +50,7 @@ def home_experiment(epsilon: float) -> Experiment:
     """The opening picture at another budget."""
     lines = [
         {"policy": "ucb", "label": "no privacy"},
-        {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "nobody is trusted"},
+        {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting nobody"},
     ]
     return load_preset(OPENING).with_changes(lines=lines, title="The price of privacy", note="", view={"bounds": False})
 
@@ -76,7 +86,10 @@ def _thumbnail(name: str, dark: bool) -> str:
     """A preset's small picture: its own policies and arms at a horizon that computes at once."""
     experiment = load_preset(name)
     small = experiment.with_changes(horizon=min(experiment.horizon, 5_000), trials=min(experiment.trials, 8))
-    return charts.sparkline(simulate(small), dark)
+    try:
+        return charts.sparkline(simulate(small), dark)
+    except InvalidInput:  # more than this server computes
+        return ""
 
 
 def cards() -> None:
@@ -87,7 +100,9 @@ def cards() -> None:
     for start in range(0, len(names), 3):
         for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
             with column.container(border=True, height="stretch"):
-                st.image(_thumbnail(name, theme.is_dark()), width="stretch")
+                picture = _thumbnail(name, theme.is_dark())
+                if picture:
+                    st.image(picture, width="stretch", alt=f"Regret curves of: {found[name].title}")
                 st.markdown(f"**{words.plain(found[name].title)}**")
                 st.caption(words.plain(found[name].note))
                 link_to_explore("Open", found[name].experiment)

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
-from bandit_core.engine import estimated_seconds, steps, worker_count
+from bandit_core.engine import estimated_seconds, most_steps, steps, worker_count
 from bandit_core.results import Result
 from ui import state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 PREVIEW_SECONDS = 0.3
-FORGOTTEN_SECONDS = 20.0  # a run that no page has looked at for so long is stopped
+FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
@@ -27,11 +30,22 @@ REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 _process: set[str] = set()  # what this server process has been through
 
 
+def _presence() -> Callable[[], bool]:
+    """A question that any thread may ask later: has the visitor of this script run still a browser tab open?
+
+    Looks of the page at its run would not do: browsers slow the timers of hidden tabs down to one tick a minute.
+    """
+    context = get_script_run_ctx()
+    session = context.session_id if context is not None else ""
+    return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
+
+
 @dataclass
 class Run:
-    """A dear simulation in its own thread."""
+    """A dear simulation in its own thread; it stops by itself when its visitor is gone."""
 
     simulation: Simulation
+    present: Callable[[], bool] = field(default_factory=_presence)
     seen: float = field(default_factory=time.monotonic)
     error: BaseException | None = None
     drawn: int = 0
@@ -49,8 +63,16 @@ class Run:
             self.error = error
 
     def _stop_if_forgotten(self, simulation: Simulation) -> None:
-        if time.monotonic() - self.seen > FORGOTTEN_SECONDS:
+        if self.present():
+            self.seen = time.monotonic()
+        elif time.monotonic() - self.seen > FORGOTTEN_SECONDS:
             simulation.stop()
+
+    def cancel(self) -> None:
+        """Stop soon and wait for it; finished blocks are kept."""
+        self.simulation.stop()
+        if self.thread is not None:
+            self.thread.join(timeout=5)
 
     @property
     def alive(self) -> bool:
@@ -69,7 +91,7 @@ def result_of(experiment: Experiment, name: str = "main") -> Result | None:
         simulation = Simulation(experiment)
     except InvalidInput as error:
         for problem in error.problems:
-            st.error(str(problem), icon=":material/speed:")
+            st.error(words.problem(problem), icon=":material/speed:")
         return None
     seconds = simulation.missing_seconds / worker_count()
     if seconds <= LIVE_SECONDS:
@@ -97,22 +119,43 @@ def _dear(experiment: Experiment, simulation: Simulation, seconds: float, name: 
         run = st.session_state[slot] = None
     if run is not None and run.alive:
         _watch(slot)
-        partial = run.simulation.result()
-        return Result(experiment, partial.times, partial.lines)
+        return _partial(run.simulation, experiment)
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
+    if run is not None and run.simulation.missing_seconds < simulation.missing_seconds:
+        simulation = run.simulation  # without a store, only the run itself remembers what it did
+        if simulation.result().complete:
+            return _partial(simulation, experiment)
     with st.container(border=True):
         cost = f"{words.count(steps(experiment))} pulls, {words.duration(seconds)} on this machine"
         left, right = st.columns([4, 1], vertical_alignment="center")
         left.markdown(f"This picture needs **{cost}**. Finished blocks are kept, so nothing is computed twice.")
-        if right.button(
-            "Run", type="primary", key=f"start-{name}", help="Start; you can cancel at any time.", width="stretch"
-        ):
-            run = st.session_state[slot] = Run(simulation)
-            run.start()
-            st.rerun()
-    partial = simulation.result()
-    return partial if any(line is not None for line in partial.lines) else None
+        right.button(
+            "Run",
+            type="primary",
+            key=f"start-{name}",
+            on_click=_start,
+            args=(slot, experiment),
+            help="Start; you can cancel at any time.",
+            width="stretch",
+        )
+    return _partial(simulation, experiment)
+
+
+def _start(slot: str, experiment: Experiment) -> None:
+    """Callback of the Run button; a second click changes nothing."""
+    old: Run | None = st.session_state.get(slot)
+    if old is None or not old.alive:
+        run = st.session_state[slot] = Run(Simulation(experiment))
+        run.start()
+
+
+def _partial(simulation: Simulation, experiment: Experiment) -> Result | None:
+    """What is done so far, drawn as ``experiment`` says; None before the first block."""
+    done = simulation.result()
+    if all(line is None for line in done.lines):
+        return None
+    return Result(experiment, done.times, done.lines)
 
 
 @st.fragment(run_every=0.5)
@@ -125,10 +168,7 @@ def _watch(slot: str) -> None:
     left, right = st.columns([5, 1], vertical_alignment="center")
     left.progress(fraction, f"computing … {fraction:.0%}")
     if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
-        run.simulation.stop()
-        if run.thread is not None:
-            run.thread.join(timeout=5)
-        st.session_state[slot] = None
+        run.cancel()
         st.rerun()
     reached = sum(fraction >= limit for limit in REDRAW_AT)
     if not run.alive or reached > run.drawn:
@@ -136,15 +176,18 @@ def _watch(slot: str) -> None:
         st.rerun()
 
 
-def preview_of(experiment: Experiment) -> Result:
-    """The same experiment cut down to fewer users and trials until it is live: something to look at before Run."""
-    trials = min(experiment.trials, 10)
-    horizon = experiment.horizon
-    small = experiment.with_changes(trials=trials)
-    while estimated_seconds(small) > PREVIEW_SECONDS and horizon > 100:
-        horizon //= 10
-        small = small.with_changes(horizon=max(100, horizon))
-    return simulate(small)
+def preview_of(experiment: Experiment) -> Result | None:
+    """The same experiment cut down to fewer users and trials until it is live: something to look at before Run.
+
+    None where even that is more than this server computes (`result_of` has told why).
+    """
+    small = experiment.with_changes(trials=min(experiment.trials, 10))
+    try:
+        while small.horizon > 100 and (estimated_seconds(small) > PREVIEW_SECONDS or steps(small) > most_steps()):
+            small = small.with_changes(horizon=max(100, small.horizon // 10))
+        return simulate(small)
+    except InvalidInput:
+        return None
 
 
 def shared_result() -> Result | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from ui import sidebar, state
+from ui import sidebar, state, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
@@ -31,12 +31,12 @@ def open_page(page: Any) -> None:
     st.html(_STYLE)
     state.read_address(page.url_path)
     if page.url_path:  # Home has one control of its own
-        sidebar.draw()
+        sidebar.draw(page.url_path)
         state.write_address()
     if state.problems():
-        told = "\n".join(f"- `{problem.path}` = {problem.value!r}: {problem.allowed}" for problem in state.problems())
         st.warning(
-            f"Some of this link could not be used; defaults stand in for it.\n{told}", icon=":material/link_off:"
+            f"Some of this link could not be used; defaults stand in for it.\n{words.problems(state.problems())}",
+            icon=":material/link_off:",
         )
     st.session_state["inside"] = True
     page.run()

@@ -9,11 +9,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 from pydantic.fields import FieldInfo
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InvalidInput, links, notation
 from bandit_core.arms import LAWS as REWARD_LAWS
 from bandit_core.epsilons import LAWS as EPSILON_LAWS
-from bandit_core.experiment import parse
+from bandit_core.experiment import View, parse
 from bandit_core.policies import registry
 from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
@@ -40,6 +41,11 @@ def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str,
     return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write)
 
 
+def _current(name: str, otherwise: Any) -> Any:
+    """What a widget says now, also before it is drawn in this run (its section's headline needs it)."""
+    return st.session_state.get(state.key(name), otherwise)
+
+
 def _preset_section() -> None:
     names = {preset.name: preset for preset in presets()}
 
@@ -61,7 +67,7 @@ def _preset_section() -> None:
 
 
 def _arms_section(base: Experiment) -> str:
-    with st.expander(f"Arms · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
+    with st.expander(f"Arms · {_arms_words(base)}", key=state.key("arms-section")):
         as_table = st.toggle(
             "Edit as a table",
             key="arms-as-table",
@@ -78,6 +84,18 @@ def _arms_section(base: Experiment) -> str:
             "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5).",
         )
     return text
+
+
+def _arms_words(base: Experiment) -> str:
+    experiment = state.experiment()
+    if st.session_state.get("arms-as-table"):
+        return words.arms_summary(experiment)
+    try:
+        text = _current("arms", notation.write_arms(base.arms))
+        experiment = Experiment.model_validate({"arms": notation.read_arms(text), "lines": [{"policy": "ucb"}]})
+    except InvalidInput:  # told below, with everything else that is not valid yet
+        pass
+    return words.arms_summary(experiment)
 
 
 def _arms_table(base: Experiment) -> str:
@@ -117,11 +135,12 @@ def _shared_budget(base: Experiment) -> str | None:
     return Counter(texts).most_common(1)[0][0] if texts else None
 
 
-def _budget_section(base: Experiment) -> str:
+def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
+    """The shared budget as text, and the place for a picture of it."""
     text = _shared_budget(base) or "1"
     law = notation.read_epsilon(text)
     laws = {kind: EPSILON_LAWS[kind].words for kind in EPSILON_LAWS}
-    with st.expander(f"Privacy budget · {_budget_words()}", expanded=True, key=state.key("budget-section")):
+    with st.expander(f"Privacy budget · {_budget_words(law)}", expanded=True, key=state.key("budget-section")):
         kind = st.selectbox(
             "Users' budget ε is",
             list(laws),
@@ -141,25 +160,25 @@ def _budget_section(base: Experiment) -> str:
                 lambda value: f"{value:g}",
             )
             st.caption(words.odds(epsilon))
-            return f"{epsilon!r}"
+            return f"{epsilon!r}", st.container()
         written = st.text_input(
             "Distribution of ε over users",
             text if law["kind"] == kind else EXAMPLES[kind],
             key=state.key(f"budget-{kind}"),
             help=f"For example {EXAMPLES[kind]}. Users with ε = 0 share nothing.",
         )
-        _budget_picture(written, kind)
-    return written
+        return written, st.container()
 
 
-def _budget_picture(written: str, kind: str) -> None:
-    try:
-        drawn = EPSILON_LAWS[kind].model_validate(notation.read_epsilon(written))
-    except ValueError:  # told below, with everything else that is not valid yet
+def _budget_picture(written: str, experiment: Experiment) -> None:
+    """How the shared budget is spread, with the threshold of the first policy that ignores some of it."""
+    law = notation.read_epsilon(written)
+    drawn = EPSILON_LAWS[law["kind"]].model_validate(law)
+    if drawn.fixed is not None:
         return
     thresholds = [
         instance.parameters.eps_min  # type: ignore[attr-defined]
-        for instance in state.experiment().instances
+        for instance in experiment.instances
         if hasattr(instance.parameters, "eps_min") and instance.epsilon == drawn
     ]
     st.plotly_chart(
@@ -174,9 +193,11 @@ def _budget_picture(written: str, kind: str) -> None:
         )
 
 
-def _budget_words() -> str:
-    laws = {line.epsilon for line in state.experiment().lines if line.epsilon is not None}
-    return words.budget(laws.pop()) if len(laws) == 1 else ("none used" if not laws else "several")
+def _budget_words(law: dict[str, Any]) -> str:
+    kind = _current("budget-kind", law["kind"])
+    if kind == "fixed":
+        return f"ε = {_current('epsilon', law['value'] if law['kind'] == 'fixed' else 1.0):g}"
+    return str(EPSILON_LAWS[kind].words)
 
 
 def _limit(field: FieldInfo, name: str) -> Any:
@@ -208,14 +229,15 @@ def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: st
     return None if number == field.default else number
 
 
-def _line_card(base_line: dict[str, Any], row: int, shared: str) -> dict[str, Any]:
+def _line_card(base_line: dict[str, Any], row: int, shared: str, base_shared: str | None) -> dict[str, Any]:
     policy = registry()[base_line["policy"]]
-    label = base_line.get("label") or policy.title
-    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {label}", key=state.key(f"line-{row}")):
-        st.caption(f"{policy.summary} {policy.guarantee_words.capitalize()}.")
+    own = "" if base_line.get("epsilon") in (None, base_shared) else base_line["epsilon"]
+    own_now = _current(f"own-{row}", own)
+    label = _current(f"label-{row}", base_line.get("label")) or policy.title + (f" · ε {own_now}" if own_now else "")
+    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(label)}", key=state.key(f"line-{row}")):
+        st.caption(f"{policy.summary} {policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.")
         line: dict[str, Any] = {"policy": policy.name}
         if policy.epsilon != "none":
-            own = "" if base_line.get("epsilon") in (None, shared) else base_line["epsilon"]
             text = st.text_input(
                 "Own budget",
                 own,
@@ -267,7 +289,7 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
             base_line = {"policy": line.policy, "params": line.params, "label": line.label}
             if line.epsilon is not None:
                 base_line["epsilon"] = notation.write_epsilon(line.epsilon)
-        lines.append(_line_card(base_line, row, shared))
+        lines.append(_line_card(base_line, row, shared, _shared_budget(base)))
 
     def add() -> None:
         name = st.session_state[state.key("add")]
@@ -292,8 +314,8 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
 
 
 def _size_section(base: Experiment) -> dict[str, Any]:
-    now = state.experiment()
-    with st.expander(f"Size · {words.count(now.horizon)} users, {now.trials} trials", key=state.key("size-section")):
+    users, runs = (words.count(_current(name, getattr(base, name))) for name in ("horizon", "trials"))
+    with st.expander(f"Size · {users} users, {runs} trials", key=state.key("size-section")):
         horizon = _slider(
             "Users (horizon)", HORIZONS, base.horizon, "horizon", "How many users arrive in one run.", words.count
         )
@@ -309,6 +331,25 @@ def _size_section(base: Experiment) -> dict[str, Any]:
             help="The same seed gives the same numbers, bit for bit.",
         )
     return {"horizon": horizon, "trials": trials, "seed": int(seed)}
+
+
+def _hidden_lines(labels: list[str]) -> list[int]:
+    """Which lines are not drawn; remembered by row, so that adding, removing or renaming another line keeps it."""
+    rows: list[int] = st.session_state["line-rows"]
+    if len(set(labels)) < len(labels):
+        labels = [f"{place}: {label}" for place, label in enumerate(labels, 1)]
+    key = state.key(f"visible {rows} {labels}")
+    if key not in st.session_state:
+        st.session_state[key] = [row for row in rows if row not in st.session_state["hidden-rows"]]
+    shown = st.multiselect(
+        "Visible lines",
+        rows,
+        format_func=lambda row: labels[rows.index(row)],
+        key=key,
+        help="Which lines are drawn.",
+    )
+    st.session_state["hidden-rows"] = {row for row in rows if row not in shown}
+    return [place for place, row in enumerate(rows) if row not in shown]
 
 
 def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
@@ -342,28 +383,15 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
         runs = st.toggle(
             "20 sample runs", view.runs, key=state.key("runs"), help="Single runs, to see what the band hides."
         )
-        shown = st.multiselect(
-            "Visible lines",
-            range(len(labels)),
-            [number for number in range(len(labels)) if number not in view.hidden],
-            format_func=lambda number: labels[number],
-            key=state.key(f"visible-{len(labels)}"),
-            help="Which lines are drawn.",
-        )
-    hidden = [number for number in range(len(labels)) if number not in shown]
+        hidden = _hidden_lines(labels)
     return {"x": x, "y": y, "quantity": quantity, "bounds": bounds, "worst_case": worst, "runs": runs, "hidden": hidden}
 
 
-def _foot() -> None:
+def _foot(page: str) -> None:
     now = state.experiment()
     with st.popover("Copy link", width="stretch", help="The address of exactly this picture."):
-        st.code(
-            links.address(
-                now, (st.context.url or "").rstrip("/").rsplit("/", 1)[0] if "://" in (st.context.url or "") else ""
-            ),
-            language=None,
-            wrap_lines=True,
-        )
+        base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}")
+        st.code(links.address(now, base, page), language=None, wrap_lines=True)
         if links.too_long(now):
             st.warning("This link is too long for some programs; download the spec instead.")
     left, right = st.columns(2)
@@ -394,13 +422,18 @@ def _foot() -> None:
 
 
 def _show_problems(head: str, error: InvalidInput) -> None:
-    shown = "\n".join(f"- `{problem.path}`: {problem.allowed}" for problem in error.problems[:8])
-    st.error(f"{head}\n{shown}")
+    st.error(f"{words.plain(head)}\n{words.problems(error.problems)}")
 
 
-def _read_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _read(arms: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Arms and lines as documents; every text that cannot be read is told at once."""
+    document: dict[str, Any] = {"arms": [], "lines": [dict(line) for line in lines]}
     problems: list[Problem] = []
-    for place, line in enumerate(lines):
+    try:
+        document["arms"] = notation.read_arms(arms)
+    except InvalidInput as error:
+        problems += error.problems
+    for place, line in enumerate(document["lines"]):
         if "epsilon" in line:
             try:
                 line["epsilon"] = notation.read_epsilon(line["epsilon"])
@@ -408,29 +441,36 @@ def _read_lines(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 problems += [Problem(f"lines[{place}].epsilon", item.value, item.allowed) for item in error.problems]
     if problems:
         raise InvalidInput(problems)
-    return lines
+    return document
 
 
-def draw() -> None:
+def draw(page: str) -> None:
     """Draw the sidebar and commit what it says; what is not valid is told and changes nothing.
 
-    Every widget is drawn before anything is parsed: a widget that is not drawn would forget its value.
+    Every widget is drawn, whatever the others say: a widget that is not drawn would forget its value.
     """
     base = state.base()
+    wrong: InvalidInput | None = None
     with st.sidebar:
         _preset_section()
         arms = _arms_section(base)
-        shared = _budget_section(base)
+        shared, picture = _budget_section(base)
         lines = _lines_section(base, shared)
         size = _size_section(base)
-        labels = [state.experiment().label(number) for number in range(len(state.experiment().lines))]
-        if len(labels) != len(lines):
-            labels = [registry()[line["policy"]].title for line in lines]
-        view = _view_section(base, labels)
-        kept = {"title": base.title, "note": base.note}
         try:
-            document = {**kept, "arms": notation.read_arms(arms), "lines": _read_lines(lines), **size, "view": view}
-            state.commit(Experiment.model_validate(document))
+            document = {**_read(arms, lines), **size, "title": base.title, "note": base.note}
+            experiment = Experiment.model_validate(document)
+            labels = [experiment.label(number) for number in range(len(lines))]
+            with picture:
+                _budget_picture(shared, experiment)
         except InvalidInput as error:
-            _show_problems("Not drawn yet, because:", error)
-        _foot()
+            wrong = error
+            labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
+        view = _view_section(base, labels)
+        if wrong is None:
+            state.commit(experiment.model_copy(update={"view": View.model_validate(view)}))
+        else:
+            _show_problems("Not drawn yet:", wrong)
+        _foot(page)
+    if wrong is not None:
+        _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", wrong)

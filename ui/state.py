@@ -40,6 +40,7 @@ def adopt(new: Experiment, problems: list[Problem] | None = None) -> None:
     _state["problems"] = problems or []
     _state["line-rows"] = list(range(len(new.lines)))
     _state["added-lines"] = {}
+    _state["hidden-rows"] = set(new.view.hidden)
 
 
 def commit(new: Experiment) -> None:

@@ -12,17 +12,34 @@ from bandit_core import Experiment
 from bandit_core.policies import registry
 from bandit_core.policies.base import Privacy
 
+# On light and on dark ground. Found by a search for colours of which any two differ by more than 11 in CIE Lab, also
+# for eyes without red or green cones, with grey for no privacy, warm for local and cool for central DP.
 _SHADES = {
-    "ucb": "#6b7680",
-    "kl-ucb": "#3f4a54",
-    "thompson": "#98a3ad",
-    "heldp-ucb-b": "#d55e00",
-    "heldp-ucb-l": "#a8324a",
-    "heldp-ucb-bs": "#b07d12",
-    "heldp-ucb-ls": "#7a3b69",
-    "ucb-cf": "#e69f00",
-    "kl-ucb-cf": "#c2477f",
-    "ts-cf": "#8c4a1f",
+    "ucb": ("#687880", "#a0a8b0"),
+    "kl-ucb": ("#485058", "#c0c8d8"),
+    "thompson": ("#90a0a8", "#687078"),
+    "robust-ucb": ("#203038", "#e0e8f0"),
+    "heldp-ucb-b": ("#d85800", "#f08838"),
+    "heldp-ucb-l": ("#a00880", "#d81878"),
+    "heldp-ucb-bs": ("#f87808", "#f8c810"),
+    "heldp-ucb-ls": ("#600808", "#d03818"),
+    "ucb-cf": ("#e88050", "#f0b878"),
+    "kl-ucb-cf": ("#d06068", "#c87068"),
+    "ts-cf": ("#b86040", "#e08858"),
+    "ldp-robust-se": ("#a02000", "#d03840"),
+    "private-ucb": ("#2068a0", "#0878a8"),
+    "dp-ucb-bound": ("#58a0e8", "#60a0f8"),
+    "dp-ucb": ("#0070c8", "#2080d0"),
+    "dp-ucb-int": ("#2030f8", "#6058f8"),
+    "dp-se": ("#10a880", "#00b888"),
+    "adap-ucb": ("#185838", "#108048"),
+    "adap-klucb": ("#4090b0", "#4088a0"),
+    "lazy-dp-ts": ("#302850", "#88d0b8"),
+    "anytime-lazy-ucb": ("#0018c0", "#00d8f8"),
+    "dp-klucb": ("#1050c8", "#40b0d0"),
+    "dp-imed": ("#4888f8", "#98e8b8"),
+    "dp-robust-ucb": ("#082888", "#18f898"),
+    "dp-robust-se": ("#1060f8", "#0898d0"),
 }
 _HUES: dict[Privacy, tuple[float, float]] = {"none": (0.58, 0.12), "local": (0.04, 0.75), "central": (0.56, 0.75)}
 TRUST_WORDS: dict[Privacy, str] = {
@@ -47,24 +64,25 @@ def _mix(colour: str, other: str, share: float) -> str:
 
 
 def policy_colour(policy: str, dark: bool = False) -> str:
-    """The policy's shade; lighter on dark ground. Unknown policies get one from their trust model and name."""
-    shade = _SHADES.get(policy)
-    if shade is None:
-        hue, saturation = _HUES[registry()[policy].privacy]
-        place = crc32(policy.encode()) % 97 / 97
-        red, green, blue = colorsys.hls_to_rgb((hue + 0.10 * (place - 0.5)) % 1, 0.30 + 0.3 * place, saturation)
-        shade = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
+    """The policy's shade on light or dark ground. Policies without one get it from their trust model and name."""
+    if policy in _SHADES:
+        return _SHADES[policy][dark]
+    hue, saturation = _HUES[registry()[policy].privacy]
+    place = crc32(policy.encode()) % 97 / 97
+    red, green, blue = colorsys.hls_to_rgb((hue + 0.10 * (place - 0.5)) % 1, 0.30 + 0.3 * place, saturation)
+    shade = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
     return _mix(shade, "#ffffff", 0.35) if dark else shade
 
 
 def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
     """A colour per line: the policy's shade, spread from dark to light where several lines share a policy."""
+    to_black, to_white = (0.3, 0.75) if dark else (0.65, 0.5)  # never into the ground
     colours = []
     for number, line in enumerate(experiment.lines):
         family = [place for place, other in enumerate(experiment.lines) if other.policy == line.policy]
         colour = policy_colour(line.policy, dark)
         if len(family) > 1:
-            step = family.index(number) / (len(family) - 1) * 1.2 - 0.6
+            step = family.index(number) / (len(family) - 1) * (to_black + to_white) - to_black
             colour = _mix(colour, "#ffffff" if step > 0 else "#000000", abs(step))
         colours.append(colour)
     return colours

@@ -9,8 +9,11 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import links, notation, threshold_check
+from bandit_core import Experiment, links, notation, threshold_check
+from bandit_core.epsilons import LAWS as EPSILON_LAWS
 from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.policies import registry
+from bandit_core.problems import InvalidInput
 from bandit_core.results import Result, linear_fit
 from bandit_core.theory import threshold as theory
 from ui import charts, state, theme, words
@@ -36,29 +39,41 @@ class Search:
 
 
 def _use(text: str) -> None:
-    """Callback: give every private line this budget, with the threshold chosen automatically."""
+    """Callback: give every line that takes one this budget, with the threshold chosen automatically."""
     document = state.experiment().spec()
     for line in document["lines"]:
-        if "epsilon" in line:
+        if registry()[line["policy"]].epsilon == "any":
             line["epsilon"] = notation.read_epsilon(text)
             line.pop("params", None)
             line.pop("label", None)
     state.adopt(type(state.experiment()).model_validate(document))
 
 
-def law() -> _EpsilonLaw | None:
-    """The distribution of budgets in the sidebar; where it is one fixed budget, a choice of examples instead."""
+def law() -> _EpsilonLaw:
+    """The distribution of budgets in the sidebar; where it is one fixed budget, an example instead."""
     laws = Counter(line.epsilon for line in state.experiment().lines if line.epsilon is not None)
     spread = [law for law, _ in laws.most_common() if law.fixed is None]
     if spread:
         return spread[0]
     st.info(
-        "With one budget for everybody there is nothing to ignore. Choose a distribution of ε over users in the "
-        "sidebar, or start from one of these."
+        "In the sidebar everybody has the same budget, so there is nobody to ignore. Here is an example; "
+        "use it for your experiment, or describe your own users under Privacy budget."
     )
-    for column, (name, text) in zip(st.columns(len(EXAMPLES)), EXAMPLES.items(), strict=True):
-        column.button(name, on_click=_use, args=(text,), help=text, width="stretch")
-    return None
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    name = left.selectbox(
+        "Example", list(EXAMPLES), key="threshold-example", help="How budgets are spread over users in this example."
+    )
+    text = EXAMPLES[name]
+    takers = [line for line in state.experiment().lines if line.entry.epsilon == "any"]
+    right.button(
+        "Use these users",
+        on_click=_use,
+        args=(text,),
+        help=f"Gives every policy of the sidebar that takes a distribution of budgets this one: {text}.",
+        disabled=not takers,
+        width="stretch",
+    )
+    return EPSILON_LAWS[notation.read_epsilon(text)["kind"]].model_validate(notation.read_epsilon(text))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -78,16 +93,15 @@ def verdict(found: Search) -> str:
     )
 
 
-def slider(found: Search) -> float:
-    """The movable threshold; it opens at the Bernoulli mechanism's recommendation."""
-    options = sorted(
-        {*np.round(found.thresholds[:: max(1, len(found.thresholds) // 60)], 4).tolist(), found.best_b, found.best_l}
-    )
+def slider(found: Search, users: str) -> float:
+    """The movable threshold; for every new law of ``users`` it opens at the Bernoulli mechanism's recommendation."""
+    some = [*found.thresholds[:: max(1, len(found.thresholds) // 60)].tolist(), found.best_l, found.best_b]
+    options = sorted({f"{value:.3g}": value for value in some}.values())  # one for every text on the slider
     return st.select_slider(
         "Threshold ε_min: ← keep more users · keep clearer answers →",
         options,
         found.best_b,
-        key=state.key("threshold"),
+        key=state.key(f"threshold {users}"),
         help="Answers of users with a smaller ε are discarded.",
         format_func=lambda value: f"{value:.3g}",
     )
@@ -130,6 +144,20 @@ def legend(law: _EpsilonLaw, threshold: float) -> str:
     v_l, v_b = theory.v_l(law, threshold), theory.v_b(law, threshold)
     kept = law.share_above(threshold)
     return f"At ε_min = {threshold:.3g}: p₀ = {kept:.3f}, V_L = {words.number(v_l)}, V_B = {words.number(v_b)}."
+
+
+def check_experiment(law: _EpsilonLaw) -> Experiment | None:
+    """Both mechanisms at several thresholds on the arms of the sidebar; None, told in words, where they refuse."""
+    try:
+        return threshold_check.experiment_of(state.experiment(), law, threshold_check.spread_thresholds(law))
+    except InvalidInput as error:
+        st.info(f"These arms cannot be used for the check:\n{words.problems(error.problems[:1])}")
+        return None
+
+
+def size_words(check: Experiment) -> str:
+    """How large the check is."""
+    return f"{len(check.lines)} lines, {check.trials} trials each."
 
 
 def check_panel(result: Result) -> None:

@@ -8,6 +8,7 @@ import re
 from bandit_core import Experiment
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.notation import write_epsilon
+from bandit_core.problems import Problem
 from bandit_core.results import Result
 from bandit_core.summaries import Summary, baseline, summaries
 
@@ -19,17 +20,19 @@ def plain(text: str) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """A number with sensible digits: 9,880 / 0.0312 / 1.2 million."""
-    if not math.isfinite(value):
-        return "∞" if value > 0 else "–"
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    value = float(f"{value:.{digits}g}")  # first the digits, then the unit: 999,999 is a million
     size = abs(value)
+    if size >= 1e15:
+        return f"{value:.{digits}g}"
     if size >= 1e9:
-        return f"{value / 1e9:.{digits}g} billion"
+        return f"{value / 1e9:,.{digits + 6}g} billion"
     if size >= 1e6:
-        return f"{value / 1e6:.{digits}g} million"
-    if size >= 1000:
-        keep = 10 ** max(0, math.floor(math.log10(size)) - digits + 1)
-        return f"{round(value / keep) * keep:,.0f}"
-    return f"{value:.{digits}g}"
+        return f"{value / 1e6:,.{digits + 3}g} million"
+    return f"{value:,.0f}" if size >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
 def count(value: int) -> str:
@@ -39,13 +42,24 @@ def count(value: int) -> str:
 
 def with_error(value: float, error: float) -> str:
     """``9,880 ± 120``, digits cut where the error makes them meaningless."""
-    if not math.isfinite(error) or error <= 0:
+    if not math.isfinite(value) or not math.isfinite(error) or error <= 1e-9 * abs(value):
         return number(value)
     place = math.floor(math.log10(error))
     place -= 0 if error / 10**place >= 3 else 1  # two digits of an error that begins with 1 or 2
     keep = 10.0**place
     decimals = max(0, -place)
     return f"{round(value / keep) * keep:,.{decimals}f} ± {round(error / keep) * keep:,.{decimals}f}"
+
+
+def problem(told: Problem) -> str:
+    """What is wrong with an input, safe inside markdown."""
+    return plain(str(told))
+
+
+def problems(told: list[Problem], most: int = 8) -> str:
+    """The first problems as a markdown list, and how many more there are."""
+    more = [f"- and {len(told) - most} more"] if len(told) > most else []
+    return "\n".join([f"- {problem(each)}" for each in told[:most]] + more)
 
 
 def odds(epsilon: float) -> str:
@@ -57,21 +71,25 @@ def odds(epsilon: float) -> str:
 
 
 def budget(law: _EpsilonLaw | None) -> str:
-    """A budget in a few words."""
+    """A budget in a few words, safe inside markdown."""
     if law is None:
         return "no privacy"
-    return f"ε = {law.fixed:g}" if law.fixed is not None else f"ε ~ {write_epsilon(law)}"
+    return f"ε = {law.fixed:g}" if law.fixed is not None else plain(f"ε ~ {write_epsilon(law)}")
+
+
+def _certain(row: Summary) -> bool:
+    """Whether the price of a line differs from 1 by more than two standard errors."""
+    return abs(row.price - 1) > 2 * row.price_stderr  # never where the error is unknown
 
 
 def _cost(row: Summary, baseline_label: str) -> str:
-    margin = 2 * row.price_stderr
+    name, other = plain(row.label), plain(baseline_label)
     ratio = with_error(row.price, row.price_stderr)
-    if math.isfinite(margin) and abs(row.price - 1) <= margin:
-        return (
-            f"**{plain(row.label)}** cannot be told apart from {plain(baseline_label)} "
-            f"with {row.trials} trials ({ratio} times its regret)"
-        )
-    return f"**{plain(row.label)}** costs **{ratio}** times the regret of {plain(baseline_label)}"
+    if row.trials == 1:
+        return f"In a single run **{name}** cost **{ratio}** times the regret of {other}, which proves little"
+    if not _certain(row):
+        return f"**{name}** cannot be told apart from {other} with {row.trials} trials ({ratio} times its regret)"
+    return f"**{name}** costs **{ratio}** times the regret of {other}"
 
 
 def verdict(result: Result) -> str:
@@ -96,10 +114,11 @@ def verdict(result: Result) -> str:
     law = experiment.lines[cheapest.line].epsilon
     same = all(experiment.lines[row.line].epsilon == law for row in private)
     head = f"At {budget(law)}: " if same else ""
-    tail = f" {number(extra)} more lost rewards in {users}." if extra > 0 else f" Over {users}."
-    return (
-        head + sentences[0] + (":" if extra > 0 else ".") + tail + (f" {sentences[1]}." if len(sentences) > 1 else "")
-    )
+    if _certain(cheapest):
+        sentences[0] += f": {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
+    else:
+        sentences[0] += f", over {users}"
+    return f"{head}{'. '.join(sentences)}."
 
 
 def arms_summary(experiment: Experiment) -> str:
@@ -120,7 +139,9 @@ def duration(seconds: float) -> str:
         return f"about {seconds:.0f} s"
     if seconds < 5400:
         return f"about {seconds / 60:.0f} min"
-    return f"about {seconds / 3600:.0f} h"
+    if seconds < 48 * 3600:
+        return f"about {seconds / 3600:.0f} h"
+    return f"about {seconds / 86400:.0f} days"
 
 
 def band(trials: int) -> str:
@@ -138,5 +159,5 @@ def preview(result: Result, whole: Experiment) -> str:
     shown = result.experiment
     return (
         f"A preview: the first {count(shown.horizon)} of {count(whole.horizon)} users, "
-        f"{shown.trials} of {whole.trials} trials. Press Run for the whole picture."
+        f"{count(shown.trials)} of {count(whole.trials)} trials."
     )

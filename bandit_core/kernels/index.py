@@ -35,7 +35,7 @@ from bandit_core.mechanisms.randomised_response import chance_of_one
 
 RAW, LAPLACE, BITS = range(3)  # what a response is: the reward, the reward + Laplace noise, one random bit
 PLAIN_CLOCK, KL_CLOCK = range(2)  # ln t, ln t + 3 ln ln t
-LANES = 32  # trials that advance together: 32 keeps arms and vector units busy without leaving the nearest cache
+LANES = 64  # most trials that advance together: enough to keep the vector units busy, few enough for the near caches
 
 
 def lockstep_wins(arms: int, horizon: int) -> bool:

@@ -1,4 +1,4 @@
-"""The registry: every module of this package, or of contextual.policies, with ``POLICY`` (or ``POLICIES``) is found by itself."""
+"""The registry: every module here, or in contextual.policies, with ``POLICY`` (or ``POLICIES``) is found by itself."""
 
 from __future__ import annotations
 

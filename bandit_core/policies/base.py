@@ -68,7 +68,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Block:
-    """A block of trials: regret and pulls of best arms at the checkpoints (trials, checkpoints), final pulls (trials, arms).
+    """Regret and pulls of best arms at the checkpoints (trials, checkpoints), and final pulls (trials, arms).
 
     Where users have features, a pull is best when no arm had a larger mean for that user, and ``error`` is the distance
     of the estimated from the true parameters at the checkpoints (trials, checkpoints): Euclidean, root mean square

@@ -13,7 +13,7 @@ from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic
 from bandit_core.theory.bound import Bound
 
-SOURCE = "Garivier and Cappe 2011, Theorem 1"
+SOURCE = "Garivier and Cappe 2011"
 
 
 def _bounds(instance: Instance) -> list[Bound]:
@@ -42,5 +42,5 @@ POLICY = Policy(
 for t = K+1, K+2, ...:
     u_a = largest q in [0, 1] with  N_a d(mean_a, q) <= ln t + 3 ln ln t
     pull the arm with the largest  u_a""",
-    step_cost=4.0,
+    step_cost=3.0,
 )

@@ -14,7 +14,7 @@ from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic
 from bandit_core.theory.bound import Bound
 
-SOURCE = "Kaufmann, Korda, Munos 2012, Theorem 2"
+SOURCE = "Kaufmann, Korda and Munos 2012"
 
 
 def _bounds(instance: Instance) -> list[Bound]:
@@ -43,5 +43,5 @@ POLICY = Policy(
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; its reward r becomes the coin x ~ Bernoulli(r)
     ones_a += x;  zeros_a += 1 - x""",
-    step_cost=70.0,
+    step_cost=50.0,
 )

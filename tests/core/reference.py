@@ -315,8 +315,10 @@ def kl_ucb_cf(instance, stream: Stream) -> Iterator[int]:
     for t in range(1, instance.horizon + 1):
         a = t - 1
         if t > len(arms):
-            quantiles = [largest_q(ones[b] / n[b], n[b], f(t), 0.5 - c / 2, 0.5 + c / 2) for b in range(len(arms))]
-            a = first_largest([0.5 + (q - 0.5) / c for q in quantiles])
+            quantiles = [largest_q(ones[b] / n[b], n[b], f(t), 0.0, 1.0) for b in range(len(arms))]
+            indices = [min(max(0.5 + (q - 0.5) / c, 0.0), 1.0) for q in quantiles]
+            # Ties at the ends of [0, 1] go to the larger quantile, then to the lowest arm.
+            a = first_largest(list(zip(indices, quantiles, strict=True)))
         yield a
         n[a] += 1
         ones[a] += bit_of(means[a], epsilon, stream)

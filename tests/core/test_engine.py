@@ -249,7 +249,6 @@ def test_an_error_in_a_kernel_reaches_the_caller_and_finished_blocks_are_kept(mo
             simulation.run(jobs)
     assert not simulation.result().complete
     again = Simulation(experiment_of(), store)
-    assert numbers(again.result())[0][:8] == reference[0][:8]
     assert again.result().lines[1].count >= 5 - jobs  # what other workers had in hand was stopped
     assert numbers(again.run()) == reference
 

@@ -11,6 +11,7 @@ import spec_strategies as specs
 from hypothesis import given, settings
 
 from bandit_core.experiment import Experiment, parse, read, read_json
+from bandit_core.presets import load_preset
 from bandit_core.problems import InvalidInput, Problem, path_of
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5, "count": 2}]
@@ -269,3 +270,12 @@ def test_paths_are_written_as_one_would_in_code():
     assert path_of(("lines", 1, "epsilon", "value")) == "lines[1].epsilon.value"
     assert path_of(("a b", 0)) == '["a b"][0]'
     assert str(Problem("", "x\ny", "a\nb")) == "document: 'x\\ny': a b"
+
+
+def test_equal_experiments_are_equal_also_when_both_were_used() -> None:
+    first, second = load_preset("default").with_changes(seed=7), load_preset("default").with_changes(seed=7)
+    assert first is not second
+    assert len(first.means) == len(second.means) and first.instances and second.instances  # cached from here on
+    assert first == second and hash(first) == hash(second)
+    assert first != second.with_changes(seed=8)
+    assert first != first.spec()

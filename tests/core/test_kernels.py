@@ -10,7 +10,7 @@ import reference
 from bandit_core import Experiment
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
-from bandit_core.policies import index_family
+from bandit_core.policies import index_family, kl_family
 from bandit_core.policies.base import Instance, Signal, Stopped
 
 FIXED = {"kind": "fixed", "value": 1.0}
@@ -203,19 +203,32 @@ def test_a_wrong_index_is_noticed(wrong):
     assert (other.pulls != right.pulls).any()
 
 
+def test_the_order_of_the_arms_does_not_decide_where_every_index_is_at_its_end():
+    """At a small epsilon the indices of kl-UCB-CF stay at 1 for long; the quantile behind that end breaks the tie."""
+    regrets = []
+    for means in ([0.9, 0.5, 0.5, 0.5], [0.5, 0.5, 0.5, 0.9]):
+        arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
+        experiment = Experiment.model_validate(
+            {"arms": arms, "lines": [{"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": 0.2}}]}
+        )
+        block = kl_family.play(experiment.instances[0], streams(0, 0, 40), np.array([1000, 5000]), Signal())
+        regrets.append(block.regret[:, -1])
+    spread = math.hypot(*(values.std(ddof=1) / math.sqrt(len(values)) for values in regrets))
+    assert abs(regrets[0].mean() - regrets[1].mean()) < 4 * spread
+
+
 def full_scan(instance, words, horizon: int) -> list[int]:
     """kl-UCB(-CF) that solves for every arm at every step, with the kernel's own function for one index."""
     stream = reference.Stream(words)
     c = math.tanh(instance.epsilon.value / 2) if instance.epsilon else 1.0
-    low, high = 0.5 - c / 2, 0.5 + c / 2
-    log_high, log_rest = math.log(high), math.log(1 - high) if high < 1 else -math.inf
+    borders = (0.0, 1.0, 0.0, -math.inf)
     ones, counts, pulled = [0.0] * len(instance.arms), [0.0] * len(instance.arms), []
     for t in range(1, horizon + 1):
         arm = t - 1
         if t > len(instance.arms):
             level = reference.f(t)
             arm = reference.first_largest(
-                [kl.index(s / n, n, level, low, high, log_high, log_rest) for s, n in zip(ones, counts, strict=True)]
+                [kl.index(s / n, n, level, *borders) for s, n in zip(ones, counts, strict=True)]
             )
         pulled.append(arm)
         counts[arm] += 1

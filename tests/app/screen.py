@@ -1,0 +1,106 @@
+"""What a visitor would do and see, over Streamlit's AppTest."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("home", "explore", "threshold")
+SMALL = {"T": "400", "n": "4"}  # an experiment that costs nothing
+
+
+def visit(page: str = "explore", **address: str) -> AppTest:
+    """A new visitor opens ``page`` with these address fields."""
+    screen = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in address.items():
+        screen.query_params[name] = value
+    if page != "home":
+        screen.switch_page(f"pages/{page}.py")
+    return run(screen)
+
+
+def run(screen: AppTest) -> AppTest:
+    """Let the app react; it never shows a traceback."""
+    screen.run()
+    assert not screen.exception, screen.exception[0].stack_trace
+    return screen
+
+
+def go(screen: AppTest, page: str) -> AppTest:
+    """Choose a page in the navigation, which leaves the address bare."""
+    screen.query_params.clear()
+    screen.switch_page(f"pages/{page}.py")
+    return run(screen)
+
+
+def key(screen: AppTest, name: str) -> str:
+    """The present key of a control of the sidebar."""
+    return f"{name}:{screen.session_state['generation']}"
+
+
+def control(screen: AppTest, kind: str, name: str) -> Any:
+    """A control of the sidebar."""
+    return getattr(screen, kind)(key=key(screen, name))
+
+
+def change(screen: AppTest, kind: str, name: str, value: Any) -> AppTest:
+    """Set a control of the sidebar and let the app react."""
+    control(screen, kind, name).set_value(value)
+    return run(screen)
+
+
+def words(screen: AppTest) -> str:
+    """Everything printed on the page itself, as markdown."""
+    kinds = (screen.main.title, screen.main.markdown, screen.main.caption)
+    alerts = (screen.main.info, screen.main.warning, screen.main.error)
+    return "\n".join(element.value for kind in (*kinds, *alerts) for element in kind)
+
+
+def address(screen: AppTest) -> dict[str, str]:
+    """The fields of the address line."""
+    return {name: value[0] if isinstance(value, list) else value for name, value in screen.query_params.items()}
+
+
+def _numbers(values: Any) -> np.ndarray:
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"]).astype(float)
+    return np.array([np.nan if value is None else value for value in values], float)
+
+
+class Chart:
+    """A Plotly figure as it is sent to the browser."""
+
+    def __init__(self, spec: str) -> None:
+        figure = json.loads(spec)
+        self.layout: dict[str, Any] = figure["layout"]
+        self.traces: list[dict[str, Any]] = figure["data"]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the traces that stand in the legend."""
+        return [trace["name"] for trace in self.traces if trace.get("showlegend") is not False]
+
+    def y(self, name: str) -> np.ndarray:
+        """Values of the trace of that name."""
+        return next(_numbers(trace["y"]) for trace in self.traces if trace.get("name") == name)
+
+    def band(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper edge of the band around the mean of that name."""
+        group = next(trace["legendgroup"] for trace in self.traces if trace.get("name") == name)
+        low = next(place for place, trace in enumerate(self.traces) if _is_band(trace, group))
+        return _numbers(self.traces[low]["y"]), _numbers(self.traces[low - 1]["y"])
+
+
+def _is_band(trace: dict[str, Any], group: str) -> bool:
+    return trace.get("fill") == "tonexty" and trace["legendgroup"] == group
+
+
+def chart(screen: AppTest, name: str = "regret-chart") -> Chart:
+    """The chart with that key."""
+    return Chart(screen.get_by_key(name).proto.spec)

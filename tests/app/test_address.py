@@ -1,0 +1,102 @@
+"""An address is an experiment, on every page and both ways."""
+
+from __future__ import annotations
+
+import pytest
+import screen as on
+
+from bandit_core import Experiment, links, load_preset
+
+CASES = {
+    "arms": {"arms": "0.9,beta(4,1)x5", "T": "500", "n": "3"},
+    "mixed": {"lines": 'ucb,heldp-ucb-b(discrete(0:0.5,2:0.5),eps_min=1,label="half")', "T": "500", "n": "3"},
+    "preset": {"preset": "shy-users", "T": "500", "n": "3", "seed": "4"},
+    "view": {"x": "linear", "y": "log", "show": "price", "bounds": "0", "worst": "1", "runs": "1", "hide": "1"},
+}
+
+
+@pytest.mark.parametrize("page", ["explore", "threshold"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_link_opens_its_experiment_and_is_not_rewritten(name: str, page: str) -> None:
+    fields = CASES[name]
+    screen = on.visit(page, **fields)
+    wanted, problems = links.read(fields)
+    assert not problems and not screen.warning
+    assert screen.session_state["experiment"] == wanted
+    assert on.address(screen) == fields
+
+
+def test_a_round_trip_through_the_copied_link() -> None:
+    screen = on.visit(**CASES["mixed"])
+    on.change(screen, "select_slider", "horizon", 1000)
+    on.change(screen, "text_area", "arms", "0.7 x2, 0.6")
+    [link] = [code.value for code in screen.sidebar.code]
+    assert link.partition("?")[0].endswith("/explore")
+    again = on.visit(**on.address(screen))
+    assert again.session_state["experiment"] == screen.session_state["experiment"]
+    assert [code.value for code in again.sidebar.code] == [link]
+    assert on.chart(again).traces == on.chart(screen).traces
+
+
+def test_the_copied_link_opens_the_page_it_was_copied_on() -> None:
+    [code] = on.visit("threshold", **CASES["arms"]).sidebar.code
+    assert code.value.partition("?")[0].endswith("/threshold")
+
+
+def test_the_experiment_survives_a_change_of_pages() -> None:
+    screen = on.visit(**CASES["mixed"])
+    on.change(screen, "number_input", "seed", 3)
+    wanted = screen.session_state["experiment"]
+    for page in ("threshold", "home", "explore"):
+        on.go(screen, page)
+        assert screen.session_state["experiment"] == wanted
+        if page != "home":
+            assert on.address(screen) == {**CASES["mixed"], "seed": "3"}
+            assert on.control(screen, "number_input", "seed").value == 3
+
+
+def test_going_back_is_opening_the_earlier_address() -> None:
+    screen = on.visit(**CASES["arms"])
+    earlier = on.address(screen)
+    on.change(screen, "select_slider", "horizon", 1000)
+    assert on.address(screen)["T"] == "1000"
+    screen.query_params["T"] = earlier["T"]
+    on.run(screen)
+    assert screen.session_state["experiment"].horizon == 500
+    assert on.control(screen, "select_slider", "horizon").value == 500
+
+
+def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
+    screen = on.visit(arms="0.9,oops", lines="ucb,nobody(1),kl-ucb-cf(uniform(0,1))", T="many", n="3", colour="red")
+    told = screen.main.warning[0].value
+    for part in ("arms\\[1\\]", "lines\\[1\\]", "lines\\[2\\]", "'many'", "colour"):
+        assert part in told, part
+    kept: Experiment = screen.session_state["experiment"]
+    assert kept.trials == 3
+    assert kept.horizon == load_preset("default").horizon
+    assert [line.policy for line in kept.lines] == ["ucb"]
+    assert kept.arms == load_preset("default").arms
+    on.change(screen, "select_slider", "horizon", 1000)
+    assert not screen.warning  # told once, until the visitor goes on
+
+
+def test_the_slider_of_home_is_in_the_address() -> None:
+    screen = on.visit("home", eps="0.3")
+    slider = screen.select_slider(key="home-epsilon")
+    assert slider.value == 0.3
+    assert "At ε = 0.3: **trusting nobody** costs" in on.words(screen)
+    slider.set_value(2.0)
+    on.run(screen)
+    assert on.address(screen) == {"eps": "2"}
+    screen.query_params["eps"] = "0.3"  # Back
+    on.run(screen)
+    assert screen.select_slider(key="home-epsilon").value == 0.3
+    assert on.address(screen) == {"eps": "0.3"}
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "lots", "[x](http://x)", "0"])
+def test_a_broken_budget_on_home_is_told(value: str) -> None:
+    screen = on.visit("home", eps=value)
+    assert "eps" in screen.main.warning[0].value
+    assert "](" not in screen.main.warning[0].value
+    assert screen.select_slider(key="home-epsilon").value == 1.0

@@ -1,0 +1,287 @@
+"""Every control changes the experiment it says it changes; what is wrong is told and loses nothing."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import screen as on
+from streamlit.testing.v1 import AppTest
+
+from bandit_core import Experiment, load_preset
+
+TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
+
+
+def experiment(screen: AppTest) -> Experiment:
+    return screen.session_state["experiment"]
+
+
+def headline(screen: AppTest, start: str) -> str:
+    return next(each.label for each in screen.sidebar.expander if each.label.startswith(start))
+
+
+def test_the_budget_slider_changes_the_private_curve_only() -> None:
+    screen = on.visit(**TWO)
+    before = on.chart(screen)
+    screen = on.change(screen, "select_slider", "epsilon", 0.3)
+    after = on.chart(screen)
+    assert not np.array_equal(before.y("● HeLDP-UCB-B"), after.y("● HeLDP-UCB-B"))
+    assert np.array_equal(before.y("– UCB"), after.y("– UCB"))
+    assert after.y("● HeLDP-UCB-B")[-1] > before.y("● HeLDP-UCB-B")[-1]
+    assert "At ε = 0.3:" in on.words(screen)
+    assert headline(screen, "Privacy budget").endswith("ε = 0.3")
+
+
+def test_horizon_trials_and_seed_change_the_experiment_and_its_headline() -> None:
+    screen = on.visit(**TWO)
+    curve = on.chart(screen).y("– UCB")
+    on.change(screen, "number_input", "seed", 9)
+    assert not np.array_equal(curve, on.chart(screen).y("– UCB"))
+    on.change(screen, "select_slider", "horizon", 1000)
+    on.change(screen, "select_slider", "trials", 10)
+    assert (experiment(screen).horizon, experiment(screen).trials, experiment(screen).seed) == (1000, 10, 9)
+    assert headline(screen, "Size") == "Size · 1,000 users, 10 trials"
+    assert "middle 90 % of 10 runs" in on.words(screen)
+
+
+def test_arms_written_as_text() -> None:
+    screen = on.visit(**TWO)
+    on.change(screen, "text_area", "arms", "0.8, beta(4,1) x2; uniform(0,1)")
+    assert [arm.kind for arm in experiment(screen).single_arms] == ["bernoulli", "beta", "beta", "uniform"]
+    assert headline(screen, "Arms") == "Arms · 4 arms, best 0.8, smallest gap 0.3"
+    assert not screen.error
+
+
+def test_wrong_arms_are_named_and_nothing_is_lost() -> None:
+    screen = on.visit(**TWO)
+    on.change(screen, "select_slider", "epsilon", 0.5)
+    good = experiment(screen)
+    on.change(screen, "text_area", "arms", "0.9, 1.5, potato(3)")
+    told = screen.main.error[0].value
+    assert "arms\\[1\\]" in told and "arms\\[2\\]" in told and "potato" in told
+    assert experiment(screen) == good
+    assert on.control(screen, "text_area", "arms").value == "0.9, 1.5, potato(3)"
+    assert on.control(screen, "select_slider", "epsilon").value == 0.5
+    assert on.chart(screen).names  # the last valid picture is still there
+    on.change(screen, "select_slider", "epsilon", 4.0)  # edits made meanwhile count once the arms are mended
+    on.change(screen, "text_area", "arms", "0.9, 0.4")
+    assert not screen.error
+    assert experiment(screen).lines[1].epsilon.fixed == 4.0
+    assert list(experiment(screen).means) == [0.9, 0.4]
+
+
+def test_several_mistakes_are_told_at_once() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-b(2)", **on.SMALL)
+    on.control(screen, "text_area", "arms").set_value("nonsense")
+    on.control(screen, "text_input", "own-2").set_value("minus one")
+    on.run(screen)
+    told = screen.main.error[0].value
+    assert "arms\\[0\\]" in told and "lines\\[2\\]" in told
+
+
+def test_arms_edited_as_a_table() -> None:
+    screen = on.visit(**TWO)
+    screen.toggle(key="arms-as-table").set_value(True)
+    on.run(screen)
+    screen.session_state[on.key(screen, "arms-editor")] = {
+        "edited_rows": {0: {"numbers": "0.7"}},
+        "added_rows": [{"law": "beta", "numbers": "1,3", "count": 2}],
+        "deleted_rows": [1],
+    }
+    on.run(screen)
+    assert [arm.law_mean for arm in experiment(screen).single_arms] == [0.7, 0.25, 0.25]
+    screen.toggle(key="arms-as-table").set_value(False)
+    on.run(screen)
+    assert on.control(screen, "text_area", "arms").value == "0.7, beta(1,3) x2"
+
+
+def test_a_preset_fills_every_control() -> None:
+    screen = on.visit(T="300", n="3", seed="5", x="linear", y="log", bounds="0", hide="1", lines="kl-ucb,ucb")
+    on.control(screen, "selectbox", "preset").set_value("two-treatments")
+    on.run(screen)
+    preset = load_preset("two-treatments")
+    assert experiment(screen) == preset
+    assert on.control(screen, "select_slider", "horizon").value == preset.horizon
+    assert on.control(screen, "select_slider", "trials").value == preset.trials
+    assert on.control(screen, "number_input", "seed").value == preset.seed
+    assert on.control(screen, "toggle", "bounds").value is preset.view.bounds
+    assert on.control(screen, "button_group", "y").value == preset.view.y
+    assert [on.control(screen, "text_input", f"label-{row}").value for row in range(len(preset.lines))] == [
+        line.label or "" for line in preset.lines
+    ]
+    assert on.address(screen) == {"preset": "two-treatments"}
+
+
+def test_reset_returns_to_the_opening_picture() -> None:
+    screen = on.visit(**TWO)
+    next(button for button in screen.sidebar.button if button.label == "Reset").click()
+    on.run(screen)
+    assert experiment(screen) == load_preset("default")
+    assert on.address(screen) == {}
+
+
+def test_the_view_changes_the_drawing_and_the_address_but_no_number() -> None:
+    screen = on.visit(**TWO)
+    curve = on.chart(screen).y("– UCB")
+    on.change(screen, "button_group", "x", "linear")
+    on.change(screen, "button_group", "y", "log")
+    on.change(screen, "toggle", "bounds", False)
+    on.change(screen, "toggle", "runs", True)
+    chart = on.chart(screen)
+    assert (chart.layout["xaxis"]["type"], chart.layout["yaxis"]["type"]) == ("linear", "log")
+    assert chart.names == ["– UCB", "● HeLDP-UCB-B"]
+    assert sum(trace["line"]["width"] == 0.7 for trace in chart.traces) == 2 * 5
+    assert np.array_equal(chart.y("– UCB")[-20:], curve[-20:])
+    shown = {"x": "linear", "y": "log", "bounds": "0", "runs": "1"}
+    assert shown.items() <= on.address(screen).items()
+    on.change(screen, "selectbox", "quantity", "regret-per-user")
+    assert on.address(screen)["show"] == "regret-per-user"
+    assert on.chart(screen).y("– UCB")[-1] == pytest.approx(curve[-1] / 3000, rel=1e-5)
+
+
+def visible(screen: AppTest) -> object:
+    return next(each for each in screen.sidebar.multiselect if each.label == "Visible lines")
+
+
+def test_hidden_lines_stay_hidden_while_others_come_and_go() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(2),heldp-ucb-l(2)", **on.SMALL)
+    visible(screen).set_value([0, 2])
+    on.run(screen)
+    assert on.address(screen)["hide"] == "1"
+    assert "● HeLDP-UCB-B" not in on.chart(screen).names
+    on.change(screen, "selectbox", "add", "kl-ucb")
+    assert experiment(screen).view.hidden == (1,)
+    on.change(screen, "text_input", "label-2", "renamed")
+    assert experiment(screen).view.hidden == (1,)
+    on.control(screen, "button", "remove-0").click()
+    on.run(screen)
+    assert [line.policy for line in experiment(screen).lines] == ["heldp-ucb-b", "heldp-ucb-l", "kl-ucb"]
+    assert experiment(screen).view.hidden == (0,)
+    assert set(on.chart(screen).names) >= {"● renamed", "– kl-UCB"}
+
+
+def test_lines_are_added_edited_and_removed() -> None:
+    screen = on.visit(**TWO)
+    on.change(screen, "selectbox", "add", "heldp-ucb-l")
+    assert on.control(screen, "selectbox", "add").value is None
+    assert experiment(screen).lines[2].epsilon.fixed == 2.0  # the shared budget
+    on.change(screen, "text_input", "own-2", "0.7")
+    on.change(screen, "text_input", "eps_min-2", "0.6")
+    on.change(screen, "text_input", "label-2", "strict")
+    line = experiment(screen).lines[2]
+    assert (line.epsilon.fixed, line.params, line.label) == (0.7, {"eps_min": 0.6}, "strict")
+    assert "● strict" in on.chart(screen).names
+    on.change(screen, "text_input", "eps_min-2", "auto")
+    assert experiment(screen).lines[2].params == {}
+    for row in (0, 1):
+        on.control(screen, "button", f"remove-{row}").click()
+        on.run(screen)
+    assert [line.label for line in experiment(screen).lines] == ["strict"]
+    assert on.control(screen, "button", "remove-2").disabled
+
+
+@pytest.mark.parametrize("kind", ["discrete", "clamped-gaussian", "uniform", "lognormal", "empirical", "fixed"])
+def test_every_kind_of_budget(kind: str) -> None:
+    screen = on.visit(**TWO)
+    on.change(screen, "selectbox", "budget-kind", kind)
+    assert not screen.error
+    assert experiment(screen).lines[1].epsilon.kind == kind
+    if kind != "fixed":
+        picture = on.chart(screen, on.key(screen, "budget-picture"))
+        assert picture.traces and picture.layout["xaxis"]["type"] == "log"
+        assert "users are below ε_min" in "".join(each.value for each in screen.sidebar.caption)
+
+
+def test_a_wrong_distribution_is_named() -> None:
+    screen = on.visit(**TWO)
+    on.change(screen, "selectbox", "budget-kind", "uniform")
+    on.change(screen, "text_input", "budget-uniform", "uniform(3, 1)")
+    assert "lines\\[1\\]" in screen.main.error[0].value
+    on.change(screen, "text_input", "budget-uniform", "uniform(1, 3)")
+    assert not screen.error
+
+
+def test_a_policy_that_needs_one_budget_refuses_a_distribution_by_name() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb,kl-ucb-cf(1)", **on.SMALL)
+    on.change(screen, "selectbox", "budget-kind", "lognormal")
+    assert "kl\\-ucb\\-cf needs one fixed epsilon" in screen.main.error[0].value
+
+
+def test_unbounded_rewards_are_refused_with_the_policy_that_takes_them() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-l(1)", **on.SMALL)
+    on.change(screen, "text_area", "arms", "gaussian(0,1), gaussian(1,1)")
+    assert "heldp\\-ucb\\-ls" in screen.main.error[0].value
+
+
+EVIL = "<b>x</b>[a](http://x) $y$ :red[z] `q` ![i](http://x)"
+
+
+def test_markup_of_a_visitor_stays_text() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1)", title=EVIL, note=EVIL, **on.SMALL)
+    on.change(screen, "text_input", "label-1", EVIL)
+    assert experiment(screen).lines[1].label == EVIL == experiment(screen).title
+    markdown = [*screen.title, *screen.markdown, *screen.caption, *screen.info, *screen.warning]
+    printed = [each.value for each in markdown] + [each.label for each in screen.expander]
+    told = [text for text in printed if "http" in text]
+    assert len(told) >= 5  # title, note, headline, verdict, card
+    for text in told:
+        assert not any(mark in text for mark in ("<b>", "](http", " $y", " :red[", " `q`"))
+        assert "\\<b\\>x\\</b\\>\\[a\\]\\(http" in text
+    spec = json.dumps(on.chart(screen).traces) + json.dumps(on.chart(screen).layout)
+    assert "<b>" not in spec and "&lt;b&gt;" in spec
+
+
+def test_markup_in_a_broken_link_stays_text() -> None:
+    screen = on.visit(arms="<img src=x>", T="[a](http://x)")
+    told = screen.main.warning[0].value
+    assert "\\<img" in told and "\\[a\\]\\(http" in told
+
+
+def test_equal_labels_do_not_confuse_the_list_of_lines() -> None:
+    screen = on.visit(arms="0.9,0.5", lines='ucb(label="x"),heldp-ucb-b(1,label="x")', **on.SMALL)
+    visible(screen).set_value([1])
+    on.run(screen)
+    assert experiment(screen).view.hidden == (0,)
+
+
+def test_the_chosen_line_of_the_bounds_survives_fewer_lines() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", **on.SMALL)
+    screen.selectbox(key="bounds-line").set_value(2)
+    on.run(screen)
+    on.control(screen, "button", "remove-2").click()
+    on.run(screen)
+    assert len(screen.selectbox(key="bounds-line").options) == 2
+
+
+@pytest.mark.parametrize("form", ["json", "toml"])
+def test_a_spec_is_uploaded(form: str) -> None:
+    wanted = load_preset("two-treatments").with_changes(seed=77)
+    if form == "json":
+        content = json.dumps(wanted.spec())
+    else:
+        content = (on.ROOT / "presets" / "two-treatments.toml").read_text().replace("seed = 0", "seed = 77")
+    screen = on.visit(**on.SMALL)
+    on.control(screen, "file_uploader", "upload").upload(f"mine.{form}", content.encode())
+    on.run(screen)
+    on.control(screen, "button", "load").click()
+    on.run(screen)
+    assert experiment(screen) == wanted
+    assert on.control(screen, "number_input", "seed").value == 77
+    assert on.address(screen) == {"preset": "two-treatments", "seed": "77"}
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00rubbish", b"[]", b'{"arms": 3, "surprise": 1}', b'{"arms": NaN}', b"[" * 5000]
+)
+@pytest.mark.parametrize("form", ["json", "toml"])
+def test_rubbish_is_refused_in_words(content: bytes, form: str) -> None:
+    screen = on.visit(**on.SMALL)
+    before = experiment(screen)
+    on.control(screen, "file_uploader", "upload").upload(f"bad.{form}", content)
+    on.run(screen)
+    on.control(screen, "button", "load").click()
+    on.run(screen)
+    assert "not a valid spec" in screen.sidebar.error[0].value
+    assert experiment(screen) == before

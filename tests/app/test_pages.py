@@ -1,0 +1,164 @@
+"""Every page runs, prints what only it prints, and draws what the experiment says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import screen as on
+
+from bandit_core.presets import preset_names
+
+OWN_WORDS = {
+    "home": "A website, a clinic or a phone",
+    "explore": "of the last half's pulls",
+    "threshold": "Predicted cost",
+}
+
+
+@pytest.mark.parametrize("page", on.PAGES)
+def test_a_page_prints_what_only_it_prints(page: str) -> None:
+    screen = on.visit(page, **on.SMALL)
+    told = on.words(screen)
+    assert OWN_WORDS[page] in told
+    assert not any(words in told for other, words in OWN_WORDS.items() if other != page)
+    assert not screen.warning and not screen.error
+    assert len(screen.title) == 1
+
+
+def test_pages_are_all_known_here() -> None:
+    files = {path.stem for path in (on.ROOT / "pages").glob("*.py")}
+    assert files == set(on.PAGES) == set(OWN_WORDS)
+
+
+@pytest.mark.parametrize("page", on.PAGES)
+def test_every_control_says_what_it_is_for(page: str) -> None:
+    screen = on.visit(page, arms="0.5,0.9", lines="ucb,heldp-ucb-b(discrete(0,1,2)),kl-ucb-cf(1)", **on.SMALL)
+    kinds = (
+        "button text_input text_area number_input selectbox multiselect select_slider slider toggle checkbox "
+        "button_group file_uploader download_button"
+    )
+    controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
+    silent = [element.label for element in controls if not element.help.strip()]
+    assert len(controls) > (0 if page == "home" else 15)
+    assert silent == []
+
+
+@pytest.mark.parametrize("page", on.PAGES)
+def test_every_picture_has_a_text_alternative(page: str) -> None:
+    screen = on.visit(page, lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
+    charts = screen.get("plotly_chart")
+    assert charts and all(chart.proto.alt for chart in charts)
+    pictures = [image for element in screen.get("imgs") for image in element.proto.imgs]
+    assert all(image.alt for image in pictures)
+
+
+def test_the_chart_shows_ordered_bands_rising_means_and_the_bounds() -> None:
+    chart = on.chart(on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1)", T="3000", n="10"))
+    assert {"– UCB", "● HeLDP-UCB-B"} <= set(chart.names)
+    for name in ("– UCB", "● HeLDP-UCB-B"):
+        mean, (low, high) = chart.y(name), chart.band(name)
+        assert np.all(np.diff(mean) >= -1e-3)
+        assert np.all(low <= mean + 1e-3) and np.all(mean <= high + 1e-3)
+        assert np.any(high > low)
+    dashes = {trace["name"]: trace["line"]["dash"] for trace in chart.traces if "dash" in trace["line"]}
+    assert any(name.startswith("↑") and dash == "dash" for name, dash in dashes.items())
+    assert any(name.startswith("↓") and "asymptotic" in name and dash == "dot" for name, dash in dashes.items())
+
+
+def test_on_a_log_axis_nothing_is_zero() -> None:
+    chart = on.chart(on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1)", y="log", **on.SMALL))
+    assert chart.layout["yaxis"]["type"] == "log"
+    assert np.nanmin(chart.y("– UCB")) > 0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"arms": "0.5", "lines": "ucb"},
+        {"arms": "0.5 x3", "lines": "ucb,heldp-ucb-b(1)"},
+        {"T": "1", "n": "1"},
+        {"T": "2", "n": "2"},
+        {"arms": "gaussian(0,1),gaussian(1,1)", "lines": "ucb,heldp-ucb-bs(1),heldp-ucb-ls(1)"},
+        {"lines": "heldp-ucb-l(1)", "show": "price"},
+        {"lines": "ucb,heldp-ucb-l(1)", "hide": "0,1"},
+        {"lines": "heldp-ucb-l(1,eps_min=0.5),heldp-ucb-b(lognormal(1,1)),heldp-ucb-b(discrete(0,1))"},
+        {"lines": ",".join(["ucb"] * 8 + ["heldp-ucb-b(0.5)"] * 8), "show": "regret-per-user", "runs": "1"},
+    ],
+    ids=lambda fields: " ".join(f"{name}={value}" for name, value in fields.items())[:60],
+)
+@pytest.mark.parametrize("page", ["explore", "threshold"])
+def test_unusual_experiments_are_drawn(fields: dict[str, str], page: str) -> None:
+    screen = on.visit(page, **{**on.SMALL, **fields})
+    assert not screen.warning and not screen.error
+    assert screen.get("plotly_chart")
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_opens(name: str) -> None:
+    screen = on.visit("explore", preset=name, T="100", n="2")
+    assert not screen.warning and not screen.error
+    assert len(on.chart(screen).names) >= 2
+
+
+def test_a_partial_look_at_a_dear_experiment_is_a_preview_with_a_run_button() -> None:
+    screen = on.visit(arms="0.9,0.5", lines="ucb", T="1e8", n="50")
+    assert "preview" in on.words(screen)
+    assert "5 billion pulls" in on.words(screen)
+    assert [button.label for button in screen.main.button] == ["Run"]
+    assert len(on.chart(screen).y("– UCB")) > 10
+
+
+def test_too_dear_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit in ("1e5", "100"):
+        monkeypatch.setenv("LAB_MAX_STEPS", limit)
+        for page in on.PAGES:
+            screen = on.visit(page, arms="0.9,0.5", lines="ucb", T="1e7", n="50")
+            told = on.words(screen)
+            assert page == "threshold" or "steps" in told
+            assert "Run" not in [button.label for button in screen.main.button]
+    monkeypatch.setenv("LAB_MAX_STEPS", "plenty")
+    assert "whole number" in on.words(on.visit())
+
+
+def test_threshold_follows_the_users_of_the_sidebar() -> None:
+    screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
+    assert not screen.info
+    assert "below **ε = 2** with the Bernoulli mechanism" in on.words(screen)  # 1.36 / 0.4 < 2.47 / 0.6 < 1 / 0.2
+    cost = on.chart(screen, "cost")
+    assert len(cost.y("V_B (Bernoulli)")) == 4
+    for text in ("lognormal(1, 1)", "lognormal(3, 0.5)"):  # the slider's range moves under a chosen value
+        kind = text.partition("(")[0]
+        screen = on.change(screen, "selectbox", "budget-kind", kind)
+        screen = on.change(screen, "text_input", f"budget-{kind}", text)
+        [control] = screen.main.select_slider
+        assert f"{control.value:.3g}" in control.options
+        assert f"below **ε = {control.value:.3g}**" in on.words(screen)  # it opens at the recommendation
+        control.set_value(float(control.options[3]))
+        on.run(screen)
+        assert f"At ε_min = {control.options[3]}" in on.words(screen)
+        assert len(on.chart(screen, "cost").y("V_B (Bernoulli)")) > 20
+
+
+def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
+    screen = on.visit("threshold", **on.SMALL)
+    assert screen.info and on.chart(screen, "cost").traces
+    next(button for button in screen.button if button.label == "Use these users").click()
+    on.run(screen)
+    assert not screen.info
+    assert "discrete(0,0.2,1,2,100)" in on.address(screen)["lines"]
+
+
+def test_the_heuristic_is_checked_by_simulation() -> None:
+    screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
+    screen.toggle(key="check").set_value(True)
+    on.run(screen)
+    fit = on.chart(screen, "fit")
+    assert "linear fit" in fit.names
+    assert len(fit.y("Laplace (± 2 standard errors)")) == len(fit.y("Bernoulli (± 2 standard errors)")) == 4
+    assert "R² =" in on.words(screen)
+
+
+def test_where_the_check_is_impossible_it_says_why() -> None:
+    screen = on.visit("threshold", preset="unbounded-rewards", **on.SMALL)
+    assert "heldp\\-ucb\\-ls" in on.words(screen)
+    assert not [toggle for toggle in screen.toggle if toggle.key == "check"]

@@ -1,0 +1,100 @@
+"""Colours can be told apart, also by colour-blind eyes and on both grounds."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment
+from bandit_core.policies import registry
+from ui import theme
+
+# What is left of linear RGB without one kind of cones (Machado, Oliveira, Fernandes 2009, severity 1).
+VISIONS = {
+    "normal": np.eye(3),
+    "deuteranopia": np.array(
+        [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+    ),
+    "protanopia": np.array(
+        [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+}
+TO_XYZ = np.array(
+    [[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.119192, 0.9503041]]
+)
+WHITE = np.array([0.95047, 1.0, 1.08883])
+JUST_NOTICEABLE = 2.3  # distance in CIE Lab
+GROUNDS = {False: "#ffffff", True: "#11161c"}
+
+
+def linear(colour: str) -> np.ndarray:
+    values = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)]) / 255
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def lab(colour: str, vision: str) -> np.ndarray:
+    xyz = TO_XYZ @ np.clip(VISIONS[vision] @ linear(colour), 0, 1) / WHITE
+    x, y, z = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def distance(one: str, other: str, vision: str) -> float:
+    return float(np.linalg.norm(lab(one, vision) - lab(other, vision)))
+
+
+def contrast(one: str, other: str) -> float:
+    bright, faint = sorted(((TO_XYZ[1] @ linear(colour)) + 0.05 for colour in (one, other)), reverse=True)
+    return float(bright / faint)
+
+
+def test_the_measure_itself() -> None:
+    assert distance("#ffffff", "#000000", "normal") == pytest.approx(100, abs=0.1)
+    assert contrast("#ffffff", "#000000") == pytest.approx(21, abs=0.01)
+    assert distance("#d85800", "#8a8a00", "normal") > 30 > 3 * distance("#d85800", "#8a8a00", "deuteranopia")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("vision", VISIONS)
+def test_any_two_policies_have_different_colours(vision: str, dark: bool) -> None:
+    colours = {name: theme.policy_colour(name, dark) for name in registry()}
+    near = {
+        (one, other): round(distance(colours[one], colours[other], vision), 1)
+        for one, other in combinations(colours, 2)
+        if distance(colours[one], colours[other], vision) < 4 * JUST_NOTICEABLE
+    }
+    assert near == {}, "give these policies shades in ui/theme.py"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_colours_stand_out_from_the_ground(dark: bool) -> None:
+    faint = {name for name in registry() if contrast(theme.policy_colour(name, dark), GROUNDS[dark]) < 2.4}
+    assert faint == set()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("policy", ["ucb", "heldp-ucb-b", "heldp-ucb-l"])
+def test_lines_of_one_policy_have_different_shades(policy: str, dark: bool) -> None:
+    line = {"policy": policy} | ({"epsilon": {"kind": "fixed", "value": 1.0}} if policy != "ucb" else {})
+    experiment = Experiment.model_validate({"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": [line] * 5})
+    colours = theme.line_colours(experiment, dark)
+    for vision in VISIONS:
+        assert min(distance(*pair, vision) for pair in combinations(colours, 2)) > 3 * JUST_NOTICEABLE
+    assert min(contrast(colour, GROUNDS[dark]) for colour in colours) > 1.5
+
+
+def test_trust_decides_the_hue() -> None:
+    for name, policy in registry().items():
+        for dark in (False, True):
+            _, green_red, blue_yellow = lab(theme.policy_colour(name, dark), "normal")
+            if policy.privacy == "none":
+                assert np.hypot(green_red, blue_yellow) < 12
+            elif policy.privacy == "local":
+                assert green_red > 10 or blue_yellow > 30
+            else:
+                assert blue_yellow < 0 or green_red < 0
+
+
+def test_transparency() -> None:
+    assert theme.transparent("#ff8000", 0.15) == "rgba(255,128,0,0.15)"

@@ -1,0 +1,167 @@
+"""Sentences claim no more than the numbers allow."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bandit_core import Experiment
+from bandit_core.problems import Problem
+from bandit_core.results import LineResult, Result
+from ui import words
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (0.03124, "0.0312"), (9.996, "10"), (99.96, "100"), (999.6, "1,000"), (9876, "9,880"),
+        (999_600, "1 million"), (1_234_567, "1.23 million"), (999_900_000, "1 billion"), (-1500, "-1,500"),
+        (7.2e13, "72,000 billion"), (math.inf, "∞"), (-math.inf, "−∞"), (math.nan, "–"),
+    ],
+)  # fmt: skip
+def test_numbers_have_sensible_digits(value: float, text: str) -> None:
+    assert words.number(value) == text
+
+
+@given(st.floats(1e-6, 1e14), st.integers(2, 4))
+def test_a_written_number_is_the_number(value: float, digits: int) -> None:
+    text = words.number(value, digits)
+    amount, _, unit = text.partition(" ")
+    read = float(amount.replace(",", "")) * {"": 1, "million": 1e6, "billion": 1e9}[unit]
+    assert read == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits))
+    assert len(re.sub(r"e-?\d+|[^\d]", "", text).lstrip("0").rstrip("0")) <= digits
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (9876.5, 123.4, "9,880 ± 120"), (9876.5, 45.0, "9,880 ± 40"), (3.2049, 0.0713, "3.20 ± 0.07"),
+        (1.2993, 0.0123, "1.299 ± 0.012"), (5, 0, "5"), (5, math.nan, "5"), (math.nan, 1, "–"),
+        (1e6, 1e-12, "1 million"), (0.5, 30, "0 ± 30"),
+    ],
+)  # fmt: skip
+def test_digits_end_where_the_error_begins(value: float, error: float, text: str) -> None:
+    assert words.with_error(value, error) == text
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-9, 1e9))
+def test_the_rounded_value_stays_within_its_error(value: float, error: float) -> None:
+    text = words.with_error(value, error)
+    if " ± " in text:
+        shown, margin = (float(part.replace(",", "")) for part in text.split(" ± "))
+        assert abs(shown - value) <= 0.51 * error
+        assert margin == pytest.approx(error, rel=0.2)
+    assert len(re.sub(r"\D", "", text.partition(" ")[0])) <= 19
+
+
+def test_odds_follow_bayes_rule() -> None:
+    assert "becomes at most 73 % sure" in words.odds(1.0)
+    assert "becomes at most 50 % sure" in words.odds(0.0)
+    assert "practically 100" in words.odds(20.0)
+    assert "practically 100" in words.odds(1e9)
+    shown = [float(re.findall(r"[\d.]+ %", words.odds(value))[1].rstrip(" %")) for value in (0.1, 0.5, 1, 2, 4, 6)]
+    assert shown == sorted(shown) and shown[0] > 50
+
+
+@given(st.text(alphabet="ab<>[]()!*_`~#$:\\&|{}-+.1 ", max_size=30))
+def test_plain_text_has_no_markup_left(text: str) -> None:
+    written = words.plain(text)
+    assert re.sub(r"\\([^a-z0-9\s])", r"\1", written) == text
+    assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*_$]", written)
+
+
+def test_problems_are_listed_up_to_a_limit() -> None:
+    told = words.problems([Problem(f"arms[{place}]", "<b>", "no") for place in range(11)], most=8)
+    assert len(told.splitlines()) == 9
+    assert told.endswith("and 3 more") and "<b>" not in told
+
+
+def result(private: np.ndarray, free: np.ndarray, **changes: object) -> Result:
+    """A result whose two lines, "x" and ucb, end at these regrets, one per trial."""
+    experiment = Experiment.model_validate(
+        {
+            "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.1}],
+            "lines": [
+                {"policy": "ucb", "label": "free"},
+                {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}, "label": "x"},
+            ],
+            "horizon": 1000,
+            "trials": len(free),
+            **changes,
+        }
+    )
+    lines = []
+    for ends in (free, private):
+        regret = np.outer(ends, [0.1, 1.0])
+        lines.append(LineResult(np.arange(len(ends)), regret, regret, np.full((len(ends), 2), 500.0)))
+    return Result(experiment, np.array([1, 1000]), tuple(lines))
+
+
+FREE = np.array([100.0, 110.0, 90.0, 105.0, 95.0, 100.0])
+
+
+def test_the_verdict_gives_ratio_error_and_rewards() -> None:
+    made = result(2.0 * FREE + [9, -9, 9, -9, 9, -9], FREE)
+    error = np.std([9, -9, 9, -9, 9, -9], ddof=1) / np.sqrt(6) / 100
+    assert f"{error:.2f}" == "0.04"
+    told = "At ε = 2: **x** costs **2.00 ± 0.04** times the regret of free: 100 more lost rewards in 1,000 users."
+    assert words.verdict(made) == told
+
+
+def test_the_verdict_does_not_claim_a_difference_that_is_not_there() -> None:
+    told = words.verdict(result(FREE[::-1] + 2, FREE))
+    assert "cannot be told apart from free with 6 trials" in told
+    assert "costs" not in told and "more" not in told and "fewer" not in told
+
+
+@given(st.integers(2, 40), st.floats(-0.5, 0.5), st.integers(0, 10_000))
+def test_the_verdict_follows_the_errors(trials: int, shift: float, seed: int) -> None:
+    draws = np.random.default_rng(seed)
+    free = 100 + draws.normal(0, 20, trials)
+    private = (100 + draws.normal(0, 20, trials)) * (1 + shift)
+    made = result(private, free)
+    ratio, error = made.lines[1].ratio_to(made.lines[0])
+    told = words.verdict(made)
+    assert ("costs" in told) == (abs(ratio - 1) > 2 * error)
+    assert ("more lost" in told) == ("costs" in told and ratio > 1)
+    assert ("fewer lost" in told) == ("costs" in told and ratio < 1)
+
+
+def test_one_run_proves_little() -> None:
+    told = words.verdict(result(np.array([300.0]), np.array([100.0])))
+    assert "In a single run" in told and "proves little" in told and "costs" not in told
+
+
+def test_without_a_baseline_only_the_loss_is_told() -> None:
+    lone = result(FREE, FREE)
+    experiment = lone.experiment.with_changes(lines=lone.experiment.spec()["lines"][:1])
+    told = words.verdict(Result(experiment, lone.times, lone.lines[:1]))
+    assert told == "**free** loses 100.0 ± 2.9 rewards in 1,000 users."
+
+
+def test_nothing_computed_is_said_so() -> None:
+    empty = result(FREE, FREE)
+    assert words.verdict(Result(empty.experiment, empty.times, (None, None))) == "Nothing computed yet."
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.2, "under a second"), (12.4, "about 12 s"), (240, "about 4 min"), (7300, "about 2 h"), (4e5, "about 5 days")],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert words.duration(seconds) == text
+
+
+def test_arms_in_one_line() -> None:
+    def arms(*means: float) -> Experiment:
+        return Experiment.model_validate(
+            {"arms": [{"kind": "bernoulli", "mean": mean} for mean in means], "lines": [{"policy": "ucb"}]}
+        )
+
+    assert words.arms_summary(arms(0.5)) == "1 arm, best 0.5, all equal"
+    assert words.arms_summary(arms(0.9, 0.8, 0.1)) == "3 arms, best 0.9, smallest gap 0.1"
