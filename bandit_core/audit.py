@@ -2,8 +2,8 @@
 
 For each pair of rewards, half of the responses choose an event (a range of responses) that tells the two rewards
 apart; the other half measure it, with exact Clopper-Pearson limits. If the event has at least probability p after
-one reward and at most q after the other, then no epsilon below ln((p - delta)/q) can be true. The confidence holds for all
-pairs together (Bonferroni). An audit can prove a violation; it can never prove privacy.
+one reward and at most q after the other, then no epsilon below ln((p - delta)/q) can be true. The confidence holds
+for all pairs together (Bonferroni). An audit can prove a violation; it can never prove privacy.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _counts(responses: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def _bound(likely: np.ndarray, unlikely: np.ndarray, samples: int, error: float, delta: float) -> np.ndarray:
-    """ln of (lower limit of one probability - delta) / (upper limit of the other), Clopper-Pearson, each with ``error``."""
+    """ln of (lower limit of one chance - delta) / (upper limit of the other), Clopper-Pearson, each with ``error``."""
     from scipy.special import betaincinv  # heavy import, needed only by audits
 
     hits = np.maximum(likely, 1)

@@ -1,9 +1,9 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
-The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T`` (horizon), ``n``
-(trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``bounds``, ``worst``, ``runs``, ``hide``. What is absent
-comes from the preset, or from the preset ``default`` where none is named. Words on the screen never stand in a
-link, so rewording a label breaks none.
+The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
+(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``bounds``, ``worst``, ``runs``, ``hide``.
+What is absent comes from the preset, or from the preset ``default`` where none is named. Words on the screen never
+stand in a link, so rewording a label breaks none.
 """
 
 from __future__ import annotations

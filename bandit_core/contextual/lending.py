@@ -201,7 +201,7 @@ def synthetic_rows(rows: int = 2000, seed: int = 0) -> tuple[dict[str, np.ndarra
 
 
 def synthetic(rows: int = 2000, seed: int = 0) -> Table:
-    """An invented table with the columns of the lending set; labelled as synthetic, and never to be read as evidence."""
+    """An invented table with the columns of the lending set; labelled as synthetic, never to be read as evidence."""
     values, cars = synthetic_rows(rows, seed)
     return _lending_table(values, cars, synthetic=True)
 

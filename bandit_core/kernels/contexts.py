@@ -59,9 +59,9 @@ def _on_sphere(state, row, x, i):
         for k in range(x.shape[1]):
             x[i, k] = normal(state, row, 0)
             total += x[i, k] * x[i, k]
-    scale = 1.0 / math.sqrt(total)
+    norm = math.sqrt(total)
     for k in range(x.shape[1]):
-        x[i, k] *= scale
+        x[i, k] /= norm  # by division: exactly +-1 in one dimension, so that equal arms are equal
 
 
 @piece

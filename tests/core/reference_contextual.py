@@ -261,7 +261,7 @@ def zheng(instance, words, gloc: bool):
     size = d * m
     sigma = 6 * math.sqrt(2 * math.log((3.75 if gloc else 2.5) / given.delta)) / epsilon
     level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / given.alpha)
-    slope = {"identity": 1.0, "poisson": math.exp(-1), "logistic": math.exp(-1) / (1 + math.exp(-1)) ** 2}[contexts.link]
+    slope = {"identity": 1, "poisson": math.exp(-1), "logistic": math.exp(-1) / (1 + math.exp(-1)) ** 2}[contexts.link]
     v, u, theta, online, inverse, beta = np.zeros((size, size)), np.zeros(size), np.zeros(size), np.zeros(size), None, 0
     rows = []
     for t in range(1, horizon + 1):
@@ -280,7 +280,8 @@ def zheng(instance, words, gloc: bool):
         if gloc:
             gradient = (users.mean(float(np.clip(z @ online, -5, 5))) - r) * z
             gradient = gradient / max(1.0, np.linalg.norm(gradient))
-            online = online - given.zeta * (gradient + sigma * np.array([normal(stream.rejections) for _ in range(size)]))
+            noise = sigma * np.array([normal(stream.rejections) for _ in range(size)])
+            online = online - given.zeta * (gradient + noise)
             r = float(np.clip(z @ online, -1, 1))
         else:
             r = float(np.clip(r, -1, 1))

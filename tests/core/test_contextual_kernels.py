@@ -69,6 +69,8 @@ def test_the_same_arms_as_the_reference(policy, users):
         with pytest.raises(ValueError, match="identity link"):
             experiment_of(policy, contexts, 10)
         return
+    if policy == "linucb" and contexts.get("law", {}).get("kind", "sphere") in ("sphere", "margin"):
+        contexts = contexts | {"law": {"kind": "cube"}}  # at norm 1 the first bonuses are equal up to rounding
     params = dict(AS_DEFINED.get(policy, {}))
     if "warm_up" in registry()[policy].parameters.model_fields:
         params["warm_up"] = 5
@@ -138,8 +140,9 @@ def test_a_shorter_horizon_is_a_prefix_for_anytime_policies(policy):
 def test_a_stop_is_heard(policy):
     signal = Signal()
     signal.stop()
+    instance = experiment_of(policy, ONE, 50).instances[0]
     with pytest.raises(Stopped):
-        registry()[policy].simulate(experiment_of(policy, ONE, 50).instances[0], streams(0, 0, 1), checkpoints(50), signal)
+        registry()[policy].simulate(instance, streams(0, 0, 1), checkpoints(50), signal)
 
 
 def test_blocks_of_contextual_lines_survive_the_store(tmp_path):
@@ -213,7 +216,7 @@ def test_the_margin_law_with_a_parameter_for_each_arm(beta):
     theta, x = meet({**users, "law": {"kind": "margin", "beta": beta}}, 20_000)
     assert np.linalg.norm(x, axis=2).max() <= 1 + 1e-9
     gaps = gaps_of(theta, x)
-    for h in (1e-4, 1e-2):  # small gaps are at least as common as asked for, and no more than those of the sphere beside
+    for h in (1e-4, 1e-2):  # small gaps are as common as asked for, plus at most those of the sphere
         asked = (h**beta - 1e-6**beta) / (1 - 1e-6**beta) if beta else 1 + np.log(h) / -np.log(1e-6)
         natural = np.mean(gaps_of(*meet(users, 20_000)) <= h)
         assert asked - 0.02 < np.mean(gaps <= h) < asked + natural + 0.02
