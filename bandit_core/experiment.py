@@ -204,7 +204,7 @@ def contexts_document(contexts: Contexts) -> dict[str, Any]:
 def _setting_problems(document: Mapping[str, Any]) -> list[Problem]:
     """Exactly one of arms and contexts."""
     given = [name for name in ("arms", "contexts") if document.get(name) is not None]
-    if not given:
+    if not given and "arms" not in document:  # else the field says itself what is wrong with it
         return [Problem("arms", None, "this field is required (or contexts, for users with features)")]
     if len(given) == 2:
         words = "an experiment has either arms or contexts (users with features); leave one of them out"

@@ -15,6 +15,8 @@ _GROUPS = {
     "default": "Start",
     "ren": "Ren et al. 2020: local privacy",
     "tossou": "Tossou and Dimitrakakis 2016: a trusted curator",
+    "adap": "Azize and Basu 2022: a trusted curator",
+    "dp": "Azize et al. 2025: nearly optimal central privacy",
     "tao": "Tao et al. 2022: heavy tails",
     "han": "Han et al. 2021: users with features",
 }

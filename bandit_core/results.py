@@ -75,7 +75,8 @@ class LineResult:
         """Standard deviation over trials (NaN for a single trial)."""
         if self.count < 2:
             return np.full(self.regret.shape[1], np.nan)
-        return self.regret.std(axis=0, ddof=1)
+        spread = self.regret.std(axis=0, ddof=1)
+        return np.where(np.ptp(self.regret, axis=0) == 0, 0.0, spread)  # equal values may leave a rounding error
 
     @cached_property
     def stderr(self) -> np.ndarray:

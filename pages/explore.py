@@ -2,14 +2,15 @@
 
 import streamlit as st
 
-from ui import charts, exports, panels, runner, shell, state, theme, words
+from ui import budget_panel, charts, exports, panels, runner, shell, state, theme, words
 
 shell.enter()
 
 experiment = state.experiment()
-st.title(words.plain(experiment.title) or "What does privacy cost here?")
-if experiment.note:
-    st.caption(words.plain(experiment.note))
+title, note = words.heading(experiment)
+st.title(words.plain(title))
+if note:
+    st.caption(words.plain(note))
 
 result = runner.shared_result()
 if result is None:
@@ -20,16 +21,23 @@ if result is None:
 
 st.markdown(words.verdict(result))
 st.plotly_chart(
-    charts.regret_chart(result, theme.is_dark()), config=charts.CONFIG, key="regret-chart", alt=charts.describe(result)
+    charts.regret_chart(result, theme.is_dark(), direct_labels=not theme.is_phone()),
+    config=charts.CONFIG,
+    key="regret-chart",
+    alt=charts.describe(result),
 )
 st.caption(words.legend(max(line.count for line in result.lines if line)))
 panels.cards(result)
 
-pulls, bounds, table, code, download = st.tabs(["Pulls per arm", "Bounds", "Table", "Code", "Download"])
+pulls, bounds, budget, table, code, download = st.tabs(
+    ["Pulls per arm", "Bounds", "Budget", "Table", "Code", "Download"]
+)
 with pulls:
     st.plotly_chart(charts.pulls_chart(result, theme.is_dark()), config=charts.CONFIG, key="pulls", alt="Pulls per arm")
 with bounds:
     panels.bounds_table(result)
+with budget:
+    budget_panel.draw(result)
 with table:
     st.dataframe(result.curves, hide_index=True, width="stretch", alt="Regret curves as a table")
 with code:

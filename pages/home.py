@@ -18,7 +18,7 @@ result = runner.result_of(experiment, "home")
 if result is not None:
     st.markdown(words.verdict(result))
     st.plotly_chart(
-        charts.regret_chart(result, theme.is_dark(), height=400),
+        charts.regret_chart(result, theme.is_dark(), height=400, direct_labels=not theme.is_phone()),
         config=charts.CONFIG,
         key="home",
         alt=charts.describe(result),

@@ -158,8 +158,11 @@ def _add_direct_labels(
         )
 
 
-def regret_chart(result: Result, dark: bool = False, height: int = 520) -> go.Figure:
-    """Mean curves with bands, optional runs and bounds, drawn as the experiment's view says."""
+def regret_chart(result: Result, dark: bool = False, height: int = 520, direct_labels: bool = True) -> go.Figure:
+    """Mean curves with bands, optional runs and bounds, drawn as the experiment's view says.
+
+    Curves are labelled at their ends unless there are many, or no room for it (``direct_labels``).
+    """
     experiment, view = result.experiment, result.experiment.view
     figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
@@ -173,11 +176,11 @@ def regret_chart(result: Result, dark: bool = False, height: int = 520) -> go.Fi
         groups[trace.legendgroup] = groups.get(trace.legendgroup, 0) + (trace.showlegend is not False)
     rows = max(groups.values(), default=0) * -(-len(groups) // 4)
     style(figure, height + 19 * rows, dark, legend_below=True)
-    direct = len(visible) <= MOST_DIRECT_LABELS
+    direct = direct_labels and len(visible) <= MOST_DIRECT_LABELS
     longest = max((len(experiment.label(number)) for number in visible), default=0)
     figure.update_layout(
         margin={"b": 60 + 19 * rows, "r": min(220, 16 + 7 * longest) if direct else 10},
-        legend={"yref": "container", "y": 0, "yanchor": "bottom"},
+        legend={"yref": "container", "y": 0, "yanchor": "bottom", "traceorder": "grouped"},
     )
     if direct:
         _add_direct_labels(figure, result, curves, colours, height)

@@ -25,6 +25,11 @@ def _text(x: float, y: float, words: str, colour: str, size: int = 12) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="middle" font-size="{size}" fill="{colour}">{words}</text>'
 
 
+def in_words(privacy: Privacy) -> str:
+    """The drawing of `who_sees_what` for readers who cannot see it."""
+    return f"{theme.TRUST_WORDS[privacy]}: " + "; ".join(f"{name} {sight}" for name, sight, _ in _STATIONS[privacy])
+
+
 def who_sees_what(privacy: Privacy, dark: bool) -> str:
     """SVG: the way of a reward from its user to the public, with the place where noise is added."""
     ink, quiet = ("#e6ebf0", "#8b98a5") if dark else ("#1d2733", "#66727e")

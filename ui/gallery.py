@@ -12,7 +12,7 @@ from ui import charts, theme, words
 OPENING = "first-look"
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
-LESSONS = ("two-treatments", "shy-users", "unbounded-rewards")
+LESSONS = "Lessons"
 
 
 def _asked_epsilon(text: str) -> float:
@@ -49,8 +49,9 @@ def home_slider() -> float:
 def home_experiment(epsilon: float) -> Experiment:
     """The opening picture at another budget."""
     lines = [
-        {"policy": "ucb", "label": "no privacy"},
-        {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting nobody"},
+        {"policy": "kl-ucb", "label": "no privacy"},
+        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting a curator"},
+        {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting nobody"},
     ]
     return load_preset(OPENING).with_changes(lines=lines, title="The price of privacy", note="", view={"bounds": False})
 
@@ -95,14 +96,24 @@ def _thumbnail(name: str, dark: bool) -> str:
 def cards() -> None:
     """The gallery: a small picture made by the same code, a title, one sentence, a link."""
     st.subheader("Ready-made experiments")
-    found = {preset.name: preset for preset in presets()}
-    names = [*LESSONS, *(name for name in found if name.startswith("ren-") and not name.endswith("-quick"))]
-    for start in range(0, len(names), 3):
-        for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
+    found = [preset for preset in presets() if not preset.name.endswith("-quick") and preset.name != "default"]
+    groups = sorted({preset.group for preset in found}, key=lambda group: (group != LESSONS, group))
+    shown = st.pills(
+        "Collection",
+        groups,
+        default=LESSONS,
+        required=True,
+        key="collection",
+        label_visibility="collapsed",
+        help="Lessons, or the figures of a paper.",
+    )
+    chosen = [preset for preset in found if preset.group == shown]
+    for start in range(0, len(chosen), 3):
+        for column, preset in zip(st.columns(3), chosen[start : start + 3], strict=False):
             with column.container(border=True, height="stretch"):
-                picture = _thumbnail(name, theme.is_dark())
+                picture = _thumbnail(preset.name, theme.is_dark())
                 if picture:
-                    st.image(picture, width="stretch", alt=f"Regret curves of: {found[name].title}")
-                st.markdown(f"**{words.plain(found[name].title)}**")
-                st.caption(words.plain(found[name].note))
-                link_to_explore("Open", found[name].experiment)
+                    st.image(picture, width="stretch", alt=f"Regret curves of: {preset.title}")
+                st.markdown(f"**{words.plain(preset.title)}**")
+                st.caption(words.plain(preset.note))
+                link_to_explore("Open", preset.experiment)

@@ -10,7 +10,7 @@ from bandit_core.results import Result
 from bandit_core.summaries import Summary, summaries
 from bandit_core.theory.bound import STATUS_WORDS
 from bandit_core.theory.curves import line_bounds
-from ui import diagrams, theme, words
+from ui import theme, words
 
 
 def cards(result: Result) -> None:
@@ -20,7 +20,7 @@ def cards(result: Result) -> None:
     wide = min(4, max(1, len(rows)))
     for start in range(0, len(rows), wide):
         for column, row in zip(st.columns(wide), rows[start : start + wide], strict=False):
-            with column.container(border=True):
+            with column.container(border=True, height="stretch"):
                 _card(row, colours[row.line], result)
 
 
@@ -29,12 +29,12 @@ def _card(row: Summary, colour: str, result: Result) -> None:
     sign = theme.TRUST_SIGNS[privacy]
     st.markdown(f"{sign} **{words.plain(row.label)}**")
     st.html(f'<div style="height:4px;border-radius:2px;background:{colour}"></div>')
-    error = "" if np.isnan(row.stderr) else f" ± {words.number(row.stderr, 2)}"
-    st.markdown(f"### {words.number(row.regret)}{error}", help="Regret at the horizon, with its standard error.")
+    regret = words.with_error(row.regret, row.stderr)
+    st.markdown(f"### {regret}", help="Regret at the horizon, with its standard error.")
     lines = []
     if np.isfinite(row.price):
         lines.append(f"price of privacy **{words.with_error(row.price, row.price_stderr)} ×**")
-    lines.append(f"best arm in **{row.best_share:.0%}** of the last half's pulls")
+    lines.append(f"best arm in **{100 * row.best_share:.0f} %** of the last half's pulls")
     if row.bound_name and np.isfinite(row.regret_over_bound):
         lines.append(f"{words.number(100 * row.regret_over_bound, 2)} % of its proved upper bound")
     st.caption("  \n".join(lines))
@@ -94,8 +94,6 @@ def explanation(result: Result) -> None:
             f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )
-        for privacy in dict.fromkeys(line.entry.privacy for line in experiment.lines):
-            st.image(diagrams.who_sees_what(privacy, theme.is_dark()), width=650)
         for name in dict.fromkeys(line.policy for line in experiment.lines):
             policy = next(line.entry for line in experiment.lines if line.policy == name)
             st.markdown(f"**{policy.title}** · {policy.paper}. {policy.summary}")

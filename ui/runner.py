@@ -127,9 +127,8 @@ def _dear(experiment: Experiment, simulation: Simulation, seconds: float, name: 
         if simulation.result().complete:
             return _partial(simulation, experiment)
     with st.container(border=True):
-        cost = f"{words.count(steps(experiment))} pulls, {words.duration(seconds)} on this machine"
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.markdown(f"This picture needs **{cost}**. Finished blocks are kept, so nothing is computed twice.")
+        left.markdown(words.cost(simulation.result(), words.duration(seconds)))
         right.button(
             "Run",
             type="primary",
@@ -165,11 +164,12 @@ def _watch(slot: str) -> None:
         return
     run.seen = time.monotonic()
     fraction = run.simulation.fraction
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    left.progress(fraction, f"computing … {fraction:.0%}")
-    if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
-        run.cancel()
-        st.rerun()
+    with st.container(border=True):  # of the same size as the panel that it replaces
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        left.progress(fraction, f"computing … {fraction:.0%}")
+        if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
+            run.cancel()
+            st.rerun()
     reached = sum(fraction >= limit for limit in REDRAW_AT)
     if not run.alive or reached > run.drawn:
         run.drawn = reached

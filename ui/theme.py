@@ -58,6 +58,11 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
+def is_phone() -> bool:
+    """Whether the visitor's browser calls itself a mobile one (the width of its window is not known here)."""
+    return "Mobi" in (st.context.headers.get("User-Agent") or "")
+
+
 def _mix(colour: str, other: str, share: float) -> str:
     first, second = (tuple(int(text[place : place + 2], 16) for place in (1, 3, 5)) for text in (colour, other))
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(first, second, strict=True))

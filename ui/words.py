@@ -6,8 +6,10 @@ import math
 import re
 
 from bandit_core import Experiment
+from bandit_core.engine import steps
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.notation import write_epsilon
+from bandit_core.presets import presets
 from bandit_core.problems import Problem
 from bandit_core.results import Result
 from bandit_core.summaries import Summary, baseline, summaries
@@ -121,6 +123,16 @@ def verdict(result: Result) -> str:
     return f"{head}{'. '.join(sentences)}."
 
 
+def heading(experiment: Experiment) -> tuple[str, str]:
+    """Title and note; those of a preset only as long as they are true of its arms, lines and horizon."""
+    for preset in presets():
+        same = (preset.title, preset.note) == (experiment.title, experiment.note)
+        numbers = ("arms", "lines", "horizon")
+        if same and any(getattr(preset.experiment, name) != getattr(experiment, name) for name in numbers):
+            return "What does privacy cost here?", ""
+    return experiment.title or "What does privacy cost here?", experiment.note
+
+
 def arms_summary(experiment: Experiment) -> str:
     """``20 arms, best 0.9, smallest gap 0.1``."""
     means = experiment.means
@@ -152,6 +164,19 @@ def band(trials: int) -> str:
 def legend(trials: int) -> str:
     """What shading and dashes mean."""
     return f"{band(trials).capitalize()}. Dashed: proved upper bounds; dotted: lower and asymptotic bounds."
+
+
+def cost(done: Result, time: str) -> str:
+    """What a dear picture (still) needs."""
+    experiment = done.experiment
+    pulls = count(steps(experiment))
+    trials = min(0 if line is None else line.count for line in done.lines)
+    if not trials:
+        return f"This picture needs **{pulls} pulls, {time}** on this machine. You can cancel; what is done is kept."
+    return (
+        f"Drawn from {count(trials)} of {count(experiment.trials)} trials; "
+        f"the rest of the {pulls} pulls needs **{time}** on this machine."
+    )
 
 
 def preview(result: Result, whole: Experiment) -> str:

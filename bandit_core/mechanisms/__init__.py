@@ -4,13 +4,37 @@
 >>> from bandit_core.mechanisms import MECHANISMS
 >>> MECHANISMS["ctb"].release([0.2, 0.9], 1.0, np.random.default_rng(0)).shape
 (2,)
+
+Counters are the curator's: they take a stream of rewards and release its noisy sums as it goes.
+
+>>> from bandit_core.mechanisms import Hybrid
+>>> Hybrid.calibrated(1.0).release([1, 0, 1, 1], np.random.default_rng(0)).shape
+(4,)
 """
 
 from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.binary import Binary
+from bandit_core.mechanisms.counter import Counter, laplace_sum_bound
+from bandit_core.mechanisms.hybrid import Hybrid
 from bandit_core.mechanisms.laplace import CTL
+from bandit_core.mechanisms.logarithmic import Logarithmic
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.mechanisms.sigmoid import CTB_S, CTL_S
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
+COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Logarithmic, Hybrid)}
 
-__all__ = ["CTB", "CTB_S", "CTL", "CTL_S", "MECHANISMS", "Mechanism"]
+__all__ = [
+    "COUNTERS",
+    "CTB",
+    "CTB_S",
+    "CTL",
+    "CTL_S",
+    "MECHANISMS",
+    "Binary",
+    "Counter",
+    "Hybrid",
+    "Logarithmic",
+    "Mechanism",
+    "laplace_sum_bound",
+]

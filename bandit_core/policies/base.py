@@ -134,6 +134,7 @@ class Policy:
     ``simulate(instance, streams, checkpoints, signal)`` plays one trial per row of ``streams``.
     ``resolve(parameters, epsilon)`` replaces every "auto" by a number; ``settle(instance)`` those that depend on the
     arms or the horizon.
+    ``spending(instance, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
     instance where that decides it.
     ``setting`` says whether it plays arms, or chooses by the features of users.
@@ -155,6 +156,7 @@ class Policy:
     resolve: Callable[[Any, _EpsilonLaw | None], Parameters] = lambda parameters, epsilon: parameters
     settle: Callable[[Instance], Parameters] = lambda instance: instance.parameters
     refuses: Callable[[Instance], str | None] = lambda instance: None
+    spending: Callable[[Instance, np.ndarray], np.ndarray] | None = None
     parent: str | None = None
     pseudo_code: str = ""
     step_cost: float | Callable[[Instance], float] = 1.0
@@ -163,3 +165,19 @@ class Policy:
     def cost(self, instance: Instance) -> float:
         """Rough time of one pull of this instance relative to ``ucb``."""
         return self.step_cost(instance) if callable(self.step_cost) else self.step_cost
+
+    def spent(self, instance: Instance, times: np.ndarray) -> np.ndarray:
+        """Epsilon that the user of one reward has spent after ``times`` pulls, in the worst case; shape (times,).
+
+        Without ``spending`` everything is spent at the first release. Users with budgets of their own: the largest
+        of them. Infinite without privacy.
+        """
+        if self.spending is not None:
+            return self.spending(instance, times)
+        whole = self.guarantee(instance).epsilon
+        if self.privacy == "none":
+            whole = np.inf
+        elif whole is None:
+            assert instance.epsilon is not None
+            whole = instance.epsilon.largest
+        return np.full(np.shape(times), whole, float)

@@ -38,8 +38,9 @@ BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.6
 SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4]}
 SIGMOID_POLICIES = {"heldp-ucb-ls", "heldp-ucb-bs"}
 
-EVERY = pytest.mark.parametrize("name", registry())
-PRIVATE = pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.epsilon != "none"])
+ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
+EVERY = pytest.mark.parametrize("name", ON_ARMS)  # those for users with features: test_conformance_contextual.py
+PRIVATE = pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.epsilon != "none"])
 
 
 def line_of(name: str, epsilon: float | dict = 2.0, **params) -> dict:
@@ -81,7 +82,7 @@ def test_a_policy_describes_itself(name):
         assert words.strip()
     assert policy.privacy in PRIVACY_WORDS
     assert (policy.privacy == "none") == (policy.epsilon == "none")
-    assert policy.step_cost > 0
+    assert policy.cost(experiment_of(line_of(name)).instances[0]) > 0
     for field, info in policy.parameters.model_fields.items():
         assert info.description, field
         assert not info.is_required(), field  # a policy works with its defaults
@@ -108,8 +109,9 @@ def test_every_arm_is_tried(name, epsilon):
     assert pulls.min() >= 1
 
 
-@EVERY
+@pytest.mark.parametrize("name", [name for name in ON_ARMS if name != "dp-se"])
 def test_trials_are_distinct(name):
+    """But for DP-SE, whose trace tells only in which epoch each arm is dropped: mostly the same one in every trial."""
     for line in run(experiment_of(*every_kind_of_line(name), trials=30)).lines:
         traces = np.concatenate([line.regret, line.best_pulls, line.pulls], axis=1)
         assert len(np.unique(traces, axis=0)) == 30
@@ -141,7 +143,7 @@ def test_a_line_does_not_feel_its_neighbours(name):
     assert alone.regret.tobytes() == beside.regret.tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.anytime])
+@pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.anytime])
 @pytest.mark.parametrize("lockstep", [True, False])
 def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, lockstep):
     monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
@@ -166,15 +168,37 @@ def test_without_noise_a_private_policy_is_its_parent(name):
     if name in {"heldp-ucb-b", "heldp-ucb-bs", "kl-ucb-cf", "ts-cf"}:
         np.testing.assert_array_equal(private.pulls, parent.pulls)
     ratio = private.regret[:, -1].mean() / scale / parent.regret[:, -1].mean()
-    # HeLDP-UCB-L keeps its forced pulls; UCB-CF has half of UCB's margin, sqrt(f/2N) against sqrt(2 ln t/N).
-    low, high = {"heldp-ucb-l": (0.97, 1.1), "heldp-ucb-ls": (0.97, 1.1), "ucb-cf": (0.2, 1.0)}.get(name, (0.95, 1.05))
+    # HeLDP-UCB-L keeps its forced pulls; UCB-CF has half of UCB's margin, sqrt(f/2N) against sqrt(2 ln t/N);
+    # Private-UCB's margin for noise has ln(T)^2 ln(K T ln(T) t^4) = 3000 over epsilon here.
+    # Policies in doubling batches overshoot by up to 2, and those that forget see half of their pulls or less;
+    # DP-KLUCB and DP-IMED explore with ln t, their parent with ln t + 3 ln ln t; DP-SE's first epoch outlasts this
+    # horizon; the noise of DP-UCB-INT does not depend on epsilon.
+    low, high = {
+        "heldp-ucb-l": (0.97, 1.1),
+        "heldp-ucb-ls": (0.97, 1.1),
+        "ucb-cf": (0.2, 1.0),
+        "private-ucb": (1.0, 1.3),
+        "adap-ucb": (0.8, 4.0),
+        "adap-klucb": (0.8, 4.0),
+        "anytime-lazy-ucb": (0.8, 4.0),
+        "lazy-dp-ts": (0.8, 4.0),
+        "dp-klucb": (0.4, 2.0),
+        "dp-imed": (0.4, 2.0),
+        "dp-se": (2.0, 20.0),
+        "dp-ucb-int": (0.5, 3.0),
+    }.get(name, (0.95, 1.05))
     assert low < ratio < high
 
 
 @PRIVATE
 def test_less_privacy_never_costs_more(name):
-    lines = [line_of(name, epsilon) for epsilon in (0.5, 8.0)]
-    strict, loose = run(experiment_of(*lines, horizon=6000, trials=30)).lines
+    strict, horizon, trials = 0.5, 6000, 30
+    if name == "dp-se":  # its epochs grow with 1 / epsilon only where epsilon is far below the gaps
+        strict, horizon = 0.02, 60_000
+    elif name == "dp-imed":
+        trials = 200  # so little to lose that it takes more trials to tell
+    lines = [line_of(name, epsilon) for epsilon in (strict, 8.0)]
+    strict, loose = run(experiment_of(*lines, horizon=horizon, trials=trials)).lines
     error = np.hypot(strict.stderr[-1], loose.stderr[-1])
     if name in SIGMOID_POLICIES:  # here their exploration outlasts the horizon: no difference to be seen yet
         assert strict.mean[-1] > loose.mean[-1] - 3 * error
@@ -194,11 +218,16 @@ def test_equal_arms_cost_nothing(name):
 def test_an_arm_that_always_pays_is_found(name):
     """With noise off it is estimated as exactly 1: kl-UCB plays each other arm once."""
     arms = [{"kind": "bernoulli", "mean": mean} for mean in (1.0, 0.0, 0.0)]
-    line = run(experiment_of(line_of(name, 1000.0), arms=arms, horizon=2000, trials=3)).lines[0]
+    epsilon, horizon = 1000.0, 2000
+    if name == "dp-se":
+        horizon = 100_000  # one epoch takes about 1,900 pulls of each arm
+    elif name == "dp-ucb-int":
+        epsilon, horizon = 1.0, 10_000  # its noise falls with the pulls in a release, so with smaller epsilon
+    line = run(experiment_of(line_of(name, epsilon), arms=arms, horizon=horizon, trials=3)).lines[0]
     if "kl-ucb" in name:
         np.testing.assert_array_equal(line.pulls, [[1998, 1, 1]] * 3)
     share = 0.6 if name in SIGMOID_POLICIES else 0.95  # behind the sigmoid the gap is 0.23
-    assert line.best_pulls[:, -1].min() > share * 2000
+    assert line.best_pulls[:, -1].min() > share * horizon
 
 
 @EVERY
@@ -233,7 +262,8 @@ def test_rewards_it_cannot_take_are_refused_with_a_way_out(name):
     problem = refusal.value.problems[0]
     assert problem.path == "lines[0].policy"
     instead = problem.allowed.partition("; use ")[2].split(" ")[0]
-    assert registry()[instead].privacy == policy.privacy
+    # As long as no centrally private policy takes such rewards, the way out is one without privacy.
+    assert registry()[instead].privacy == ("none" if policy.privacy == "central" else policy.privacy)
     assert run(experiment_of(line_of(instead), arms=UNBOUNDED, horizon=50)).complete
 
 
@@ -253,7 +283,11 @@ def test_the_guarantee_is_that_of_the_budget(name):
     guarantee = policy.guarantee(experiment_of(line_of(name, 1.5)).instances[0])
     assert guarantee.model == policy.privacy
     assert guarantee.words
-    if policy.epsilon != "none":
+    if guarantee.delta > 0:  # what its accountant found, rounded up to whole pulls between releases
+        assert 1.3 < guarantee.epsilon <= 1.5
+        assert f"{guarantee.epsilon:.3g}" in guarantee.words
+        assert guarantee.epsilon >= policy.spent(experiment_of(line_of(name, 1.5)).instances[0], np.array([10**9]))
+    elif policy.epsilon != "none":
         assert guarantee.epsilon == 1.5
         assert "1.5" in guarantee.words
     if policy.epsilon == "any":
@@ -272,7 +306,7 @@ def test_bounds_are_stated_in_full(name):
             assert bound.hidden or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
 
 
-ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in registry() if name not in {"ucb", "ucb-cf"})]
+ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf"})]
 
 
 @pytest.mark.parametrize(("name", "lockstep"), ENDLESS)
@@ -281,6 +315,9 @@ def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockste
     monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
     experiment = experiment_of(line_of(name), horizon=10**8)
     entry, instance = experiment.lines[0].entry, experiment.instances[0]
+    if entry.cost(instance) < 0.1:  # played in bulk: done before anybody can look, unless rewards take their time
+        experiment = experiment.with_changes(arms=[{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}])
+        instance = experiment.instances[0]
     entry.simulate(instance, streams(0, 0, 1), np.array([1, 10]), Signal())  # compiled before the clock starts
     signal, stopped = Signal(), []
 

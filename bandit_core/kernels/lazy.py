@@ -1,0 +1,203 @@
+"""Lazy policies: the arm is chosen anew at every step, from statistics that change only at releases.
+
+Arm a's statistic is released after its first ``first`` pulls and then every so many further ones. Between releases
+nothing but t moves, so `by_index` finds the step at which the leader changes by bisection on the indices themselves
+and the steps before it are played in one go: the cost is one per release, not per step, and the arms are those of a
+full scan at every step. `thompson` draws posteriors at every step and therefore costs per step.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandit_core.kernels.batches import STOPPED, fresh_sum, noise, pull_in_turns
+from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.kernels.streams import beta
+
+DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
+MARGIN = 1e-12  # of an index: far above its rounding, far below what a few steps change
+
+
+@inlined
+def _index(arm, level, root, means, wide, deep):
+    """mean + wide sqrt(ln t) + deep ln t."""
+    return means[arm] + (wide[arm] * root + deep[arm] * level)
+
+
+@piece
+def _leader(now, means, wide, deep):
+    """The arm with the largest index at step ``now``, and whether it is larger by more than rounding."""
+    level = math.log(now)
+    root = math.sqrt(level)
+    best = -np.inf
+    second = -np.inf
+    arm = 0
+    for other in range(means.shape[0]):
+        value = _index(other, level, root, means, wide, deep)
+        if value > best:
+            second = best
+            best = value
+            arm = other
+        elif value > second:
+            second = value
+    return arm, best - second > MARGIN * (1.0 + abs(best))
+
+
+@piece
+def _lasting(arm, now, last, means, wide, deep):
+    """How many steps from ``now``, at most to ``last``, are certainly those of ``arm``, the sure leader at ``now``.
+
+    The difference of two indices is monotone in t, because the arm with fewer released pulls has both terms larger:
+    who leads at both ends of a stretch leads throughout.
+    """
+    leader, surely = _leader(last, means, wide, deep)
+    if leader == arm and surely:
+        return last - now + 1
+    low = now
+    while last - low > 1:
+        middle = (low + last) // 2
+        leader, surely = _leader(middle, means, wide, deep)
+        if leader == arm and surely:
+            low = middle
+        else:
+            last = middle
+    return low - now + 1
+
+
+@kernel
+def by_index(
+    state, laws, values, at_once, schedule, first, epsilon, v, per_root, per_level,
+    gaps, checkpoints, regret, best_pulls, pulls, signal,
+):  # fmt: skip
+    """Play one trial per row of ``state``, filling the outputs at the checkpoints.
+
+    The arm with the largest mean + sqrt(per_root ln t / n) + per_level ln t / (epsilon n) is pulled, ties to the
+    lowest, after ``first`` pulls of each arm in turns. DOUBLING: the mean is that of the last n = 1, 2, 4, ... fresh
+    rewards, their sum with Laplace(1/epsilon) noise. EVERY: the mean of all n = first, 2 first, ... rewards with
+    Laplace(n^(v/2 - 1)) noise of its own.
+    """
+    arms = laws.shape[0]
+    horizon = checkpoints[-1]
+    everyone = np.arange(arms)
+    members = np.zeros(1, np.int64)
+    means = np.empty(arms)
+    wide = np.empty(arms)
+    deep = np.empty(arms)
+    sums = np.empty(arms)
+    counts = np.empty(arms)  # rewards in the released mean
+    waiting = np.empty(arms, np.int64)  # pulls until the next release
+    fresh = np.empty(arms)
+    pulled = np.empty(arms)
+    for trial in range(state.shape[0]):
+        sums[:] = 0.0
+        counts[:] = 0.0
+        fresh[:] = 0.0
+        pulled[:] = 0.0
+        t = min(horizon, arms * first)
+        place = pull_in_turns(
+            everyone, arms, 0, t, state, trial, laws, values, at_once, fresh, pulled,
+            gaps, checkpoints, 0, regret, best_pulls, signal,
+        )  # fmt: skip
+        if place == STOPPED:
+            return
+        opening = 0  # the next arm whose first statistic is to be released
+        while t < horizon:
+            batch = first
+            if opening < arms:
+                arm = opening
+                opening += 1
+            else:
+                arm, surely = _leader(t + 1, means, wide, deep)
+                last = min(t + waiting[arm], horizon)
+                steps = _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
+                members[0] = arm
+                place = pull_in_turns(
+                    members, 1, t, steps, state, trial, laws, values, at_once, fresh, pulled,
+                    gaps, checkpoints, place, regret, best_pulls, signal,
+                )  # fmt: skip
+                if place == STOPPED:
+                    return
+                t += steps
+                waiting[arm] -= steps
+                if waiting[arm] > 0 or t == horizon:
+                    continue
+                if schedule == DOUBLING:
+                    batch = 2 * int(counts[arm])
+            total = fresh_sum(state, trial, laws, arm, batch, at_once, fresh)
+            if schedule == DOUBLING:
+                counts[arm] = batch
+                means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / batch
+                waiting[arm] = 2 * batch
+            else:
+                counts[arm] += batch
+                sums[arm] += total
+                means[arm] = sums[arm] / counts[arm] + noise(state, trial, counts[arm] ** (0.5 * v - 1.0))
+                waiting[arm] = first
+            wide[arm] = math.sqrt(per_root / counts[arm])
+            deep[arm] = per_level / (epsilon * counts[arm])
+        for arm in range(arms):
+            pulls[trial, arm] = pulled[arm]
+
+
+@kernel
+def thompson(
+    state, laws, values, at_once, epsilon, gaps, checkpoints, regret, best_pulls, pulls, signal
+):  # fmt: skip
+    """Play one trial per row of ``state``: lazily released means, posteriors drawn at every step.
+
+    After one pull of each arm, the arm with the largest draw from Beta(m n + 1, (1-m) n + 1) is pulled, where m is
+    the released mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and n = 1, 2, 4, ... the fresh rewards in it.
+    """
+    arms = laws.shape[0]
+    horizon = checkpoints[-1]
+    everyone = np.arange(arms)
+    members = np.zeros(1, np.int64)
+    means = np.empty(arms)
+    counts = np.empty(arms)
+    waiting = np.empty(arms, np.int64)
+    fresh = np.empty(arms)
+    pulled = np.empty(arms)
+    for trial in range(state.shape[0]):
+        fresh[:] = 0.0
+        pulled[:] = 0.0
+        t = min(horizon, arms)
+        place = pull_in_turns(
+            everyone, arms, 0, t, state, trial, laws, values, at_once, fresh, pulled,
+            gaps, checkpoints, 0, regret, best_pulls, signal,
+        )  # fmt: skip
+        if place == STOPPED:
+            return
+        for arm in range(arms if t < horizon else 0):
+            counts[arm] = 1.0
+            means[arm] = fresh_sum(state, trial, laws, arm, 1, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
+            waiting[arm] = 2
+        while t < horizon:
+            bonus = 3.0 * math.log2(t + 1) / epsilon
+            best = -1.0
+            arm = 0
+            for other in range(arms):
+                count = counts[other]
+                mean = min(1.0, max(0.0, means[other] + bonus / count))
+                theta = beta(state, trial, mean * count + 1.0, (1.0 - mean) * count + 1.0)
+                if theta > best:
+                    best = theta
+                    arm = other
+            members[0] = arm
+            place = pull_in_turns(
+                members, 1, t, 1, state, trial, laws, values, at_once, fresh, pulled,
+                gaps, checkpoints, place, regret, best_pulls, signal,
+            )  # fmt: skip
+            if place == STOPPED:
+                return
+            t += 1
+            waiting[arm] -= 1
+            if waiting[arm] == 0 and t < horizon:
+                count = 2.0 * counts[arm]
+                total = fresh_sum(state, trial, laws, arm, count, at_once, fresh)
+                means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / count
+                counts[arm] = count
+                waiting[arm] = int(2.0 * count)
+        for arm in range(arms):
+            pulls[trial, arm] = pulled[arm]

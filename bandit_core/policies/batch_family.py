@@ -1,0 +1,128 @@
+"""Shared by the policies that see rewards only through sums over batches: from an instance to a block of trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core import arms as laws
+from bandit_core.numbers import Number, Whole
+from bandit_core.policies.base import Block, Instance, Parameters, Policy, Signal, Stopped
+from bandit_core.policies.central_family import nominal, pure, unit_rewards
+from bandit_core.theory import central
+from bandit_core.theory.bound import Bound
+
+SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, and their batches overflow
+
+
+class BatchParameters(Parameters):
+    """How batches grow."""
+
+    growth: Annotated[
+        Number,
+        Field(
+            gt=1, le=100, description="Each batch lets the arm's pulls grow by this factor, rho (the paper's alpha)."
+        ),
+    ] = 2.0
+    first_batch: Annotated[
+        Annotated[Whole, Field(ge=1, le=10**9)] | Literal["auto"],
+        Field(
+            description="Pulls in an arm's first batch. auto: ceil(5 / epsilon), so that the noise of the first "
+            "release is small; with 1 rare runs with linear regret can dominate the mean."
+        ),
+    ] = "auto"
+
+
+class ExplorationParameters(Parameters):
+    """How optimistic the index is."""
+
+    alpha: Annotated[
+        Number, Field(gt=0, le=100, description="Exploration; the regret bound is proved for values above 3.")
+    ] = 3.1
+
+
+def resolve_first_batch(parameters: BatchParameters, epsilon: Any) -> BatchParameters:
+    """Replace ``first_batch = "auto"`` by ceil(5 / epsilon)."""
+    if parameters.first_batch != "auto" or epsilon is None or epsilon.fixed is None:
+        return parameters
+    size = math.ceil(5 / max(SMALLEST, epsilon.fixed))
+    return parameters.model_copy(update={"first_batch": size})
+
+
+def refuse_tiny_budget(instance: Instance) -> str | None:
+    """Words of refusal for a budget that no horizon can make anything of."""
+    if nominal(instance) >= SMALLEST:
+        return None
+    return f"epsilon is {nominal(instance):g}; allowed: from {SMALLEST:g} on"
+
+
+def play(
+    kernel: Callable[..., None],
+    instance: Instance,
+    streams: np.ndarray,
+    checkpoints: np.ndarray,
+    signal: Signal,
+    *settings: float,
+    at_once: bool = True,
+) -> Block:
+    """Play one trial per stream with a kernel of `bandit_core.kernels.committed` or `bandit_core.kernels.lazy`.
+
+    ``settings`` are the numbers that the kernel takes between ``at_once`` and the gaps. ``at_once`` = False draws
+    every reward by itself instead of the sum of a batch: other draws, the same law.
+
+    Raises
+    ------
+    Stopped
+        When the signal asked for a stop.
+    """
+    trials, arms = len(streams), len(instance.arms)
+    table, values = laws.tables(instance.arms)
+    regret = np.zeros((trials, len(checkpoints)))
+    best_pulls = np.zeros_like(regret)
+    pulls = np.zeros((trials, arms))
+    kernel(
+        streams.copy(), table, values, at_once, *settings, instance.gaps,
+        checkpoints, regret, best_pulls, pulls, signal.cells,
+    )  # fmt: skip
+    if signal.stopped:
+        raise Stopped
+    return Block(regret, best_pulls, pulls)
+
+
+def cost(instance: Instance, releases: float | None = None) -> float:
+    """Rough time of one pull relative to one of ``ucb``.
+
+    Where every arm pays one of two amounts the time goes into ``releases`` (default: batches that double) with one
+    look at every arm each; else into drawing the rewards.
+    """
+    arms = len(instance.arms)
+    if releases is None:
+        releases = arms * math.log2(2 + instance.horizon / arms)
+    bulk = min(1.0, releases / instance.horizon) * (5 + arms / 4)
+    return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in instance.arms) else bulk + 1.0
+
+
+def with_lower_bounds(upper: Callable[[Instance], list[Bound]]) -> Callable[[Instance], list[Bound]]:
+    """The central lower bounds, then those of the policy."""
+    return lambda instance: [*central.lower_bounds(instance), *upper(instance)]
+
+
+def pure_policy(**fields: Any) -> Policy:
+    """An entry for a policy where every reward enters one release with Laplace noise: epsilon-central DP."""
+    return Policy(
+        **{
+            "privacy": "central",
+            "guarantee_words": "epsilon-central DP (pure): every reward enters one release",
+            "epsilon": "one",
+            "anytime": True,
+            "accepts": unit_rewards,
+            "refuses": refuse_tiny_budget,
+            "guarantee": pure,
+            "step_cost": cost,
+            **fields,
+        }
+    )

@@ -1,0 +1,64 @@
+"""What the centrally private policies share: accepted rewards, the guarantee in words, and common parameters."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bandit_core.policies.base import Guarantee, Instance, Parameters
+from bandit_core.policies.local_family import bounded_rewards
+
+Accounting = Literal["calibrated", "as printed"]
+IndexReading = Literal["with root", "as printed"]
+
+
+class AccountedParameters(Parameters):
+    """For algorithms that spend more than their nominal epsilon when run as printed."""
+
+    accounting: Annotated[
+        Accounting,
+        Field(
+            description="calibrated: the noise is set so that the run really has the epsilon you chose. "
+            "as printed: the noise of the paper, and the guarantee shown is what that run really has."
+        ),
+    ] = "calibrated"
+
+
+class ReadIndexParameters(AccountedParameters):
+    """For Tossou and Dimitrakakis' Algorithms 1 and 2, whose printed index lacks the exploration term."""
+
+    index: Annotated[
+        IndexReading,
+        Field(
+            description="with root: mean + sqrt(2 ln t / n) + the margin for noise, as the text says and the proofs "
+            "need. as printed: Algorithm 1 literally, without sqrt(2 ln t / n)."
+        ),
+    ] = "with root"
+
+
+# Accepts rewards in [0, 1].
+unit_rewards = bounded_rewards("ucb (no privacy) or heldp-ucb-bs (local privacy)", "the curator's noise")
+
+
+def nominal(instance: Instance) -> float:
+    """The one epsilon that the user chose, in nats."""
+    assert instance.epsilon is not None and instance.epsilon.fixed is not None
+    return instance.epsilon.fixed
+
+
+def pure(instance: Instance, factor: float = 1.0) -> Guarantee:
+    """Central epsilon-DP where the run really spends ``factor`` times the chosen epsilon."""
+    epsilon = nominal(instance) * factor
+    words = f"what the curator publishes is {epsilon:g}-differentially private in every single reward"
+    if factor > 1:
+        words += f": the algorithm as printed spends {factor:g} times the chosen epsilon {nominal(instance):g}"
+    return Guarantee("central", words, epsilon)
+
+
+def approximate(instance: Instance, epsilon: float, delta: float) -> Guarantee:
+    """Central (epsilon, delta)-DP where the run really has ``epsilon``, whatever was chosen."""
+    words = f"what the curator publishes is ({epsilon:.3g}, {delta:.2g})-differentially private in every single reward"
+    if epsilon > nominal(instance) * (1 + 1e-9):
+        words += f": as printed it spends more than the chosen epsilon {nominal(instance):g}"
+    return Guarantee("central", words, epsilon, delta)

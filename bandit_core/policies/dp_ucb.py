@@ -1,0 +1,59 @@
+"""DP-UCB (Tossou and Dimitrakakis 2016, Algorithm 2): hybrid counters that all grow at every step.
+
+When an arm is pulled, its reward goes into its counter and a zero into the counters of all other arms, so that all
+sums carry noise of the same scale; the index then needs no margin for it. After one pull of each arm, pull the one with
+the largest  S / n + sqrt(2 ln t / n),  S being the counter's noisy sum and n the real pulls.
+
+Guarantee: epsilon-central DP with accounting "calibrated" (both parts of the counter at epsilon / 2); as printed both
+parts have the full epsilon, and a reward enters both: 2 epsilon.
+Deviations from print: "Algorithm 1 with nu = 0" is S / n alone; the root, which the text and the proofs have, is added
+(parameter ``index``). Beware: the counters grow with t while an arm's pulls may not, and nothing in the index covers
+that noise, so an arm with few pulls can look far better or worse than it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandit_core.policies import tree_family
+from bandit_core.policies.base import Block, Instance, Policy, Signal
+from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
+from bandit_core.theory import central
+from bandit_core.theory.bound import Bound
+
+
+def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    return tree_family.play(
+        instance, streams, checkpoints, signal,
+        counter=tree_family.hybrid_counter(instance), per_pull=tree_family.per_pull(instance), common=True,
+    )  # fmt: skip
+
+
+def _bounds(instance: Instance) -> list[Bound]:
+    return [*central.lower_bounds(instance, tree_family.hybrid_guarantee(instance)), *central.dp_ucb(instance)]
+
+
+POLICY = Policy(
+    name="dp-ucb",
+    title="DP-UCB",
+    paper="Tossou, Dimitrakakis 2016, Algorithm 2",
+    summary="UCB on noisy running sums that all carry the same noise, as if it were not there.",
+    privacy="central",
+    guarantee_words="epsilon-central DP (pure) when calibrated; as printed 2 epsilon",
+    epsilon="one",
+    anytime=True,
+    parameters=ReadIndexParameters,
+    accepts=unit_rewards,
+    simulate=_simulate,
+    bounds=_bounds,
+    guarantee=tree_family.hybrid_guarantee,
+    spending=tree_family.hybrid_spending,
+    parent="ucb",
+    pseudo_code="""one hybrid counter for each arm  (calibrated: epsilon / 2 for its blocks and for its trees)
+pull each arm once
+for t = K+1, K+2, ...:
+    S_a = noisy sum of arm a from its counter
+    pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
+    insert its reward into its counter, and 0 into the counters of all other arms""",
+    step_cost=12.0,
+)

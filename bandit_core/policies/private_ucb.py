@@ -1,0 +1,107 @@
+"""Private-UCB (Mishra and Thakurta 2015): UCB on sums from binary trees, with a margin that covers their noise.
+
+Each arm has a binary tree over the whole horizon T, which must be known. Pull the arm with the largest
+
+    S / n + sqrt(2 ln t / n) + Gamma_t / n,   Gamma_t = ln(T)^2 ln(K T ln(T) / gamma) / epsilon,
+
+where S is the tree's noisy sum, n the pulls, and gamma = t^-4 as Tossou and Dimitrakakis (2016) run it. In 2015 the
+budget was split evenly over the K trees and Gamma_t had a factor K; a reward enters one tree only, so each tree may
+have all of epsilon: variant "modern". Guarantee: epsilon-central DP; the variant of 2015 really keeps epsilon / K.
+The split over tree levels takes logarithms to base 2, as it must (see `bandit_core.mechanisms.binary`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.mechanisms import Binary
+from bandit_core.policies import tree_family
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal
+from bandit_core.policies.central_family import nominal, pure, unit_rewards
+from bandit_core.policies.tree_family import Gamma
+from bandit_core.theory import central
+from bandit_core.theory.bound import Bound
+
+
+class PrivateUCBParameters(Parameters):
+    """Split of the budget and failure probability."""
+
+    variant: Annotated[
+        Literal["modern", "2015"],
+        Field(
+            description="modern: every tree has the whole epsilon, as a reward enters one tree only. "
+            "2015: epsilon / K for each of the K trees, and a margin K times as wide."
+        ),
+    ] = "modern"
+    gamma: Gamma = "t^-4"
+
+
+def _split(instance: Instance) -> int:
+    """How many trees the budget is split over."""
+    return len(instance.arms) if instance.parameters.variant == "2015" else 1
+
+
+def _counter(instance: Instance) -> Binary:
+    return Binary(nominal(instance) / _split(instance), instance.horizon)
+
+
+def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    log_horizon = math.log(max(2, instance.horizon))  # one user sees no index, whatever ln 1 makes of it
+    scale = _split(instance) * log_horizon**2 / nominal(instance)
+    base = math.log(len(instance.arms) * instance.horizon * log_horizon)
+    gamma = instance.parameters.gamma
+    slope, power = (4.0, 0.0) if gamma == "t^-4" else (0.0, -math.log(gamma))
+    return tree_family.play(
+        instance, streams, checkpoints, signal,
+        counter=_counter(instance), slope=scale * slope, offset=scale * (base + power),
+    )  # fmt: skip
+
+
+def _guarantee(instance: Instance) -> Guarantee:
+    split = _split(instance)
+    kept = pure(instance, 1 / split)
+    if split == 1:
+        return kept
+    why = f": the chosen epsilon {nominal(instance):g} is split over {split} trees, and a reward enters only one"
+    return replace(kept, words=kept.words + why)
+
+
+def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
+    return _counter(instance).spent(times)
+
+
+def _bounds(instance: Instance) -> list[Bound]:
+    return [*central.lower_bounds(instance, _guarantee(instance)), *central.private_ucb(instance)]
+
+
+POLICY = Policy(
+    name="private-ucb",
+    title="Private-UCB",
+    paper="Mishra, Thakurta 2015",
+    summary="UCB on sums from a noisy tree for each arm, with a margin wide enough for the whole horizon.",
+    privacy="central",
+    guarantee_words="epsilon-central DP (pure); the variant of 2015 keeps epsilon / K",
+    epsilon="one",
+    anytime=False,
+    parameters=PrivateUCBParameters,
+    accepts=unit_rewards,
+    simulate=_simulate,
+    bounds=_bounds,
+    guarantee=_guarantee,
+    spending=_spending,
+    parent="ucb",
+    pseudo_code="""epsilon' = epsilon (modern) or epsilon / K (2015)
+one binary tree for each arm, depth L = floor(log2 T) + 1, node noise Laplace(L / epsilon')
+pull each arm once
+for t = K+1, ..., T:
+    S_a = noisy sum of arm a from its tree
+    Gamma = ln(T)^2 ln(K T ln(T) / gamma) / epsilon'        gamma = t^-4
+    pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + Gamma / N_a
+    insert its reward into its tree""",
+    step_cost=2.0,
+)

@@ -1,0 +1,86 @@
+"""Shared by the policies whose sums come from a counter for each arm: from an instance to a block of trials."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core import arms as laws
+from bandit_core.kernels import trees
+from bandit_core.mechanisms import Binary, Hybrid
+from bandit_core.numbers import Number
+from bandit_core.policies.base import Block, Guarantee, Instance, Signal, Stopped
+from bandit_core.policies.central_family import nominal, pure
+
+Gamma = Annotated[
+    Annotated[Number, Field(gt=0, lt=1)] | Literal["t^-4"],
+    Field(
+        description="Chance that the noise leaves its margin at one step: t^-4, so that all steps together hardly "
+        "ever fail, or a constant."
+    ),
+]
+
+
+def hybrid_counter(instance: Instance) -> Hybrid:
+    """The counter of each arm, by the parameter ``accounting``."""
+    printed = instance.parameters.accounting == "as printed"
+    return (Hybrid.as_printed if printed else Hybrid.calibrated)(nominal(instance))
+
+
+def hybrid_guarantee(instance: Instance) -> Guarantee:
+    """A reward enters the counter of one arm only, so the run keeps what that counter keeps."""
+    return pure(instance, hybrid_counter(instance).total_epsilon / nominal(instance))
+
+
+def hybrid_spending(instance: Instance, times: np.ndarray) -> np.ndarray:
+    """Epsilon that one reward has spent after t pulls in the worst case (all of them of one arm); shape (times,)."""
+    return hybrid_counter(instance).spent(times)
+
+
+def per_pull(instance: Instance) -> float:
+    """2 if the index has the root sqrt(2 ln t / n), by the parameter ``index``, else 0."""
+    return 2.0 if instance.parameters.index == "with root" else 0.0
+
+
+def play(
+    instance: Instance,
+    streams: np.ndarray,
+    checkpoints: np.ndarray,
+    signal: Signal,
+    *,
+    counter: Binary | Hybrid,
+    per_pull: float = 2.0,
+    shape: int = trees.FLAT,
+    slope: float = 0.0,
+    offset: float = 0.0,
+    common: bool = False,
+) -> Block:
+    """Play one trial per stream (see `bandit_core.kernels.trees` for the meaning of the numbers).
+
+    Raises
+    ------
+    Stopped
+        When the signal asked for a stop.
+    """
+    trials, arms = len(streams), len(instance.arms)
+    table, values = laws.tables(instance.arms)
+    regret = np.zeros((trials, len(checkpoints)))
+    best_pulls = np.zeros_like(regret)
+    pulls = np.zeros((trials, arms))
+    out = (instance.gaps, checkpoints, regret, best_pulls, pulls, signal.cells)
+    if isinstance(counter, Hybrid):
+        scales = (1 / counter.block_epsilon, 1 / counter.tree_epsilon)
+    else:
+        scales = (0.0, counter.node_scale)
+    if common:
+        trees.common_counters(streams.copy(), table, values, *scales, per_pull, *out)
+    else:
+        hybrid = isinstance(counter, Hybrid)
+        trees.own_counters(
+            streams.copy(), table, values, hybrid, *scales, per_pull, shape, slope, offset, *out
+        )  # fmt: skip
+    if signal.stopped:
+        raise Stopped
+    return Block(regret, best_pulls, pulls)

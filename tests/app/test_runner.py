@@ -1,0 +1,193 @@
+"""A dear run stays in the visitor's hands: it can be watched, cancelled, forgotten, and loses nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+import screen as on
+from streamlit.testing.v1 import AppTest
+
+from bandit_core import Experiment, Simulation
+from bandit_core.results import Result
+from ui import runner
+
+DEAR = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "200"}  # some seconds in many blocks
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On many cores these experiments would not be dear."""
+    monkeypatch.setenv("LAB_JOBS", "2")
+
+
+def experiment(seed: int, trials: int = 200) -> Experiment:
+    arms = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
+    return Experiment.model_validate(
+        {"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 10**6, "trials": trials, "seed": seed}
+    )
+
+
+def wait_for(happens: Callable[[], bool]) -> None:
+    last = time.monotonic() + 60
+    while not happens():
+        assert time.monotonic() < last, "it did not happen within a minute"
+        time.sleep(0.01)
+
+
+def trials_of(result: Result) -> int:
+    line = result.lines[0]
+    return 0 if line is None else line.count
+
+
+def test_cancel_keeps_finished_blocks() -> None:
+    run = runner.Run(Simulation(experiment(seed=101)))
+    run.start()
+    wait_for(lambda: trials_of(run.simulation.result()) > 0)
+    run.cancel()
+    kept = trials_of(run.simulation.result())
+    assert not run.alive and run.error is None
+    assert 0 < kept < 200
+    assert trials_of(Simulation(experiment(seed=101)).result()) == kept  # also for the next visitor
+
+
+def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
+    run = runner.Run(Simulation(experiment(seed=102)), present=lambda: False)
+    run.start()
+    wait_for(lambda: not run.alive)
+    assert run.simulation.stopped
+    assert 0 < trials_of(run.simulation.result()) < 200
+
+
+def test_a_run_goes_on_while_its_visitor_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
+    run = runner.Run(Simulation(experiment(seed=103, trials=40)), present=lambda: True)
+    run.start()
+    wait_for(lambda: not run.alive)
+    assert not run.simulation.stopped
+    assert trials_of(run.simulation.result()) == 40
+
+
+def test_presence_is_the_state_of_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    active = {"mine"}
+    fake = SimpleNamespace(is_active_session=active.__contains__)
+    monkeypatch.setattr(runner, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine"))
+    monkeypatch.setattr(runner, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: fake))
+    present = runner._presence()
+    assert present()
+    active.clear()
+    assert not present()
+
+
+def test_a_failure_is_kept_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulation = Simulation(experiment(seed=104))
+
+    def fail(**_: object) -> None:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr(simulation, "run", fail)
+    run = runner.Run(simulation)
+    run.start()
+    wait_for(lambda: not run.alive)
+    assert isinstance(run.error, MemoryError)
+
+
+def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    state: dict[str, runner.Run] = {}
+    monkeypatch.setattr(runner.st, "session_state", state)
+    runner._start("slot", experiment(seed=105))
+    first = state["slot"]
+    runner._start("slot", experiment(seed=105))
+    assert state["slot"] is first
+    first.cancel()
+
+
+def test_looking_only_at_the_drawing_does_not_count_as_another_experiment() -> None:
+    one = experiment(seed=1)
+    other = one.with_changes(view={"y": "log"}, title="new")
+    assert one != other
+    assert runner._numbers_of(one) == runner._numbers_of(other)
+    assert runner._numbers_of(one) != runner._numbers_of(one.with_changes(seed=2))
+
+
+def press(screen: AppTest, label: str) -> AppTest:
+    next(button for button in screen.main.button if button.label == label).click()
+    return on.run(screen)
+
+
+def labels(screen: AppTest) -> list[str]:
+    return [button.label for button in screen.main.button]
+
+
+@pytest.fixture
+def no_thread_left() -> object:
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "simulation":
+            thread.join(timeout=30)
+            assert not thread.is_alive()
+
+
+def test_run_watch_change_the_view_and_cancel(no_thread_left: None) -> None:
+    screen = on.visit(seed="111", **DEAR)
+    assert "200 million pulls" in on.words(screen)
+    press(screen, "Run")
+    assert labels(screen) == ["Cancel"]
+    run = screen.session_state["run-main"]
+    assert on.chart(screen).names  # a preview, or what is done so far
+    wait_for(lambda: trials_of(run.simulation.result()) > 0)
+    on.change(screen, "button_group", "y", "log")
+    assert screen.session_state["run-main"] is run and run.alive
+    assert on.chart(screen).layout["yaxis"]["type"] == "log"
+    assert "a preview" not in on.words(screen).lower()
+    press(screen, "Cancel")
+    kept = trials_of(run.simulation.result())
+    assert not run.alive and 0 < kept < 200
+    assert labels(screen) == ["Run"]
+    assert f"middle 90 % of {kept} runs" in on.words(screen) or kept == 1
+    on.change(screen, "select_slider", "horizon", 1000)  # controls are alive
+    assert "lost rewards" in on.words(screen) or "loses" in on.words(screen)
+    assert labels(screen) == []
+
+
+def test_another_experiment_stops_the_run(no_thread_left: None) -> None:
+    screen = on.visit(seed="112", **DEAR)
+    press(screen, "Run")
+    run = screen.session_state["run-main"]
+    on.change(screen, "number_input", "seed", 113)
+    wait_for(lambda: not run.alive)
+    assert run.simulation.stopped
+    assert labels(screen) == ["Run"]
+
+
+def test_a_finished_run_is_the_picture_even_where_nothing_can_be_stored(
+    monkeypatch: pytest.MonkeyPatch, no_thread_left: None
+) -> None:
+    monkeypatch.setattr("bandit_core.store.Store.put", lambda *_: None)
+    screen = on.visit(**{**DEAR, "seed": "114", "n": "90"})
+    press(screen, "Run")
+    run = screen.session_state["run-main"]
+    wait_for(lambda: not run.alive)
+    on.run(screen)
+    assert labels(screen) == []
+    assert "middle 90 % of 90 runs" in on.words(screen)
+    assert "**UCB** loses" in on.words(screen)
+
+
+def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: None) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError("boom")
+
+    screen = on.visit(seed="115", **DEAR)
+    with monkeypatch.context() as patch:
+        patch.setattr(Simulation, "run", fail)
+        next(button for button in screen.main.button if button.label == "Run").click()
+        patch.setattr(runner, "preview_of", lambda experiment: None)
+        on.run(screen)
+    on.run(screen)
+    assert "The run failed" in screen.main.error[0].value
+    assert labels(screen) == ["Run"]

@@ -1,0 +1,208 @@
+"""What only a browser can show: addresses, keys, live controls, layout, and two visitors at once."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+from conftest import running_server
+from playwright.sync_api import expect
+from visitor import Visitor
+
+pytestmark = pytest.mark.browser
+
+Visits = Callable[..., Visitor]
+PAGES = {"/": "What does privacy cost a learner?", "/explore": "best arm in", "/threshold": "Predicted cost"}
+SMALL = "/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=3000&n=8"
+SOME_SECONDS = "/explore?arms=0.9,0.5&lines=ucb&T=1e7&n=80"
+
+
+def button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
+    return visitor.tab.get_by_role("button", name=name, exact=True)
+
+
+def test_the_first_visitor_of_a_server_may_open_any_page(
+    tmp_path: Path, kernels_compiled: None, visits: Visits
+) -> None:
+    """Streamlit runs a file of pages/ by itself until app.py has run once."""
+    with running_server(tmp_path) as fresh:
+        visitor = visits(SMALL, at=fresh)
+        visitor.sees("best arm in")
+        assert len(visitor.chart()) >= 2
+        expect(visitor.tab.get_by_role("link", name="Threshold")).to_be_visible()
+        assert "Traceback" not in fresh.output
+
+
+def test_a_copied_link_shows_the_same_numbers_to_somebody_else(visits: Visits) -> None:
+    author = visits(SMALL)
+    author.press_on_slider("ε: ← more private · less regret →", "ArrowLeft")
+    author.sees("At ε = 1.5")
+    button(author, "Copy link").click()
+    link = author.tab.get_by_test_id("stPopoverBody").locator("code").inner_text()
+    assert link.startswith(author.server.url + "/explore?")
+    reader = visits(link)
+    assert reader.verdict == author.verdict
+    assert reader.address == author.address
+    mine, theirs = author.chart(), reader.chart()
+    assert mine.keys() == theirs.keys()
+    assert all(np.array_equal(mine[name], theirs[name], equal_nan=True) for name in mine)
+
+
+def test_keys_move_the_slider_and_back_returns(visits: Visits) -> None:
+    visitor = visits(SMALL)
+    before, words = visitor.chart(), visitor.verdict
+    visitor.press_on_slider("ε: ← more private · less regret →", "ArrowLeft")
+    visitor.sees("At ε = 1.5")
+    after = visitor.chart()
+    assert not np.array_equal(before["● HeLDP-UCB-B"], after["● HeLDP-UCB-B"])
+    assert np.array_equal(before["– UCB"], after["– UCB"])
+    assert visitor.address["lines"] == "ucb,heldp-ucb-b(1.5)"
+    visitor.tab.go_back()
+    visitor.sees("At ε = 2")
+    visitor.settle()
+    assert visitor.address["lines"] == "ucb,heldp-ucb-b(2)"
+    assert visitor.verdict == words
+    assert np.array_equal(before["● HeLDP-UCB-B"], visitor.chart()["● HeLDP-UCB-B"])
+
+
+def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
+    visitor = visits("/?eps=2")
+    visitor.sees("At ε = 2")
+    visitor.press_on_slider("Privacy budget", "ArrowLeft")
+    visitor.sees("At ε = 1.5")
+    assert visitor.address == {"eps": "1.5"}
+    visitor.tab.go_back()
+    visitor.sees("At ε = 2")
+    visitor.settle()
+    assert visitor.address == {"eps": "2"}
+    visitor.tab.get_by_role("link", name="Open this picture in Explore").click()
+    visitor.sees("best arm in")
+    visitor.settle()
+    assert "trusting nobody" in visitor.verdict and "At ε = 2" in visitor.verdict
+
+
+def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
+    visitor = visits(SMALL)
+    visitor.tab.get_by_role("link", name="Threshold").click()
+    visitor.sees("Predicted cost")
+    visitor.settle()
+    assert visitor.address["arms"] == "0.9,0.5"
+    visitor.tab.get_by_role("link", name="Explore", exact=True).click()
+    visitor.sees("best arm in")
+    visitor.settle()
+    assert visitor.address["arms"] == "0.9,0.5" and visitor.address["T"] == "3000"
+
+
+def test_a_broken_link_opens_with_a_list_of_what_was_wrong(visits: Visits) -> None:
+    visitor = visits("/explore?arms=0.9,<b>bold</b>&T=many&colour=red&n=3")
+    told = visitor.main().get_by_test_id("stAlert").first
+    for words in ("arms[1]", "<b>", "'many'", "colour"):
+        expect(told).to_contain_text(words)
+    visitor.sees("best arm in")
+
+
+def test_cancel_in_mid_run_keeps_what_is_done(visits: Visits) -> None:
+    visitor = visits(SOME_SECONDS + "&seed=1")
+    visitor.sees("800 million pulls")
+    visitor.sees("A preview")
+    button(visitor, "Run").click()
+    expect(visitor.main().get_by_test_id("stProgress")).to_contain_text(re.compile(r"[1-9]\d?%"))
+    button(visitor, "Cancel").click()
+    expect(button(visitor, "Run")).to_be_visible()
+    visitor.sees("of 80 trials")
+    visitor.settle()
+    assert len(visitor.chart()["– UCB"]) > 100
+    visitor.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
+    visitor.sees("in 1,000 users")
+
+
+def test_controls_stay_alive_during_a_run(visits: Visits) -> None:
+    visitor = visits(SOME_SECONDS + "&seed=2&bounds=0")
+    button(visitor, "Run").click()
+    expect(button(visitor, "Cancel")).to_be_visible()
+    visitor.tab.get_by_text("View", exact=True).click()
+    visitor.tab.get_by_text("20 sample runs").click()
+    visitor.settle()
+    assert visitor.address["runs"] == "1"
+    expect(button(visitor, "Cancel")).to_be_visible()
+    button(visitor, "Cancel").click()
+    expect(button(visitor, "Run")).to_be_visible()
+
+
+def latencies(visitor: Visitor, keys: list[str]) -> list[float]:
+    """Seconds from a key on the slider to the new sentence above the chart."""
+    taken = []
+    for key in keys:
+        words = visitor.verdict
+        start = time.perf_counter()
+        visitor.tab.get_by_label("ε: ← more private · less regret →").first.press(key)
+        expect(visitor.main().get_by_text(words, exact=True)).to_have_count(0)
+        taken.append(time.perf_counter() - start)
+        visitor.settle()
+    return taken
+
+
+def test_a_heavy_run_does_not_stall_somebody_else(visits: Visits) -> None:
+    second = visits(SMALL + "&seed=5")
+    keys = ["ArrowLeft"] * 4
+    latencies(second, keys[:1])
+    idle = median(latencies(second, keys))
+    first = visits("/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(1)&T=1e7&n=400&seed=3")
+    button(first, "Run").click()
+    expect(button(first, "Cancel")).to_be_visible()
+    busy = median(latencies(second, ["ArrowRight"] * 2 + ["ArrowLeft"] * 2 + keys[:1]))
+    expect(button(first, "Cancel")).to_be_visible()
+    button(first, "Cancel").click()
+    expect(button(first, "Run")).to_be_visible()
+    assert busy < 4 * idle
+
+
+def test_an_embedded_page_has_no_menu(visits: Visits) -> None:
+    visitor = visits(SMALL + "&embed=true")
+    visitor.sees("best arm in")
+    expect(visitor.tab.get_by_role("link", name="Threshold")).to_have_count(0)
+    assert visitor.address["embed"] == "true"
+    assert not visitor.main().get_by_test_id("stAlert").count()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_every_page_fits(visits: Visits, width: int, dark: bool) -> None:
+    visitor = visits(SMALL, width=width, dark=dark)
+    for path, words in PAGES.items():
+        if path != "/explore":
+            visitor.open(path)
+        visitor.sees(words)
+        visitor.main().locator(".js-plotly-plot .main-svg").first.wait_for()
+        visitor.settle()
+        wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+        assert wide <= room, path
+        assert visitor.tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert visitor.tab.get_by_test_id("stException").count() == 0
+        ground = visitor.tab.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
+        assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) == dark
+
+
+def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
+    phone = visits(SMALL, width=390, user_agent="Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36")
+    desk = visits(SMALL)
+    written = "plot => plot.layout.annotations?.length ?? 0"
+    for visitor, labels in ((phone, 0), (desk, 2)):
+        visitor.chart()
+        assert visitor.element("regret-chart").locator(".js-plotly-plot").evaluate(written) == labels
+
+
+def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
+    visitor = visits(SMALL)
+    reached = set()
+    for _ in range(60):
+        visitor.tab.keyboard.press("Tab")
+        focused = visitor.tab.evaluate("document.activeElement.ariaLabel || document.activeElement.innerText || ''")
+        reached.add(focused.strip().splitlines()[0] if focused.strip() else "")
+    for wanted in ("Explore", "ε: ← more private · less regret →", "Copy link", "Reset", "Bounds"):
+        assert any(wanted in name for name in reached), (wanted, sorted(reached))

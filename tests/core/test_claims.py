@@ -1,0 +1,63 @@
+"""The check of Tossou and Dimitrakakis' claims: its verdicts on invented curves, and one small run of its own."""
+
+import numpy as np
+import pytest
+
+from bandit_core import load_preset
+from benchmarks import claims_tossou as claims
+
+TIMES = np.array([1, 100, 1000, 10_000, 100_000])
+NOISE = np.random.default_rng(0).normal(0, 1, (50, 1))  # the same luck at all times and for every policy
+
+
+def runs(*means):
+    return claims.Runs(TIMES, np.array(means, float) + NOISE)
+
+
+PANEL = {
+    "ucb": runs(0, 10, 20, 30, 40),
+    "dp-ucb-int": runs(1, 50, 60, 70, 80),
+    "dp-ucb": runs(1, 60, 90, 200, 900),
+    "dp-ucb-bound": runs(1, 90, 190, 290, 300),
+    "private-ucb": runs(1, 95, 900, 3000, 9000),
+}
+
+
+def verdicts(**changes):
+    panel = PANEL | {name.replace("_", "-"): each for name, each in changes.items()}
+    return [verdict.held for verdict in claims.judge(panel, start=100, runs=50, two_arms=True)]
+
+
+def test_every_claim_can_hold_and_the_spread_of_private_ucb_is_part_of_one():
+    wide = claims.Runs(TIMES, PANEL["private-ucb"].regret + np.linspace(0, 800, 50)[:, None])
+    assert verdicts(private_ucb=wide) == [True] * 5
+    assert verdicts() == [True, True, True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("number", "changes"),
+    [
+        (0, {"dp_ucb_int": runs(1, 50, 60, 70, 400)}),
+        (1, {"dp_ucb_int": runs(1, 50, 60, 70, 90)}),
+        (2, {"dp_ucb": runs(1, 60, 90, 200, 250)}),
+        (2, {"dp_ucb": runs(1, 95, 195, 300, 900)}),
+        (3, {"dp_ucb_int": claims.Runs(TIMES, PANEL["dp-ucb-int"].regret + np.linspace(0, 700, 50)[:, None])}),
+        (4, {"dp_ucb": runs(1, 60, 90, 200, 9500)}),
+    ],
+)
+def test_every_claim_can_fail(number, changes):
+    assert verdicts(**changes)[number] is False
+
+
+def test_a_panel_is_played_with_the_settings_asked_for():
+    preset = load_preset("tossou-2a").with_changes(horizon=2000, trials=3)
+    experiment = claims.with_settings(preset, "as printed", "as printed")
+    assert claims.kept(experiment, "dp-ucb-bound") == "ε = 2"
+    assert claims.kept(experiment, "dp-ucb-int").startswith("ε = 3.68, δ = 4.5e-05")
+    assert [line.params.get("index") for line in experiment.lines] == [None, None, "as printed", "as printed", None]
+    panel, start = claims.play(experiment, more=4)
+    assert {name: len(each.final) for name, each in panel.items()} == {
+        "ucb": 4, "dp-ucb-int": 4, "dp-ucb": 3, "dp-ucb-bound": 3, "private-ucb": 3,
+    }  # fmt: skip
+    assert 32 <= start <= 200  # twice the first release, which comes after 2 x 16 pulls
+    assert len(claims.judge(panel, start, 3, two_arms=True)) == len(claims.CLAIMS)

@@ -1,0 +1,562 @@
+"""Counters and the policies that play on them: against the pseudo-code of their papers, audits, error distributions."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandit_core.arms import expand, tables
+from bandit_core.audit import audit
+from bandit_core.experiment import Experiment
+from bandit_core.kernels import trees
+from bandit_core.kernels.compiled import kernel
+from bandit_core.kernels.streams import next_uniform, streams
+from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, laplace_sum_bound
+from bandit_core.policies import registry, tree_family
+from bandit_core.policies.base import Signal, Stopped
+from bandit_core.problems import InvalidInput
+
+# ---- The pseudo-code of Chan, Shi and Song 2011, with a tap for the noise ----
+
+
+def laplace(uniform, scale):
+    centred = (uniform - 0.5) + 2.0**-53
+    return scale * math.copysign(math.log(1 - 2 * abs(centred)), centred)
+
+
+class ChanBinary:
+    def __init__(self, epsilon, horizon):
+        self.scale = (math.floor(math.log2(horizon)) + 1) / epsilon
+        self.sums, self.noisy, self.t = {}, {}, 0
+
+    def insert(self, item, draw):
+        self.t += 1
+        lowest = (self.t & -self.t).bit_length() - 1
+        self.sums[lowest] = sum(self.sums.get(level, 0.0) for level in range(lowest)) + item
+        for level in range(lowest):
+            self.sums[level] = self.noisy[level] = 0.0
+        self.noisy[lowest] = self.sums[lowest] + laplace(draw(), self.scale)
+        return sum(self.noisy[level] for level in range(self.t.bit_length()) if self.t >> level & 1)
+
+
+class ChanLogarithmic:
+    def __init__(self, epsilon):
+        self.scale, self.running, self.released, self.t = 1 / epsilon, 0.0, 0.0, 0
+
+    def insert(self, item, draw):
+        self.t += 1
+        self.running += item
+        if math.log2(self.t).is_integer():
+            self.running += laplace(draw(), self.scale)
+            self.released = self.running
+        return self.released
+
+
+class ChanHybrid:
+    def __init__(self, block_epsilon, tree_epsilon):
+        self.blocks, self.tree_epsilon, self.t = ChanLogarithmic(block_epsilon), tree_epsilon, 0
+
+    def insert(self, item, draw):
+        self.t += 1
+        released = self.blocks.insert(item, draw)
+        if math.log2(self.t).is_integer():
+            self.tree = ChanBinary(self.tree_epsilon, self.t)
+            return released
+        return released + self.tree.insert(item, draw)
+
+
+COUNTERS = [
+    pytest.param(Binary(0.7, 70), lambda: ChanBinary(0.7, 70), id="binary"),
+    pytest.param(Logarithmic(0.7), lambda: ChanLogarithmic(0.7), id="logarithmic"),
+    pytest.param(Hybrid(0.3, 0.9), lambda: ChanHybrid(0.3, 0.9), id="hybrid"),
+]
+
+
+@pytest.mark.parametrize(("counter", "chan"), COUNTERS)
+def test_a_counter_follows_its_pseudo_code_on_the_same_draws(counter, chan):
+    items = np.random.default_rng(1).random(70)
+    rng = np.random.default_rng(2)
+    reference = chan()
+    expected = [reference.insert(item, lambda: rng.integers(0, 2**52) * 2.0**-52) for item in items]
+    np.testing.assert_allclose(counter.release(items, np.random.default_rng(2)), expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("counter", "chan"), COUNTERS)
+def test_streams_side_by_side_are_independent_and_all_items_count(counter, chan):
+    sums = counter.start(np.random.default_rng(0), streams=3)
+    released = sums.insert(1.0)
+    assert released.shape == (3,) and len(set(released)) == 3
+    items = np.tile([1.0, 0.0, 0.25, 1.0], (2, 1))
+    quiet = type(counter)(*(1e12 if isinstance(value, float) else value for value in vars(counter).values()))
+    expected = [1, 1, 1 if counter.name == "logarithmic" else 1.25, 2.25]
+    np.testing.assert_allclose(quiet.release(items, np.random.default_rng(0)), [expected] * 2, atol=1e-9)
+
+
+def nodes_of_each_item(counter, count):
+    """For each item the budgets it has paid after ``count`` items, by listing every released partial sum."""
+    paid = np.zeros(count)
+
+    def tree(offset, length, budget, horizon):
+        per_node = budget / (math.floor(math.log2(horizon)) + 1)
+        for end in range(1, length + 1):
+            paid[offset + end - (end & -end) : offset + end] += per_node
+
+    def blocks(budget):
+        for power in range(count.bit_length()):
+            paid[2**power // 2 : 2**power] += budget
+
+    if counter.name == "binary":
+        tree(0, count, counter.epsilon, counter.horizon)
+    else:
+        blocks(counter.budgets[0])
+    if counter.name == "hybrid":
+        for power in range(count.bit_length()):
+            tree(2**power, min(count, 2 ** (power + 1) - 1) - 2**power, counter.tree_epsilon, 2**power)
+    return paid
+
+
+@pytest.mark.parametrize(
+    ("counter", "chan"), [*COUNTERS, pytest.param(Hybrid(0.1, 1.0), None, id="hybrid, small blocks")]
+)
+def test_what_the_thriftless_item_has_spent(counter, chan):
+    counts = np.arange(1, 71)
+    expected = [nodes_of_each_item(counter, int(count)).max() for count in counts]
+    np.testing.assert_allclose(counter.spent(counts), expected, rtol=1e-12)
+    assert counter.spent(0) == 0
+    assert max(expected) <= counter.total_epsilon * (1 + 1e-12)
+    assert float(counter.spent(2**40)) == pytest.approx(counter.total_epsilon, rel=0.03)
+
+
+@pytest.mark.parametrize("item", [-0.01, 1.01, math.nan, math.inf])
+def test_items_outside_the_unit_interval_are_refused(item):
+    with pytest.raises(InvalidInput, match=r"\[0, 1\]"):
+        Hybrid.calibrated(1.0).release([0.5, item], np.random.default_rng(0))
+
+
+def test_a_binary_counter_ends_at_its_horizon():
+    running = Binary(1.0, 2).start(np.random.default_rng(0))
+    running.insert(1.0)
+    running.insert(1.0)
+    with pytest.raises(InvalidInput, match="at most 2 items"):
+        running.insert(1.0)
+    assert running.count == 2
+
+
+@pytest.mark.parametrize("make", [lambda e: Binary(e, 4), Logarithmic, Hybrid.calibrated, Hybrid.as_printed])
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
+def test_budgets_must_be_positive_numbers(make, epsilon):
+    with pytest.raises(InvalidInput, match="epsilon"):
+        make(epsilon)
+
+
+def test_a_horizon_must_hold_an_item():
+    with pytest.raises(InvalidInput, match="horizon"):
+        Binary(1.0, 0)
+
+
+# ---- How large the noise is ----
+
+STREAMS = 20_000
+
+
+@pytest.mark.parametrize(("counter", "chan"), COUNTERS)
+def test_noise_has_the_variance_and_the_bounds_of_theory(counter, chan):
+    noise = counter.release(np.zeros((STREAMS, 35)), np.random.default_rng(5))
+    for count in (1, 2, 3, 7, 8, 21, 31, 32, 35):
+        column = noise[:, count - 1]
+        variance = counter.variance(count)
+        # A sum of Laplace variables has kurtosis at most 6: 5 standard errors of mean and variance.
+        assert column.mean() == pytest.approx(0, abs=5 * math.sqrt(variance / STREAMS)), count
+        assert column.var() == pytest.approx(variance, rel=5 * math.sqrt(5 / STREAMS)), count
+        for gamma in (0.2, 0.02):
+            exceeded = int(np.count_nonzero(np.abs(column) > counter.error_bound(count, gamma)))
+            assert exceeded <= stats.binom.ppf(1 - 1e-6, STREAMS, gamma), (count, gamma)
+
+
+def test_the_first_release_is_one_laplace_variable():
+    for counter, scale in ((Binary(0.5, 8), 8.0), (Logarithmic(0.5), 2.0), (Hybrid.calibrated(0.5), 4.0)):
+        noise = counter.release(np.zeros((STREAMS, 1)), np.random.default_rng(3))[:, 0]
+        assert stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue > 1e-4, counter.name
+
+
+def test_variances_by_hand():
+    assert Binary(2.0, 8).variance(7) == pytest.approx(3 * 2 * (4 / 2) ** 2)
+    assert Binary(2.0, 8).variance(8) == pytest.approx(2 * (4 / 2) ** 2)
+    assert Logarithmic(2.0).variance(9) == pytest.approx(4 * 2 / 4)
+    assert Hybrid.calibrated(2.0).variance(13) == pytest.approx(2 * 4 + 2 * 2 * 4**2)
+
+
+def test_the_bound_on_sums_covers_where_the_printed_one_does_not():
+    """Equation 2.2 of Tossou and Dimitrakakis needs ln(2/gamma) >= number of nodes; Chan's lemma does not."""
+    nodes, scale, gamma = 20, 20.0, 0.1
+    rest = math.log(2 / gamma)
+    assert laplace_sum_bound([scale] * nodes, gamma) == pytest.approx(
+        math.sqrt(8) * scale * math.sqrt(rest) * max(math.sqrt(nodes), math.sqrt(rest))
+    )
+    sums = np.random.default_rng(0).laplace(0, scale, (nodes, 50_000)).sum(axis=0)
+    printed = math.sqrt(8) * rest * (math.log(2**20) + 1)
+    assert np.mean(np.abs(sums) > printed) > 1.5 * gamma
+    assert np.mean(np.abs(sums) > laplace_sum_bound([scale] * nodes, gamma)) < gamma
+    assert laplace_sum_bound([], gamma) == 0
+    with pytest.raises(ValueError, match="gamma"):
+        laplace_sum_bound([1.0], 1.0)
+
+
+# ---- Which epsilon a counter really has ----
+
+
+def watching(counter, before, times):
+    """A sampler for `audit`: everything is 0 but item ``before`` + 1; its response is the most telling statistic.
+
+    The increments of the releases at ``times`` since the release at ``before`` hold the item's nodes, each with its
+    own Laplace variable; their minimum lies above 1 with a chance that moves by e^(sum of the nodes' budgets).
+    """
+
+    def sampler(rewards, epsilon, rng):
+        items = np.zeros((len(rewards), times[-1]))
+        items[:, before] = rewards
+        released = counter.release(items, rng)
+        start = released[:, before - 1] if before else 0.0
+        return np.min([released[:, time - 1] - start for time in times], axis=0)
+
+    return sampler
+
+
+def natural(counter):
+    """The same tree with a budget split by ln(horizon), as the letters of some papers have it."""
+    return Binary(counter.epsilon * (math.floor(math.log2(counter.horizon)) + 1) / math.log(counter.horizon), 7)
+
+
+BINARY = Binary(1.0, 7), 0, [1, 2, 4]
+LOGARITHMIC = Logarithmic(1.0), 2, [4]
+HYBRID = Hybrid.calibrated(1.0), 8, [9, 10, 12, 16]  # item 9: three of four tree levels, then the block of 9 to 16
+
+
+@pytest.mark.parametrize(("counter", "before", "times"), [BINARY, LOGARITHMIC, HYBRID])
+def test_counters_pass_a_privacy_audit(counter, before, times):
+    found = audit(watching(counter, before, times), counter.total_epsilon, [(0.0, 1.0)], samples=60_000)
+    assert found.verdict == "consistent", found.words
+    assert found.lower_bound > 0.7 * counter.total_epsilon  # the statistic does see the item
+
+
+@pytest.mark.parametrize(
+    ("counter", "before", "times"),
+    [
+        pytest.param(Binary(2.0, 7), *BINARY[1:], id="binary, half the noise"),
+        pytest.param(natural(Binary(1.0, 7)), *BINARY[1:], id="binary, natural logarithm"),
+        pytest.param(Logarithmic(2.0), *LOGARITHMIC[1:], id="logarithmic, half the noise"),
+        pytest.param(Hybrid.calibrated(2.0), *HYBRID[1:], id="hybrid, half the noise"),
+        pytest.param(Hybrid.as_printed(1.0), *HYBRID[1:], id="hybrid, full epsilon for both parts"),
+    ],
+)
+def test_the_audit_catches_too_little_noise(counter, before, times):
+    found = audit(watching(counter, before, times), 1.0, [(0.0, 1.0)], samples=60_000)
+    assert found.verdict == "violates", found.words
+
+
+# ---- The policies against their pseudo-code ----
+
+
+@kernel
+def _uniforms(state, column, drawn):
+    for place in range(drawn.shape[0]):
+        drawn[place] = next_uniform(state, 0, column)
+
+
+def taps(seed, trial, count):
+    """Functions that give the next uniform for rewards and for noise of one trial."""
+    iterators = []
+    for column in (0, 4):
+        drawn = np.empty(count)
+        _uniforms(streams(seed, trial, trial + 1), column, drawn)
+        iterators.append(iter(drawn.tolist()))
+    return tuple(iterator.__next__ for iterator in iterators)
+
+
+def argmax(values):
+    return max(range(len(values)), key=lambda arm: (values[arm], -arm))
+
+
+def pays(instance, arm, uniform):
+    _, low, high, chance, _ = instance.arms[arm].row()
+    return high if uniform < chance else low
+
+
+def tossou_nu(instance, t, n, epsilon):
+    parameters = instance.parameters
+    twice = 2 if parameters.accounting == "calibrated" else 1
+    power = math.log2(n).is_integer()
+    if parameters.version == "AAAI":
+        depth = 1 if power else math.log2(n - 2 ** math.floor(math.log2(n))) + 1
+        certainty = 4 * math.log(t) if parameters.gamma == "t^-4" else math.log(2 / parameters.gamma)
+    else:
+        depth = 1 if power else math.log(n) + 1
+        certainty = math.log(4 * float(t) ** 4) if parameters.gamma == "t^-4" else math.log(2 / parameters.gamma)
+    return twice * math.sqrt(8) / epsilon * certainty * depth
+
+
+def reference_arms(name, instance, seed, trial):
+    """The arms of one trial, straight from the pseudo-code of the papers."""
+    horizon, arms, epsilon = instance.horizon, len(instance.arms), instance.epsilon.value
+    reward_tap, noise_tap = taps(seed, trial, horizon * (arms if name == "dp-ucb" else 1))
+    parameters = instance.parameters
+    if name == "private-ucb":
+        split = arms if parameters.variant == "2015" else 1
+        counters = [ChanBinary(epsilon / split, horizon) for _ in range(arms)]
+    else:
+        part = epsilon / 2 if parameters.accounting == "calibrated" else epsilon
+        counters = [ChanHybrid(part, part) for _ in range(arms)]
+    sums, pulls, chosen = [0.0] * arms, [0] * arms, []
+    for t in range(1, horizon + 1):
+        if t <= arms:
+            choice = t - 1
+        else:
+            indices = []
+            for arm in range(arms):
+                n = pulls[arm]
+                index = sums[arm] / n
+                if name == "private-ucb" or parameters.index == "with root":
+                    index += math.sqrt(2 * math.log(t) / n)
+                if name == "private-ucb":
+                    gamma = t**-4.0 if parameters.gamma == "t^-4" else parameters.gamma
+                    inside = math.log(arms * horizon * math.log(horizon) / gamma)
+                    index += split * math.log(horizon) ** 2 * inside / epsilon / n
+                elif name == "dp-ucb-bound":
+                    index += tossou_nu(instance, t, n, epsilon) / n
+                indices.append(index)
+            choice = argmax(indices)
+        reward = pays(instance, choice, reward_tap())
+        pulls[choice] += 1
+        chosen.append(choice)
+        for arm in range(arms) if name == "dp-ucb" else [choice]:
+            sums[arm] = counters[arm].insert(reward if arm == choice else 0.0, noise_tap)
+    return np.array(chosen)
+
+
+def instance_of(name, means, horizon, epsilon, **params):
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in means[:-1]]
+    arms.append({"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": (means[-1] - 0.25) * 2})
+    line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1}
+    return Experiment.model_validate(document).instances[0]
+
+
+def simulate(name, instance, seed, trial, checkpoints):
+    return registry()[name].simulate(instance, streams(seed, trial, trial + 1), np.array(checkpoints), Signal())
+
+
+CASES = [
+    ("private-ucb", {}),
+    ("private-ucb", {"variant": "2015"}),
+    ("private-ucb", {"gamma": 0.1}),
+    ("dp-ucb-bound", {}),
+    ("dp-ucb-bound", {"accounting": "as printed", "index": "as printed"}),
+    ("dp-ucb-bound", {"version": "arXiv", "accounting": "as printed"}),
+    ("dp-ucb-bound", {"version": "arXiv", "gamma": 0.1}),
+    ("dp-ucb", {}),
+    ("dp-ucb", {"accounting": "as printed", "index": "as printed"}),
+]
+FEW = [0.9, 0.62, 0.5]
+
+
+@pytest.mark.parametrize(("name", "params"), CASES)
+@pytest.mark.parametrize(
+    ("means", "epsilon", "horizon"),
+    [
+        (FEW, 0.5, 700),
+        (FEW, 200.0, 3000),  # little noise: long runs of the leader
+        ([0.5], 1.0, 300),
+        (np.linspace(0.3, 0.74, 50), 5.0, 400),
+        ([0.5, 0.5, 0.5, 0.5], 20.0, 400),  # equal arms
+        (FEW, 1.0, 1),
+        (FEW, 1.0, 2),
+    ],
+)
+def test_arms_are_those_of_the_pseudo_code(name, params, means, epsilon, horizon):
+    instance = instance_of(name, list(means), horizon, epsilon, **params)
+    chosen = reference_arms(name, instance, seed=4, trial=1)
+    regret = np.cumsum(instance.gaps[chosen])
+    every = simulate(name, instance, 4, 1, np.arange(1, horizon + 1))
+    np.testing.assert_allclose(every.regret[0], regret, atol=1e-9)
+    pulls = np.bincount(chosen, minlength=len(means))
+    np.testing.assert_array_equal(every.pulls[0], pulls)
+    # Few checkpoints leave room for runs of the leader.
+    few = sorted({1, max(1, horizon // 7), horizon})
+    sparse = simulate(name, instance, 4, 1, few)
+    np.testing.assert_allclose(sparse.regret[0], regret[np.array(few) - 1], atol=1e-9)
+    np.testing.assert_array_equal(sparse.pulls[0], pulls)
+    best = np.cumsum(instance.gaps[chosen] == 0)
+    np.testing.assert_array_equal(sparse.best_pulls[0], best[np.array(few) - 1])
+
+
+@pytest.mark.parametrize("shape", [trees.FLAT, trees.LOG_PULLS, trees.LOG_SINCE])
+@pytest.mark.parametrize("epsilon", [0.3, 30.0])
+def test_runs_of_the_leader_change_no_arm_in_a_long_game(shape, epsilon):
+    instance = instance_of("dp-ucb-bound", [0.7, 0.6, 0.55, 0.5], 60_000, epsilon)
+    for counter in (Hybrid.calibrated(epsilon), Binary(epsilon, instance.horizon)):
+        game = {"counter": counter, "shape": shape, "slope": 1 / epsilon, "offset": 1 / epsilon}
+        every = tree_family.play(instance, streams(1, 0, 2), np.arange(1, 60_001), Signal(), **game)
+        runs = tree_family.play(instance, streams(1, 0, 2), np.array([60_000]), Signal(), **game)
+        np.testing.assert_array_equal(every.pulls, runs.pulls)
+        np.testing.assert_array_equal(every.regret[:, -1:], runs.regret)
+
+
+@pytest.mark.parametrize("common", [False, True])
+def test_without_noise_and_margin_they_are_ucb(common):
+    """Same rewards, same arms: amounts above 0, so that noise of 1e-300 vanishes in every sum."""
+    law = {"kind": "two-point", "low": 0.25, "high": 0.75}
+    arms = [{**law, "p_high": chance} for chance in (0.4, 0.8, 0.5, 0.8)]
+    document = {"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 20_000, "trials": 1}
+    instance = Experiment.model_validate(document).instances[0]
+    checkpoints = np.array([1, 3, 10, 1000, 20_000])
+    plain = registry()["ucb"].simulate(instance, streams(0, 0, 3), checkpoints, Signal())
+    quiet = Hybrid(1e300, 1e300)
+    noisy = tree_family.play(instance, streams(0, 0, 3), checkpoints, Signal(), counter=quiet, common=common)
+    np.testing.assert_array_equal(noisy.pulls, plain.pulls)
+    np.testing.assert_array_equal(noisy.regret, plain.regret)
+
+
+@pytest.mark.parametrize("law", [{"kind": "uniform", "low": 0.1, "high": 0.9}, {"kind": "beta", "a": 2.0, "b": 3.0}])
+@pytest.mark.parametrize("name", ["private-ucb", "dp-ucb-bound", "dp-ucb"])
+def test_any_reward_in_the_unit_interval_can_be_played(name, law):
+    document = {
+        "arms": [law, {"kind": "bernoulli", "mean": 0.99}],
+        "lines": [{"policy": name, "epsilon": {"kind": "fixed", "value": 500.0}}],
+        "horizon": 5000,
+        "trials": 1,
+    }
+    instance = Experiment.model_validate(document).instances[0]
+    block = simulate(name, instance, 0, 0, [5000])
+    assert block.pulls.sum() == 5000
+    assert block.pulls[0, 1] > 3500
+
+
+# ---- What the policies tell about themselves ----
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "epsilon"),
+    [
+        ("private-ucb", {}, 0.6),
+        ("private-ucb", {"variant": "2015"}, 0.2),
+        ("dp-ucb-bound", {}, 0.6),
+        ("dp-ucb-bound", {"accounting": "as printed"}, 1.2),
+        ("dp-ucb", {}, 0.6),
+        ("dp-ucb", {"accounting": "as printed"}, 1.2),
+    ],
+)
+def test_the_true_guarantee_is_told_and_never_overspent(name, params, epsilon):
+    instance = instance_of(name, FEW, 1000, 0.6, **params)
+    policy = registry()[name]
+    guarantee = policy.guarantee(instance)
+    assert guarantee.model == "central" and guarantee.delta == 0
+    assert guarantee.epsilon == pytest.approx(epsilon)
+    assert f"{epsilon:g}-differentially private" in guarantee.words
+    spent = policy.spent(instance, np.array([1, 10, 100, 1000]))
+    assert np.all(np.diff(spent) >= 0) and spent[0] > 0
+    assert spent[-1] == pytest.approx(epsilon, rel=0.1) and spent[-1] <= epsilon * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["private-ucb", "dp-ucb-bound", "dp-ucb"])
+def test_refusals(name):
+    fixed = {"kind": "fixed", "value": 1.0}
+    spread = {"kind": "uniform", "low": 1.0, "high": 2.0}
+    fine = {"kind": "bernoulli", "mean": 0.5}
+    for arm, epsilon, params, words in [
+        ({"kind": "gaussian", "mean": 0.5, "sd": 1.0}, fixed, {}, "heldp-ucb-bs"),
+        (fine, spread, {}, "one fixed epsilon"),
+        (fine, None, {}, "needs a privacy budget"),
+        (fine, fixed, {"gamma": 1.5} if name != "dp-ucb" else {"index": "other"}, "params"),
+    ]:
+        line = {"policy": name, "params": params, **({"epsilon": epsilon} if epsilon else {})}
+        with pytest.raises(InvalidInput, match=words):
+            Experiment.model_validate({"arms": [arm, fine], "lines": [line], "horizon": 10, "trials": 1})
+
+
+@pytest.mark.parametrize("name", ["dp-ucb-bound", "dp-ucb"])
+def test_a_shorter_horizon_is_a_prefix(name):
+    short, long = (simulate(name, instance_of(name, FEW, t, 2.0), 3, 0, [50, t]) for t in (300, 3000))
+    longer = simulate(name, instance_of(name, FEW, 3000, 2.0), 3, 0, [50, 300, 3000])
+    assert registry()[name].anytime
+    np.testing.assert_array_equal(short.regret[0], longer.regret[0, :2])
+    np.testing.assert_array_equal(long.regret[0, 1], longer.regret[0, 2])
+
+
+def test_private_ucb_needs_its_horizon():
+    assert not registry()["private-ucb"].anytime
+    short, long = (instance_of("private-ucb", FEW, horizon, 300.0) for horizon in (3000, 300_000))
+    blocks = [simulate("private-ucb", instance, 0, 0, [3000]) for instance in (short, long)]
+    assert blocks[0].regret[0, 0] < blocks[1].regret[0, 0]  # the margin grows with the horizon
+
+
+@pytest.mark.parametrize("name", ["private-ucb", "dp-ucb-bound", "dp-ucb"])
+def test_a_stop_is_obeyed_and_steps_are_counted(name):
+    instance = instance_of(name, FEW, 1000, 1.0)
+    signal = Signal()
+    registry()[name].simulate(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
+    assert signal.steps == 3000
+    signal = Signal()
+    signal.stop()
+    with pytest.raises(Stopped):
+        registry()[name].simulate(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
+    assert signal.steps == 10
+
+
+def test_a_constant_gamma_hides_the_theorem():
+    def upper(**params):
+        instance = instance_of("dp-ucb-bound", FEW, 1000, 1.0, **params)
+        return [bound for bound in registry()["dp-ucb-bound"].bounds(instance) if bound.side == "upper"]
+
+    assert upper() and not any(bound.hidden for bound in upper())
+    assert all(bound.hidden for bound in upper(gamma=0.1))
+
+
+@pytest.mark.parametrize("means", [[0.9, 0.1], [0.2, 0.95, 0.5, 0.9], [1.0, 0.0, 0.0, 0.0]])
+def test_mean_regret_is_below_every_proved_bound(means):
+    times = np.array([10, 100, 1000, 10_000, 50_000])
+    tested = 0
+    for name in ("dp-ucb-bound", "dp-ucb"):
+        for epsilon, params in ((0.2, {}), (2.0, {}), (2.0, {"accounting": "as printed"}), (100.0, {})):
+            arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
+            line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+            document = {"arms": arms, "lines": [line], "horizon": 50_000, "trials": 1}
+            instance = Experiment.model_validate(document).instances[0]
+            mean = registry()[name].simulate(instance, streams(2, 0, 20), times, Signal()).regret.mean(axis=0)
+            for bound in registry()[name].bounds(instance):
+                if (bound.side, bound.status) == ("upper", "proved") and not bound.hidden:
+                    values = bound.values(times, instance.gaps.max())
+                    assert np.all(mean <= values * (1 + 1e-9)), (name, epsilon, bound.label)
+                    tested += bool(np.any(values < times * instance.gaps.max() * (1 - 1e-9)))
+    assert tested >= 4  # else only the trivial cap would have been tested
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "index", "mean"),
+    [(10.0, "as printed", 17.8), (10.0, "with root", 140.0), (1.0, "as printed", 153.6), (1.0, "with root", 303.0)],
+)
+def test_dp_ucb_bound_meets_an_independent_simulation(epsilon, index, mean):
+    """Means 0.9 and 0.6, T = 10^5, 40 runs of another implementation (both parts of the counter at epsilon)."""
+    document = {
+        "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6}],
+        "lines": [
+            {
+                "policy": "dp-ucb-bound",
+                "epsilon": {"kind": "fixed", "value": epsilon},
+                "params": {"index": index, "accounting": "as printed"},
+            }
+        ],
+        "horizon": 100_000,
+        "trials": 1,
+    }
+    instance = Experiment.model_validate(document).instances[0]
+    block = registry()["dp-ucb-bound"].simulate(instance, streams(0, 0, 40), np.array([100_000]), Signal())
+    assert block.regret[:, -1].mean() == pytest.approx(mean, rel=0.06)
+
+
+def test_tables_and_gaps_of_equal_arms():
+    """Repeated arms are played as single arms, all of them best."""
+    instance = instance_of("dp-ucb", [0.5, 0.5, 0.5], 100, 1.0)
+    assert len(expand(instance.arms)) == len(tables(instance.arms)[0]) == 3
+    block = simulate("dp-ucb", instance, 0, 0, [100])
+    assert block.regret[0, 0] == 0 and block.best_pulls[0, 0] == 100

@@ -1,0 +1,64 @@
+"""Where did the budget go: epsilon that one user's reward has spent, against time."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core.results import Result
+from ui import charts, diagrams, theme, words
+
+
+def _spent(result: Result) -> list[tuple[int, np.ndarray]]:
+    experiment = result.experiment
+    return [
+        (number, line.entry.spent(instance, result.times))
+        for number, (line, instance) in enumerate(zip(experiment.lines, experiment.instances, strict=True))
+        if line.entry.privacy != "none" and number not in experiment.view.hidden
+    ]
+
+
+def chart(result: Result, dark: bool) -> go.Figure:
+    """Accumulated epsilon of one reward's user, a step line per private line."""
+    experiment = result.experiment
+    colours = theme.line_colours(experiment, dark)
+    figure = go.Figure()
+    for number, spent in _spent(result):
+        privacy = experiment.lines[number].entry.privacy
+        figure.add_scatter(
+            x=result.times,
+            y=spent,
+            mode="lines",
+            line={"color": colours[number], "width": 2.5, "shape": "hv"},
+            name=f"{theme.TRUST_SIGNS[privacy]} {escape(experiment.label(number))}",
+            hovertemplate="ε = %{y:.4~g}",
+        )
+    charts.style(figure, 340, dark)
+    figure.update_xaxes(type="log", title="users so far", tickformat="~s")
+    figure.update_yaxes(title="ε spent on one reward", rangemode="tozero")
+    return figure
+
+
+def draw(result: Result) -> None:
+    """The panel: who sees what, the guarantee of every line in words, and the picture."""
+    experiment = result.experiment
+    dark = theme.is_dark()
+    for privacy in dict.fromkeys(line.entry.privacy for line in experiment.lines):
+        st.image(diagrams.who_sees_what(privacy, dark), width=650, alt=diagrams.in_words(privacy))
+    for number, line in enumerate(experiment.lines):
+        guarantee = line.entry.guarantee(experiment.instances[number])
+        sign = theme.TRUST_SIGNS[line.entry.privacy]
+        st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
+    if not _spent(result):
+        return
+    st.plotly_chart(
+        chart(result, dark), config=charts.CONFIG, key="budget", alt="Epsilon spent on one reward against time"
+    )
+    st.caption(
+        "The largest ε that anything published up to then spends on a single user's reward. It is flat where a reward "
+        "enters one release only, and grows where it is released again and again. Local and central ε are different "
+        "promises: the same number does not protect equally."
+    )
