@@ -8,6 +8,7 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
         st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
         st.Page("pages/explore.py", title="Explore", icon=":material/show_chart:", url_path="explore"),
         st.Page("pages/threshold.py", title="Threshold", icon=":material/filter_alt:", url_path="threshold"),
+        st.Page("pages/contextual.py", title="Contextual", icon=":material/groups:", url_path="contextual"),
     ],
     position="top",
 )

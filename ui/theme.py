@@ -40,6 +40,12 @@ _SHADES = {
     "dp-imed": ("#4888f8", "#98e8b8"),
     "dp-robust-ucb": ("#082888", "#18f898"),
     "dp-robust-se": ("#1060f8", "#0898d0"),
+    "linucb": ("#6c6060", "#505a5a"),
+    "greedy-ols": ("#080408", "#f0f0dc"),
+    "ldp-ols": ("#fa823c", "#e6960a"),
+    "ldp-sgd": ("#8c1432", "#b4005a"),
+    "ldp-linucb": ("#c82828", "#aa2814"),
+    "ldp-gloc": ("#dc8c8c", "#fafab4"),
 }
 _HUES: dict[Privacy, tuple[float, float]] = {"none": (0.58, 0.12), "local": (0.04, 0.75), "central": (0.56, 0.75)}
 TRUST_WORDS: dict[Privacy, str] = {
