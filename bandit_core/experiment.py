@@ -102,12 +102,14 @@ class Experiment(_Document):
         if not isinstance(obj, Mapping):
             raise InvalidInput([Problem("", obj, "a spec is an object with the fields arms, lines, …")])
         obj = dict(obj)
-        problems = _setting_problems(obj)
+        problems: list[Problem] = []
         try:
             experiment = super().model_validate(obj, **options)
         except pydantic.ValidationError as error:
             problems += problems_of(error, obj)
             experiment = None
+        told = {problem.path for problem in problems}
+        problems[:0] = [problem for problem in _setting_problems(obj) if problem.path not in told]
         problems += _line_problems(obj, None if problems else experiment)
         if problems or experiment is None:
             raise InvalidInput(problems)
