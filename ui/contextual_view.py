@@ -315,7 +315,8 @@ def error_chart(result: Result, dark: bool) -> go.Figure:
     """Mean distance of the estimated from the true theta."""
     values = [line.error.mean(axis=0) if line and line.error is not None else None for line in result.lines]
     figure = _curves(result, values, 400, dark)
-    figure.add_hline(y=1, line={"dash": "dot", "width": 1.5, "color": "#888888"})
+    if result.experiment.contexts is not None and not len(result.experiment.contexts.given):
+        figure.add_hline(y=1, line={"dash": "dot", "width": 1.5, "color": "#888888"})
     figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", dtick=1)
     return figure
 
@@ -471,9 +472,7 @@ def regimes_panel(result: Result, example: bool) -> None:
     ]
     epsilon = private[0] if private else 1.0
     dark = theme.is_dark()
-    colours = dict(
-        zip([shown.label(n) for n in range(len(shown.lines))], theme.line_colours(shown, dark), strict=True)
-    )
+    colours = dict(zip([shown.label(n) for n in range(len(shown.lines))], theme.line_colours(shown, dark), strict=True))
     figure, slopes = regime_chart(result, epsilon, beta, multiplier, 420, dark)
     left, right = st.columns([3, 2])
     with left:
@@ -491,9 +490,8 @@ def regimes_panel(result: Result, example: bool) -> None:
             alt="Exponent of T against the margin exponent: stated and measured",
         )
     st.caption(
-        "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. Dots: slope "
-        "of the measured curves over the last tenfold of users; it falls towards the line only once the server has "
-        "learned enough, and until then it is near 1."
+        "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. Dots: "
+        "slope of the measured curves over the last tenfold of users, near 1 while the server knows nothing yet."
     )
 
 
@@ -505,7 +503,7 @@ def explanation() -> None:
             "mean reward of an option is μ(x·θ), θ unknown to everybody. The phone receives the server's present "
             "estimate of θ, plays what looks best, sees a reward, and sends back **one noisy message** that protects "
             "context, choice and reward together (local differential privacy).\n\n"
-            "- **LDP-OLS** sends x xᵀ and r x, with normal noise on every number, and the server solves least squares.\n"
+            "- **LDP-OLS** sends x xᵀ and r x, with normal noise on every number, and the server solves for θ.\n"
             "- **LDP-SGD** sends one gradient, replaced by a random point of a sphere (l2-ball mechanism).\n"
             "- **LDP-LinUCB** and **LDP-GLOC** explore by optimism; they are made for contexts chosen by an adversary "
             "and pay for that where contexts are random.\n\n"

@@ -12,6 +12,7 @@ OWN_WORDS = {
     "home": "A website, a clinic or a phone",
     "explore": "of the last half's pulls",
     "threshold": "Predicted cost",
+    "contextual": "phones know",
 }
 
 
