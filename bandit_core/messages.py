@@ -37,7 +37,8 @@ class Messages:
 
     ``truth`` (users, d) is the vector that each user has to tell, ``sent`` (users, d) what the server receives instead,
     ``matrices`` (users, d, d) the noisy x x^T, where the policy needs one. ``spread`` is the root mean square
-    distance of one number of ``sent`` from its truth at 0, ``epsilon`` the budget of one message.
+    distance of one number of ``sent`` from its truth at 0, ``epsilon`` the budget of one message, ``side`` the chance
+    that a message lies on its truth's side of 0, averaged over the users (None where it was not asked for).
     """
 
     policy: str
@@ -46,6 +47,7 @@ class Messages:
     matrices: np.ndarray | None
     spread: float
     epsilon: float
+    side: float | None = None
 
 
 @kernel
@@ -102,7 +104,10 @@ def _sgd(instance: Instance, users: Users, rng: np.random.Generator) -> Messages
     epsilon = ldp_sgd.release_epsilon(instance)
     reach = l2_ball.radius(contexts.dimension, epsilon, limit)
     sent = l2_ball.release(gradients, epsilon, rng, limit)
-    return Messages("ldp-sgd", gradients, sent, None, reach / np.sqrt(contexts.dimension), epsilon)
+    rounded_up = 0.5 + 0.5 * np.linalg.norm(gradients, axis=1) / limit
+    kept = 1 / (1 + np.exp(-epsilon))
+    side = float((rounded_up * kept + (1 - rounded_up) * (1 - kept)).mean())
+    return Messages("ldp-sgd", gradients, sent, None, reach / np.sqrt(contexts.dimension), epsilon, side)
 
 
 _SENDERS: dict[str, Callable[[Instance, Users, np.random.Generator], Messages]] = {"ldp-ols": _ols, "ldp-sgd": _sgd}

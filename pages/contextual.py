@@ -26,7 +26,9 @@ if result is None:
 st.subheader("What the server learns all the same")
 st.markdown(words.verdict(result))
 st.plotly_chart(
-    charts.regret_chart(result, theme.is_dark(), height=420, direct_labels=not theme.is_phone()),
+    charts.regret_chart(
+        contextual_view.without_bounds(result), theme.is_dark(), height=420, direct_labels=not theme.is_phone()
+    ),
     config=charts.CONFIG,
     key="regret-chart",
     alt=charts.describe(result),

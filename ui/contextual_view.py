@@ -186,7 +186,7 @@ def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height:
             y=y,
             text=str(number),
             showarrow=False,
-            font={"size": 12, "color": "#11161c" if dark else "#ffffff"},
+            font={"size": 12, "color": theme.readable_on(colour)},
         )
     charts.style(figure, height, dark)
     figure.update_layout(showlegend=False, hovermode="closest")
@@ -262,9 +262,10 @@ def _caption(sent: Messages) -> str:
             "Truth lies in the small disc of radius 1."
         )
     reach = float(np.linalg.norm(sent.sent[0]))
+    chance = "" if sent.side is None else f": for these users in {100 * sent.side:.0f} of 100 cases"
     return (
-        f"A random point at distance {words.number(reach)} from 0, on the side of the truth only a little more often "
-        f"than not ({budget}). Truth lies in the small disc."
+        f"A random point at distance {words.number(reach)} from 0, more often on the side of the truth{chance} "
+        f"({budget}). Truth lies in the small disc."
     )
 
 
@@ -287,6 +288,12 @@ def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
 
 # ---------------------------------------------------------------------------------------------------------------
 # What the server learns
+
+
+def without_bounds(result: Result) -> Result:
+    """The same curves without theory, whose shapes have a place (and a multiplier) of their own below."""
+    view = result.experiment.view.model_copy(update={"bounds": False})
+    return Result(result.experiment.model_copy(update={"view": view}), result.times, result.lines)
 
 
 def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: bool) -> go.Figure:

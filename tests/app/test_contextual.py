@@ -110,4 +110,7 @@ def test_messages_are_unbiased_and_as_wide_as_told(policy: str) -> None:
     told = messages(experiment, 0, users)
     error = told.spread / np.sqrt(len(sent))
     assert np.all(np.abs(sent.mean(axis=0) - told.truth) < 5 * error)
-    assert np.sqrt((sent**2).mean()) == pytest.approx(np.sqrt(told.spread**2), rel=0.05)
+    assert np.sqrt(((sent - told.truth) ** 2).mean()) == pytest.approx(told.spread, rel=0.05)
+    if told.side is not None:
+        ahead = (sent * told.truth).sum(axis=2) > 0
+        assert ahead.mean() == pytest.approx(told.side, abs=5 * 0.5 / np.sqrt(ahead.size))
