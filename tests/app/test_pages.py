@@ -10,7 +10,7 @@ from bandit_core.presets import preset_names
 
 OWN_WORDS = {
     "home": "A website, a clinic or a phone",
-    "explore": "of the last half's pulls",
+    "explore": "Run this where the project is installed",
     "threshold": "Predicted cost",
     "contextual": "phones know",
 }
