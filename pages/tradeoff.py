@@ -9,6 +9,9 @@ shell.enter()
 
 experiment = distinct_lines(state.experiment())
 st.title("How much privacy can you afford?")
+if experiment.contexts is not None:
+    st.info("This page compares arms; the experiment has users with features. Their page is Contextual.")
+    st.stop()
 if not tradeoff_view.has_private_lines(experiment):
     st.info("None of the policies is private, so there is nothing to trade. Add one in the sidebar.")
     st.stop()

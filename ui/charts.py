@@ -217,6 +217,8 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     groups: dict[str, list[int]] = {}
     for place, arm in enumerate(experiment.single_arms):
         groups.setdefault(f"{words.number(arm.law_mean)} {arm.kind}", []).append(place)
+    if experiment.contexts is not None:  # no arm is better than another for everybody
+        groups = {str(place + 1): [place] for place in range(experiment.arm_count)}
     names = [f"{name} × {len(members)}" if len(members) > 1 else name for name, members in groups.items()]
     for number, line in enumerate(result.lines):
         if line is None or number in experiment.view.hidden:
@@ -233,7 +235,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     style(figure, 380, dark)
     figure.update_layout(barmode="group", hovermode="x")
     figure.update_yaxes(type="log", dtick=1, title="pulls per arm (mean over trials)", tickformat="~s")
-    figure.update_xaxes(title="arm: mean and reward law", type="category")
+    figure.update_xaxes(title="arm: mean and reward law" if experiment.contexts is None else "arm", type="category")
     return figure
 
 

@@ -161,6 +161,9 @@ def _lines(choice: Choice) -> list[dict[str, Any]]:
 
 def experiment_of(choice: Choice) -> Experiment | None:
     """The experiment of the page; tells why there is none."""
+    if choice.instance == "own" and state.experiment().contexts is not None:
+        st.info("The experiment of the sidebar has users with features, not arms: choose S1, S2 or S3.")
+        return None
     document = {
         "title": "Heavy tails",
         "arms": _arms(choice),

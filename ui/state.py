@@ -18,6 +18,7 @@ OTHER_FIELDS = (
     frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
     | frozenset({"instance", "law", "v", "budget", "trust", "users"})  # Heavy tails
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
+    | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
     | links.STREAMLIT_OWN
 )
 _state = st.session_state

@@ -10,11 +10,12 @@ from bandit_core.presets import preset_names
 
 OWN_WORDS = {
     "home": "A website, a clinic or a phone",
-    "explore": "of the last half's pulls",
+    "explore": "Run this where the project is installed",
     "tradeoff": "How much privacy can you afford?",
     "your-numbers": "What would privacy cost with your numbers?",
     "threshold": "Predicted cost",
     "heavy-tails": "counted as 0",
+    "contextual": "phones know",
 }
 
 

@@ -48,8 +48,9 @@ KNOWN = {
     "ldp-robust-se": {"v": 1.0, "kappa": 2.5e-4},
 }
 
-EVERY = pytest.mark.parametrize("name", registry())
-PRIVATE = pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.epsilon != "none"])
+ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
+EVERY = pytest.mark.parametrize("name", ON_ARMS)  # those for users with features: test_conformance_contextual.py
+PRIVATE = pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.epsilon != "none"])
 
 
 def line_of(name: str, epsilon: float | dict = 2.0, **params) -> dict:
@@ -118,7 +119,7 @@ def test_every_arm_is_tried(name, epsilon):
     assert pulls.min() >= 1
 
 
-@pytest.mark.parametrize("name", [name for name in registry() if name != "dp-se"])
+@pytest.mark.parametrize("name", [name for name in ON_ARMS if name != "dp-se"])
 def test_trials_are_distinct(name):
     """But for DP-SE, whose trace tells only in which epoch each arm is dropped: mostly the same one in every trial."""
     arms, horizon = BERNOULLI, 1500
@@ -161,7 +162,7 @@ def test_a_line_does_not_feel_its_neighbours(name):
     assert alone.regret.tobytes() == beside.regret.tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.anytime])
+@pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.anytime])
 @pytest.mark.parametrize("lockstep", [True, False])
 def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, lockstep):
     monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
@@ -330,7 +331,7 @@ def test_bounds_are_stated_in_full(name):
             assert bound.hidden or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
 
 
-ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in registry() if name not in {"ucb", "ucb-cf"})]
+ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf"})]
 
 
 @pytest.mark.parametrize(("name", "lockstep"), ENDLESS)
