@@ -23,6 +23,7 @@ ARMS = [
     ("uniform(0,1), gaussian(0.5,1)",
      [{"kind": "uniform", "low": 0, "high": 1}, {"kind": "gaussian", "mean": 0.5, "sd": 1}]),
     ("pareto(2,1.5)", [{"kind": "pareto", "mean": 2, "shape": 1.5}]),
+    ("student(-1,0.5,2.5)", [{"kind": "student", "mean": -1, "scale": 0.5, "df": 2.5}]),
     ("empirical(1,2,3.5)", [{"kind": "empirical", "values": [1, 2, 3.5]}]),
 ]  # fmt: skip
 
