@@ -111,7 +111,7 @@ def meeting_seconds(contexts: Contexts) -> float:
     """Rough time of drawing one user and comparing all arms."""
     numbers = contexts.dimension * contexts.arms
     drawn = contexts.dimension * contexts.vectors
-    return 40e-9 + 4e-9 * drawn + 2.5e-9 * numbers
+    return 60e-9 + 20e-9 * contexts.arms + 4e-9 * drawn + 2.5e-9 * numbers
 
 
 class WarmUpParameters(Parameters):
