@@ -204,11 +204,18 @@ def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
 
 def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
     visitor = visits(SMALL)
-    reached = []
-    for _ in range(45):
-        visitor.tab.keyboard.press("Tab")
-        reached.append(visitor.tab.evaluate("(e => e.ariaLabel || e.innerText.slice(0, 60))(document.activeElement)"))
     wanted = ["Start from", "Arms", EPSILON, "Add a policy", "Size", "Copy link", "Reset", "Explore", "Pulls per arm"]
-    places = [next((place for place, name in enumerate(reached) if words in name), None) for words in wanted]
+    for _ in range(3):  # while the page is still being built, focus may jump: then from the start again
+        visitor.chart()
+        visitor.settle()
+        reached = []
+        for _ in range(45):
+            visitor.tab.keyboard.press("Tab")
+            name = "(e => e.ariaLabel || e.innerText.slice(0, 60))(document.activeElement)"
+            reached.append(visitor.tab.evaluate(name))
+        places = [next((place for place, name in enumerate(reached) if words in name), None) for words in wanted]
+        if None not in places:
+            break
+        visitor.tab.reload()
     assert None not in places, dict(zip(wanted, places, strict=True))
     assert places == sorted(places)  # in the order in which they stand on the page
