@@ -14,7 +14,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Runs before anything imports bandit_core, which reads the variable then; subprocesses inherit it.
     """
-    folder = config.rootpath / ".pytest_cache" / "lab"
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")  # two processes never write one cache of machine code
+    folder = config.rootpath / ".pytest_cache" / f"lab-{worker}"
     os.environ["LAB_CACHE_DIR"] = str(folder)
     for name in ("LAB_JOBS", "LAB_MAX_STEPS", "LAB_CACHE_MB", "LAB_KERNEL_CACHE"):
         os.environ.pop(name, None)

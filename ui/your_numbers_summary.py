@@ -12,7 +12,7 @@ from ui import theme, words
 
 if TYPE_CHECKING:
     from bandit_core.inverse import Answer
-    from ui.your_numbers_view import Reply
+    from ui.your_numbers_answer import Reply
 
 _STYLE = """
 body{font:16px/1.5 'Source Sans 3','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d2733;background:#fff;

@@ -358,17 +358,21 @@ def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockste
         except Stopped:
             stopped.append(True)
 
-    thread = threading.Thread(target=play)
-    begun = last = time.perf_counter()
-    thread.start()
-    longest, seen = 0.0, 0
-    while last - begun < 0.25:
-        time.sleep(0.001)
-        now = time.perf_counter()
-        longest, last, seen = max(longest, now - last), now, signal.steps
-    signal.stop()
-    thread.join()
-    duration = time.perf_counter() - begun
-    assert seen > 0  # the kernel was at work all along
-    assert stopped  # and gave up only when asked to
-    assert longest < 0.6 * duration  # a kernel that held the lock would make it the whole duration
+    for _ in range(4):  # a busy machine may keep this thread waiting once; a kernel that holds the lock always does
+        signal = Signal()
+        stopped.clear()
+        thread = threading.Thread(target=play)
+        begun = last = time.perf_counter()
+        thread.start()
+        longest, seen = 0.0, 0
+        while last - begun < 0.25:
+            time.sleep(0.001)
+            now = time.perf_counter()
+            longest, last, seen = max(longest, now - last), now, signal.steps
+        signal.stop()
+        thread.join()
+        duration = time.perf_counter() - begun
+        assert stopped  # the kernel gave up only when asked to
+        if seen > 0 and longest < 0.6 * duration:  # a kernel that held the lock would make it the whole duration
+            return
+    raise AssertionError(f"no step seen, or the longest pause was {longest:.2f} of {duration:.2f} seconds")

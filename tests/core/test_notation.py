@@ -159,7 +159,6 @@ def test_lines_round_trip(documents, spaces):
         ("uniform(2,1)", "arms[0]", "low must be below high"),
         ("two-point(1:2,3:4)", "arms[0]", "write two-point"),
         ("empirical()", "arms[0].values", "at least 1 item"),
-        ("empirical(1:2)", "arms[0]", "share"),
         ("0.9 x0", "arms[0].count", "greater than or equal to 1"),
         ("0.9 x", "arms[0]", "ends too early"),
         ("0.9 y5", "arms[0]", "repetition"),

@@ -1,4 +1,4 @@
-"""The parts of the Your numbers page: a practitioner's options, the question, and the answer in their own unit.
+"""What a visitor of Your numbers says: options typed or uploaded, users, unit and budget.
 
 Nothing that was uploaded leaves the session: it is simulated with a store in the session's memory, and neither links
 nor functions with a process-wide cache (bounds, automatic thresholds) ever see it.
@@ -14,33 +14,24 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, notation, tradeoff
+from bandit_core import Experiment, InvalidInput, notation
 from bandit_core.arms import Arm
-from bandit_core.engine import estimated_seconds
 from bandit_core.epsilons import Epsilon
-from bandit_core.inverse import Answer, Goal, smallest_epsilon
 from bandit_core.observations import (
     MOST_BYTES,
-    Cost,
     Observations,
     Option,
     Trouble,
     chances_of_being_best,
-    costs,
-    question,
     read_budgets,
-    read_lifts,
     read_observations,
-    typed_arms,
 )
+from bandit_core.own_question import question, read_lifts, typed_arms
 from bandit_core.problems import Problem
-from bandit_core.results import Result
 from bandit_core.store import Store
-from ui import charts, gallery, theme, tradeoff_view, words
-from ui.your_numbers_summary import summary_page
+from ui import words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 UNITS = ("conversions", "clicks", "euros", "minutes", "recovered patients", "units of reward")
@@ -59,7 +50,6 @@ DEFAULTS = {
     "limit": "2",
 }
 CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": ("price", "regret")}
-SEARCH_POINTS = 12  # budgets that a search usually tries
 STORE_BYTES = 64 * 2**20
 # Only published numbers whose unit and trust model are beyond doubt.
 DEPLOYED = (
@@ -120,13 +110,13 @@ class Setting:
 # The address: typed numbers only
 
 
-def _memory() -> dict[str, Any]:
+def page_memory() -> dict[str, Any]:
     return st.session_state.setdefault(_MEMORY, {"address": {}, "generation": 0, "fields": dict(DEFAULTS)})
 
 
 def open_link() -> None:
     """Take over typed numbers from the address, if it says something new; what cannot be used is told."""
-    memory = _memory()
+    memory = page_memory()
     asked = {name: st.query_params[name] for name in DEFAULTS if name in st.query_params}
     if not asked or asked == memory["address"]:
         return
@@ -150,38 +140,38 @@ def open_link() -> None:
         )
 
 
-def _start(name: str) -> str:
-    return _memory()["fields"][name]
+def first_value(name: str) -> str:
+    return page_memory()["fields"][name]
 
 
-def _number(name: str) -> float:
-    return float(notation.read_number(_start(name)))
+def number_at_first(name: str) -> float:
+    return float(notation.read_number(first_value(name)))
 
 
-def _key(name: str) -> str:
-    return f"own-{name}:{_memory()['generation']}"
+def key_of(name: str) -> str:
+    return f"own-{name}:{page_memory()['generation']}"
 
 
-def _keep(**fields: str) -> None:
+def remember(**fields: str) -> None:
     """Remember what the controls say, so that it survives a visit to another page."""
-    _memory()["fields"] |= fields
+    page_memory()["fields"] |= fields
 
 
-def _write_address(private: bool) -> None:
+def write_address(private: bool) -> None:
     """Let the address follow the typed numbers; nothing of an upload ever stands in it."""
-    fields = _memory()["fields"]
+    fields = page_memory()["fields"]
     wanted = {} if private else {name: text for name, text in fields.items() if text != DEFAULTS[name]}
     for name in DEFAULTS:
         if name in wanted and st.query_params.get(name) != wanted[name]:
             st.query_params[name] = wanted[name]
         elif name not in wanted and name in st.query_params:
             del st.query_params[name]
-    _memory()["address"] = wanted
+    page_memory()["address"] = wanted
 
 
 def link() -> str:
     """The address of this page with the typed numbers."""
-    fields = {name: text for name, text in _memory()["fields"].items() if text != DEFAULTS[name]}
+    fields = {name: text for name, text in page_memory()["fields"].items() if text != DEFAULTS[name]}
     base = (st.context.url or "").split("?")[0]
     return base + (f"?{urlencode(fields)}" if fields else "")
 
@@ -195,7 +185,7 @@ def told(problem: Problem) -> str:
     return words.plain(f"{problem.path}: {problem.allowed}" if problem.value is None else str(problem))
 
 
-def _refused(error: InvalidInput) -> None:
+def refuse(error: InvalidInput) -> None:
     st.error("\n".join(f"- {told(problem)}" for problem in error.problems[:8]), icon=":material/error:")
 
 
@@ -218,30 +208,34 @@ def _typed() -> Asked | None:
     amount = st.segmented_control(
         "What one user brings",
         list(kinds),
-        default=_start("as"),
+        default=first_value("as"),
         required=True,
         format_func=kinds.__getitem__,
-        key=_key("as"),
+        key=key_of("as"),
         help="A share of users who convert, click or recover; or a mean amount such as euros or minutes.",
     )
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     name = "Baseline rate, %" if amount == "share" else "Baseline mean per user"
     base = left.number_input(
-        name, value=_number("base"), format="%g", key=_key("base"), help="What the present option brings per user."
+        name,
+        value=number_at_first("base"),
+        format="%g",
+        key=key_of("base"),
+        help="What the present option brings per user.",
     )
     text = middle.text_input(
         "Expected lifts, one per new option",
-        _start("lifts"),
-        key=_key("lifts"),
+        first_value("lifts"),
+        key=key_of("lifts"),
         help="With commas between them: 20, 50 stands for two new options. Minus is a loss.",
     )
     ways = {"percent": "% of the baseline", "plain": "points" if amount == "share" else "plain amounts"}
     by = right.selectbox(
         "Lifts are in",
         list(ways),
-        list(ways).index(_start("by")),
+        list(ways).index(first_value("by")),
         format_func=ways.__getitem__,
-        key=_key("by"),
+        key=key_of("by"),
         help="20 % of a baseline of 10 gives 12; 20 points give 30.",
     )
     low, high = 0.0, 100.0
@@ -250,16 +244,16 @@ def _typed() -> Asked | None:
         left, right = st.columns(2)
         low = left.number_input(
             "Smallest amount of one user",
-            value=_number("least"),
+            value=number_at_first("least"),
             format="%g",
-            key=_key("least"),
+            key=key_of("least"),
             help="Privacy noise must be able to hide the difference between the smallest and the largest amount.",
         )
         high = right.number_input(
             "Largest amount of one user",
-            value=_number("most"),
+            value=number_at_first("most"),
             format="%g",
-            key=_key("most"),
+            key=key_of("most"),
             help="A wider range needs more noise. Amounts beyond it would be cut.",
         )
         st.caption(
@@ -267,11 +261,11 @@ def _typed() -> Asked | None:
             "smallest or the largest amount. Upload observations for a closer answer."
         )
         fields = {"least": f"{low:.12g}", "most": f"{high:.12g}"}
-    _keep(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
+    remember(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
     try:
         arms = typed_arms(base, read_lifts(text), by == "percent", (low, high))
     except InvalidInput as error:
-        _refused(error)
+        refuse(error)
         return None
     names = ("baseline", *(f"option {number}" for number in range(1, len(arms))))
     means = [low + (high - low) * arm.mean for arm in arms]
@@ -300,7 +294,7 @@ def _parsed(upload: Any, name: str, read: Any) -> Any:
     found = st.session_state[slot][1]
     if isinstance(found, InvalidInput):
         st.markdown("**This file cannot be used yet:**")
-        _refused(found)
+        refuse(found)
         return None
     return found
 
@@ -372,7 +366,7 @@ def _uploaded() -> Asked | None:
     try:
         arms = tuple(option.rescaled(*limits).arm() for option in seen.options)
     except InvalidInput as error:
-        _refused(error)
+        refuse(error)
         return None
     sure = certainty(seen.options)
     _observed_table(seen.options)
@@ -463,32 +457,32 @@ def setting(asked: Asked) -> Setting | None:
         "Users",
         min_value=10,
         max_value=MOST_USERS,
-        value=min(MOST_USERS, max(10, int(_number("users")))),
+        value=min(MOST_USERS, max(10, int(number_at_first("users")))),
         step=1000,
-        key=_key("users"),
+        key=key_of("users"),
         help="How many users will be given one of the options.",
     )
     amounts = asked.observed is not None and not all(option.yes_or_no for option in asked.observed)
-    first = UNITS[-1] if amounts and _start("unit") == DEFAULTS["unit"] else _start("unit")
+    first = UNITS[-1] if amounts and first_value("unit") == DEFAULTS["unit"] else first_value("unit")
     unit = right.selectbox(
         "One unit of reward is called",
         list(dict.fromkeys([first, *UNITS])),
-        key=_key("unit-of-amounts" if amounts else "unit"),
+        key=key_of("unit-of-amounts" if amounts else "unit"),
         accept_new_options=True,
         help="The word for what you count: choose one or type your own.",
     )
     unit = " ".join(str(unit or UNITS[0]).split())[:30] or UNITS[0]
-    start = min(10.0, max(0.01, _number("eps")))
+    start = min(10.0, max(0.01, number_at_first("eps")))
     epsilon = st.select_slider(
         "What users accept, ε: ← more private · less loss →",
         sorted({*EPSILONS, start}),
         start,
-        key=_key("eps"),
+        key=key_of("eps"),
         format_func=lambda value: f"{value:g}",
         help="The privacy budget: how much one answer may tell about the person who gave it.",
     )
     st.caption(words.odds(epsilon))
-    _keep(users=str(int(users)), unit=unit, eps=f"{epsilon:g}")
+    remember(users=str(int(users)), unit=unit, eps=f"{epsilon:g}")
     law: Epsilon | None = None
     with st.expander("Which ε do others use? Do my users differ?"):
         st.dataframe(
@@ -527,251 +521,9 @@ def is_private(asked: Asked, chosen: Setting) -> bool:
 
 def experiment_of(asked: Asked, chosen: Setting) -> Experiment | None:
     """The question as an experiment; None where it cannot be posed (why is told)."""
-    _write_address(is_private(asked, chosen))
+    write_address(is_private(asked, chosen))
     try:
         return question(asked.arms, chosen.users, chosen.epsilon)
     except InvalidInput as error:
-        _refused(error)
+        refuse(error)
         return None
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# The answer
-
-
-@dataclass(frozen=True)
-class Reply:
-    """Costs of every trust model, and what two policies without learning would lose, all in the visitor's unit."""
-
-    asked: Asked
-    chosen: Setting
-    experiment: Experiment
-    rows: tuple[Cost, ...]
-    blind: float
-    first: float
-
-    @property
-    def amounts(self) -> str:
-        """The unit, safe inside markdown."""
-        return words.plain(self.chosen.unit)
-
-
-def reply(asked: Asked, chosen: Setting, result: Result) -> Reply:
-    """The answer as numbers."""
-    experiment = result.experiment
-    stay = chosen.users * float(experiment.means.max() - experiment.means[0])
-    rows = tuple(costs(result, asked.scale))
-    blind = tradeoff.blind_regret(experiment) * asked.scale
-    return Reply(asked, chosen, experiment, rows, blind, stay * asked.scale)
-
-
-def verdict(answer: Reply) -> str:
-    """The answer in sentences that claim no more than the errors allow."""
-    base, *private = answer.rows
-    users, unit = f"{words.count(answer.chosen.users)} users", answer.amounts
-    if answer.blind == 0:
-        return "All options bring the same, so there is nothing to find out and nothing to lose."
-    if base.privacy != "none":
-        return "Press Run for the answer."
-    sentences = [
-        f"Without privacy, finding the best option costs **{words.with_error(base.lost, base.lost_stderr)} {unit}** "
-        f"among {users}."
-    ]
-    for row in private:
-        who = f"If {row.label}" if row.privacy != "none" else row.label
-        ratio = words.with_error(row.price, row.price_stderr)
-        extra = words.with_error(row.extra, row.extra_stderr)
-        if row.certain:
-            sentences.append(
-                f"{who}, privacy at {answer.chosen.budget} costs **{extra} {unit} more**: {ratio} times as much."
-            )
-        else:
-            sentences.append(
-                f"{who}, the cost of privacy at {answer.chosen.budget} cannot be told apart from nothing with "
-                f"{row.trials} simulated runs ({extra} {unit})."
-            )
-        sentences += _warnings(row, answer)
-    losses = {row.privacy: row for row in private}
-    if "local" in losses and "central" in losses:
-        local, central = losses["local"], losses["central"]
-        if central.lost - local.lost > 2 * math.hypot(central.lost_stderr, local.lost_stderr):
-            sentences.append(
-                "Here the method that trusts nobody loses less, and it protects where a curator is trusted, too."
-            )
-    return " ".join(sentences)
-
-
-def _warnings(row: Cost, answer: Reply) -> list[str]:
-    """What a decision must not overlook: nothing is learned, or trying costs more than it brings."""
-    told = []
-    error = row.lost_stderr if math.isfinite(row.lost_stderr) else 0.0
-    if row.lost >= tradeoff.NOISE_SHARE * answer.blind:
-        told.append("That is hardly better than choosing at random: with so few users, next to nothing is learned.")
-    if 0 < answer.first < row.lost - 2 * error:
-        name = words.plain(answer.asked.names[0])
-        told.append(
-            f"Keeping **{name}** for everybody would lose less ({words.number(answer.first)} {answer.amounts})."
-        )
-    return told
-
-
-def cards(answer: Reply) -> None:
-    """One card per trust model."""
-    colours = theme.line_colours(answer.experiment, theme.is_dark())
-    for column, row in zip(st.columns(len(answer.rows)), answer.rows, strict=True):
-        with column.container(border=True, height="stretch"):
-            st.markdown(f"{theme.TRUST_SIGNS[row.privacy]} **{row.label.capitalize()}**")
-            st.html(f'<div style="height:4px;border-radius:2px;background:{colours[row.line]}"></div>')
-            st.markdown(f"### {words.with_error(row.lost, row.lost_stderr)}")
-            lines = [f"{answer.amounts} lost against always giving the best option"]
-            if math.isfinite(row.extra):
-                lines.append(f"{words.with_error(row.extra, row.extra_stderr)} more than without privacy")
-            if math.isfinite(row.price):
-                lines.append(f"{words.with_error(row.price, row.price_stderr)} times the loss without privacy")
-            st.caption("  \n".join(lines))
-
-
-def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
-    """Loss so far against users, with what choosing blindly and keeping the first option would lose."""
-    figure = go.Figure()
-    colours = theme.line_colours(result.experiment, dark)
-    scale = answer.asked.scale
-    top = 0.0
-    for row in answer.rows:
-        line = result.lines[row.line]
-        assert line is not None
-        colour = colours[row.line]
-        quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-        group = {"legendgroup": row.label}
-        high = scale * line.quantile(0.95)
-        figure.add_scatter(x=result.times, y=high, **quiet, **group)
-        fill = {"fill": "tonexty", "fillcolor": theme.transparent(colour, 0.15)}
-        figure.add_scatter(x=result.times, y=scale * line.quantile(0.05), **quiet, **fill, **group)
-        figure.add_scatter(
-            x=result.times,
-            y=scale * line.mean,
-            mode="lines",
-            name=f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
-            line={"color": colour, "width": 2.5},
-            hovertemplate="%{y:,.4~g}",
-            **group,
-        )
-        top = max(top, float(high[-1]))
-    ends = [0, answer.chosen.users]
-    still = {"mode": "lines", "hovertemplate": "%{y:,.4~g}"}
-    figure.add_scatter(
-        x=ends,
-        y=[0, answer.blind],
-        name="choose at random",
-        line={"color": "#8a949e", "width": 1.3, "dash": "dot"},
-        **still,
-    )
-    if answer.first > 0:
-        name = f"keep {charts.escape(answer.asked.names[0])} for everybody"
-        line = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
-        figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=line, **still)
-    charts.style(figure, 420, dark, legend_below=True)
-    figure.update_xaxes(title="users so far", tickformat="~s", range=ends)
-    figure.update_yaxes(
-        title=charts.escape(f"{answer.chosen.unit} lost so far"), tickformat="~s", range=[0, 1.1 * max(top, 1e-12)]
-    )
-    return figure
-
-
-def describe(answer: Reply) -> str:
-    """The chart as text, for screen readers."""
-    parts = [f"{answer.chosen.unit} lost against the number of users, up to {words.count(answer.chosen.users)}."]
-    parts += [f"{row.label}: {words.with_error(row.lost, row.lost_stderr)} at the end." for row in answer.rows]
-    parts.append(f"Choosing at random: {words.number(answer.blind)}.")
-    if answer.first > 0:
-        parts.append(f"Keeping {answer.asked.names[0]} for everybody: {words.number(answer.first)}.")
-    return " ".join(parts)
-
-
-def search(answer: Reply, kept: Store | None) -> list[tuple[int, str, Answer]]:
-    """The inverse question: the smallest ε for a chosen price, for every trust model side by side."""
-    st.subheader("Which ε can I afford?")
-    kinds = {"price": "times the loss without privacy", "regret": f"{answer.chosen.unit} lost in all"}
-    left, right = st.columns([1, 3], vertical_alignment="bottom")
-    kind = right.selectbox(
-        "of what",
-        list(kinds),
-        list(kinds).index(_start("goal")),
-        format_func=kinds.__getitem__,
-        key=_key("goal"),
-        help="What must not exceed the number beside it, after all users.",
-    )
-    limit = left.number_input(
-        "I accept at most", min_value=0.0, value=_number("limit"), format="%g", key=_key("limit"), help="Your limit."
-    )
-    _keep(goal=kind, limit=f"{limit:.12g}")
-    private = is_private(answer.asked, answer.chosen)
-    _write_address(private)
-    pair = answer.experiment.with_changes(lines=answer.experiment.spec()["lines"][:2])
-    seconds = SEARCH_POINTS * estimated_seconds(pair) * max(1, len(answer.rows) - 1)
-    if not st.toggle(
-        "Search the smallest ε",
-        key="own-search",
-        help=f"Tries about {SEARCH_POINTS} budgets for each trust model ({words.duration(seconds)}).",
-    ):
-        return []
-    place = st.empty()
-    found = []
-    goal = Goal(kind, limit if kind == "price" else limit / answer.asked.scale)
-    for row in answer.rows[1:]:
-
-        def trying(at: float, row: Cost = row) -> None:
-            place.progress(0.5, f"{row.label}: trying ε = {at:.3g}")
-
-        try:
-            found.append((row.line, row.label, smallest_epsilon(answer.experiment, row.line, goal, None, trying, kept)))
-        except InvalidInput as error:
-            _refused(error)
-            return []
-    place.empty()
-    scale, what = (1.0, "price") if kind == "price" else (answer.asked.scale, f"{answer.chosen.unit} lost")
-    tradeoff_view.answers(answer.experiment, found, limit, scale, charts.escape(what))
-    return found
-
-
-def take_away(answer: Reply, found: list[tuple[int, str, Answer]]) -> None:
-    """The one-page summary, and the links where the numbers were typed."""
-    private = is_private(answer.asked, answer.chosen)
-    columns = st.columns(3, vertical_alignment="bottom")
-    limit = _memory()["fields"]["limit"]
-    goal = f"at most {limit} " + (
-        "times the loss without privacy" if _memory()["fields"]["goal"] == "price" else f"{answer.chosen.unit} lost"
-    )
-    columns[0].download_button(
-        "One-page summary (HTML)",
-        data=lambda: summary_page(answer, verdict(answer), found, goal, None if private else link()),
-        file_name="price-of-privacy.html",
-        mime="text/html",
-        on_click="ignore",
-        help="One page to print or forward; it needs nothing else. It holds means, never single rewards.",
-        width="stretch",
-    )
-    if private:
-        columns[1].caption("No link here: what was uploaded never goes into one. Forward the summary instead.")
-        return
-    with columns[1].popover("Copy link", width="stretch", help="The address of this page with your typed numbers."):
-        st.code(link(), language=None, wrap_lines=True)
-    with columns[2]:
-        gallery.link_to_explore("Open in Explore", answer.experiment)
-
-
-def explanation(answer: Reply) -> None:
-    """How the answer comes about."""
-    with st.expander("How is this computed?"):
-        policies = ", ".join(f"{row.label}: {answer.experiment.lines[row.line].entry.title}" for row in answer.rows)
-        st.markdown(
-            "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
-            "noisy version of it. *Lost* is the difference to giving everybody the best option from the start. This is "
-            f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
-            f"holds the middle 90 % of the runs.\n\nPolicies used: {words.plain(policies)}: versions "
-            "of one rule, so that the difference is the price of privacy. Other rules may lose less; compare them in "
-            "Explore. "
-            "*Nobody is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
-            "trusted*: somebody sees the answers and publishes only private results (central DP). The same ε is a "
-            "different promise in each.\n\nThe ± does not cover how far your numbers are from the truth."
-        )
