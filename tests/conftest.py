@@ -24,10 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests need a Chromium on PATH."""
-    if shutil.which("chromium") is None:
-        for item in items:
-            if item.get_closest_marker("browser"):
+    """Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
 
 
