@@ -7,7 +7,11 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
     [
         st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),
         st.Page("pages/explore.py", title="Explore", icon=":material/show_chart:", url_path="explore"),
+        st.Page("pages/tradeoff.py", title="Trade-off", icon=":material/balance:", url_path="tradeoff"),
+        st.Page("pages/your-numbers.py", title="Your numbers", icon=":material/calculate:", url_path="your-numbers"),
         st.Page("pages/threshold.py", title="Threshold", icon=":material/filter_alt:", url_path="threshold"),
+        st.Page("pages/heavy-tails.py", title="Heavy tails", icon=":material/ssid_chart:", url_path="heavy-tails"),
+        st.Page("pages/contextual.py", title="Contextual", icon=":material/groups:", url_path="contextual"),
     ],
     position="top",
 )

@@ -12,7 +12,8 @@ from pydantic import Field, model_validator
 
 from bandit_core.numbers import Frozen, Number, Positive, Probability, Whole
 
-TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA = range(6)  # codes shared with kernels/rewards.py
+TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes shared with kernels/rewards.py
+MOST_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included
 ROW = 5  # numbers per arm in the kernel's table: code and four parameters
 
 
@@ -57,14 +58,19 @@ class _Law(Frozen):
         """``E|reward|^order``; infinite where the law has no such moment. In reward units to that order."""
         return self.expect(lambda reward: np.abs(reward) ** order)
 
+    @property
+    def moment_limit(self) -> float:
+        """Raw moments are finite below this order, and infinite from it on where it is finite."""
+        return math.inf
+
     def row(self) -> tuple[float, ...]:
         """The law as the kernel reads it: code and up to four parameters."""
         raise NotImplementedError
 
     @property
-    def values_for_kernel(self) -> tuple[float, ...]:
-        """Observed values, for the empirical law only."""
-        return ()
+    def values_for_kernel(self) -> np.ndarray:
+        """Observed values, each equally likely, for the empirical law only."""
+        return np.empty(0)
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -268,20 +274,80 @@ class Pareto(_Law):
             return math.inf
         return self.shape * self.scale**order / (self.shape - order)
 
+    @property
+    def moment_limit(self) -> float:
+        return self.shape
+
     def row(self) -> tuple[float, ...]:
         return (PARETO, self.scale, -1 / self.shape, 0.0, 0.0)
 
 
-class Empirical(_Discrete):
-    """Pays one of the observed ``values``, each equally likely."""
+class Student(_Law):
+    """Pays ``mean`` + ``scale`` x Student's t with ``df`` degrees of freedom: heavy on both sides, symmetric."""
 
-    words: ClassVar[str] = "pays what was observed, each value equally likely"
-    kind: Literal["empirical"] = "empirical"
-    values: Annotated[tuple[Number, ...], Field(min_length=1, max_length=1_000_000)]
+    words: ClassVar[str] = "pays around its mean most of the time, and very far from it, on either side, now and then"
+    kind: Literal["student"] = "student"
+    mean: Number
+    scale: Positive
+    df: Annotated[Number, Field(gt=1)]
 
     @property
     def law_mean(self) -> float:
-        return math.fsum(self.values) / len(self.values)
+        return self.mean
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return (-math.inf, math.inf)
+
+    def quantile(self, probability: np.ndarray) -> np.ndarray:
+        from scipy.special import stdtrit
+
+        return self.mean + self.scale * stdtrit(self.df, probability)
+
+    def raw_moment(self, order: float) -> float:
+        # A normal law mixed over its variance: Kummer's function of the former becomes Gauss's.
+        if order >= self.df:
+            return math.inf
+        from scipy.special import hyp2f1
+
+        logarithm = order * (math.log(self.scale) + math.log(self.df) / 2) + (
+            math.lgamma((order + 1) / 2) + math.lgamma((self.df - order) / 2) - math.lgamma(self.df / 2)
+        )
+        away = (self.mean / self.scale) ** 2 / self.df
+        series = float(hyp2f1(-order / 2, (self.df - order) / 2, 0.5, -away))
+        return math.exp(logarithm) / math.sqrt(math.pi) * series
+
+    @property
+    def moment_limit(self) -> float:
+        return self.df
+
+    def row(self) -> tuple[float, ...]:
+        return (STUDENT, self.mean, self.scale, self.df, 0.0)
+
+
+class Empirical(_Discrete):
+    """Pays one of the observed ``values``, each as often as it was observed: ``counts`` times (once when left out)."""
+
+    words: ClassVar[str] = "pays what was observed, each value as often as it was"
+    kind: Literal["empirical"] = "empirical"
+    values: Annotated[tuple[Number, ...], Field(min_length=1, max_length=MOST_OBSERVED)]
+    counts: tuple[Annotated[Whole, Field(ge=1, le=MOST_OBSERVED)], ...] | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Empirical:
+        if self.counts is not None:
+            if len(self.counts) != len(self.values):
+                raise ValueError("counts must have one entry for each of values")
+            if sum(self.counts) > MOST_OBSERVED:
+                raise ValueError(f"counts must sum to at most {MOST_OBSERVED}")
+        return self
+
+    @property
+    def law_mean(self) -> float:
+        if self.counts is None:
+            return math.fsum(self.values) / len(self.values)
+        total = math.fsum(value * count for value, count in zip(self.values, self.counts, strict=True))
+        return total / sum(self.counts)
 
     @property
     def support(self) -> tuple[float, float]:
@@ -289,20 +355,26 @@ class Empirical(_Discrete):
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
-        values, counts = np.unique(np.array(self.values), return_counts=True)
-        return values, counts / len(self.values)
+        values, place = np.unique(np.array(self.values), return_inverse=True)
+        counts = np.bincount(place, self.counts)
+        return values, counts / counts.sum()
 
     @property
-    def values_for_kernel(self) -> tuple[float, ...]:
-        return self.values
+    def values_for_kernel(self) -> np.ndarray:
+        values = np.array(self.values)
+        return values if self.counts is None else np.repeat(values, self.counts)
 
     def row(self) -> tuple[float, ...]:
-        return (EMPIRICAL, 0.0, float(len(self.values)), 0.0, 0.0)  # first number: offset, set by `tables`
+        observed = len(self.values) if self.counts is None else sum(self.counts)
+        return (EMPIRICAL, 0.0, float(observed), 0.0, 0.0)  # first number: offset, set by `tables`
 
 
-Arm = Annotated[Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Empirical, Field(discriminator="kind")]
+Arm = Annotated[
+    Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Student | Empirical, Field(discriminator="kind")
+]
 LAWS: dict[str, type[_Law]] = {
-    law.model_fields["kind"].default: law for law in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Empirical)
+    law.model_fields["kind"].default: law
+    for law in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Student, Empirical)
 }
 
 
@@ -314,10 +386,11 @@ def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
 def tables(arms: tuple[_Law, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values."""
     rows = np.zeros((len(arms), ROW))
-    pool: list[float] = []
+    pools: list[np.ndarray] = []
     for place, arm in enumerate(arms):
         rows[place] = arm.row()
-        if arm.values_for_kernel:
-            rows[place, 1] = len(pool)
-            pool.extend(arm.values_for_kernel)
-    return rows, np.array(pool if pool else [0.0])
+        values = arm.values_for_kernel
+        if len(values):
+            rows[place, 1] = sum(map(len, pools))
+            pools.append(values)
+    return rows, np.concatenate(pools) if pools else np.zeros(1)

@@ -2,8 +2,8 @@
 
 For each pair of rewards, half of the responses choose an event (a range of responses) that tells the two rewards
 apart; the other half measure it, with exact Clopper-Pearson limits. If the event has at least probability p after
-one reward and at most q after the other, then no epsilon below ln(p/q) can be true. The confidence holds for all
-pairs together (Bonferroni). An audit can prove a violation; it can never prove privacy.
+one reward and at most q after the other, then no epsilon below ln((p - delta)/q) can be true. The confidence holds
+for all pairs together (Bonferroni). An audit can prove a violation; it can never prove privacy.
 """
 
 from __future__ import annotations
@@ -58,6 +58,7 @@ def audit(
     samples: int = 40_000,
     confidence: float = 0.999,
     seed: int = 0,
+    delta: float = 0.0,
 ) -> AuditResult:
     """Lower confidence bound on the true epsilon of ``sampler``, which claims ``epsilon``.
 
@@ -71,6 +72,8 @@ def audit(
         Responses drawn for each reward of a pair, at least 4.
     confidence
         Probability that the bound is right, over all pairs.
+    delta
+        Probability with which the claim may fail; 0 for pure local DP.
 
     Raises
     ------
@@ -88,14 +91,14 @@ def audit(
         first, second = (np.asarray(respond(np.full(2 * half, float(r)), epsilon, rng), float) for r in pair)
         edges = _edges(np.concatenate([first[:half], second[:half]]))
         likely, unlikely = _counts(first[:half], edges), _counts(second[:half], edges)
-        forward, backward = _bound(likely, unlikely, half, error), _bound(unlikely, likely, half, error)
+        forward, backward = _bound(likely, unlikely, half, error, delta), _bound(unlikely, likely, half, error, delta)
         swapped = bool(backward.max() > forward.max())
         if swapped:
             forward, first, second = backward, second, first
         low, high = np.unravel_index(int(forward.argmax()), forward.shape)
         event = float(edges[low]), float(edges[high])
         inside = [np.array(np.count_nonzero((x[half:] > event[0]) & (x[half:] <= event[1]))) for x in (first, second)]
-        lower = float(_bound(inside[0], inside[1], half, error))
+        lower = float(_bound(inside[0], inside[1], half, error, delta))
         found.append((lower, (pair[1], pair[0]) if swapped else pair, event))
     lower, pair, event = max(found, key=lambda item: item[0])
     return AuditResult(epsilon, max(0.0, lower), confidence, 2 * half, (float(pair[0]), float(pair[1])), event)
@@ -115,8 +118,8 @@ def _counts(responses: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.maximum(below[None, :] - below[:, None], 0)
 
 
-def _bound(likely: np.ndarray, unlikely: np.ndarray, samples: int, error: float) -> np.ndarray:
-    """ln of (lower limit of one probability / upper limit of the other), Clopper-Pearson, each limit with ``error``."""
+def _bound(likely: np.ndarray, unlikely: np.ndarray, samples: int, error: float, delta: float) -> np.ndarray:
+    """ln of (lower limit of one chance - delta) / (upper limit of the other), Clopper-Pearson, each with ``error``."""
     from scipy.special import betaincinv  # heavy import, needed only by audits
 
     hits = np.maximum(likely, 1)
@@ -124,4 +127,4 @@ def _bound(likely: np.ndarray, unlikely: np.ndarray, samples: int, error: float)
     misses = np.minimum(unlikely, samples - 1)
     upper = np.where(unlikely < samples, betaincinv(misses + 1, samples - misses, 1 - error), 1.0)
     with np.errstate(divide="ignore"):
-        return np.log(lower) - np.log(upper)
+        return np.log(np.maximum(lower - delta, 0.0)) - np.log(upper)

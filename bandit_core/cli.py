@@ -1,4 +1,4 @@
-"""The command line: ``python -m bandit_core list|run|bounds|thresholds|check|link``.
+"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|check|link``.
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
 Exit codes: 0 done, 2 bad input, 130 interrupted.
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from bandit_core.engine import Simulation
     from bandit_core.experiment import Experiment
     from bandit_core.policies.base import Policy
+    from bandit_core.results import Result
+    from bandit_core.sweep import Sweep, SweepResult
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 _FORMATS = (".csv", ".json", ".parquet")
@@ -118,7 +120,7 @@ class _Progress:
         self._terminal = sys.stderr.isatty()
         self._shown = 0
 
-    def __call__(self, simulation: Simulation) -> None:
+    def __call__(self, simulation: Simulation | Sweep) -> None:
         percent = int(100 * simulation.fraction)
         if percent < self._shown + (1 if self._terminal else 10):
             return
@@ -136,13 +138,8 @@ class _Progress:
 # Commands
 
 
-def _run(options: argparse.Namespace) -> int:
-    _check_out(options.out)
-    jobs = _jobs(options.jobs)
-    experiment = _experiment(options)
-    from bandit_core.engine import Simulation
-
-    simulation = Simulation(experiment)
+def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | SweepResult | None:
+    """The result of the whole run, with progress on standard error; None after Ctrl-C."""
     progress = _Progress()
     failures: list[BaseException] = []
 
@@ -163,11 +160,43 @@ def _run(options: argparse.Namespace) -> int:
         thread.join()
         progress.end()
         print("interrupted; finished blocks of trials are kept and will not be computed again", file=sys.stderr)
-        return INTERRUPTED
+        return None
     progress.end()
     if failures:
         raise failures[0]
-    _write(simulation.result().curves, options.out)
+    return simulation.result()
+
+
+def _run(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    jobs = _jobs(options.jobs)
+    experiment = _experiment(options)
+    from bandit_core.engine import Simulation
+
+    result = _finished(Simulation(experiment), jobs)
+    if result is None:
+        return INTERRUPTED
+    _write(result.curves, options.out)
+    return DONE
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    jobs = _jobs(options.jobs)
+    experiment = _experiment(options)
+    from bandit_core.sweep import Sweep
+
+    epsilons = [notation.read_number(text) for text in options.epsilon.split(",")]
+    name, equals, values = (options.vary or "").partition("=")
+    second = None
+    if options.vary is not None:
+        if not (name and equals and values):
+            raise InvalidInput([Problem("vary", options.vary, "a parameter and its values, such as alpha=2,3")])
+        second = (name.strip(), [notation.read_number(text) for text in values.split(",")])
+    result = _finished(Sweep(experiment, epsilons, second), jobs)
+    if result is None:
+        return INTERRUPTED
+    _write(result.curves, options.out)
     return DONE
 
 
@@ -309,9 +338,13 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("what", choices=("policies", "arms", "epsilons", "presets"))
     listing.add_argument("--json", action="store_true", help="a list of objects")
     run = command("run", _run, "simulate, and print the regret curves", out=True)
-    for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
-        run.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
-    run.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    sweep = command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
+    for simulated in (run, sweep):
+        for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
+            simulated.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
+        simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
+    sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
     command("bounds", _bounds, "print the bounds of theory", out=True)
     thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
     thresholds.add_argument(

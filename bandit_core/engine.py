@@ -69,8 +69,8 @@ def worker_count(jobs: int | None = None) -> int:
 
 
 def _trial_seconds(experiment: Experiment, line: int) -> float:
-    arms = len(experiment.single_arms)
-    crowd = max(1.0, math.log2(arms / 10))
+    arms = experiment.arm_count
+    crowd = max(1.0, math.log2(arms / 10)) if experiment.contexts is None else 1.0
     cost = experiment.lines[line].entry.cost(experiment.instances[line])
     pulls = experiment.horizon * STEP_SECONDS * crowd * cost
     return pulls + TRIAL_SECONDS * (1 + arms / 100)
@@ -99,8 +99,9 @@ def most_steps() -> int:
 
 
 def result_bytes(experiment: Experiment) -> int:
-    """Memory of all trials: regret and best pulls at the checkpoints, pulls of every arm."""
-    numbers = 2 * min(experiment.horizon, 200) + len(experiment.single_arms)
+    """Memory of all trials: regret, best pulls (and error) at the checkpoints, pulls of every arm."""
+    curves = 2 if experiment.contexts is None else 3
+    numbers = curves * min(experiment.horizon, 200) + experiment.arm_count
     return 8 * numbers * experiment.trials * len(experiment.lines)
 
 
@@ -133,6 +134,7 @@ def line_key(experiment: Experiment, line: int) -> str:
         "kernels": fingerprint(),
         "policy": experiment.lines[line].policy,
         "arms": arms,
+        "contexts": experiment.contexts.model_dump(mode="json") if experiment.contexts else None,
         "epsilon": instance.epsilon.model_dump(mode="json") if instance.epsilon else None,
         "parameters": instance.parameters.model_dump(mode="json"),
         "checkpoints": checkpoints(experiment.horizon).tolist(),
@@ -153,25 +155,26 @@ class _Task:
 class _Trials:
     """The trials of one line, filled block by block. Rows are written once, and read only when they are done."""
 
-    def __init__(self, trials: int, times: int, arms: int) -> None:
+    def __init__(self, trials: int, times: int, arms: int, error: bool) -> None:
         self.done = np.zeros(trials, bool)
-        self.block = Block(np.zeros((trials, times)), np.zeros((trials, times)), np.zeros((trials, arms)))
+        curves = [np.zeros((trials, times)) for _ in range(3 if error else 2)]
+        self.block = Block(curves[0], curves[1], np.zeros((trials, arms)), *curves[2:])
 
     def fits(self, block: Block) -> bool:
-        """Whether a block has the right number of checkpoints and arms."""
-        mine = self.block
-        return (block.regret.shape[1:], block.best_pulls.shape[1:], block.pulls.shape[1:]) == (
-            mine.regret.shape[1:],
-            mine.best_pulls.shape[1:],
-            mine.pulls.shape[1:],
-        ) and len(block.regret) == len(block.best_pulls) == len(block.pulls)
+        """Whether a block has the right arrays, with the right number of checkpoints and arms."""
+
+        def widths(block: Block) -> dict[str, tuple[int, ...]]:
+            return {name: array.shape[1:] for name, array in block.arrays.items()}
+
+        lengths = {len(array) for array in block.arrays.values()}
+        return widths(block) == widths(self.block) and len(lengths) == 1
 
     def fill(self, first: int, block: Block) -> None:
         """Take a finished block in."""
         rows = slice(first, first + block.trials)
-        self.block.regret[rows] = block.regret
-        self.block.best_pulls[rows] = block.best_pulls
-        self.block.pulls[rows] = block.pulls
+        arrays = block.arrays
+        for name, mine in self.block.arrays.items():
+            mine[rows] = arrays[name]
         self.done[rows] = True
 
     def line_result(self, done: np.ndarray) -> LineResult | None:
@@ -179,11 +182,13 @@ class _Trials:
         trials = np.flatnonzero(done)
         if not len(trials):
             return None
-        arrays = [self.block.regret, self.block.best_pulls, self.block.pulls]
-        arrays = [array.view() if len(trials) == len(done) else array[trials] for array in arrays]
-        for array in arrays:
+        arrays = {
+            name: array.view() if len(trials) == len(done) else array[trials]
+            for name, array in self.block.arrays.items()
+        }
+        for array in arrays.values():
             array.flags.writeable = False  # results are shared between visitors
-        return LineResult(trials, *arrays)
+        return LineResult(trials, **arrays)
 
 
 class Simulation:
@@ -203,7 +208,7 @@ class Simulation:
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
-        self._store = store or default_store()
+        self.store = store or default_store()
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
         self._running: set[_Task] = set()
@@ -213,8 +218,9 @@ class Simulation:
         self._seconds = [_trial_seconds(experiment, line) for line in range(len(experiment.lines))]
         self._trials = []
         for key in self._keys:
-            trials = _Trials(experiment.trials, len(self.times), len(experiment.single_arms))
-            for first, block in self._store.get(key, experiment.trials):
+            error = experiment.contexts is not None
+            trials = _Trials(experiment.trials, len(self.times), experiment.arm_count, error)
+            for first, block in self.store.get(key, experiment.trials):
                 if trials.fits(block):
                     trials.fill(first, block)
             self._trials.append(trials)
@@ -295,7 +301,7 @@ class Simulation:
             block = policy.simulate(instance, rows.copy(), self.times, task.signal)
             if not self._trials[task.line].fits(block) or block.trials != len(rows):
                 raise RuntimeError(f"{policy.name} returned a block of the wrong shape")
-            self._store.put(self._keys[task.line], task.first, block)
+            self.store.put(self._keys[task.line], task.first, block)
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread

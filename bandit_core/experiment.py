@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +20,7 @@ from pydantic import Field, StrictBool
 
 from bandit_core import arms as reward_laws
 from bandit_core.arms import Arm
+from bandit_core.contextual.contexts import Contexts
 from bandit_core.epsilons import LAWS as budget_laws
 from bandit_core.epsilons import Epsilon
 from bandit_core.notation import write_epsilon, write_value
@@ -74,7 +76,8 @@ class _Document(Frozen):
     version: Literal[1] = 1
     title: Annotated[str, Field(max_length=120)] = ""
     note: Annotated[str, Field(max_length=600)] = ""
-    arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)]
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)] = ()
+    contexts: Contexts | None = None
     lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]
     horizon: Annotated[Whole, Field(ge=1, le=10**9)] = 100_000
     trials: Annotated[Whole, Field(ge=1, le=10**4)] = 50
@@ -105,7 +108,9 @@ class Experiment(_Document):
         except pydantic.ValidationError as error:
             problems += problems_of(error, obj)
             experiment = None
-        problems += _line_problems(obj, experiment)
+        told = {problem.path for problem in problems}
+        problems[:0] = [problem for problem in _setting_problems(obj) if problem.path not in told]
+        problems += _line_problems(obj, None if problems else experiment)
         if problems or experiment is None:
             raise InvalidInput(problems)
         # 2 and 2.0 are the same parameter: equal experiments must have equal texts.
@@ -123,8 +128,13 @@ class Experiment(_Document):
 
     @cached_property
     def single_arms(self) -> tuple[reward_laws._Law, ...]:
-        """Every arm by itself, in order."""
+        """Every arm by itself, in order; none where users have features."""
         return reward_laws.expand(self.arms)
+
+    @property
+    def arm_count(self) -> int:
+        """Number of arms to choose from."""
+        return len(self.single_arms) if self.contexts is None else self.contexts.arms
 
     @cached_property
     def means(self) -> np.ndarray:
@@ -133,13 +143,15 @@ class Experiment(_Document):
 
     @cached_property
     def largest_gap(self) -> float:
-        """Best mean minus worst mean, reward units."""
+        """Best mean minus worst mean, reward units; with features, the most that one choice can cost."""
+        if self.contexts is not None:
+            return self.contexts.largest_gap
         return float(self.means.max() - self.means.min())
 
     @cached_property
     def instances(self) -> tuple[Instance, ...]:
         """Every line, ready to be played."""
-        return tuple(_instance(line, self.single_arms, self.horizon) for line in self.lines)
+        return tuple(_instance(line, self) for line in self.lines)
 
     def label(self, line: int) -> str:
         """What the reader calls the line: its label, else its policy (with epsilon where several lines share one)."""
@@ -158,6 +170,7 @@ class Experiment(_Document):
         """The document with only what differs from the defaults (always with version, arms and lines)."""
         document = self.model_dump(mode="json", exclude_defaults=True)
         arms = [{"kind": arm.kind, **arm.model_dump(mode="json", exclude_defaults=True)} for arm in self.arms]
+        setting = {"arms": arms} if self.contexts is None else {"contexts": contexts_document(self.contexts)}
         lines = []
         for line in self.lines:
             entry = line.model_dump(mode="json", exclude_defaults=True)
@@ -168,11 +181,37 @@ class Experiment(_Document):
         words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
         numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
         view = {"view": document["view"]} if "view" in document else {}
-        return {"version": 1, **words, "arms": arms, "lines": lines, **numbers, **view}
+        return {"version": 1, **words, **setting, "lines": lines, **numbers, **view}
 
     def with_changes(self, **fields: Any) -> Experiment:
-        """A validated copy with some fields of the document replaced."""
-        return Experiment.model_validate({**self.spec(), **fields})
+        """A validated copy with some fields of the document replaced; ``contexts`` takes the place of ``arms``."""
+        document = self.spec()
+        for given, other in (("arms", "contexts"), ("contexts", "arms")):
+            if fields.get(given) is not None:
+                document.pop(other, None)
+        return Experiment.model_validate({**document, **fields})
+
+
+def contexts_document(contexts: Contexts) -> dict[str, Any]:
+    """The contexts as a document with only what differs from the defaults (laws and theta always with their kind)."""
+    document = contexts.model_dump(mode="json", exclude_defaults=True)
+    document |= {"dimension": contexts.dimension, "arms": contexts.arms}
+    for name in ("law", "theta"):
+        if name in document:
+            part = getattr(contexts, name)
+            document[name] = {"kind": part.kind, **part.model_dump(mode="json", exclude_defaults=True)}
+    return document
+
+
+def _setting_problems(document: Mapping[str, Any]) -> list[Problem]:
+    """Exactly one of arms and contexts."""
+    given = [name for name in ("arms", "contexts") if document.get(name) is not None]
+    if not given and "arms" not in document:  # else the field says itself what is wrong with it
+        return [Problem("arms", None, "this field is required (or contexts, for users with features)")]
+    if len(given) == 2:
+        words = "an experiment has either arms or contexts (users with features); leave one of them out"
+        return [Problem("contexts", "both are given", words)]
+    return []
 
 
 def _typed_parameters(line: Line) -> dict[str, Any]:
@@ -180,10 +219,11 @@ def _typed_parameters(line: Line) -> dict[str, Any]:
     return {name: getattr(typed, name) for name in line.params}
 
 
-def _instance(line: Line, arms: tuple[reward_laws._Law, ...], horizon: int) -> Instance:
+def _instance(line: Line, experiment: Experiment) -> Instance:
     policy = line.entry
     parameters = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
-    return Instance(arms=arms, epsilon=line.epsilon, parameters=parameters, horizon=horizon)
+    instance = Instance(experiment.single_arms, line.epsilon, parameters, experiment.horizon, experiment.contexts)
+    return replace(instance, parameters=policy.settle(instance))
 
 
 def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Problem]:
@@ -215,14 +255,28 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
     if arm_count > MOST_ARMS:
         return [Problem("arms", arm_count, f"at most {MOST_ARMS} arms in all")]
     for number, line in enumerate(experiment.lines):
-        words = line.entry.accepts(experiment.single_arms)
+        words = _setting_refusal(line.entry, experiment) or line.entry.accepts(experiment.single_arms)
         if words is not None:
             problems.append(Problem(f"lines[{number}].policy", line.policy, words))
             continue
-        words = line.entry.refuses(_instance(line, experiment.single_arms, experiment.horizon))
+        words = line.entry.refuses(_instance(line, experiment))
         if words is not None:
             problems.append(Problem(f"lines[{number}].params", dict(line.params), words))
     return problems
+
+
+def _setting_refusal(policy: Policy, experiment: Experiment) -> str | None:
+    """Words of refusal where the policy needs features and there are none, or the other way round."""
+    setting = "arms" if experiment.contexts is None else "contexts"
+    if policy.setting == setting:
+        return None
+    names = ", ".join(name for name, other in registry().items() if other.setting == setting)
+    lack = (
+        "chooses by the features of users, and this experiment has plain arms"
+        if setting == "arms"
+        else "plays plain arms, and the users of this experiment have features"
+    )
+    return f"{policy.name} {lack}; allowed here: {names}"
 
 
 def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Problem]:

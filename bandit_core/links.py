@@ -1,9 +1,9 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
-The parameters are ``preset``, ``title``, ``note``, ``arms`` and ``lines`` (compact notation), ``T`` (horizon), ``n``
-(trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``bounds``, ``worst``, ``runs``, ``hide``. What is absent
-comes from the preset, or from the preset ``default`` where none is named. Words on the screen never stand in a
-link, so rewording a label breaks none.
+The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
+(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``bounds``, ``worst``, ``runs``, ``hide``.
+What is absent comes from the preset, or from the preset ``default`` where none is named. Words on the screen never
+stand in a link, so rewording a label breaks none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed"}
 _CHOICES = {"x": "x", "y": "y", "show": "quantity"}
 _SWITCHES = {"bounds": "bounds", "worst": "worst_case", "runs": "runs"}
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-KEYS = ("preset", "title", "note", "arms", "lines", *_NUMBERS, *_CHOICES, *_SWITCHES, "hide")
+KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_CHOICES, *_SWITCHES, "hide")
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -38,12 +38,14 @@ KEYS = ("preset", "title", "note", "arms", "lines", *_NUMBERS, *_CHOICES, *_SWIT
 
 
 def _complete(experiment: Experiment) -> dict[str, str]:
-    """Every parameter, defaults included."""
+    """Every parameter, defaults included; of arms and contexts the one that there is."""
     view = experiment.view
+    users = experiment.contexts
     return {
         "title": experiment.title,
         "note": experiment.note,
-        "arms": notation.write_arms(experiment.arms, spaces=False),
+        **({"arms": notation.write_arms(experiment.arms, spaces=False)} if users is None else {}),
+        **({"contexts": notation.write_contexts(users, spaces=False)} if users is not None else {}),
         "lines": notation.write_lines(experiment.lines, spaces=False),
         **{key: notation.write_number(getattr(experiment, name)) for key, name in _NUMBERS.items()},
         **{key: getattr(view, name) for key, name in _CHOICES.items()},
@@ -61,7 +63,7 @@ def _query(parameters: Mapping[str, str]) -> str:
     pairs = []
     for key, value in parameters.items():
         # Programs that find links in a text drop a parenthesis that has no partner.
-        parentheses = "()" if value.count("(") == value.count(")") and key in ("arms", "lines") else ""
+        parentheses = "()" if value.count("(") == value.count(")") and key in ("arms", "contexts", "lines") else ""
         pairs.append(f"{key}={quote_plus(value, safe=_READABLE + parentheses)}")
     return "&".join(pairs)
 
@@ -73,21 +75,23 @@ def write(experiment: Experiment) -> dict[str, str]:
     for name in ["default", *preset_names()]:
         base = _complete_preset(name)
         head = {} if name == "default" else {"preset": name}
-        candidate = head | {key: value for key, value in complete.items() if value != base[key]}
+        candidate = head | {key: value for key, value in complete.items() if value != base.get(key)}
         if shortest is None or len(_query(candidate)) < len(_query(shortest)):
             shortest = candidate
     assert shortest is not None
     return shortest
 
 
-def address(experiment: Experiment, base: str = "http://localhost:8501", page: str = "explore") -> str:
+def address(experiment: Experiment, base: str = "http://localhost:8501", page: str = "") -> str:
     """The full link that opens this picture; it holds no space and survives chat programs.
 
-    ``base`` is the address of the app, for example ``https://lab.example.org``; ``page`` is the page to open there.
+    ``base`` is the address of the app, for example ``https://lab.example.org``; ``page`` is the page to open there,
+    by itself Explore, or Contextual where users have features.
     """
     query = _query(write(experiment))
     if query and query[-1] in ",:;._-~":
         query = f"{query[:-1]}%{ord(query[-1]):02X}"  # a mark at the end would be taken for the sentence's
+    page = page or ("explore" if experiment.contexts is None else "contextual")
     return f"{base.rstrip('/')}/{page}" + (f"?{query}" if query else "")
 
 
@@ -117,6 +121,7 @@ _FIELD_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "title": ("title", str),
     "note": ("note", str),
     "arms": ("arms", notation.read_arms),
+    "contexts": ("contexts", notation.read_contexts),
     "lines": ("lines", notation.read_lines),
     **{key: (name, notation.read_number) for key, name in _NUMBERS.items()},
 }
@@ -129,7 +134,7 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
     """The experiment that a link asks for, as far as it can be read, and what is wrong with the link.
 
     Never raises: a parameter that cannot be read falls back to its default; where parameters do not fit together,
-    the lines that do not fit go first, then all of ``lines``, then ``arms``.
+    the lines that do not fit go first, then all of ``lines``, then ``arms`` and ``contexts``.
 
     Parameters
     ----------
@@ -171,7 +176,9 @@ def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], problem
     spec = base.spec()
     numbers = list(range(len(fields.get("lines", spec["lines"]))))  # the link's number of every line that is left
     while True:
-        document = {**spec, **fields, "view": {**spec.get("view", {}), **view}}
+        own = [name for name in ("arms", "contexts") if name in fields]
+        document = {name: value for name, value in spec.items() if not own or name not in ("arms", "contexts")}
+        document = {**document, **fields, "view": {**spec.get("view", {}), **view}}
         document["lines"] = [document["lines"][number] for number in numbers]
         try:
             experiment = Experiment.model_validate(document)
@@ -196,8 +203,9 @@ def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], problem
             numbers = list(range(len(spec["lines"])))
         elif fields or view:
             problems += [_in_link(problem, numbers) for problem in found]
-            if "arms" in fields:
-                del fields["arms"]
+            if own:
+                for name in own:
+                    del fields[name]
             else:
                 fields.clear()
                 view.clear()

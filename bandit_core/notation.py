@@ -4,6 +4,7 @@
     2                                    one budget for every user
     discrete(0:0.2, 1:0.8)               budgets with their shares; clamped-gaussian(1,1,0,100) and so on
     ucb, heldp-ucb-l(2, eps_min=1, label="strict")   lines; the one positional argument is the budget
+    single(20, 10, margin(0.5), noise=0.1)           users with features: dimension, arms, law of contexts
 
 Grammar: items stand between commas, semicolons or line breaks; an item is ``value [x N]``; a value is a number, a
 word, a text in double quotes (JSON escapes), or ``word(argument, …)`` with arguments ``value``, ``value:value`` or
@@ -21,6 +22,7 @@ from typing import Any, Protocol
 
 from bandit_core import arms as reward_laws
 from bandit_core import epsilons
+from bandit_core.contextual import contexts as features
 from bandit_core.numbers import Frozen
 from bandit_core.problems import InvalidInput, Problem, validated
 
@@ -266,10 +268,12 @@ def _law_fields(value: Any, laws: Mapping[str, type[Frozen]], bare: str) -> dict
     if names[0] == "values":
         if value.keyed:
             raise _Unreadable(f"{value.name} takes numbers only, without names")
-        if value.shares and ("probs" not in names or len(value.shares) != len(value.values)):
-            raise _Unreadable(f"write {value.name}(…) with a share behind every value (1:0.5) or behind none")
+        weights = next((name for name in ("probs", "counts") if name in names), None)
+        if value.shares and (weights is None or len(value.shares) != len(value.values)):
+            share = "a count behind every value (1:5)" if weights == "counts" else "a share behind every value (1:0.5)"
+            raise _Unreadable(f"write {value.name}(…) with {share} or behind none")
         fields: dict[str, Any] = {"values": value.values}
-        return {"kind": value.name, **fields, **({"probs": value.shares} if value.shares else {})}
+        return {"kind": value.name, **fields, **({weights: value.shares} if weights and value.shares else {})}
     form = f"{value.name}({', '.join(names)})"
     if value.shares or len(value.values) > len(names):
         raise _Unreadable(f"write {form}")
@@ -328,8 +332,9 @@ def _write_law(law: Frozen, bare: str, space: str = "") -> str:
         return write_number(next(iter(fields.values())))
     numbers = fields["values"] if "values" in fields else list(fields.values())
     written = [write_number(number) for number in numbers]
-    if fields.get("probs") is not None:
-        shares = map(write_number, fields["probs"])
+    weights = fields.get("probs") or fields.get("counts")
+    if weights is not None:
+        shares = map(write_number, weights)
         written = [f"{value}:{share}" for value, share in zip(written, shares, strict=True)]
     return f"{kind}({f',{space}'.join(written)})"
 
@@ -443,3 +448,111 @@ def write_value(value: Any) -> str:
         bare = _WORD.fullmatch(value) and value not in _CONSTANTS
         return value if bare else json.dumps(value, ensure_ascii=False)
     return write_number(value)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Users with features
+
+_CONTEXTS_HELP = (
+    "write single(dimension, arms, law) or multi(dimension, arms, law), such as single(2, 10, sphere), then noise=, "
+    "link=, rewards=, theta="
+)
+_LISTS = {"given": "values"}  # of these only the numbers are written
+
+
+def read_contexts(text: str) -> dict[str, Any]:
+    """Users with features, as a spec document.
+
+    Raises
+    ------
+    InvalidInput
+        Where the text is no such thing (paths begin with ``contexts``).
+
+    Examples
+    --------
+    >>> read_contexts("multi(20, 3, gaussian(1), noise=0.05)")["law"]
+    {'kind': 'gaussian', 'sd': 1}
+    """
+    reader = _Reader([token for token in _tokens(text) if token.text != "\n"])
+    try:
+        document = _contexts_document(reader.value())
+        reader.end()
+    except _Unreadable as error:
+        raise InvalidInput([Problem("contexts", text, f"{error}; {_CONTEXTS_HELP}")]) from None
+    validated(features.Contexts, document, ("contexts",))
+    return document
+
+
+def _contexts_document(call: Any) -> dict[str, Any]:
+    if not isinstance(call, _Call) or call.name not in ("single", "multi") or call.shares:
+        raise _Unreadable("users with features are written with single(…) or multi(…)")
+    names = ("dimension", "arms", "law")
+    if len(call.values) > len(names):
+        raise _Unreadable("only dimension, arms and law stand without a name")
+    fields = dict(zip(names, call.values, strict=False))
+    if twice := fields.keys() & call.keyed.keys():
+        raise _Unreadable(f"{min(twice)} is given twice")
+    document: dict[str, Any] = {"structure": call.name, **fields, **call.keyed}
+    for name, value in document.items():
+        if name == "law":
+            document[name] = _feature_part(value, features.LAWS)
+        elif name == "theta":
+            document[name] = _feature_part(value, {"random": features.RandomTheta, "given": features.GivenTheta})
+        elif isinstance(value, _Call):
+            if value != _Call(value.name):
+                raise _Unreadable(f"{name} must be a number or a word")
+            document[name] = value.name
+    return document
+
+
+def _feature_part(value: Any, kinds: Mapping[str, type[Frozen]]) -> dict[str, Any]:
+    """A law of contexts, or theta: ``margin(0.5)``, ``given(0.6, 0.8)``, or JSON in a text (for a table)."""
+    if isinstance(value, str):
+        try:
+            document = json.loads(value)
+        except (ValueError, RecursionError):
+            raise _Unreadable("a text there must hold a law in JSON") from None
+        if not isinstance(document, dict):
+            raise _Unreadable("a text there must hold a law in JSON")
+        return document
+    if not isinstance(value, _Call) or value.name not in kinds or value.shares:
+        raise _Unreadable(f"allowed there: {', '.join(kinds)}")
+    if value.name in _LISTS:
+        return {"kind": value.name, _LISTS[value.name]: value.values, **value.keyed}
+    names = [name for name in kinds[value.name].model_fields if name != "kind"]
+    if len(value.values) > len(names):
+        raise _Unreadable(f"write {value.name}({', '.join(names)})")
+    fields = dict(zip(names, value.values, strict=False))
+    if fields.keys() & value.keyed.keys():
+        raise _Unreadable(f"write {value.name}({', '.join(names)})")
+    return {"kind": value.name, **fields, **value.keyed}
+
+
+def write_contexts(contexts: features.Contexts, spaces: bool = True) -> str:
+    """Users with features as text.
+
+    Examples
+    --------
+    >>> write_contexts(features.Contexts(dimension=2, arms=10, noise=0.5))
+    'single(2, 10, noise=0.5)'
+    """
+    default = features.Contexts(dimension=1, arms=2)
+    arguments = [write_number(contexts.dimension), write_number(contexts.arms)]
+    if contexts.law != default.law:
+        arguments.append(_write_feature_part(contexts.law, spaces))
+    for name in ("link", "noise", "rewards"):
+        value = getattr(contexts, name)
+        if value != getattr(default, name):
+            arguments.append(f"{name}={write_value(value)}")
+    if contexts.theta != default.theta:
+        arguments.append(f"theta={_write_feature_part(contexts.theta, spaces)}")
+    return f"{contexts.structure}({(', ' if spaces else ',').join(arguments)})"
+
+
+def _write_feature_part(part: Any, spaces: bool) -> str:
+    if isinstance(part, features.Table):
+        return json.dumps(json.dumps(part.model_dump(mode="json", exclude_defaults=True) | {"kind": "table"}))
+    fields = {name: value for name, value in part if name != "kind"}
+    numbers = fields["values"] if "values" in fields else list(fields.values())
+    written = (", " if spaces else ",").join(map(write_number, numbers))
+    return f"{part.kind}({written})" if written else str(part.kind)

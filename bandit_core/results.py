@@ -51,12 +51,14 @@ class LineResult:
     """One line's trials. ``regret`` and ``best_pulls`` are (trials, checkpoints), ``pulls`` is (trials, arms).
 
     ``trials`` holds the numbers of the trials that are done, ascending, shape (trials,); regret is in reward units.
+    ``error``, for users with features, is the distance of the estimated parameters from the true ones (see `Block`).
     """
 
     trials: np.ndarray
     regret: np.ndarray
     best_pulls: np.ndarray
     pulls: np.ndarray
+    error: np.ndarray | None = None
 
     @property
     def count(self) -> int:

@@ -25,7 +25,7 @@ from bandit_core.policies.base import Block
 
 T = TypeVar("T")
 
-FORMAT = 2  # part of the file's name: another format never meets this code
+FORMAT = 3  # part of the file's name: another format never meets this code
 PATIENCE = 3.0  # seconds to wait for another process that is writing
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -50,15 +50,20 @@ COMMIT;
 
 def _pack(block: Block) -> bytes:
     out = io.BytesIO()
-    for array in (block.regret, block.best_pulls, block.pulls):
+    for array in block.arrays.values():  # always in the same order; the last one may be absent
         np.lib.format.write_array(out, np.ascontiguousarray(array, np.float64), allow_pickle=False)
     return zlib.compress(out.getbuffer(), 1)
 
 
 def _unpack(data: bytes) -> Block:
-    source = io.BytesIO(zlib.decompress(data))
-    regret, best_pulls, pulls = (np.lib.format.read_array(source, allow_pickle=False) for _ in range(3))
-    return Block(regret, best_pulls, pulls)
+    content = zlib.decompress(data)
+    source = io.BytesIO(content)
+    arrays = []
+    while source.tell() < len(content):
+        arrays.append(np.lib.format.read_array(source, allow_pickle=False))
+    if len(arrays) not in (3, 4):
+        raise ValueError("not the arrays of a block")
+    return Block(*arrays)
 
 
 class Store:
@@ -180,8 +185,7 @@ class Store:
                 damaged.append(number)
                 continue
             if first + count > trials:  # a longer run was kept: its head is what we want
-                parts = (block.regret, block.best_pulls, block.pulls)
-                block = Block(*(array[: trials - first].copy() for array in parts))
+                block = Block(**{name: array[: trials - first].copy() for name, array in block.arrays.items()})
             found.append((first, block))
             used.append(number)
             reached = first + block.trials
@@ -211,7 +215,7 @@ class Store:
             block = _unpack(data)
         except (ValueError, zlib.error, EOFError):
             return None
-        return block if len(block.regret) == len(block.best_pulls) == len(block.pulls) == trials else None
+        return block if all(len(array) == trials for array in block.arrays.values()) else None
 
     def put(self, key: str, first: int, block: Block) -> None:
         """Keep a block; the least recently used ones go when the store is over its limit."""

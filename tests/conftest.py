@@ -14,7 +14,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Runs before anything imports bandit_core, which reads the variable then; subprocesses inherit it.
     """
-    folder = config.rootpath / ".pytest_cache" / "lab"
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")  # two processes never write one cache of machine code
+    folder = config.rootpath / ".pytest_cache" / f"lab-{worker}"
     os.environ["LAB_CACHE_DIR"] = str(folder)
     for name in ("LAB_JOBS", "LAB_MAX_STEPS", "LAB_CACHE_MB", "LAB_KERNEL_CACHE"):
         os.environ.pop(name, None)
@@ -23,10 +24,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests need a Chromium on PATH."""
-    if shutil.which("chromium") is None:
-        for item in items:
-            if item.get_closest_marker("browser"):
+    """Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group("browser"))
+            if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
 
 

@@ -121,7 +121,7 @@ def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: 
         )
 
 
-def _vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, float]:
+def vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, float]:
     """What of the vertical axis shows the curves: loose bounds are orders of magnitude above them."""
     everything = np.concatenate(list(curves.values())) if curves else np.ones(1)
     everything = everything[np.isfinite(everything)]
@@ -138,7 +138,7 @@ def _add_direct_labels(
 ) -> None:
     """Names at the right ends of the curves, pushed apart where they would overlap."""
     view, experiment = result.experiment.view, result.experiment
-    low, high = _vertical_range(curves, view.y == "log")
+    low, high = vertical_range(curves, view.y == "log")
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
     pixels = (height - 150) / (high - low)
@@ -192,7 +192,7 @@ def regret_chart(result: Result, dark: bool = False, height: int = 520, direct_l
         title=QUANTITY_WORDS[view.quantity],
         type=view.y,
         exponentformat="SI",
-        range=_vertical_range(curves, view.y == "log"),
+        range=vertical_range(curves, view.y == "log"),
         **({"dtick": 1} if view.y == "log" else {}),
     )
     return figure
@@ -217,6 +217,8 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     groups: dict[str, list[int]] = {}
     for place, arm in enumerate(experiment.single_arms):
         groups.setdefault(f"{words.number(arm.law_mean)} {arm.kind}", []).append(place)
+    if experiment.contexts is not None:  # no arm is better than another for everybody
+        groups = {str(place + 1): [place] for place in range(experiment.arm_count)}
     names = [f"{name} × {len(members)}" if len(members) > 1 else name for name, members in groups.items()]
     for number, line in enumerate(result.lines):
         if line is None or number in experiment.view.hidden:
@@ -233,7 +235,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     style(figure, 380, dark)
     figure.update_layout(barmode="group", hovermode="x")
     figure.update_yaxes(type="log", dtick=1, title="pulls per arm (mean over trials)", tickformat="~s")
-    figure.update_xaxes(title="arm: mean and reward law", type="category")
+    figure.update_xaxes(title="arm: mean and reward law" if experiment.contexts is None else "arm", type="category")
     return figure
 
 

@@ -12,6 +12,7 @@ from ui import charts, theme, words
 OPENING = "first-look"
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
+TRADEOFF, YOUR_NUMBERS = "pages/tradeoff.py", "pages/your-numbers.py"
 LESSONS = "Lessons"
 
 
@@ -70,9 +71,10 @@ def doors() -> None:
         link_to_explore("Shy users", load_preset("shy-users"))
     with decide.container(border=True, height="stretch"):
         st.markdown(
-            "#### I decide\nWhat would an ε cost with my numbers? Type your rates as arms and your users as horizon."
+            "#### I decide\nWhat would an ε cost with my numbers, and which ε can I afford? Type rates or upload a CSV."
         )
-        link_to_explore("Start from two options", load_preset("two-treatments"))
+        st.page_link(YOUR_NUMBERS, label="Your numbers", icon=":material/arrow_forward:")
+        st.page_link(TRADEOFF, label="How much privacy can you afford?", icon=":material/arrow_forward:")
         st.page_link(THRESHOLD, label="Which users' answers are too noisy to keep?", icon=":material/arrow_forward:")
     with research.container(border=True, height="stretch"):
         st.markdown(

@@ -86,11 +86,12 @@ def bounds_table(result: Result) -> None:
 def explanation(result: Result) -> None:
     """How the picture is computed: plain words, pseudo-code, sources."""
     experiment = result.experiment
+    best = "playing the best arm" if experiment.contexts is None else "playing the arm that is best for each user"
     with st.expander("How is this computed?"):
         st.markdown(
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
             "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
-            "playing the best arm: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
+            f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
             f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )

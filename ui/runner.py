@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 from streamlit import runtime
@@ -18,6 +19,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
 from bandit_core.engine import estimated_seconds, most_steps, steps, worker_count
 from bandit_core.results import Result
+from bandit_core.store import Store
+from bandit_core.sweep import Sweep, SweepResult
 from ui import state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
@@ -44,7 +47,8 @@ def _presence() -> Callable[[], bool]:
 class Run:
     """A dear simulation in its own thread; it stops by itself when its visitor is gone."""
 
-    simulation: Simulation
+    simulation: Simulation | Sweep
+    what: Hashable  # what it computes, so that another question is not answered with it
     present: Callable[[], bool] = field(default_factory=_presence)
     seen: float = field(default_factory=time.monotonic)
     error: BaseException | None = None
@@ -62,7 +66,7 @@ class Run:
         except BaseException as error:
             self.error = error
 
-    def _stop_if_forgotten(self, simulation: Simulation) -> None:
+    def _stop_if_forgotten(self, simulation: Simulation | Sweep) -> None:
         if self.present():
             self.seen = time.monotonic()
         elif time.monotonic() - self.seen > FORGOTTEN_SECONDS:
@@ -85,76 +89,105 @@ def _numbers_of(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"view": type(experiment.view)(), "title": "", "note": ""})
 
 
-def result_of(experiment: Experiment, name: str = "main") -> Result | None:
-    """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed."""
+def result_of(experiment: Experiment, name: str = "main", store: Store | None = None) -> Result | None:
+    """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed.
+
+    ``store`` keeps the blocks (default: the process's store, which all visitors share).
+    """
+
+    def build() -> Simulation:
+        return Simulation(experiment, store)
+
+    result = _computed(build, _numbers_of(experiment), steps(experiment), name)
+    if result is None or all(line is None for line in result.lines):
+        return None
+    return Result(experiment, result.times, result.lines)
+
+
+def sweep_of(
+    experiment: Experiment, epsilons: tuple[float, ...], name: str = "sweep", store: Store | None = None
+) -> SweepResult | None:
+    """The same for a sweep over budgets."""
+
+    def build() -> Sweep:
+        return Sweep(experiment, epsilons, store=store)
+
+    result = _computed(build, (_numbers_of(experiment), epsilons), steps(experiment) * len(epsilons), name)
+    return result if result is not None and len(result.curves) else None
+
+
+def _computed(build: Callable[[], Simulation | Sweep], what: Hashable, cost: int, name: str) -> Any:
+    """What ``build()`` computes: at once where it is cheap, else from a run in the background (partial, or None)."""
     try:
-        simulation = Simulation(experiment)
+        simulation = build()
     except InvalidInput as error:
         for problem in error.problems:
             st.error(words.problem(problem), icon=":material/speed:")
         return None
     seconds = simulation.missing_seconds / worker_count()
-    if seconds <= LIVE_SECONDS:
-        place = st.empty()
-        if "warm" not in _process:
-            place.info(FIRST_RUN, icon=":material/hourglass_top:")
-        started = time.monotonic()
+    if seconds > LIVE_SECONDS:
+        return _dear(build, simulation, what, cost, name)
+    place = st.empty()
+    if "warm" not in _process:
+        place.info(FIRST_RUN, icon=":material/hourglass_top:")
+    started = time.monotonic()
 
-        def show(running: Simulation) -> None:
-            if time.monotonic() - started > 0.3:  # also the point where a newer change may cut this run short
-                place.progress(running.fraction, "computing …")
+    def show(running: Simulation | Sweep) -> None:
+        if time.monotonic() - started > 0.3:  # also the point where a newer change may cut this run short
+            place.progress(running.fraction, "computing …")
 
-        result = simulation.run(on_progress=show)
-        place.empty()
-        _process.add("warm")
-        return result
-    return _dear(experiment, simulation, seconds, name)
+    result = simulation.run(on_progress=show)  # type: ignore[arg-type]
+    place.empty()
+    _process.add("warm")
+    return result
 
 
-def _dear(experiment: Experiment, simulation: Simulation, seconds: float, name: str) -> Result | None:
+def _dear(
+    build: Callable[[], Simulation | Sweep], simulation: Simulation | Sweep, what: Hashable, cost: int, name: str
+) -> Any:
     slot = f"run-{name}"
     run: Run | None = st.session_state.get(slot)
-    if run is not None and _numbers_of(run.simulation.experiment) != _numbers_of(experiment):
+    if run is not None and run.what != what:
         run.simulation.stop()
         run = st.session_state[slot] = None
     if run is not None and run.alive:
         _watch(slot)
-        return _partial(run.simulation, experiment)
+        return run.simulation.result()
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
     if run is not None and run.simulation.missing_seconds < simulation.missing_seconds:
         simulation = run.simulation  # without a store, only the run itself remembers what it did
-        if simulation.result().complete:
-            return _partial(simulation, experiment)
+        if simulation.missing_seconds == 0:
+            return simulation.result()
+    seconds = simulation.missing_seconds / worker_count()
     with st.container(border=True):
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.markdown(words.cost(simulation.result(), words.duration(seconds)))
+        done, time_words = simulation.result(), words.duration(seconds)
+        if isinstance(done, Result):
+            left.markdown(words.cost(done, time_words))
+        else:
+            left.markdown(
+                f"This picture needs **{words.count(cost)} pulls, {time_words}** on this machine. You can cancel; "
+                "what is done is kept."
+            )
         right.button(
             "Run",
             type="primary",
             key=f"start-{name}",
             on_click=_start,
-            args=(slot, experiment),
+            args=(slot, build, what),
             help="Start; you can cancel at any time.",
             width="stretch",
         )
-    return _partial(simulation, experiment)
+    return simulation.result()
 
 
-def _start(slot: str, experiment: Experiment) -> None:
+def _start(slot: str, build: Callable[[], Simulation | Sweep], what: Hashable) -> None:
     """Callback of the Run button; a second click changes nothing."""
     old: Run | None = st.session_state.get(slot)
     if old is None or not old.alive:
-        run = st.session_state[slot] = Run(Simulation(experiment))
+        run = st.session_state[slot] = Run(build(), what)
         run.start()
-
-
-def _partial(simulation: Simulation, experiment: Experiment) -> Result | None:
-    """What is done so far, drawn as ``experiment`` says; None before the first block."""
-    done = simulation.result()
-    if all(line is None for line in done.lines):
-        return None
-    return Result(experiment, done.times, done.lines)
 
 
 @st.fragment(run_every=0.5)

@@ -12,6 +12,7 @@ from ui import sidebar, state, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
+OWN_CONTROLS = ("", "your-numbers")  # pages that ask their own question instead of the sidebar's
 _STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}</style>"
 
 
@@ -30,7 +31,7 @@ def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place."""
     st.html(_STYLE)
     state.read_address(page.url_path)
-    if page.url_path:  # Home has one control of its own
+    if page.url_path not in OWN_CONTROLS:
         sidebar.draw(page.url_path)
         state.write_address()
     if state.problems():

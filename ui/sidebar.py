@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InvalidInput, links, notation
 from bandit_core.arms import LAWS as REWARD_LAWS
+from bandit_core.contextual.contexts import LAWS as CONTEXT_LAWS
 from bandit_core.epsilons import LAWS as EPSILON_LAWS
 from bandit_core.experiment import View, parse
 from bandit_core.policies import registry
@@ -25,6 +26,7 @@ from ui import charts, state, theme, words
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+SPEC_MEGABYTES = 1
 EXAMPLES = {
     "fixed": "2",
     "discrete": "discrete(0, 0.2, 1, 2, 100)",
@@ -84,6 +86,24 @@ def _arms_section(base: Experiment) -> str:
             "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5).",
         )
     return text
+
+
+def _contexts_section(base: Experiment) -> str:
+    """Users with features, as text; a data set is too long for that and stays as it is."""
+    assert base.contexts is not None
+    text = notation.write_contexts(base.contexts)
+    with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
+        if base.contexts.law.name == "table":
+            st.caption(f"{len(base.contexts.law.rows):,} rows of a data set. Load another spec to change them.")
+            return text
+        return st.text_area(
+            "Features, arms, law and link",
+            text,
+            key=state.key("contexts"),
+            help="single (one parameter, a context for each arm) or multi (a parameter for each arm); features, arms, "
+            "law of the contexts (" + ", ".join(name for name in CONTEXT_LAWS if name != "table") + "), link, noise. "
+            "Example: single(2, 10, margin(0.5), link=logistic).",
+        )
 
 
 def _arms_words(base: Experiment) -> str:
@@ -277,6 +297,7 @@ def _line_card(base_line: dict[str, Any], row: int, shared: str, base_shared: st
 
 
 def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
+    setting = "arms" if base.contexts is None else "contexts"
     rows: list[int] = st.session_state["line-rows"]
     added: dict[int, str] = st.session_state["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
@@ -301,7 +322,7 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
 
     st.selectbox(
         "Add a policy",
-        list(registry()),
+        [name for name, policy in registry().items() if policy.setting == setting],
         index=None,
         placeholder="add a policy …",
         format_func=lambda name: f"{theme.TRUST_SIGNS[registry()[name].privacy]} {registry()[name].title}",
@@ -408,12 +429,19 @@ def _foot(page: str) -> None:
         "Reset", on_click=state.adopt, args=(links.read({})[0],), help="Back to the opening picture.", width="stretch"
     )
     upload = st.file_uploader(
-        "Open a spec", type=["json", "toml"], key=state.key("upload"), help="A spec saved here before (JSON or TOML)."
+        "Open a spec",
+        type=["json", "toml"],
+        key=state.key("upload"),
+        help="A spec saved here before (JSON or TOML).",
+        max_upload_size=SPEC_MEGABYTES,
     )
     if upload is not None and st.button(
         "Load this spec", help="Replace the experiment by the uploaded one.", key=state.key("load")
     ):
         try:
+            if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
+                told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
+                raise InvalidInput([Problem("spec", f"{upload.size / 2**20:.1f} MB", told)])
             form = "toml" if upload.name.lower().endswith(".toml") else "json"
             state.adopt(parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name))
             st.rerun()
@@ -425,12 +453,12 @@ def _show_problems(head: str, error: InvalidInput) -> None:
     st.error(f"{words.plain(head)}\n{words.problems(error.problems)}")
 
 
-def _read(arms: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Arms and lines as documents; every text that cannot be read is told at once."""
-    document: dict[str, Any] = {"arms": [], "lines": [dict(line) for line in lines]}
+def _read(setting: str, users: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Arms (or contexts) and lines as documents; every text that cannot be read is told at once."""
+    document: dict[str, Any] = {"lines": [dict(line) for line in lines]}
     problems: list[Problem] = []
     try:
-        document["arms"] = notation.read_arms(arms)
+        document[setting] = notation.read_arms(users) if setting == "arms" else notation.read_contexts(users)
     except InvalidInput as error:
         problems += error.problems
     for place, line in enumerate(document["lines"]):
@@ -453,12 +481,13 @@ def draw(page: str) -> None:
     wrong: InvalidInput | None = None
     with st.sidebar:
         _preset_section()
-        arms = _arms_section(base)
+        setting = "arms" if base.contexts is None else "contexts"
+        users = _arms_section(base) if base.contexts is None else _contexts_section(base)
         shared, picture = _budget_section(base)
         lines = _lines_section(base, shared)
         size = _size_section(base)
         try:
-            document = {**_read(arms, lines), **size, "title": base.title, "note": base.note}
+            document = {**_read(setting, users, lines), **size, "title": base.title, "note": base.note}
             experiment = Experiment.model_validate(document)
             labels = [experiment.label(number) for number in range(len(lines))]
             with picture:

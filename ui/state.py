@@ -13,8 +13,14 @@ from bandit_core import Experiment, links
 from bandit_core.presets import load_preset
 from bandit_core.problems import Problem
 
-# Address fields that are not part of the experiment: Home's slider, and Streamlit's own.
-OTHER_FIELDS = frozenset({"eps"}) | links.STREAMLIT_OWN
+# Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
+OTHER_FIELDS = (
+    frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
+    | frozenset({"instance", "law", "v", "budget", "trust", "users"})  # Heavy tails
+    | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
+    | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
+    | links.STREAMLIT_OWN
+)
 _state = st.session_state
 
 
@@ -80,3 +86,18 @@ def write_address() -> None:
 def problems() -> list[Problem]:
     """What was wrong with the last link."""
     return _state.get("problems", [])
+
+
+def page_field(name: str, default: str) -> str:
+    """A page's own field of the address."""
+    return st.query_params.get(name, default)
+
+
+def keep_page_field(name: str, value: str, default: str) -> None:
+    """Let the address carry a page's own field (absent where it is the default)."""
+    if value == page_field(name, default):
+        return
+    if value == default:
+        del st.query_params[name]
+    else:
+        st.query_params[name] = value

@@ -40,6 +40,12 @@ _SHADES = {
     "dp-imed": ("#4888f8", "#98e8b8"),
     "dp-robust-ucb": ("#082888", "#18f898"),
     "dp-robust-se": ("#1060f8", "#0898d0"),
+    "linucb": ("#6c6060", "#505a5a"),
+    "greedy-ols": ("#080408", "#f0f0dc"),
+    "ldp-ols": ("#fa823c", "#e6960a"),
+    "ldp-sgd": ("#8c1432", "#b4005a"),
+    "ldp-linucb": ("#c82828", "#aa2814"),
+    "ldp-gloc": ("#dc8c8c", "#fafab4"),
 }
 _HUES: dict[Privacy, tuple[float, float]] = {"none": (0.58, 0.12), "local": (0.04, 0.75), "central": (0.56, 0.75)}
 TRUST_WORDS: dict[Privacy, str] = {
@@ -87,10 +93,17 @@ def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
         family = [place for place, other in enumerate(experiment.lines) if other.policy == line.policy]
         colour = policy_colour(line.policy, dark)
         if len(family) > 1:
-            step = family.index(number) / (len(family) - 1) * (to_black + to_white) - to_black
+            spread = min(1.0, 0.2 * len(family) + 0.2)  # a few lines stay close to their policy's shade
+            step = spread * (family.index(number) / (len(family) - 1) * (to_black + to_white) - to_black)
             colour = _mix(colour, "#ffffff" if step > 0 else "#000000", abs(step))
         colours.append(colour)
     return colours
+
+
+def readable_on(colour: str) -> str:
+    """Black or white, whichever is easier to read on ``colour``."""
+    red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
+    return "#11161c" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
 def transparent(colour: str, opacity: float) -> str:

@@ -127,14 +127,19 @@ def heading(experiment: Experiment) -> tuple[str, str]:
     """Title and note; those of a preset only as long as they are true of its arms, lines and horizon."""
     for preset in presets():
         same = (preset.title, preset.note) == (experiment.title, experiment.note)
-        numbers = ("arms", "lines", "horizon")
+        numbers = ("arms", "contexts", "lines", "horizon")
         if same and any(getattr(preset.experiment, name) != getattr(experiment, name) for name in numbers):
             return "What does privacy cost here?", ""
     return experiment.title or "What does privacy cost here?", experiment.note
 
 
 def arms_summary(experiment: Experiment) -> str:
-    """``20 arms, best 0.9, smallest gap 0.1``."""
+    """``20 arms, best 0.9, smallest gap 0.1``, or ``10 arms with one parameter, 2 features``."""
+    if experiment.contexts is not None:
+        users = experiment.contexts
+        each = "a parameter each" if users.structure == "multi" else "one parameter"
+        features = "1 feature" if users.dimension == 1 else f"{users.dimension} features"
+        return f"{users.arms} arms with {each}, {features}"
     means = experiment.means
     gaps = means.max() - means
     positive = gaps[gaps > 0]

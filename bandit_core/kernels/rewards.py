@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from bandit_core.arms import BETA, EMPIRICAL, GAUSSIAN, PARETO, TWO_POINT, UNIFORM
+from bandit_core.arms import BETA, EMPIRICAL, GAUSSIAN, PARETO, STUDENT, TWO_POINT, UNIFORM
 from bandit_core.kernels.compiled import inlined, piece
-from bandit_core.kernels.streams import HALF_UNIT, beta, normal_quantile
+from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform, normal_quantile
 
 
 @piece
@@ -20,6 +20,10 @@ def _draw_other(laws, values, arm, uniform, state, row):
         return laws[arm, 1] * (1.0 - uniform) ** laws[arm, 2]
     if code == EMPIRICAL:
         return values[int(laws[arm, 1]) + int(uniform * laws[arm, 2])]
+    if code == STUDENT:  # Bailey 1994: exact, for any degrees of freedom
+        df = laws[arm, 3]
+        radius = math.sqrt(df * math.expm1(-2.0 / df * math.log(uniform + HALF_UNIT)))
+        return laws[arm, 1] + laws[arm, 2] * radius * math.cos(2.0 * math.pi * next_uniform(state, row, 4))
     a = laws[arm, 1]
     b = laws[arm, 2]
     if code == BETA and b == 1.0:
@@ -31,7 +35,7 @@ def _draw_other(laws, values, arm, uniform, state, row):
 
 @inlined
 def draw_reward(laws, values, arm, uniform, state, row):
-    """One reward of ``arm``. Beta laws with a, b != 1 take further draws from the second generator of the stream."""
+    """One reward of ``arm``. Beta laws with a, b != 1 and Student's take further draws from the second generator."""
     if laws[arm, 0] == TWO_POINT:
         return laws[arm, 2] if uniform < laws[arm, 3] else laws[arm, 1]
     return _draw_other(laws, values, arm, uniform, state, row)

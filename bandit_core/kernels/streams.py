@@ -25,8 +25,8 @@ def streams(seed: int, first: int, last: int) -> np.ndarray:
 
 
 @inlined
-def next_uniform(state, row, at):
-    """The next uniform in [0, 1) of the generator whose four words start at column ``at``."""
+def next_word(state, row, at):
+    """The next 64 random bits of the generator whose four words start at column ``at``."""
     a = state[row, at]
     b = state[row, at + 1]
     c = state[row, at + 2]
@@ -43,7 +43,13 @@ def next_uniform(state, row, at):
     state[row, at + 1] = b
     state[row, at + 2] = c
     state[row, at + 3] = (d << uint64(45)) | (d >> uint64(19))
-    return (mixed >> uint64(12)) * UNIT
+    return mixed
+
+
+@inlined
+def next_uniform(state, row, at):
+    """The next uniform in [0, 1) of the generator whose four words start at column ``at``."""
+    return (next_word(state, row, at) >> uint64(12)) * UNIT
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""The registry: every module of this package that defines ``POLICY`` (or ``POLICIES``) is found by itself."""
+"""The registry: every module here, or in contextual.policies, with ``POLICY`` (or ``POLICIES``) is found by itself."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from bandit_core.policies.base import Policy
 
 @cache
 def registry() -> dict[str, Policy]:
-    """Every policy by name, grouped by trust (none, local, central), then by name of its file."""
+    """Every policy by name: those for arms first, then grouped by trust (none, local, central), then by file."""
+    from bandit_core.contextual import policies as contextual
+
     found: list[Policy] = []
-    for module in pkgutil.iter_modules(__path__):
-        contents = vars(importlib.import_module(f"{__name__}.{module.name}"))
-        found.extend(contents.get("POLICIES", (contents["POLICY"],) if "POLICY" in contents else ()))
+    for package in (__name__, contextual.__name__):
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            contents = vars(importlib.import_module(f"{package}.{module.name}"))
+            found.extend(contents.get("POLICIES", (contents["POLICY"],) if "POLICY" in contents else ()))
     order = ("none", "local", "central")
-    return {policy.name: policy for policy in sorted(found, key=lambda policy: order.index(policy.privacy))}
+    found.sort(key=lambda policy: (policy.setting == "contexts", order.index(policy.privacy)))
+    return {policy.name: policy for policy in found}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from bandit_core import arms as laws
+from bandit_core.contextual.contexts import Contexts
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.numbers import Frozen
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from bandit_core.theory.bound import Bound
 
 Privacy = Literal["none", "local", "central"]
+Setting = Literal["arms", "contexts"]
 PRIVACY_WORDS: dict[Privacy, str] = {
     "none": "no privacy: the learner sees every reward as it is",
     "local": "local DP: nobody is trusted, each reward is randomised before it leaves its user",
@@ -33,13 +35,15 @@ class Instance:
     """One line of an experiment, ready to be played.
 
     ``arms`` are single arms in the order of the spec; ``epsilon`` is None for policies without privacy;
-    ``parameters`` has every "auto" already replaced by a number.
+    ``parameters`` has every "auto" already replaced by a number. Where users have features, ``contexts`` says how,
+    and there are no ``arms``.
     """
 
     arms: tuple[laws._Law, ...]
     epsilon: _EpsilonLaw | None
     parameters: Any  # of the policy's own subclass of Parameters
     horizon: int
+    contexts: Contexts | None = None
 
     @cached_property
     def means(self) -> np.ndarray:
@@ -64,11 +68,23 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class Block:
-    """Regret and pulls of best arms at the checkpoints (trials, checkpoints), and final pulls (trials, arms)."""
+    """Regret and pulls of best arms at the checkpoints (trials, checkpoints), and final pulls (trials, arms).
+
+    Where users have features, a pull is best when no arm had a larger mean for that user, and ``error`` is the distance
+    of the estimated from the true parameters at the checkpoints (trials, checkpoints): Euclidean, root mean square
+    over the arms' parameters.
+    """
 
     regret: np.ndarray
     best_pulls: np.ndarray
     pulls: np.ndarray
+    error: np.ndarray | None = None
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The arrays by name, without those that are absent; each has one row per trial."""
+        found = {name: getattr(self, name) for name in ("regret", "best_pulls", "pulls", "error")}
+        return {name: array for name, array in found.items() if array is not None}
 
     @property
     def trials(self) -> int:
@@ -116,10 +132,12 @@ class Policy:
 
     ``accepts`` looks at single arms and returns None, or the words it refuses with.
     ``simulate(instance, streams, checkpoints, signal)`` plays one trial per row of ``streams``.
-    ``resolve(parameters, epsilon)`` replaces every "auto" by a number.
+    ``resolve(parameters, epsilon)`` replaces every "auto" by a number; ``settle(instance)`` those that depend on the
+    arms or the horizon.
     ``spending(instance, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
     instance where that decides it.
+    ``setting`` says whether it plays arms, or chooses by the features of users.
     """
 
     name: str
@@ -136,11 +154,13 @@ class Policy:
     bounds: Callable[[Instance], list[Bound]]
     guarantee: Callable[[Instance], Guarantee]
     resolve: Callable[[Any, _EpsilonLaw | None], Parameters] = lambda parameters, epsilon: parameters
+    settle: Callable[[Instance], Parameters] = lambda instance: instance.parameters
     refuses: Callable[[Instance], str | None] = lambda instance: None
     spending: Callable[[Instance, np.ndarray], np.ndarray] | None = None
     parent: str | None = None
     pseudo_code: str = ""
     step_cost: float | Callable[[Instance], float] = 1.0
+    setting: Setting = "arms"
 
     def cost(self, instance: Instance) -> float:
         """Rough time of one pull of this instance relative to ``ucb``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from bandit_core.theory import classic
+from bandit_core.theory import classic, contextual
 from bandit_core.theory.bound import Bound
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 @lru_cache(maxsize=128)
 def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     instance = experiment.instances[line]
-    return (*experiment.lines[line].entry.bounds(instance), classic.trivial_cap(instance))
+    cap = classic.trivial_cap(instance) if instance.contexts is None else contextual.trivial_cap(instance)
+    return (*experiment.lines[line].entry.bounds(instance), cap)
 
 
 def line_bounds(experiment: Experiment, line: int) -> list[Bound]:

@@ -148,6 +148,13 @@ def _distribution(law: laws._Law) -> tuple[Callable[[np.ndarray], np.ndarray], C
                 ),
                 lambda x: -np.expm1(-shape * np.log(np.maximum(x, scale) / scale)),
             )
+        case laws.Student():
+            mean, spread, df = law.mean, law.scale, law.df
+            norm = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - math.log(df * math.pi) / 2
+            return (
+                lambda x: norm - math.log(spread) - (df + 1) / 2 * np.log1p(((x - mean) / spread) ** 2 / df),
+                lambda x: special.stdtr(df, (x - mean) / spread),
+            )
         case laws.Beta():
             a, b = law.a, law.b
 

@@ -10,8 +10,12 @@ from bandit_core.presets import preset_names
 
 OWN_WORDS = {
     "home": "A website, a clinic or a phone",
-    "explore": "of the last half's pulls",
+    "explore": "Run this where the project is installed",
+    "tradeoff": "How much privacy can you afford?",
+    "your-numbers": "What would privacy cost with your numbers?",
     "threshold": "Predicted cost",
+    "heavy-tails": "counted as 0",
+    "contextual": "phones know",
 }
 
 
@@ -39,7 +43,7 @@ def test_every_control_says_what_it_is_for(page: str) -> None:
     )
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
     silent = [element.label for element in controls if not element.help.strip()]
-    assert len(controls) > (0 if page == "home" else 15)
+    assert len(controls) > (0 if page == "home" else 10)
     assert silent == []
 
 

@@ -44,7 +44,7 @@ def trials_of(result: Result) -> int:
 
 
 def test_cancel_keeps_finished_blocks() -> None:
-    run = runner.Run(Simulation(experiment(seed=101)))
+    run = runner.Run(Simulation(experiment(seed=101)), "question")
     run.start()
     wait_for(lambda: trials_of(run.simulation.result()) > 0)
     run.cancel()
@@ -56,7 +56,7 @@ def test_cancel_keeps_finished_blocks() -> None:
 
 def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
-    run = runner.Run(Simulation(experiment(seed=102)), present=lambda: False)
+    run = runner.Run(Simulation(experiment(seed=102)), "question", present=lambda: False)
     run.start()
     wait_for(lambda: not run.alive)
     assert run.simulation.stopped
@@ -65,7 +65,7 @@ def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyP
 
 def test_a_run_goes_on_while_its_visitor_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
-    run = runner.Run(Simulation(experiment(seed=103, trials=40)), present=lambda: True)
+    run = runner.Run(Simulation(experiment(seed=103, trials=40)), "question", present=lambda: True)
     run.start()
     wait_for(lambda: not run.alive)
     assert not run.simulation.stopped
@@ -90,7 +90,7 @@ def test_a_failure_is_kept_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None
         raise MemoryError("no more")
 
     monkeypatch.setattr(simulation, "run", fail)
-    run = runner.Run(simulation)
+    run = runner.Run(simulation, "question")
     run.start()
     wait_for(lambda: not run.alive)
     assert isinstance(run.error, MemoryError)
@@ -99,9 +99,9 @@ def test_a_failure_is_kept_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, runner.Run] = {}
     monkeypatch.setattr(runner.st, "session_state", state)
-    runner._start("slot", experiment(seed=105))
+    runner._start("slot", lambda: Simulation(experiment(seed=105)), "question")
     first = state["slot"]
-    runner._start("slot", experiment(seed=105))
+    runner._start("slot", lambda: Simulation(experiment(seed=105)), "question")
     assert state["slot"] is first
     first.cancel()
 

@@ -44,10 +44,12 @@ _bounded = (
     ranges(0, 1).map(lambda fields: {"kind": "uniform", **fields}),
     st.builds(lambda fields, p: {"kind": "two-point", **fields, "p_high": p}, ranges(0, 1), unit),
     law("empirical", values=st.lists(unit, min_size=1, max_size=5)),
+    law("empirical", values=st.tuples(unit, unit), counts=st.tuples(st.integers(1, 9), st.integers(1, 999))),
 )
 _unbounded = (
     law("gaussian", mean=numbers(-5, 5), sd=positive),
     law("pareto", mean=positive, shape=st.floats(1.05, 4)),
+    law("student", mean=numbers(-5, 5), scale=positive, df=st.floats(1.05, 5)),
     ranges(-100, 100).map(lambda fields: {"kind": "uniform", **fields}),
     law("empirical", values=st.lists(numbers(-1e6, 1e6), min_size=1, max_size=5)),
 )
@@ -96,6 +98,8 @@ def parameters(draw: st.DrawFn, policy: str) -> Document:
             except pydantic.ValidationError:
                 continue
             chosen[name] = number
+    if "u" in model.model_fields:  # a moment that some arm does not have would be refused
+        chosen["v"] = draw(st.sampled_from([0.01, 0.04]))
     if "eps_min" in chosen:  # a threshold above every budget would be refused, so keep it low
         chosen["eps_min"] = draw(st.sampled_from(["auto", 0.01]))
     return chosen

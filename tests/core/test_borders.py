@@ -62,6 +62,7 @@ BORDERS = [
         "bandit_core/kernels",
         (
             "bandit_core.policies",
+            "bandit_core.contextual.policies",
             "bandit_core.theory",
             "bandit_core.engine",
             "bandit_core.experiment",
@@ -70,6 +71,10 @@ BORDERS = [
     ),
     (
         "bandit_core/policies",
+        ("bandit_core.engine", "bandit_core.experiment", "bandit_core.results", "bandit_core.store"),
+    ),
+    (
+        "bandit_core/contextual",
         ("bandit_core.engine", "bandit_core.experiment", "bandit_core.results", "bandit_core.store"),
     ),
     ("ui", ("numba", "joblib", "bandit_core.kernels", "pages")),
@@ -126,7 +131,8 @@ def test_the_core_starts_without_heavy_packages(statement):
 
 def test_every_policy_file_is_found_by_the_registry():
     defined = {}
-    for path in sorted((CORE / "policies").glob("*.py")):
+    files = [*(CORE / "policies").glob("*.py"), *(CORE / "contextual" / "policies").glob("*.py")]
+    for path in sorted(files):
         names = {
             target.id
             for node in ast.parse(path.read_text(encoding="utf-8")).body
@@ -135,7 +141,7 @@ def test_every_policy_file_is_found_by_the_registry():
             if isinstance(target, ast.Name)
         }
         if names & {"POLICY", "POLICIES"}:
-            module = importlib.import_module(f"bandit_core.policies.{path.stem}")
+            module = importlib.import_module(module_name(path))
             defined[path.stem] = getattr(module, "POLICIES", None) or (module.POLICY,)
     assert {"ucb", "heldp_ucb_l", "heldp_ucb_b"} <= set(defined)
     known = [policy.name for policies in defined.values() for policy in policies]

@@ -38,13 +38,24 @@ BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.6
 SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4]}
 SIGMOID_POLICIES = {"heldp-ucb-ls", "heldp-ucb-bs"}
 
-EVERY = pytest.mark.parametrize("name", registry())
-PRIVATE = pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.epsilon != "none"])
+# Arms are dropped after long epochs, within which pulls cost nothing; kappa for a first epoch of millions of rewards.
+EPOCHS = {"dp-robust-se": 1.0, "ldp-robust-se": 1e-3}
+# Where the suite asks for a decision, these get the horizon they need for it, and what is known of the rewards.
+PATIENT = {"dp-robust-ucb": 200_000, "dp-robust-se": 200_000, "ldp-robust-se": 10**9}
+KNOWN = {
+    "dp-robust-ucb": {"v": 1.0, "kappa": 0.004},
+    "dp-robust-se": {"v": 1.0},
+    "ldp-robust-se": {"v": 1.0, "kappa": 2.5e-4},
+}
+
+ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
+EVERY = pytest.mark.parametrize("name", ON_ARMS)  # those for users with features: test_conformance_contextual.py
+PRIVATE = pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.epsilon != "none"])
 
 
 def line_of(name: str, epsilon: float | dict = 2.0, **params) -> dict:
     """A line of a spec for any policy; ``epsilon`` is left out where there is none."""
-    line: dict = {"policy": name, "params": params}
+    line: dict = {"policy": name, "params": KNOWN.get(name, {}) | params}
     if registry()[name].epsilon != "none":
         line["epsilon"] = epsilon if isinstance(epsilon, dict) else {"kind": "fixed", "value": float(epsilon)}
     return line
@@ -108,10 +119,19 @@ def test_every_arm_is_tried(name, epsilon):
     assert pulls.min() >= 1
 
 
-@pytest.mark.parametrize("name", [name for name in registry() if name != "dp-se"])
+@pytest.mark.parametrize("name", [name for name in ON_ARMS if name != "dp-se"])
 def test_trials_are_distinct(name):
     """But for DP-SE, whose trace tells only in which epoch each arm is dropped: mostly the same one in every trial."""
-    for line in run(experiment_of(*every_kind_of_line(name), trials=30)).lines:
+    arms, horizon = BERNOULLI, 1500
+    if name == "robust-ucb":  # while it believes no reward as large as 1 yet, all runs on 0 and 1 are alike
+        arms = [{"kind": "gaussian", "mean": mean, "sd": 1.0} for mean in (0.3, 0.7, 0.5)]
+    elif name in EPOCHS:  # only the epochs that arms survive tell runs apart
+        arms, horizon = [{"kind": "bernoulli", "mean": 0.5, "count": 50}], 10**8
+    lines = every_kind_of_line(name)
+    if name in EPOCHS:  # with a kappa so small that noise alone drops arms
+        lines = [line_of(name, kappa=1e-3 if name == "dp-robust-se" else 1e-5)]
+    experiment = experiment_of(*lines, arms=arms, horizon=horizon, trials=30)
+    for line in run(experiment).lines:
         traces = np.concatenate([line.regret, line.best_pulls, line.pulls], axis=1)
         assert len(np.unique(traces, axis=0)) == 30
 
@@ -142,7 +162,7 @@ def test_a_line_does_not_feel_its_neighbours(name):
     assert alone.regret.tobytes() == beside.regret.tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.anytime])
+@pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.anytime])
 @pytest.mark.parametrize("lockstep", [True, False])
 def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, lockstep):
     monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
@@ -177,6 +197,10 @@ def test_without_noise_a_private_policy_is_its_parent(name):
         "heldp-ucb-ls": (0.97, 1.1),
         "ucb-cf": (0.2, 1.0),
         "private-ucb": (1.0, 1.3),
+        # DPRUCB keeps ln(T)^(1.5 + 1/v) in its bonus; elimination has not decided anything at this horizon.
+        "dp-robust-ucb": (1.0, 20.0),
+        "dp-robust-se": (1.0, 5.0),
+        "ldp-robust-se": (1.0, 5.0),
         "adap-ucb": (0.8, 4.0),
         "adap-klucb": (0.8, 4.0),
         "anytime-lazy-ucb": (0.8, 4.0),
@@ -191,13 +215,15 @@ def test_without_noise_a_private_policy_is_its_parent(name):
 
 @PRIVATE
 def test_less_privacy_never_costs_more(name):
-    strict, horizon, trials = 0.5, 6000, 30
+    strict, horizon, trials = 0.5, PATIENT.get(name, 6000), 30
     if name == "dp-se":  # its epochs grow with 1 / epsilon only where epsilon is far below the gaps
         strict, horizon = 0.02, 60_000
     elif name == "dp-imed":
         trials = 200  # so little to lose that it takes more trials to tell
     lines = [line_of(name, epsilon) for epsilon in (strict, 8.0)]
-    strict, loose = run(experiment_of(*lines, horizon=horizon, trials=trials)).lines
+    # Elimination is a gamble between arms that are nearly as good: here none are.
+    arms = [BERNOULLI[place] for place in (0, 1, 4)] if name in EPOCHS else BERNOULLI
+    strict, loose = run(experiment_of(*lines, arms=arms, horizon=horizon, trials=trials)).lines
     error = np.hypot(strict.stderr[-1], loose.stderr[-1])
     if name in SIGMOID_POLICIES:  # here their exploration outlasts the horizon: no difference to be seen yet
         assert strict.mean[-1] > loose.mean[-1] - 3 * error
@@ -217,7 +243,7 @@ def test_equal_arms_cost_nothing(name):
 def test_an_arm_that_always_pays_is_found(name):
     """With noise off it is estimated as exactly 1: kl-UCB plays each other arm once."""
     arms = [{"kind": "bernoulli", "mean": mean} for mean in (1.0, 0.0, 0.0)]
-    epsilon, horizon = 1000.0, 2000
+    epsilon, horizon = 1000.0, PATIENT.get(name, 2000)
     if name == "dp-se":
         horizon = 100_000  # one epoch takes about 1,900 pulls of each arm
     elif name == "dp-ucb-int":
@@ -305,16 +331,22 @@ def test_bounds_are_stated_in_full(name):
             assert bound.hidden or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
 
 
-ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in registry() if name not in {"ucb", "ucb-cf"})]
+ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf"})]
 
 
 @pytest.mark.parametrize(("name", "lockstep"), ENDLESS)
 def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockstep):
     """While a kernel plays, this thread goes on: its longest pause is a fraction of the time the kernel runs."""
     monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
-    experiment = experiment_of(line_of(name), horizon=10**8)
+    arms = BERNOULLI
+    if name in EPOCHS:  # Student's rewards are drawn one by one
+        arms = [{"kind": "student", "mean": 0.0, "scale": 1.0, "df": 3.0, "count": 2}]
+    params = {"kappa": EPOCHS[name]} if name in EPOCHS else {}
+    experiment = experiment_of(line_of(name, **params), arms=arms, horizon=10**8)
     entry, instance = experiment.lines[0].entry, experiment.instances[0]
-    if entry.cost(instance) < 0.1:  # played in bulk: done before anybody can look, unless rewards take their time
+    if (
+        name not in EPOCHS and entry.cost(instance) < 0.1
+    ):  # played in bulk: done before anybody can look, unless rewards take their time
         experiment = experiment.with_changes(arms=[{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}])
         instance = experiment.instances[0]
     entry.simulate(instance, streams(0, 0, 1), np.array([1, 10]), Signal())  # compiled before the clock starts
@@ -326,17 +358,21 @@ def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockste
         except Stopped:
             stopped.append(True)
 
-    thread = threading.Thread(target=play)
-    begun = last = time.perf_counter()
-    thread.start()
-    longest, seen = 0.0, 0
-    while last - begun < 0.25:
-        time.sleep(0.001)
-        now = time.perf_counter()
-        longest, last, seen = max(longest, now - last), now, signal.steps
-    signal.stop()
-    thread.join()
-    duration = time.perf_counter() - begun
-    assert seen > 0  # the kernel was at work all along
-    assert stopped  # and gave up only when asked to
-    assert longest < 0.6 * duration  # a kernel that held the lock would make it the whole duration
+    for _ in range(4):  # a busy machine may keep this thread waiting once; a kernel that holds the lock always does
+        signal = Signal()
+        stopped.clear()
+        thread = threading.Thread(target=play)
+        begun = last = time.perf_counter()
+        thread.start()
+        longest, seen = 0.0, 0
+        while last - begun < 0.25:
+            time.sleep(0.001)
+            now = time.perf_counter()
+            longest, last, seen = max(longest, now - last), now, signal.steps
+        signal.stop()
+        thread.join()
+        duration = time.perf_counter() - begun
+        assert stopped  # the kernel gave up only when asked to
+        if seen > 0 and longest < 0.6 * duration:  # a kernel that held the lock would make it the whole duration
+            return
+    raise AssertionError(f"no step seen, or the longest pause was {longest:.2f} of {duration:.2f} seconds")

@@ -125,6 +125,7 @@ CONTINUOUS_REWARDS = [
     (reward_law(kind="uniform", low=-1, high=3), stats.uniform(-1, 4)),
     (reward_law(kind="gaussian", mean=-2, sd=3), stats.norm(-2, 3)),
     (reward_law(kind="pareto", mean=3, shape=1.5), stats.pareto(1.5, scale=1.0)),
+    (reward_law(kind="student", mean=-1, scale=2, df=1.5), stats.t(1.5, -1, 2)),
     (reward_law(kind="beta", a=2, b=1), stats.beta(2, 1)),
     (reward_law(kind="beta", a=1, b=0.5), stats.beta(1, 0.5)),
     (reward_law(kind="beta", a=0.5, b=3), stats.beta(0.5, 3)),

@@ -1,0 +1,126 @@
+"""What the contextual policies share: common parameters, refusals, and the way from an instance to a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.contextual.contexts import Contexts, Discrete
+from bandit_core.numbers import Number, Positive, Whole
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Signal, Stopped
+from bandit_core.theory.contextual import contexts_of
+
+HAN = "Han, Liang, Wang, Zhang 2021"
+ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
+UCB_STEP = 25e-9  # seconds of one pull of `ucb`, the unit of step costs
+
+Delta = Annotated[
+    Number, Field(gt=0, lt=1, description="Probability with which the promise of epsilon may fail, for each user.")
+]
+Alpha = Annotated[Number, Field(gt=0, lt=1, description="Failure probability of the regret bound.")]
+Refresh = Annotated[
+    Number,
+    Field(
+        ge=0,
+        le=1,
+        description="The server solves again when the number of users has grown by this share; 0 solves after every "
+        "user, as in the paper.",
+    ),
+]
+WarmUp = Annotated[
+    Whole,
+    Field(ge=1, le=10**7, description="Rounds in which every arm is played once, at the start (multi structure only)."),
+]
+Elimination = Annotated[
+    Positive | Literal["off"],
+    Field(
+        description="Arms whose estimate after the warm-up is more than h/2 below the best for this user are not "
+        "considered (multi structure only). off: never, as in the published code."
+    ),
+]
+
+
+def no_arms(arms: Sequence[Any]) -> str | None:
+    """An acceptor for policies that need features: they take no plain arms."""
+    return "it chooses by the features of users; plain arms have none" if arms else None
+
+
+def linear_only(instance: Instance) -> str | None:
+    """Words of refusal for least squares behind a link that is not the identity."""
+    link = contexts_of(instance).link
+    if link == "identity":
+        return None
+    return f"its least squares need the identity link, not {link}; use ldp-sgd or ldp-gloc"
+
+
+def fixed_epsilon(instance: Instance) -> float:
+    """The one budget of every user."""
+    assert instance.epsilon is not None and instance.epsilon.fixed is not None
+    return instance.epsilon.fixed
+
+
+def local_guarantee(instance: Instance, delta: float) -> Guarantee:
+    """(epsilon, delta)-local privacy of context, choice and reward of every user."""
+    epsilon = fixed_epsilon(instance)
+    kind = f"({epsilon:g}, {delta:g})-locally" if delta else f"{epsilon:g}-locally"
+    words = f"what a user sends about context, choice and reward is {kind} differentially private"
+    return Guarantee("local", words, epsilon, delta)
+
+
+def play(
+    kernel: Callable[..., None],
+    instance: Instance,
+    streams: np.ndarray,
+    checkpoints: np.ndarray,
+    signal: Signal,
+    *numbers: float,
+) -> Block:
+    """Play one trial per stream with a contextual kernel, whose own numbers come after the description of the users.
+
+    Raises
+    ------
+    Stopped
+        When the signal asked for a stop.
+    """
+    contexts = contexts_of(instance)
+    trials, times = len(streams), len(checkpoints)
+    regret, best_pulls, error = (np.zeros((trials, times)) for _ in range(3))
+    pulls = np.zeros((trials, contexts.arms))
+    points = contexts.law.points if isinstance(contexts.law, Discrete) else 0
+    pool = np.empty((points, contexts.vectors * contexts.dimension))
+    kernel(
+        streams.copy(), contexts.kernel_form(), pool, contexts.arms, contexts.models, contexts.vectors,
+        contexts.dimension, *numbers, checkpoints, regret, best_pulls, pulls, error, signal.cells,
+    )  # fmt: skip
+    if signal.stopped:
+        raise Stopped
+    return Block(regret, best_pulls, pulls, error)
+
+
+def solutions(horizon: int, refresh: float) -> float:
+    """How often the server solves until the horizon, roughly."""
+    if refresh * horizon <= 1:
+        return float(horizon)
+    return min(float(horizon), (1 + np.log(refresh * horizon)) / refresh)
+
+
+def meeting_seconds(contexts: Contexts) -> float:
+    """Rough time of drawing one user and comparing all arms."""
+    numbers = contexts.dimension * contexts.arms
+    drawn = contexts.dimension * contexts.vectors
+    return 60e-9 + 20e-9 * contexts.arms + 4e-9 * drawn + 2.5e-9 * numbers
+
+
+class WarmUpParameters(Parameters):
+    """Parameters that only the multi structure uses."""
+
+    warm_up: WarmUp = 1000
+    h: Elimination = "off"
+
+    @property
+    def spread(self) -> float:
+        """h/2; infinite without elimination."""
+        return np.inf if self.h == "off" else self.h / 2

@@ -1,0 +1,112 @@
+"""LDP-OLS (Han, Liang, Wang, Zhang 2021, Algorithms 1 and 2 with the OLS mechanism): greedy on private least squares.
+
+Each user sends x x^T + W and r x + xi, both with normal noise; the server keeps the sums M and u and lets users play
+the arm with the largest x . theta, theta = (M + c sqrt(n) I)^-1 u, where n counts the releases and
+
+    c = shift x 2 sigma (4 sqrt(d) + 2 ln(2T/alpha))        (TK in place of T with a parameter for each arm).
+
+With one parameter for each arm (Algorithm 2): a warm-up in turns; afterwards every user answers for all arms, noisy
+zeros for those not chosen, so that the choice stays hidden; optionally arms that look hopeless after the warm-up are
+left out (h). Each answer is made at (epsilon/2, delta/2), because another user would change two of them.
+
+Guarantee: (epsilon, delta)-local DP. Noise: sigma = sd(2, epsilon, delta) of the Gaussian mechanism, times 2 C_B^2 on
+the matrix and C_B c_r on the vector, which covers both releases together (their joint L2 sensitivity in these units is
+exactly 2, at x' = -x). Classical for epsilon <= 1, analytic beyond.
+
+Deviations from print: the variance of W has C_B^4, for C_B^2 has the wrong dimension and fails for C_B > sqrt 2; a
+user outside the ball |x| <= C_B shrinks context and reward together, which keeps a linear model true, and then clips
+the reward to [-c_r, c_r]; the server may solve at growing intervals (``refresh``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.contextual.policies import family
+from bandit_core.kernels import least_squares
+from bandit_core.mechanisms.gaussian import gaussian_sd
+from bandit_core.numbers import Number, Positive
+from bandit_core.policies.base import Block, Instance, Policy, Signal
+from bandit_core.theory import contextual
+
+SENSITIVITY = 2.0  # joint L2 sensitivity of M / (2 C_B^2) and u / (C_B c_r)
+
+
+class OLSParameters(family.WarmUpParameters):
+    """Privacy, regularisation, warm-up and how often the server solves."""
+
+    delta: family.Delta = 0.01
+    alpha: family.Alpha = 0.1
+    shift: Annotated[
+        Number, Field(ge=0, le=100, description="Multiplier on the ridge c sqrt(n) of the paper; 0 leaves it out.")
+    ] = 1.0
+    context_bound: Annotated[
+        Positive, Field(le=1000, description="C_B: contexts (and their rewards) outside are shrunk to this norm.")
+    ] = 1.0
+    reward_bound: Annotated[Positive, Field(le=1000, description="c_r: rewards are clipped to plus or minus this.")] = (
+        1.0
+    )
+    refresh: family.Refresh = 0.01
+
+
+def noise(instance: Instance) -> tuple[float, float, float]:
+    """sigma, and the standard deviations on every entry of the matrix and of the vector that a user sends."""
+    parameters, multi = instance.parameters, family.contexts_of(instance).structure == "multi"
+    releases = 2 if multi else 1
+    sigma = gaussian_sd(SENSITIVITY, family.fixed_epsilon(instance) / releases, parameters.delta / releases)
+    bound = parameters.context_bound
+    return sigma, 2 * bound**2 * sigma, bound * parameters.reward_bound * sigma
+
+
+def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    parameters, contexts = instance.parameters, family.contexts_of(instance)
+    sigma, matrix_sd, vector_sd = noise(instance)
+    tries = 2 * instance.horizon * contexts.models / parameters.alpha
+    shift = 2 * sigma * (4 * math.sqrt(contexts.dimension) + 2 * math.log(tries))
+    return family.play(
+        least_squares.private, instance, streams, checkpoints, signal,
+        parameters.context_bound, parameters.reward_bound, matrix_sd, vector_sd,
+        parameters.shift * parameters.context_bound**2 * shift, parameters.refresh,
+        contexts.arms * parameters.warm_up if contexts.models > 1 else 0, parameters.spread,
+    )  # fmt: skip
+
+
+def _cost(instance: Instance) -> float:
+    contexts = family.contexts_of(instance)
+    d = contexts.dimension
+    share = family.solutions(instance.horizon, instance.parameters.refresh) / instance.horizon
+    solve = contexts.models * (100e-9 + 3e-9 * d * d + 0.25e-9 * d**3)
+    return (family.meeting_seconds(contexts) + 0.7e-9 * d * d + share * solve) / family.UCB_STEP
+
+
+POLICY = Policy(
+    name="ldp-ols",
+    title="LDP-OLS",
+    paper=family.HAN,
+    summary="Users send noisy sums for least squares; everybody plays what looks best under the common estimate.",
+    privacy="local",
+    guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
+    epsilon="one",
+    anytime=False,
+    parameters=OLSParameters,
+    accepts=family.no_arms,
+    refuses=family.linear_only,
+    simulate=_simulate,
+    bounds=contextual.greedy_private,
+    guarantee=lambda instance: family.local_guarantee(instance, instance.parameters.delta),
+    parent="greedy-ols",
+    setting="contexts",
+    step_cost=_cost,
+    pseudo_code="""theta = 0; M = 0; u = 0
+for t = 1, 2, ...:
+    the user plays the arm with the largest  x_a . theta  and is paid r
+    the user sends  x x^T + W  and  r x + xi      (normal noise)
+    M += x x^T + W;  u += r x + xi
+    theta = (M + c sqrt(t) I)^-1 u
+a parameter for each arm: warm-up in turns, then every user answers for all arms
+    (noisy zeros for those not chosen), each answer at (epsilon/2, delta/2)""",
+)

@@ -1,0 +1,65 @@
+"""Standard normal variables by the ziggurat of Marsaglia and Tsang (2000), exact up to the grid of 52-bit numbers.
+
+About a third of the time of inverting the distribution function. It takes one word of the stream in 98.8 % of the
+draws and more in the others, so it serves where the number of words need not be fixed: contexts, whose draws depend
+on no policy, and privacy noise, which has the stream's second generator to itself. The word's lowest 8 bits choose
+the layer, the ninth the sign, the upper 52 the place; one word for all of them is what Doornik (2005) warns of for
+32-bit generators, not for 64 bits with disjoint fields.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import int64, uint64
+
+from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.kernels.streams import HALF_UNIT, next_uniform, next_word
+
+LAYERS = 256
+EDGE = 3.6541528853610088  # where the tail begins, for 256 layers
+_GRID = 2.0**52
+
+
+def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bounds of immediate acceptance (on the grid), widths of the layers per grid point, heights; shape (256,) each."""
+    area = EDGE * math.exp(-0.5 * EDGE**2) + math.sqrt(math.pi / 2) * math.erfc(EDGE / math.sqrt(2))
+    edges = np.zeros(LAYERS + 1)  # from the widest layer to the peak
+    edges[0] = area / math.exp(-0.5 * EDGE**2)
+    edges[1] = EDGE
+    for layer in range(2, LAYERS):
+        edges[layer] = math.sqrt(-2 * math.log(area / edges[layer - 1] + math.exp(-0.5 * edges[layer - 1] ** 2)))
+    bounds = np.floor(edges[1:] / edges[:-1] * _GRID).astype(np.int64)
+    return bounds, edges[:-1] / _GRID, np.exp(-0.5 * edges**2)
+
+
+BOUNDS, WIDTHS, HEIGHTS = _tables()
+SIGNS = np.array([1.0, -1.0])
+
+
+@piece
+def _rare(layer, value, state, row, at):
+    """The other 1.2 %: the tail, or the part of a layer that the curve cuts; NaN asks for another word."""
+    if layer == uint64(0):
+        while True:
+            beyond = -math.log(next_uniform(state, row, at) + HALF_UNIT) / EDGE
+            if -2.0 * math.log(next_uniform(state, row, at) + HALF_UNIT) > beyond * beyond:
+                return EDGE + beyond
+    height = HEIGHTS[layer] + next_uniform(state, row, at) * (HEIGHTS[layer + uint64(1)] - HEIGHTS[layer])
+    return value if height < math.exp(-0.5 * value * value) else math.nan
+
+
+@inlined
+def normal(state, row, at):
+    """One standard normal variable from the generator whose four words start at column ``at``."""
+    while True:
+        word = next_word(state, row, at)
+        layer = word & uint64(0xFF)
+        place = int64(word >> uint64(12))
+        value = place * WIDTHS[layer]
+        if place < BOUNDS[layer]:
+            return SIGNS[(word >> uint64(8)) & uint64(1)] * value  # a branch would be mispredicted every other time
+        value = _rare(layer, value, state, row, at)
+        if not math.isnan(value):
+            return SIGNS[(word >> uint64(8)) & uint64(1)] * value

@@ -1,0 +1,114 @@
+"""Small dense linear systems inside kernels. Only the upper triangle of a symmetric matrix is read and written.
+
+Loops run along rows, so that they use the vector units; nothing here creates an array.
+"""
+
+from __future__ import annotations
+
+import math
+
+from bandit_core.kernels.compiled import inlined, piece
+
+
+@piece
+def factorise(matrix, shift, factor):
+    """Cholesky: factor^T factor = matrix + shift I, upper triangle; False where that is not positive definite."""
+    size = matrix.shape[0]
+    for i in range(size):
+        for j in range(i, size):
+            factor[i, j] = matrix[i, j]
+        factor[i, i] += shift
+    for i in range(size):
+        pivot = factor[i, i]
+        if not pivot > 0.0:
+            return False
+        scale = 1.0 / math.sqrt(pivot)
+        for j in range(i, size):
+            factor[i, j] *= scale
+        for k in range(i + 1, size):
+            weight = factor[i, k]
+            for j in range(k, size):
+                factor[k, j] -= weight * factor[i, j]
+    return True
+
+
+@piece
+def solve_factored(factor, right, row, solution, to):
+    """Solve factor^T factor s = row ``row`` of ``right`` into row ``to`` of ``solution``."""
+    size = factor.shape[0]
+    for i in range(size):
+        solution[to, i] = right[row, i]
+    for i in range(size):
+        value = solution[to, i] / factor[i, i]
+        solution[to, i] = value
+        for j in range(i + 1, size):
+            solution[to, j] -= value * factor[i, j]
+    for i in range(size - 1, -1, -1):
+        value = solution[to, i]
+        for j in range(i + 1, size):
+            value -= factor[i, j] * solution[to, j]
+        solution[to, i] = value / factor[i, i]
+
+
+@piece
+def solve_indefinite(matrix, shift, right, row, work, solution, to):
+    """Solve (matrix + shift I) s = row ``row`` of ``right`` by elimination with pivots; False where it is singular."""
+    size = matrix.shape[0]
+    for i in range(size):
+        for j in range(size):
+            work[i, j] = matrix[i, j] if j >= i else matrix[j, i]
+        work[i, i] += shift
+        solution[to, i] = right[row, i]
+    for i in range(size):
+        pivot = i
+        for k in range(i + 1, size):
+            if abs(work[k, i]) > abs(work[pivot, i]):
+                pivot = k
+        if not abs(work[pivot, i]) > 0.0:
+            return False
+        if pivot != i:
+            for j in range(i, size):
+                work[i, j], work[pivot, j] = work[pivot, j], work[i, j]
+            solution[to, i], solution[to, pivot] = solution[to, pivot], solution[to, i]
+        for k in range(i + 1, size):
+            weight = work[k, i] / work[i, i]
+            for j in range(i, size):
+                work[k, j] -= weight * work[i, j]
+            solution[to, k] -= weight * solution[to, i]
+    for i in range(size - 1, -1, -1):
+        value = solution[to, i]
+        for j in range(i + 1, size):
+            value -= work[i, j] * solution[to, j]
+        solution[to, i] = value / work[i, i]
+    return True
+
+
+@piece
+def invert_factored(factor, inverse):
+    """The whole inverse of factor^T factor."""
+    size = factor.shape[0]
+    for column in range(size):
+        for j in range(size):
+            inverse[column, j] = 1.0 if j == column else 0.0
+        for i in range(column, size):
+            value = inverse[column, i] / factor[i, i]
+            inverse[column, i] = value
+            for j in range(i + 1, size):
+                inverse[column, j] -= value * factor[i, j]
+        for i in range(size - 1, -1, -1):
+            value = inverse[column, i]
+            for j in range(i + 1, size):
+                value -= factor[i, j] * inverse[column, j]
+            inverse[column, i] = value / factor[i, i]
+
+
+@inlined
+def quadratic(matrix, at, x, i):
+    """x^T M x, where M is the square block of ``matrix`` that starts at row and column ``at``, x row i of ``x``."""
+    total = 0.0
+    for k in range(x.shape[1]):
+        part = 0.0
+        for j in range(x.shape[1]):
+            part += matrix[at + k, at + j] * x[i, j]
+        total += x[i, k] * part
+    return total

@@ -1,0 +1,90 @@
+"""The mechanism for vectors in a ball (Duchi, Jordan, Wainwright 2018; Han et al. 2021, Lemma 2.2, corrected).
+
+A vector x with |x| <= R becomes a point z on a sphere of a fixed, larger radius r. First x is rounded to the border:
+X = +-R x/|x|, plus with probability 1/2 + |x|/2R. Then z is uniform on the half sphere <z, X> > 0 with probability
+e^eps / (e^eps + 1), else on the opposite one. Given X the density of z takes only two values, of ratio e^eps; rounding
+only mixes them. E[z] = x for
+
+    r = R sqrt(pi) (e^eps + 1)/(e^eps - 1) Gamma((d+1)/2) / Gamma(d/2).
+
+The printed radius lost a fraction line. The printed X = (2b - 1)x is no direction at x = 0, which is exactly where
+synthetic updates use it; there X is a uniform direction, so z is uniform on the whole sphere.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_core.problems import InvalidInput, Problem
+
+
+def log_radius(dimension: int, epsilon: float) -> float:
+    """ln of the radius for R = 1; by log-gamma, so that any dimension will do."""
+    shape = math.lgamma((dimension + 1) / 2) - math.lgamma(dimension / 2)
+    return 0.5 * math.log(math.pi) - math.log(math.tanh(epsilon / 2)) + shape
+
+
+def radius(dimension: int, epsilon: float, bound: float = 1.0) -> float:
+    """Radius of the sphere that responses lie on, for vectors of norm at most ``bound``.
+
+    Examples
+    --------
+    >>> round(radius(2, 1.0, 2.0), 3)
+    6.798
+
+    Raises
+    ------
+    InvalidInput
+        When epsilon or the bound is not above 0, or the dimension below 1.
+    """
+    problems = [
+        Problem(name, value, "a number above 0")
+        for name, value in (("epsilon", epsilon), ("bound", bound))
+        if not 0 < value < math.inf
+    ]
+    if dimension < 1:
+        problems.append(Problem("dimension", dimension, "at least 1"))
+    if problems:
+        raise InvalidInput(problems)
+    return bound * math.exp(log_radius(dimension, epsilon))
+
+
+def release(vectors: ArrayLike, epsilon: float, rng: np.random.Generator, bound: float = 1.0) -> np.ndarray:
+    """Responses to vectors, shape (..., d), each of norm at most ``bound``; same shape.
+
+    Raises
+    ------
+    InvalidInput
+        When a vector lies outside the ball: the mechanism is not defined there.
+    """
+    vectors = np.asarray(vectors, float)
+    reach = radius(vectors.shape[-1], epsilon, bound)
+    norms = np.linalg.norm(vectors, axis=-1)
+    outside = np.flatnonzero(~(norms <= bound * (1 + 1e-12)))
+    if len(outside):
+        place = int(outside[0])
+        words = f"a vector of norm at most {bound:g}; clip it first"
+        raise InvalidInput([Problem(f"vectors[{place}]", float(norms.flat[place]), words)])
+    z = rng.standard_normal(vectors.shape)
+    z *= reach / np.linalg.norm(z, axis=-1, keepdims=True)
+    rounded_up = rng.random(norms.shape) < 0.5 + norms / (2 * bound)
+    kept = rng.random(norms.shape) < 1 / (1 + math.exp(-epsilon))
+    side = np.sum(z * vectors, axis=-1) > 0
+    # Towards X, that is towards x if it was rounded up. At 0 the side is that of a uniform z: uniform either way.
+    turn = side != (rounded_up == kept)
+    return np.where((turn & (norms > 0))[..., None], -z, z)
+
+
+def log_density(response: ArrayLike, vector: ArrayLike, epsilon: float, bound: float = 1.0) -> np.ndarray:
+    """ln of the density of a response on the sphere relative to the uniform one; shapes (..., d), broadcast."""
+    response, vector = np.asarray(response, float), np.asarray(vector, float)
+    norm = np.linalg.norm(vector, axis=-1)
+    towards = 0.5 + norm / (2 * bound)
+    ahead = np.sum(response * vector, axis=-1) > 0
+    up = np.where(ahead, towards, 1 - towards)
+    with np.errstate(divide="ignore"):
+        mass = np.logaddexp(np.log(up) + epsilon, np.log(1 - up)) - np.logaddexp(0.0, epsilon)
+    return np.where(norm > 0, math.log(2) + mass, 0.0)

@@ -1,0 +1,57 @@
+"""DPRSE (Tao, Wu, Zhao and Wang 2022, Algorithm 3): elimination in epochs on private truncated means.
+
+Epoch tau aims at the precision D = 2^-tau. Every arm that is left is pulled R times afresh; rewards beyond B count 0;
+the mean of the R is released with Laplace(2 B / (R eps)) noise. Arms more than 12 err below the highest mean are
+dropped, and the last arm is played for good.
+
+Guarantee: epsilon-central DP, pure: every reward is in one released mean, which it can move by 2 B / R at most.
+kappa multiplies the leading part of R. That makes err larger by kappa^(-v/(1+v)), and the threshold is
+12 kappa^(v/(1+v)) err: still half of D, as in theory, so an arm is dropped in the same epoch if its estimate is good.
+In other words, the error constants 24 and 12 become 24 c and 12 c with c = kappa^(v/(1+v)); default c = 1/16. The proof
+that estimates are that good holds for kappa = 1 only; the noise, and so privacy, is the same function of R and B.
+Deviations from print: an epsilon above 1 counts as 1 in R, B and err (not in the noise), as the sampling error is
+covered for epsilon up to 1 only. An epoch that the horizon cuts short releases nothing.
+"""
+
+from __future__ import annotations
+
+from bandit_core.policies import heavy_family
+from bandit_core.policies.base import Instance, Policy, any_rewards
+from bandit_core.policies.central_family import pure
+from bandit_core.theory import heavy
+from bandit_core.theory.bound import Bound
+
+
+def _bounds(instance: Instance) -> list[Bound]:
+    lower = [*heavy.plain_lower_bounds(instance), *heavy.central_lower_bounds(instance)]
+    return [*lower, *heavy.dp_robust_se(instance)]
+
+
+POLICY = Policy(
+    name="dp-robust-se",
+    title="DPRSE",
+    paper="Tao, Wu, Zhao, Wang 2022 (Algorithm 3)",
+    summary="For rewards with very large outliers: plays all arms equally often and drops the clearly worse ones, "
+    "comparing noisy means of truncated rewards.",
+    privacy="central",
+    guarantee_words="epsilon-central DP (pure): every reward enters one released mean",
+    epsilon="one",
+    anytime=False,
+    parameters=heavy_family.EliminationParameters,
+    settle=heavy_family.settle,
+    accepts=any_rewards,
+    refuses=heavy_family.refuse_infinite_moment,
+    simulate=heavy_family.play_epochs,
+    bounds=_bounds,
+    guarantee=pure,
+    parent="robust-ucb",
+    pseudo_code="""S = all arms;  beta = 1/T;  e = min(epsilon, 1)
+for tau = 1, 2, ... while more than one arm is left:
+    D = 2^-tau;  L = ln(4 |S| tau^2 / beta)
+    R = ceil(kappa u^(1/v) (24 / D)^((1+v)/v) L / e + 1)
+    B = (u R e / L)^(1/(1+v));  err = u^(1/(1+v)) (L / (R e))^(v/(1+v))
+    pull each arm of S  R times;  m_a = mean of its rewards (0 where |x| > B) + Laplace(2 B / (R epsilon))
+    drop every arm with  max m - m_a > 12 kappa^(v/(1+v)) err
+play the arm that is left""",
+    step_cost=heavy_family.epoch_cost,
+)

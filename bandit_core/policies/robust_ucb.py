@@ -1,0 +1,62 @@
+"""Robust-UCB (Bubeck, Cesa-Bianchi and Lugosi 2013): UCB for heavy-tailed rewards, without privacy.
+
+Plays the arm with the largest truncated mean + kappa 4 u^(1/(1+v)) (2 ln t / N)^(v/(1+v)). An arm's n-th reward counts
+0 where it exceeds (u n / (2 ln t))^(1/(1+v)): early on little is believed, later more and more.
+Deviations from print: the truncation of a reward uses the t of its own pull; the paper truncates all past rewards anew
+with the present t, which would need every reward to be stored. kappa below 1 (the default) gives up the proved bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bandit_core.policies import heavy_family
+from bandit_core.policies.base import Block, Guarantee, Instance, Policy, Signal, any_rewards
+from bandit_core.theory import heavy
+from bandit_core.theory.bound import Bound
+
+
+def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    p = instance.parameters
+    unit = p.u ** (1 / (1 + p.v))
+    return heavy_family.play_index(
+        instance,
+        streams,
+        checkpoints,
+        signal,
+        bonus=p.kappa * 4 * unit,
+        slope=2.0,
+        offset=0.0,
+        level=unit,
+        shrinks=True,
+    )
+
+
+def _bounds(instance: Instance) -> list[Bound]:
+    return [*heavy.plain_lower_bounds(instance), *heavy.robust_ucb(instance)]
+
+
+POLICY = Policy(
+    name="robust-ucb",
+    title="Robust-UCB",
+    paper="Bubeck, Cesa-Bianchi, Lugosi 2013",
+    summary="UCB for rewards with very large outliers: rewards that are too large to be believed yet count 0.",
+    privacy="none",
+    guarantee_words="none: the learner sees every reward",
+    epsilon="none",
+    anytime=True,
+    parameters=heavy_family.IndexParameters,
+    settle=heavy_family.settle,
+    accepts=any_rewards,
+    refuses=heavy_family.refuse_infinite_moment,
+    simulate=_simulate,
+    bounds=_bounds,
+    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
+    parent="ucb",
+    pseudo_code="""pull each arm once
+for t = K+1, K+2, ...:
+    pull the arm a with the largest  S_a / N_a + kappa 4 u^(1/(1+v)) (2 ln t / N_a)^(v/(1+v))
+    N_a += 1;  B = (u N_a / (2 ln t))^(1/(1+v))
+    if |x| <= B:  S_a += x""",
+    step_cost=1.2,
+)

@@ -1,0 +1,167 @@
+"""What is known of regret with features under local privacy: shapes in T and epsilon, without their constants.
+
+The theorems of Han, Liang, Wang and Zhang 2021 and of Zheng et al. 2020 leave constants open (C, c', kappa_l, p_*),
+so every curve here is order-only: a shape times a multiplier that the reader chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bandit_core.contextual.contexts import Contexts, Discrete, Margin
+from bandit_core.policies.base import Instance
+from bandit_core.theory.bound import Bound, Curve, Side
+
+_HAN = "Han, Liang, Wang, Zhang 2021"
+_ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
+_REGULAR = "contexts spread in every direction (Assumptions 2 and 3); bounded contexts and rewards"
+
+
+def contexts_of(instance: Instance) -> Contexts:
+    """The contexts of an instance that has some."""
+    assert instance.contexts is not None
+    return instance.contexts
+
+
+def margin_exponent(contexts: Contexts) -> float | None:
+    """beta of the margin condition where the law of contexts settles it, else None.
+
+    A gap that is bounded away from 0 satisfies the condition for every beta; 1 gives the best rate stated.
+    """
+    if isinstance(contexts.law, Margin):
+        return contexts.law.beta
+    return 1.0 if isinstance(contexts.law, Discrete) else None
+
+
+def margin_rate(t: np.ndarray, epsilon: float, beta: float, logs: int = 1) -> np.ndarray:
+    """T^((1-beta)/2) / epsilon^(1+beta); (ln T)^logs / epsilon^2 at beta = 1."""
+    if beta == 1:
+        return np.log(t) ** logs / epsilon**2
+    return t ** ((1 - beta) / 2) / epsilon ** (1 + beta)
+
+
+def trivial_cap(instance: Instance) -> Bound:
+    """Nobody can lose more than the largest gap at every step."""
+    largest = contexts_of(instance).largest_gap
+    bound = Bound(
+        name="Trivial cap",
+        side="upper",
+        source="by definition of regret",
+        status="proved",
+        formula=r"t\,\sup_x\Delta(x)",
+        words="Choosing worst for the users for whom that costs most; no policy can lose more.",
+        assumptions="bounded means",
+        curve=lambda t: t * largest,
+    )
+    return bound if np.isfinite(largest) else bound.hide("contexts without bound have means without bound")
+
+
+def _shape(
+    name: str, source: str, formula: str, words: str, curve: Curve, multiplier: float, side: Side = "upper"
+) -> Bound:
+    return Bound(
+        name=name,
+        side=side,
+        source=source,
+        status="order-only",
+        formula=rf"C\,{formula},\quad C={multiplier:g}",
+        words=f"{words} Logarithmic factors and constants are left out; C is the reader's choice.",
+        assumptions=_REGULAR,
+        curve=lambda t: multiplier * curve(np.maximum(t, 1.0)),
+        worst_case=side == "lower",
+        asymptotic=True,
+    )
+
+
+def _epsilon(instance: Instance) -> float:
+    assert instance.epsilon is not None and instance.epsilon.fixed is not None
+    return instance.epsilon.fixed
+
+
+def theorem_3_1(epsilon: float, multiplier: float = 1.0) -> Bound:
+    """sqrt(T) / epsilon: single parameter, no margin."""
+    words = "LDP-OLS and LDP-SGD lose no more than this order, however small the gaps are."
+    source = f"{_HAN}, Theorem 3.1"
+    return _shape("Theorem 3.1", source, r"\sqrt T/\epsilon", words, lambda t: np.sqrt(t) / epsilon, multiplier)
+
+
+def theorem_3_2(epsilon: float, multiplier: float = 1.0) -> Bound:
+    """Lower bound sqrt(T) / epsilon for the worst theta: two arms, normal contexts of covariance I/d."""
+    words = "No locally private policy can do better than this order for every theta (two arms, normal contexts)."
+    source = f"{_HAN}, Theorem 3.2"
+    return _shape(
+        "Theorem 3.2", source, r"\sqrt T/\epsilon", words, lambda t: np.sqrt(t) / epsilon, multiplier, "lower"
+    )
+
+
+def theorem_3_3(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
+    """Single parameter with margin beta; the printed range 0 <= beta < 1 is read as 0 < beta < 1 (Assumption 4)."""
+    formula = r"\ln T/\epsilon^2" if beta == 1 else rf"T^{{{(1 - beta) / 2:.3g}}}/\epsilon^{{{1 + beta:.3g}}}"
+    bound = _shape(
+        "Theorem 3.3", f"{_HAN}, Theorem 3.3", formula,
+        f"With the margin condition at beta = {beta:g}, small gaps are rare and regret grows this slowly.",
+        lambda t: margin_rate(t, epsilon, beta), multiplier,
+    )  # fmt: skip
+    return bound if beta > 0 else bound.hide("beta = 0 is no margin condition; Theorem 3.1 covers it")
+
+
+def theorem_4_1(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
+    """A parameter for each arm, margin beta > 0; (ln T / epsilon)^2 at beta = 1, as in the paper's Table 1."""
+    formula = r"(\ln T/\epsilon)^2" if beta == 1 else rf"T^{{{(1 - beta) / 2:.3g}}}/\epsilon^{{{1 + beta:.3g}}}"
+    bound = _shape(
+        "Theorem 4.1", f"{_HAN}, Theorem 4.1 and Table 1", formula,
+        f"With the margin condition at beta = {beta:g}, for the algorithm with elimination and the right h.",
+        lambda t: margin_rate(t, epsilon, beta, logs=2), multiplier,
+    )  # fmt: skip
+    return bound if beta > 0 else bound.hide("the paper leaves beta = 0 open for one parameter for each arm")
+
+
+def zheng(epsilon: float, multiplier: float = 1.0) -> Bound:
+    """T^(3/4) / epsilon for contexts chosen by an adversary."""
+    words = "LDP-LinUCB and LDP-GLOC lose no more than this order, even if an adversary chooses the contexts."
+    source = f"{_ZHENG}, Theorem 10, as quoted by {_HAN}"
+    return _shape("Zheng et al.", source, r"T^{3/4}/\epsilon", words, lambda t: t**0.75 / epsilon, multiplier)
+
+
+def greedy_private(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+    """The shapes for LDP-OLS and LDP-SGD on this instance."""
+    contexts, epsilon = contexts_of(instance), _epsilon(instance)
+    beta = margin_exponent(contexts)
+    no_margin = "the law of contexts states no margin condition; choose the law margin or discrete"
+    if contexts.structure == "multi":
+        bound = theorem_4_1(epsilon, 1.0 if beta is None else beta, multiplier)
+        return [bound if beta is not None else bound.hide(no_margin)]
+    margin = theorem_3_3(epsilon, 1.0 if beta is None else beta, multiplier)
+    lower = theorem_3_2(epsilon, multiplier)
+    return [
+        theorem_3_1(epsilon, multiplier),
+        margin if beta is not None else margin.hide(no_margin),
+        lower if not beta else lower.hide("the lower bound speaks of contexts without a margin"),
+    ]
+
+
+def optimistic_private(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+    """The shapes for LDP-LinUCB and LDP-GLOC."""
+    return [zheng(_epsilon(instance), multiplier)]
+
+
+def nothing_stated(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+    """For the baselines without privacy, of which these papers state no bound."""
+    return []
+
+
+SHAPES: dict[str, Callable[[Instance, float], list[Bound]]] = {
+    "ldp-ols": greedy_private,
+    "ldp-sgd": greedy_private,
+    "ldp-linucb": optimistic_private,
+    "ldp-gloc": optimistic_private,
+    "linucb": nothing_stated,
+    "greedy-ols": nothing_stated,
+}
+
+
+def shapes(policy: str, instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+    """Every shape for a policy by name, times ``multiplier``."""
+    return SHAPES[policy](instance, multiplier)

@@ -1,0 +1,53 @@
+"""Contextual: learning what suits whom, while features and rewards stay on the phones."""
+
+import streamlit as st
+
+from ui import charts, contextual_view, panels, runner, shell, theme, words
+
+shell.enter()
+
+st.title("Can it suit everyone and know no one?")
+st.markdown(
+    "What suits a person depends on the person. Here each phone keeps what it knows about its user, the choice and "
+    "how well it went; all that ever leaves it is **one noisy message**."
+)
+opening = st.container()
+experiment, example = contextual_view.experiment()
+with opening:
+    contextual_view.messages_panel(experiment)
+
+result = runner.result_of(experiment, "contextual")
+if result is None:
+    result = runner.preview_of(experiment)
+    if result is None:
+        st.stop()
+    st.info(words.preview(result, experiment), icon=":material/preview:")
+
+st.subheader("What the server learns all the same")
+st.markdown(words.verdict(result))
+st.plotly_chart(
+    charts.regret_chart(
+        contextual_view.without_bounds(result), theme.is_dark(), height=420, direct_labels=not theme.is_phone()
+    ),
+    config=charts.CONFIG,
+    key="regret-chart",
+    alt=charts.describe(result),
+)
+st.caption(words.band(max(line.count for line in result.lines if line)).capitalize() + ".")
+left, right = st.columns(2)
+with left:
+    st.markdown("**How far off is the server's estimate of θ?**")
+    picture = contextual_view.error_chart(result, theme.is_dark())
+    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt="Estimation error of theta against users so far")
+    st.caption(
+        "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
+        "be good long before its estimate is."
+    )
+with right:
+    st.markdown("**How many users get what is best for them?**")
+    picture = contextual_view.share_chart(result, theme.is_dark())
+    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt="Share of best choices against users so far")
+    st.caption("Of the latest users at each point. Dotted: choosing at random.")
+contextual_view.regimes_panel(result, example)
+panels.cards(result)
+contextual_view.explanation()

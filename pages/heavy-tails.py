@@ -1,0 +1,46 @@
+"""Heavy tails: what truncation throws away, and why."""
+
+import streamlit as st
+
+from ui import charts, heavy_view, runner, shell, theme, words
+
+shell.enter()
+
+st.title("When rewards are wild")
+st.markdown(
+    "Sales, claims or stock moves have no largest value, and often no variance: one reward in a thousand outweighs all "
+    "others. Noise that hides such a reward would drown everything. So rewards beyond a level **B are counted as 0**. "
+    "That throws away the tail, which makes every estimate too small (bias), but then noise of size B is enough for "
+    "privacy. As more rewards arrive B grows, and both errors shrink in step."
+)
+choice = heavy_view.controls()
+dark = theme.is_dark()
+experiment = heavy_view.experiment_of(choice)
+if experiment is None:
+    st.stop()
+
+tail, parts = st.columns(2)
+n = heavy_view.sample_slider(choice)
+with tail:
+    st.markdown("**What is thrown away** of the best arm's rewards")
+    picture = heavy_view.tail_chart(choice, experiment, n, dark)
+    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt="Chance of a reward larger than x, and the level B")
+    st.caption(heavy_view.tail_words(choice, experiment, n))
+with parts:
+    st.markdown("**What the estimate loses**: truncation, noise, chance")
+    picture = heavy_view.error_chart(choice, experiment, n, dark)
+    st.plotly_chart(picture, key="errors", config=charts.CONFIG, alt="Bias, noise and sampling error against n")
+    st.caption(heavy_view.error_words(choice))
+
+st.subheader("Regret")
+st.markdown(heavy_view.constants_words(choice, experiment))
+result = runner.result_of(experiment, "heavy")
+if result is not None:
+    st.markdown(words.verdict(result))
+    picture = charts.regret_chart(result, dark)
+    st.plotly_chart(picture, key="heavy-regret", config=charts.CONFIG, alt=charts.describe(result))
+    st.caption(heavy_view.band_words(result))
+heavy_view.link_to_explore(experiment)
+heavy_view.against_v(choice, dark)
+heavy_view.epoch_table(experiment)
+heavy_view.theory(experiment, dark)

@@ -1,0 +1,38 @@
+"""Trade-off: how much privacy can you afford?"""
+
+import streamlit as st
+
+from bandit_core.sweep import distinct_lines
+from ui import charts, runner, shell, state, theme, tradeoff_view
+
+shell.enter()
+
+experiment = distinct_lines(state.experiment())
+st.title("How much privacy can you afford?")
+if experiment.contexts is not None:
+    st.info("This page compares arms; the experiment has users with features. Their page is Contextual.")
+    st.stop()
+if not tradeoff_view.has_private_lines(experiment):
+    st.info("None of the policies is private, so there is nothing to trade. Add one in the sidebar.")
+    st.stop()
+
+epsilons, quantity = tradeoff_view.controls()
+result = runner.sweep_of(experiment, epsilons)
+if result is None:
+    st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
+    st.stop()
+
+st.markdown(tradeoff_view.verdict(result))
+chosen = st.plotly_chart(
+    tradeoff_view.chart(result, quantity, theme.is_dark()),
+    config=charts.CONFIG,
+    key="tradeoff-chart",
+    on_select="rerun",
+    selection_mode="points",
+    alt=tradeoff_view.describe(result),
+)
+st.caption(tradeoff_view.legend(result))
+tradeoff_view.opened_point(result, chosen)
+tradeoff_view.question(experiment)
+tradeoff_view.tables(result)
+tradeoff_view.explanation(experiment)

@@ -1,0 +1,45 @@
+"""Your numbers: what would privacy cost with a practitioner's own options, in their own unit?"""
+
+import streamlit as st
+
+from ui import charts, runner, shell, theme
+from ui import your_numbers_answer as answering
+from ui import your_numbers_input as asking
+
+shell.enter()
+
+st.title("What would privacy cost with your numbers?")
+st.markdown(
+    "You try several options on users and want to find the best one. Privacy hides each user's answer in noise, so "
+    "more users get a worse option before the best one is found. How much is lost?"
+)
+asking.open_link()
+asked = asking.options()
+if asked is None:
+    st.stop()
+chosen = asking.setting(asked)
+if chosen is None:
+    st.stop()
+experiment = asking.experiment_of(asked, chosen)
+if experiment is None:
+    st.stop()
+
+st.subheader("The price")
+store = asking.store() if asking.is_private(asked, chosen) else None
+result = runner.result_of(experiment, "own", store)
+if result is None or any(line is None for line in result.lines):
+    st.info("Nothing computed yet. Press Run, or choose fewer users.")
+    st.stop()
+answer = answering.reply(asked, chosen, result)
+st.markdown(answering.verdict(answer))
+answering.cards(answer)
+st.plotly_chart(
+    answering.chart(answer, result, theme.is_dark()),
+    config=charts.CONFIG,
+    key="own-chart",
+    alt=answering.describe(answer),
+)
+st.caption(f"Shaded: middle 90 % of {experiment.trials} runs, that is what a single roll-out may look like.")
+found = answering.search(answer, store)
+answering.take_away(answer, found)
+answering.explanation(answer)

@@ -1,0 +1,116 @@
+"""The Contextual page, and the other pages where users have features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import screen as on
+
+from bandit_core import Experiment
+from bandit_core.messages import first_users, messages
+
+TINY = {"upto": "1000", "d": "2", "K": "3"}
+SHARED = {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1),ldp-sgd(1)", **on.SMALL}
+
+
+def test_plain_arms_get_an_example_whose_controls_live_in_the_address() -> None:
+    screen = on.visit("contextual", **TINY, eps="4", beta="1")
+    assert "an **example**" in on.words(screen)
+    assert screen.select_slider(key="contextual-eps").value == 4
+    assert screen.select_slider(key="contextual-beta").value == 1
+    assert "ln T" in " ".join(on.chart(screen, "regimes").names)
+    screen.select_slider(key="contextual-beta").set_value(0.4)
+    on.run(screen)
+    assert on.address(screen)["beta"] == "0.4"
+    assert "T^0.3" in " ".join(on.chart(screen, "regimes").names)
+    screen.select_slider(key="contextual-beta").set_value(0.5)
+    on.run(screen)
+    assert "beta" not in on.address(screen)  # the default
+
+
+def test_a_field_that_cannot_be_read_is_told() -> None:
+    screen = on.visit("contextual", **{**TINY, "beta": "7"})
+    assert "beta must be a number from 0 to 1" in on.words(screen)
+    assert screen.select_slider(key="contextual-beta").value == 0.5
+
+
+def test_the_example_can_become_the_shared_experiment() -> None:
+    screen = on.visit("contextual", **TINY)
+    next(button for button in screen.button if button.label == "Edit it all").click()
+    on.run(screen)
+    assert on.address(screen)["contexts"] == "single(2,3,margin(0.5))"
+    assert "an **example**" not in on.words(screen)
+    assert on.control(screen, "text_area", "contexts").value == "single(2, 3, margin(0.5))"
+
+
+def test_the_shared_experiment_is_drawn() -> None:
+    screen = on.visit("contextual", **SHARED)
+    assert not screen.warning and not screen.error
+    error, share = on.chart(screen, "error"), on.chart(screen, "share")
+    assert {"– LinUCB", "● LDP-OLS", "● LDP-SGD"} <= set(error.names)
+    assert error.y("– LinUCB")[-1] < 0.2 < error.y("● LDP-OLS")[-1]  # theta has length 1
+    assert np.all((share.y("● LDP-SGD") >= 0) & (share.y("● LDP-SGD") <= 1))
+    assert share.y("– LinUCB")[-1] > 0.8
+
+
+def test_shapes_are_order_only_and_move_with_the_multiplier() -> None:
+    screen = on.visit("contextual", **SHARED, C="0.001")
+    chart = on.chart(screen, "regimes")
+    shapes = [trace for trace in chart.traces if trace["line"].get("dash") == "longdash"]
+    assert len(shapes) >= 2 and all("order-only, C = 0.001" in trace["name"] for trace in shapes)
+    before = chart.y(shapes[0]["name"])
+    screen.number_input(key="contextual-C").set_value(0.002)
+    on.run(screen)
+    assert on.address(screen)["C"] == "0.002"
+    after = on.chart(screen, "regimes").y(shapes[0]["name"].replace("0.001", "0.002"))
+    np.testing.assert_allclose(after[-1], 2 * before[-1], rtol=1e-5)
+
+
+def test_the_sidebar_edits_contexts_and_tells_what_is_wrong() -> None:
+    screen = on.change(on.visit("contextual", **SHARED), "text_area", "contexts", "single(3, 4, margin(1))")
+    assert on.address(screen)["contexts"] == "single(3,4,margin(1))"
+    offered = on.control(screen, "selectbox", "add").options
+    assert len(offered) == 6 and not any("UCB-B" in name for name in offered)
+    screen = on.change(screen, "text_area", "contexts", "single(3")
+    assert screen.error and on.address(screen)["contexts"] == "single(3,4,margin(1))"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"contexts": "multi(2, 2, gaussian(1), noise=0.05)"},
+        {"contexts": "single(1, 2, discrete(5, 0.2))"},
+        {"contexts": "single(2, 2, link=logistic)", "lines": "ldp-sgd(1),ldp-gloc(1)"},
+        {"lines": "linucb"},
+        {"T": "1", "n": "1"},
+    ],
+    ids=lambda fields: " ".join(fields.values()),
+)
+@pytest.mark.parametrize("page", ["contextual", "explore", "threshold"])
+def test_unusual_users_are_drawn_everywhere(fields: dict[str, str], page: str) -> None:
+    screen = on.visit(page, **{**SHARED, **fields})
+    assert not screen.warning and not screen.error
+    assert screen.get("plotly_chart")
+
+
+def test_explore_draws_pulls_of_every_arm() -> None:
+    pulls = on.chart(on.visit("explore", **SHARED), "pulls")
+    assert len(pulls.traces) == 3
+    for trace in pulls.traces:
+        assert pulls.y(trace["name"]).sum() == pytest.approx(400)
+
+
+@pytest.mark.parametrize("policy", ["ldp-ols", "ldp-sgd"])
+def test_messages_are_unbiased_and_as_wide_as_told(policy: str) -> None:
+    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": 2.0}}
+    experiment = Experiment.model_validate({"contexts": {"dimension": 3, "arms": 2}, "lines": [line]})
+    users = first_users(experiment.contexts, 0, 5)
+    np.testing.assert_allclose(np.linalg.norm(users.contexts, axis=1), 1)
+    sent = np.array([messages(experiment, 0, users, seed).sent for seed in range(4000)])
+    told = messages(experiment, 0, users)
+    error = told.spread / np.sqrt(len(sent))
+    assert np.all(np.abs(sent.mean(axis=0) - told.truth) < 5 * error)
+    assert np.sqrt(((sent - told.truth) ** 2).mean()) == pytest.approx(told.spread, rel=0.05)
+    if told.side is not None:
+        ahead = (sent * told.truth).sum(axis=2) > 0
+        assert ahead.mean() == pytest.approx(told.side, abs=5 * 0.5 / np.sqrt(ahead.size))

@@ -1,0 +1,340 @@
+"""The contextual policies again: plain Python and NumPy, line by line from their papers.
+
+Nothing here knows the kernels. A trial reads its own stream in the documented order: theta, then for each user the
+context(s) and the reward's noise from the first generator; privacy noise from the second one. Each function returns
+the regret after every step, the arms chosen, and the distance of the estimate from theta after every step.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from reference import Stream
+
+LAYERS, EDGE, GRID = 256, 3.6541528853610088, 2.0**52
+
+
+def _layers() -> list[float]:
+    """Right edges of the ziggurat's layers, the box with the tail first."""
+    area = EDGE * math.exp(-0.5 * EDGE**2) + math.sqrt(math.pi / 2) * math.erfc(EDGE / math.sqrt(2))
+    edges = [area * math.exp(0.5 * EDGE**2), EDGE]
+    for _ in range(LAYERS - 2):
+        edges.append(math.sqrt(-2 * math.log(area / edges[-1] + math.exp(-0.5 * edges[-1] ** 2))))
+    return [*edges, 0.0]
+
+
+EDGES = _layers()
+
+
+def normal(generator) -> float:
+    """Marsaglia and Tsang 2000, with disjoint bits for layer, sign and place."""
+    while True:
+        word = generator.next_word()
+        layer, sign, place = word & 255, -1.0 if word & 256 else 1.0, word >> 12
+        value = place * EDGES[layer] / GRID
+        if value < EDGES[layer + 1]:
+            return sign * value
+        if layer == 0:
+            while True:
+                beyond = -math.log(generator.uniform() + 2.0**-53) / EDGE
+                if -2 * math.log(generator.uniform() + 2.0**-53) > beyond**2:
+                    return sign * (EDGE + beyond)
+        low, high = math.exp(-0.5 * EDGES[layer] ** 2), math.exp(-0.5 * EDGES[layer + 1] ** 2)
+        if low + generator.uniform() * (high - low) < math.exp(-0.5 * value**2):
+            return sign * value
+
+
+class Users:
+    """Theta, contexts and rewards of one trial."""
+
+    def __init__(self, contexts, stream: Stream) -> None:
+        self.contexts, self.draws = contexts, stream.steps
+        given = contexts.given
+        self.theta = given if len(given) else np.array([self.direction() for _ in range(contexts.models)])
+        self.regret, self.arms = 0.0, contexts.arms
+
+    def direction(self) -> np.ndarray:
+        """Uniform on the unit sphere."""
+        z = np.array([normal(self.draws) for _ in range(self.contexts.dimension)])
+        return z / np.linalg.norm(z)
+
+    def features(self) -> np.ndarray:
+        """A row for each arm: its context, or with several parameters the one context in all of them."""
+        contexts, law = self.contexts, self.contexts.law
+        shape = (contexts.vectors, contexts.dimension)
+        match law.kind:
+            case "sphere":
+                x = np.array([self.direction() for _ in range(contexts.vectors)])
+            case "gaussian":
+                x = law.sd * np.array([normal(self.draws) for _ in range(shape[0] * shape[1])]).reshape(shape)
+            case "cube":
+                x = np.array([law.half_width * (2 * self.draws.uniform() - 1) for _ in range(shape[0] * shape[1])])
+                x = x.reshape(shape)
+            case "table":
+                user = np.array(law.rows[int(self.draws.uniform() * len(law.rows))])
+                if law.actions:
+                    x = np.array([np.concatenate([user, action * user]) for action in law.actions])
+                else:
+                    x = user.reshape(shape)
+            case "margin" if contexts.structure == "single":
+                x = self.with_gap(law.beta)
+        return np.repeat(x, self.arms, axis=0) if contexts.structure == "multi" else x
+
+    def with_gap(self, beta: float) -> np.ndarray:
+        """Unit contexts whose two best components along theta differ by a draw of the margin law."""
+        u, least = self.draws.uniform(), 1e-6
+        gap = least ** (1 - u) if beta == 0 else (least**beta + u * (1 - least**beta)) ** (1 / beta)
+        middle = (2 * self.draws.uniform() - 1) * (1 - gap / 2)
+        best = int(self.draws.uniform() * self.arms)
+        runner = (best + 1 + int(self.draws.uniform() * (self.arms - 1))) % self.arms
+        axis = self.theta[0] / np.linalg.norm(self.theta[0])
+        rows = []
+        for arm in range(self.arms):
+            level = -1 + self.draws.uniform() * (middle - gap / 2 + 1)
+            level = {best: middle + gap / 2, runner: middle - gap / 2}.get(arm, level)
+            across = self.direction()
+            across = across - (across @ axis) * axis
+            rows.append(math.sqrt(1 - level**2) * across / np.linalg.norm(across) + level * axis)
+        return np.array(rows)
+
+    def mean(self, predictor: float) -> float:
+        """The link."""
+        match self.contexts.link:
+            case "identity":
+                return predictor
+            case "logistic":
+                return 1 / (1 + math.exp(-predictor))
+        return math.exp(min(predictor, 5.0))
+
+    def pay(self, x: np.ndarray, arm: int) -> float:
+        """Reward of the chosen arm; counts the regret."""
+        contexts = self.contexts
+        means = [self.mean(float(x[a] @ self.theta[a % len(self.theta)])) for a in range(self.arms)]
+        self.regret += max(means) - means[arm]
+        if contexts.link == "identity" or contexts.rewards == "mean":
+            return means[arm] + (contexts.noise * normal(self.draws) if contexts.noise else 0.0)
+        u = self.draws.uniform()
+        if contexts.link == "logistic":
+            return float(u < means[arm])
+        count, mass = 0, math.exp(-means[arm])
+        total = mass
+        while u >= total:
+            count += 1
+            mass *= means[arm] / count
+            total += mass
+        return float(count)
+
+    def error(self, estimate: np.ndarray) -> float:
+        """Root mean square distance over the parameters."""
+        return float(np.sqrt(np.mean(np.sum((estimate - self.theta) ** 2, axis=1))))
+
+
+def symmetric(generator, size: int, sd: float) -> np.ndarray:
+    """A symmetric matrix of noise, drawn row by row above the diagonal."""
+    noise = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i, size):
+            noise[i, j] = noise[j, i] = sd * normal(generator)
+    return noise
+
+
+def inside(x: np.ndarray, reward: float, bound: float, reward_bound: float) -> tuple[np.ndarray, float]:
+    """Context shrunk to the ball, the reward with it, then clipped."""
+    scale = min(1.0, bound / np.linalg.norm(x))
+    return scale * x, float(np.clip(scale * reward, -reward_bound, reward_bound))
+
+
+def surviving(early: np.ndarray, x: np.ndarray, estimate: np.ndarray, spread: float) -> int:
+    """Best arm among those not far below the best early estimate."""
+    first = np.array([x[a] @ early[a] for a in range(len(early))])
+    now = np.array([x[a] @ estimate[a] for a in range(len(early))])
+    return int(np.argmax(np.where(first > first.max() - spread, now, -np.inf)))
+
+
+def greedy(estimate: np.ndarray, x: np.ndarray) -> int:
+    """Arm with the largest estimated predictor."""
+    return int(np.argmax([x[a] @ estimate[a % len(estimate)] for a in range(len(x))]))
+
+
+def classical(sensitivity: float, epsilon: float, delta: float) -> float:
+    """Noise of the classical Gaussian mechanism."""
+    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+
+
+def ldp_ols(instance, words):
+    """Algorithms 1 and 2 with the OLS mechanism; the policy as it is defined (a fresh solution at every step)."""
+    contexts, given, epsilon = instance.contexts, instance.parameters, instance.epsilon.fixed
+    stream = Stream(words)
+    users = Users(contexts, stream)
+    k, d, m = contexts.arms, contexts.dimension, contexts.models
+    share = 2 if m > 1 else 1
+    sigma = classical(2.0, epsilon / share, given.delta / share)
+    assert epsilon / share <= 1
+    c = given.shift * 2 * sigma * (4 * math.sqrt(d) + 2 * math.log(2 * instance.horizon * m / given.alpha))
+    gram, moment, releases = np.zeros((m, d, d)), np.zeros((m, d)), np.zeros(m)
+    estimate, early = np.zeros((m, d)), np.zeros((m, d))
+    warm = k * given.warm_up if m > 1 else 0
+    rows = []
+    for t in range(1, instance.horizon + 1):
+        x = users.features()
+        if t <= warm:
+            arm = (t - 1) % k
+        elif m > 1 and given.h != "off":
+            arm = surviving(early, x, estimate, given.h / 2)
+        else:
+            arm = greedy(estimate, x)
+        reward = users.pay(x, arm)
+        z, r = inside(x[arm], reward, given.context_bound, given.reward_bound)
+        for i in range(m):
+            mine = i == arm % m
+            if t <= warm and not mine:
+                continue
+            gram[i] += symmetric(stream.rejections, d, 2 * given.context_bound**2 * sigma)
+            moment[i] += [
+                given.context_bound * given.reward_bound * sigma * normal(stream.rejections) for _ in range(d)
+            ]
+            if mine:
+                gram[i] += np.outer(z, z)
+                moment[i] += r * z
+            releases[i] += 1
+            ridge = c * given.context_bound**2 * math.sqrt(releases[i])
+            estimate[i] = np.linalg.solve(gram[i] + ridge * np.eye(d), moment[i])
+        if t == warm:
+            early = estimate.copy()
+        rows.append((users.regret, arm, users.error(estimate)))
+    return rows
+
+
+def ldp_sgd(instance, words):
+    """Algorithms 1 and 2 with the SGD mechanism."""
+    contexts, given, epsilon = instance.contexts, instance.parameters, instance.epsilon.fixed
+    stream = Stream(words)
+    users = Users(contexts, stream)
+    k, d, m = contexts.arms, contexts.dimension, contexts.models
+    epsilon /= 2 if m > 1 else 1
+    limit = given.gradient_bound
+    reach = limit * math.sqrt(math.pi) * (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)
+    reach *= math.gamma((d + 1) / 2) / math.gamma(d / 2)
+    estimate, early = np.zeros((m, d)), np.zeros((m, d))
+    warm = k * given.warm_up if m > 1 else 0
+    rows = []
+    for t in range(1, instance.horizon + 1):
+        x = users.features()
+        if t <= warm:
+            arm = (t - 1) % k
+        elif m > 1 and given.h != "off":
+            arm = surviving(early, x, estimate, given.h / 2)
+        else:
+            arm = greedy(estimate, x)
+        reward = users.pay(x, arm)
+        gradient = (users.mean(float(x[arm] @ estimate[arm % m])) - reward) * x[arm]
+        gradient *= min(1.0, limit / max(1e-300, np.linalg.norm(gradient)))
+        for i in range(m):
+            mine = i == arm % m
+            if t <= warm and not mine:
+                continue
+            z = np.array([normal(stream.rejections) for _ in range(d)])
+            z *= reach / np.linalg.norm(z)
+            coins = stream.rejections.uniform(), stream.rejections.uniform()
+            size = np.linalg.norm(gradient)
+            if mine and size > 0:
+                towards = gradient if coins[0] < 0.5 + size / (2 * limit) else -gradient
+                ahead = coins[1] < math.exp(epsilon) / (1 + math.exp(epsilon))
+                if (z @ towards > 0) != ahead:
+                    z = -z
+            estimate[i] -= given.step / (t + given.offset) ** given.decay * (z + given.ridge * estimate[i])
+            if given.project != "off":
+                estimate[i] *= min(1.0, given.project / np.linalg.norm(estimate[i]))
+        if t == warm:
+            early = estimate.copy()
+        rows.append((users.regret, arm, users.error(estimate)))
+    return rows
+
+
+def zheng(instance, words, gloc: bool):
+    """LDP-LinUCB and LDP-GLOC as in their papers, in blocks where every arm has its own parameter."""
+    contexts, given, epsilon, horizon = instance.contexts, instance.parameters, instance.epsilon.fixed, instance.horizon
+    stream = Stream(words)
+    users = Users(contexts, stream)
+    d, m = contexts.dimension, contexts.models
+    size = d * m
+    sigma = 6 * math.sqrt(2 * math.log((3.75 if gloc else 2.5) / given.delta)) / epsilon
+    level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / given.alpha)
+    slope = {"identity": 1, "poisson": math.exp(-1), "logistic": math.exp(-1) / (1 + math.exp(-1)) ** 2}[contexts.link]
+    v, u, theta, online, inverse, beta = np.zeros((size, size)), np.zeros(size), np.zeros(size), np.zeros(size), None, 0
+    rows = []
+    for t in range(1, horizon + 1):
+        x = users.features()
+        blocks = np.zeros((contexts.arms, size))
+        for a in range(contexts.arms):
+            start = (a % m) * d
+            blocks[a, start : start + d] = x[a]
+        index = blocks @ theta
+        if inverse is not None:
+            index = index + beta * np.sqrt(np.maximum(0, np.einsum("ai,ij,aj->a", blocks, inverse, blocks)))
+        arm = int(np.argmax(index))
+        reward = users.pay(x, arm)
+        scale = min(1.0, 1 / np.linalg.norm(x[arm]))
+        z, r = scale * blocks[arm], (scale * reward if contexts.link == "identity" else reward)
+        if gloc:
+            gradient = (users.mean(float(np.clip(z @ online, -5, 5))) - r) * z
+            gradient = gradient / max(1.0, np.linalg.norm(gradient))
+            noise = sigma * np.array([normal(stream.rejections) for _ in range(size)])
+            online = online - given.zeta * (gradient + noise)
+            r = float(np.clip(z @ online, -1, 1))
+        else:
+            r = float(np.clip(r, -1, 1))
+        v += np.outer(z, z) + symmetric(stream.rejections, size, sigma)
+        u += r * z + sigma * np.array([normal(stream.rejections) for _ in range(size)])
+        upsilon = sigma * math.sqrt(t) * level
+        inverse = np.linalg.inv(v + 2 * upsilon * np.eye(size))
+        theta = inverse @ u
+        beta = math.sqrt(sigma / slope * math.sqrt(size * t))
+        if not gloc:
+            beta = 2 * sigma * math.sqrt(size * math.log(horizon))
+            beta += (math.sqrt(3 * upsilon) + sigma * math.sqrt(size * t / upsilon)) * size * math.log(horizon)
+        rows.append((users.regret, arm, users.error(theta.reshape(m, d))))
+    return rows
+
+
+def without_privacy(instance, words):
+    """LinUCB and greedy least squares, solved afresh at every step."""
+    contexts, given = instance.contexts, instance.parameters
+    users = Users(contexts, Stream(words))
+    d, m = contexts.dimension, contexts.models
+    gram = np.repeat(given.ridge * np.eye(d)[None], m, axis=0)
+    moment = np.zeros((m, d))
+    width = getattr(given, "width", 0.0)
+    warm = contexts.arms * getattr(given, "warm_up", 0) if m > 1 else 0
+    rows = []
+    for t in range(1, instance.horizon + 1):
+        x = users.features()
+        index = [
+            x[a] @ np.linalg.solve(gram[a % m], moment[a % m])
+            + width * math.sqrt(x[a] @ np.linalg.solve(gram[a % m], x[a]))
+            for a in range(contexts.arms)
+        ]
+        arm = (t - 1) % contexts.arms if t <= warm else int(np.argmax(index))
+        reward = users.pay(x, arm)
+        gram[arm % m] += np.outer(x[arm], x[arm])
+        moment[arm % m] += reward * x[arm]
+        estimate = np.array([np.linalg.solve(gram[i], moment[i]) for i in range(m)])
+        rows.append((users.regret, arm, users.error(estimate)))
+    return rows
+
+
+POLICIES = {
+    "ldp-ols": ldp_ols,
+    "ldp-sgd": ldp_sgd,
+    "ldp-linucb": lambda instance, words: zheng(instance, words, gloc=False),
+    "ldp-gloc": lambda instance, words: zheng(instance, words, gloc=True),
+    "linucb": without_privacy,
+    "greedy-ols": without_privacy,
+}
+
+
+def played(policy: str, instance, words) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Regret, arms and error of one trial, each of shape (horizon,)."""
+    regret, arms, error = zip(*POLICIES[policy](instance, words), strict=True)
+    return np.array(regret), np.array(arms), np.array(error)

@@ -1,0 +1,261 @@
+"""Contextual kernels against plain Python and NumPy on the same draws, and what holds for the users they meet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference_contextual as reference
+from scipy import stats
+
+from bandit_core import Experiment, simulate
+from bandit_core.experiment import checkpoints
+from bandit_core.kernels.compiled import kernel
+from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_theta
+from bandit_core.kernels.normals import normal
+from bandit_core.kernels.streams import streams
+from bandit_core.kernels.systems import factorise, invert_factored, solve_factored, solve_indefinite
+from bandit_core.policies import registry
+from bandit_core.policies.base import Signal, Stopped
+from bandit_core.store import Store
+
+NAMES = [name for name, policy in registry().items() if policy.setting == "contexts"]
+ONE = {"dimension": 2, "arms": 4}
+MANY = {"dimension": 3, "arms": 3, "structure": "multi", "law": {"kind": "gaussian", "sd": 0.8}, "noise": 0.1}
+LOGISTIC = {"dimension": 3, "arms": 3, "link": "logistic", "law": {"kind": "cube", "half_width": 0.7}}
+POISSON = {"dimension": 2, "arms": 3, "structure": "multi", "link": "poisson"}
+MARGIN = {"dimension": 4, "arms": 3, "law": {"kind": "margin", "beta": 0.5}, "noise": 0.2}
+WORST = {"dimension": 3, "arms": 2, "law": {"kind": "margin", "beta": 0.0}}
+PRICED = {
+    "dimension": 4, "arms": 3, "law": {"kind": "table", "rows": [[1, 0.5], [0.2, -0.4]], "actions": [0, 0.5, 1]},
+    "theta": {"kind": "given", "values": [0.3, -0.2, 0.5, 0.1]},
+}  # fmt: skip
+USERS = {
+    "one parameter": ONE, "many": MANY, "logistic": LOGISTIC, "poisson": POISSON, "margin": MARGIN, "worst": WORST,
+    "priced": PRICED,
+}  # fmt: skip
+AS_DEFINED = {"ldp-ols": {"refresh": 0}, "ldp-linucb": {"refresh": 0}, "ldp-gloc": {"refresh": 0}}
+
+
+def experiment_of(policy: str, contexts: dict, horizon: int, trials: int = 2, epsilon: float = 1.0, **params):
+    line = {"policy": policy, "params": params}
+    if registry()[policy].epsilon != "none":
+        line["epsilon"] = {"kind": "fixed", "value": epsilon}
+    return Experiment.model_validate({"contexts": contexts, "lines": [line], "horizon": horizon, "trials": trials})
+
+
+def willing(policy: str, contexts: dict) -> bool:
+    return policy in ("ldp-sgd", "ldp-gloc") or contexts.get("link", "identity") == "identity"
+
+
+def compare(policy: str, contexts: dict, horizon: int, **params) -> None:
+    experiment = experiment_of(policy, contexts, horizon, **params)
+    instance, rows = experiment.instances[0], streams(3, 0, 2)
+    block = registry()[policy].simulate(instance, rows, np.arange(1, horizon + 1), Signal())
+    few = registry()[policy].simulate(instance, rows, np.array([1, horizon]), Signal())
+    for trial in range(2):
+        regret, arms, error = reference.played(policy, instance, rows[trial])
+        np.testing.assert_allclose(block.regret[trial], regret, rtol=1e-8, atol=1e-10)
+        np.testing.assert_array_equal(block.pulls[trial], np.bincount(arms, minlength=experiment.arm_count))
+        np.testing.assert_allclose(block.error[trial], error, rtol=1e-6)
+        np.testing.assert_array_equal(few.regret[trial], block.regret[trial, [0, -1]])
+        assert block.best_pulls[trial, -1] == np.sum(np.diff(block.regret[trial], prepend=0.0) == 0)
+
+
+@pytest.mark.parametrize("users", USERS)
+@pytest.mark.parametrize("policy", NAMES)
+def test_the_same_arms_as_the_reference(policy, users):
+    contexts = USERS[users]
+    if not willing(policy, contexts):
+        with pytest.raises(ValueError, match="identity link"):
+            experiment_of(policy, contexts, 10)
+        return
+    if policy == "linucb" and contexts.get("law", {}).get("kind", "sphere") in ("sphere", "margin"):
+        contexts = contexts | {"law": {"kind": "cube"}}  # at norm 1 the first bonuses are equal up to rounding
+    params = dict(AS_DEFINED.get(policy, {}))
+    if "warm_up" in registry()[policy].parameters.model_fields:
+        params["warm_up"] = 5
+    compare(policy, contexts, 80, **params)
+
+
+@pytest.mark.parametrize(
+    ("policy", "params"),
+    [
+        ("ldp-ols", {"h": 0.02, "warm_up": 10, "refresh": 0, "context_bound": 2.0, "reward_bound": 0.5}),
+        ("ldp-ols", {"shift": 0, "warm_up": 4, "refresh": 0}),
+        ("ldp-sgd", {"h": 3.0, "warm_up": 10, "ridge": 0.1, "decay": 0.5, "offset": 20, "project": 1.5}),
+        ("ldp-sgd", {"gradient_bound": 0.5, "step": 2.0, "warm_up": 1}),
+        ("ldp-gloc", {"zeta": 0.3, "refresh": 0}),
+        ("linucb", {"width": 0.3, "ridge": 0.5}),
+        ("greedy-ols", {"warm_up": 2}),
+    ],
+)
+@pytest.mark.parametrize("epsilon", [0.4, 1.0])
+def test_parameters_as_the_reference_has_them(policy, params, epsilon):
+    compare(policy, MANY, 60, epsilon=epsilon, **params)
+
+
+@pytest.mark.parametrize("policy", NAMES)
+def test_one_step_one_dimension_two_arms(policy):
+    compare(policy, {"dimension": 1, "arms": 2}, 1, **AS_DEFINED.get(policy, {}))
+    compare(policy, {"dimension": 1, "arms": 2}, 30, **AS_DEFINED.get(policy, {}))
+
+
+@pytest.mark.parametrize("policy", AS_DEFINED)
+def test_solving_at_growing_intervals_has_the_same_law(policy):
+    """Same mean error and regret as solving at every step, by a two-sample test over trials."""
+    users = {"dimension": 3, "arms": 5, "noise": 0.1}
+    results = [
+        simulate(experiment_of(policy, users, 1500, 60, delta=0.3, refresh=refresh), store=Store(None, 0)).lines[0]
+        for refresh in (0, 0.02)
+    ]
+    for name in ("regret", "error"):
+        first, second = (getattr(result, name)[:, -1] for result in results)
+        assert stats.ttest_rel(first, second).pvalue > 1e-4
+        assert first.std() > 0
+
+
+def test_every_line_meets_the_same_users_and_trials_differ():
+    users = {"dimension": 3, "arms": 4}
+    lines = [{"policy": "greedy-ols"}, {"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 1.0}}]
+    spec = {"contexts": users, "lines": lines, "horizon": 1, "trials": 6}
+    result = simulate(Experiment.model_validate(spec), store=Store(None, 0))
+    regret = [line.regret[:, 0] for line in result.lines]  # both take arm 0 first
+    np.testing.assert_array_equal(regret[0], regret[1])
+    assert len(set(regret[0].tolist())) >= 3
+
+
+@pytest.mark.parametrize("policy", ["ldp-sgd", "linucb", "greedy-ols"])
+def test_a_shorter_horizon_is_a_prefix_for_anytime_policies(policy):
+    assert registry()[policy].anytime
+    long, short = (experiment_of(policy, MANY, horizon).instances[0] for horizon in (90, 40))
+    rows = streams(1, 0, 2)
+    blocks = [
+        registry()[policy].simulate(each, rows, np.array([20, 40, *more]), Signal())
+        for each, more in ((long, [90]), (short, []))
+    ]
+    np.testing.assert_array_equal(blocks[0].regret[:, :2], blocks[1].regret)
+
+
+@pytest.mark.parametrize("policy", NAMES)
+def test_a_stop_is_heard(policy):
+    signal = Signal()
+    signal.stop()
+    instance = experiment_of(policy, ONE, 50).instances[0]
+    with pytest.raises(Stopped):
+        registry()[policy].simulate(instance, streams(0, 0, 1), checkpoints(50), signal)
+
+
+def test_blocks_of_contextual_lines_survive_the_store(tmp_path):
+    store = Store(tmp_path / "blocks.sqlite", 10**8)
+    first = simulate(experiment_of("ldp-sgd", ONE, 300, trials=5), jobs=1, store=store)
+    again = simulate(experiment_of("ldp-sgd", ONE, 300, trials=8), jobs=1, store=store)
+    fresh = simulate(experiment_of("ldp-sgd", ONE, 300, trials=8), jobs=1, store=Store(None, 0))
+    assert store.bytes_used() > 0
+    for name in ("regret", "best_pulls", "pulls", "error"):
+        np.testing.assert_array_equal(getattr(again.lines[0], name), getattr(fresh.lines[0], name))
+        np.testing.assert_array_equal(getattr(first.lines[0], name), getattr(fresh.lines[0], name)[:5])
+
+
+@kernel
+def _normals(state, out):
+    for place in range(out.shape[0]):
+        out[place] = normal(state, 0, 0)
+
+
+def test_the_ziggurat_is_normal():
+    draws = np.empty(400_000)
+    _normals(streams(5, 0, 1), draws)
+    edges = stats.norm.ppf(np.linspace(0, 1, 401))
+    assert stats.chisquare(np.histogram(draws, edges)[0]).pvalue > 1e-4
+    beyond = int(np.sum(np.abs(draws) > reference.EDGE))  # the tail has a sampler of its own
+    assert stats.binomtest(beyond, len(draws), 2 * stats.norm.sf(reference.EDGE)).pvalue > 1e-4
+    assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 5 / np.sqrt(len(draws))
+
+
+@kernel
+def _meet(state, world, pool, theta, out):
+    draw_theta(world, state, 0, theta)
+    draw_pool(world, state, 0, theta, out[0], pool)
+    for user in range(out.shape[0]):
+        draw_contexts(world, state, 0, theta, pool, out[user])
+
+
+def meet(contexts: dict, users: int, seed: int = 0):
+    """Theta, and contexts of many users, shape (users, vectors, dimension)."""
+    model = experiment_of("ldp-sgd", contexts, 1).contexts
+    points = getattr(model.law, "points", 0) if model.law.kind == "discrete" else 0
+    theta = np.empty((model.models, model.dimension))
+    out = np.empty((users, model.vectors, model.dimension))
+    pool = np.empty((points, model.vectors * model.dimension))
+    _meet(streams(seed, 0, 1), model.kernel_form(), pool, theta, out)
+    return theta, out
+
+
+def gaps_of(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
+    levels = np.sort(np.einsum("uvd,md->uvm", x, theta).reshape(len(x), -1), axis=1)
+    return levels[:, -1] - levels[:, -2]
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
+def test_the_margin_law_has_the_margin_it_promises(beta):
+    theta, x = meet({"dimension": 5, "arms": 4, "law": {"kind": "margin", "beta": beta}}, 20_000)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1.0)
+    least = 1e-6
+
+    def share(h):
+        if beta == 0:
+            return 1 + np.log(np.clip(h, least, 1)) / -np.log(least)
+        return (np.clip(h, least, 1) ** beta - least**beta) / (1 - least**beta)
+
+    assert stats.kstest(gaps_of(theta, x), share).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5])
+def test_the_margin_law_with_a_parameter_for_each_arm(beta):
+    users = {"dimension": 4, "arms": 3, "structure": "multi"}
+    theta, x = meet({**users, "law": {"kind": "margin", "beta": beta}}, 20_000)
+    assert np.linalg.norm(x, axis=2).max() <= 1 + 1e-9
+    gaps = gaps_of(theta, x)
+    for h in (1e-4, 1e-2):  # small gaps are as common as asked for, plus at most those of the sphere
+        asked = (h**beta - 1e-6**beta) / (1 - 1e-6**beta) if beta else 1 + np.log(h) / -np.log(1e-6)
+        natural = np.mean(gaps_of(*meet(users, 20_000)) <= h)
+        assert asked - 0.02 < np.mean(gaps <= h) < asked + natural + 0.02
+
+
+@pytest.mark.parametrize("structure", ["single", "multi"])
+def test_discrete_users_keep_their_distance_from_the_border(structure):
+    law = {"kind": "discrete", "points": 7, "gap": 0.1}
+    theta, x = meet({"dimension": 3, "arms": 4, "structure": structure, "law": law}, 3000)
+    assert gaps_of(theta, x).min() >= 0.1 - 1e-12
+    assert len(np.unique(x.reshape(len(x), -1).round(12), axis=0)) == 7
+    np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("law", "variance"),
+    [({"kind": "sphere"}, 1 / 3), ({"kind": "gaussian", "sd": 2.0}, 4.0), ({"kind": "cube", "half_width": 3.0}, 3.0)],
+)
+def test_laws_are_centred_with_the_right_spread(law, variance):
+    _, x = meet({"dimension": 3, "arms": 2, "law": law}, 20_000)
+    flat = x.reshape(-1, 3)
+    np.testing.assert_allclose(flat.T @ flat / len(flat), variance * np.eye(3), atol=0.05 * variance)
+    np.testing.assert_allclose(flat.mean(axis=0), 0, atol=5 * np.sqrt(variance / len(flat)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 20])
+def test_linear_systems(size):
+    rng = np.random.default_rng(size)
+    half = rng.normal(size=(size, size))
+    matrix, right = half @ half.T, rng.normal(size=(1, size))
+    work, inverse, solution = np.zeros((size, size)), np.empty((size, size)), np.empty((1, size))
+    assert factorise(np.triu(matrix), 0.5, work)
+    solve_factored(work, right, 0, solution, 0)
+    shifted = matrix + 0.5 * np.eye(size)
+    np.testing.assert_allclose(solution[0], np.linalg.solve(shifted, right[0]), rtol=1e-8)
+    invert_factored(work, inverse)
+    np.testing.assert_allclose(inverse, np.linalg.inv(shifted), rtol=1e-7, atol=1e-9)
+    down = matrix - 2 * np.trace(matrix) * np.eye(size)  # negative definite
+    assert not factorise(np.triu(down), 0.0, work)
+    assert solve_indefinite(np.triu(down), 0.0, right, 0, work, solution, 0)
+    np.testing.assert_allclose(solution[0], np.linalg.solve(down, right[0]), rtol=1e-8)
+    assert not solve_indefinite(np.zeros((size, size)), 0.0, right, 0, work, solution, 0)

@@ -1,0 +1,241 @@
+"""Mechanisms for vectors: calibration, unbiasedness in many dimensions, exact ratios, audits of what policies send."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from bandit_core import Experiment, InvalidInput
+from bandit_core.audit import audit
+from bandit_core.contextual.policies import ldp_ols, zheng
+from bandit_core.kernels.compiled import kernel
+from bandit_core.kernels.gradient import release_into
+from bandit_core.kernels.streams import streams
+from bandit_core.mechanisms import gaussian, l2_ball
+
+BUDGETS = [(0.1, 1e-5), (0.5, 0.01), (1.0, 0.01), (1.5, 0.1), (4.0, 1e-6), (50.0, 0.01)]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+def test_gaussian_noise_keeps_its_promise_exactly(epsilon, delta):
+    for sensitivity in (0.3, 1.0, 2.0):
+        sd = gaussian.gaussian_sd(sensitivity, epsilon, delta)
+        # delta(epsilon) = integral of (p - e^epsilon q)+ over the two shifted normal laws, computed on its own
+        edge = sensitivity / 2 - epsilon * sd**2 / sensitivity  # where the likelihood ratio is e^epsilon
+        real = stats.norm.cdf((edge + 0.0) / sd, 0) - math.exp(epsilon) * stats.norm.cdf((edge - sensitivity) / sd)
+        assert real <= delta * (1 + 1e-9)
+        assert gaussian.smallest_delta(sensitivity, sd, epsilon) == pytest.approx(max(0, real), rel=1e-6, abs=1e-15)
+        if epsilon > 1:
+            assert real == pytest.approx(delta, rel=1e-6)  # no more noise than needed
+            assert gaussian.smallest_delta(sensitivity, 0.99 * sd, epsilon) > delta
+
+
+def test_the_profile_is_the_divergence_of_the_two_normal_laws():
+    epsilon, sd, sensitivity = 0.8, 1.3, 2.0
+
+    def excess(z):
+        return max(0.0, stats.norm.pdf(z, 0, sd) - math.exp(epsilon) * stats.norm.pdf(z, sensitivity, sd))
+
+    expected = integrate.quad(excess, -15, 15, limit=300)[0]
+    assert gaussian.smallest_delta(sensitivity, sd, epsilon) == pytest.approx(expected, rel=1e-5)
+
+
+def test_classical_up_to_one_and_analytic_beyond():
+    assert gaussian.gaussian_sd(2, 1.0, 0.01) == pytest.approx(2 * math.sqrt(2 * math.log(125)))
+    assert gaussian.gaussian_sd(2, 1.01, 0.01) < gaussian.classical_sd(2, 1.01, 0.01)
+    # beyond epsilon = 1 the classical formula can break its promise: why the analytic one is needed
+    assert gaussian.smallest_delta(1, gaussian.classical_sd(1, 20.0, 0.3), 20.0) > 0.3
+    assert gaussian.analytic_sd(1, 1.0, 0.05) <= gaussian.classical_sd(1, 1.0, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("sensitivity", "epsilon", "delta"), [(0, 1, 0.1), (1, 0, 0.1), (1, 1, 0), (1, 1, 1), (1, -1, 2)]
+)
+def test_calibration_refuses_nonsense(sensitivity, epsilon, delta):
+    with pytest.raises(InvalidInput):
+        gaussian.gaussian_sd(sensitivity, epsilon, delta)
+
+
+def test_symmetric_matrices_stay_symmetric_and_get_the_noise():
+    rng = np.random.default_rng(0)
+    matrices = np.broadcast_to(np.array([[1.0, 2.0], [2.0, -1.0]]), (40_000, 2, 2))
+    released = gaussian.release_symmetric(matrices, 3.0, rng)
+    np.testing.assert_array_equal(released, np.swapaxes(released, 1, 2))
+    np.testing.assert_allclose(released.mean(axis=0), matrices[0], atol=5 * 3 / 200)
+    np.testing.assert_allclose(released.std(axis=0), 3.0, rtol=0.03)
+    for wrong in (np.array([[1.0, 2.0], [0.0, 1.0]]), np.zeros(3), np.zeros((2, 3))):
+        with pytest.raises(InvalidInput):
+            gaussian.release_symmetric(wrong, 1.0, rng)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 5.0])
+def test_radius_of_the_ball_mechanism(epsilon):
+    assert l2_ball.radius(2, 1.0, 2.0) == pytest.approx(6.798, abs=5e-4)
+    assert l2_ball.radius(1, epsilon, 3.0) == pytest.approx(3 / math.tanh(epsilon / 2))
+    wide = l2_ball.radius(10**6, epsilon)  # gamma itself overflows from dimension 343
+    assert wide == pytest.approx(math.sqrt(math.pi * 10**6 / 2) / math.tanh(epsilon / 2), rel=1e-5)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3, 5, 10, 20])
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_ball_mechanism_is_unbiased(dimension, share):
+    rng = np.random.default_rng(dimension)
+    x = rng.normal(size=dimension)
+    x *= share * 1.5 / np.linalg.norm(x)
+    z = l2_ball.release(np.broadcast_to(x, (40_000, dimension)), 1.0, rng, bound=1.5)
+    reach = l2_ball.radius(dimension, 1.0, 1.5)
+    np.testing.assert_allclose(np.linalg.norm(z, axis=1), reach)
+    assert np.abs(z.mean(axis=0) - x).max() < 5 * reach / math.sqrt(dimension * 40_000)
+
+
+@kernel
+def _release(state, gradient, zero, limit, keep, reach, out):
+    for row in range(out.shape[0]):
+        release_into(state, 0, gradient, zero, limit, keep, reach, out[row])
+
+
+def released(gradient: np.ndarray, epsilon: float, limit: float, count: int, seed: int = 0, zero: bool = False):
+    """What LDP-SGD's kernel sends for one gradient, ``count`` times."""
+    out = np.empty((count, len(gradient)))
+    reach = l2_ball.radius(len(gradient), epsilon, limit)
+    _release(streams(seed, 0, 1), gradient, zero, limit, 1 / (1 + math.exp(-epsilon)), reach, out)
+    return out
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 6, 20])
+def test_the_kernel_sends_what_the_mechanism_sends(dimension):
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=dimension)
+    for length in (0.4, 3.0):  # inside the ball, and clipped to it
+        gradient = length * x / np.linalg.norm(x)
+        z = released(gradient, 1.0, 1.0, 40_000)
+        clipped = gradient * min(1.0, 1 / length)
+        reach = l2_ball.radius(dimension, 1.0)
+        assert np.abs(z.mean(axis=0) - clipped).max() < 5 * reach / math.sqrt(dimension * 40_000)
+        direct = l2_ball.release(np.broadcast_to(clipped, z.shape), 1.0, rng)
+        along = [each @ x for each in (z, direct)]
+        assert stats.ks_2samp(*along).pvalue > 1e-4
+    hidden = released(x, 1.0, 1.0, 40_000, zero=True)  # a synthetic update looks at no gradient
+    same = released(np.zeros(dimension), 1.0, 1.0, 40_000)
+    np.testing.assert_array_equal(hidden, same)
+    assert np.abs(hidden.mean(axis=0)).max() < 5 * l2_ball.radius(dimension, 1.0) / math.sqrt(dimension * 40_000)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("dimension", [1, 2, 5])
+def test_no_two_vectors_are_told_apart_by_more_than_epsilon(dimension, epsilon):
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(40, dimension))
+    points *= (rng.random(40) ** 0.3 / np.linalg.norm(points, axis=1))[:, None]
+    points[0] = 0.0
+    points[1] = points[3] / np.linalg.norm(points[3])
+    points[2] = -points[1]
+    z = rng.normal(size=(200, 1, dimension))
+    density = l2_ball.log_density(z, points, epsilon)
+    ratio = density.max(axis=1) - density.min(axis=1)
+    assert ratio.max() <= epsilon + 1e-12
+    assert ratio.max() == pytest.approx(epsilon)
+    opposite = l2_ball.log_density(np.stack([z[0, 0], -z[0, 0]]), points[:, None], epsilon)
+    np.testing.assert_allclose(np.exp(opposite).mean(axis=1), 1.0)  # a density: the two half spheres share all mass
+
+
+def test_the_ball_refuses_what_lies_outside():
+    with pytest.raises(InvalidInput, match="clip it first"):
+        l2_ball.release([[0.0, 1.1]], 1.0, np.random.default_rng(0))
+    for dimension, epsilon, bound in ((0, 1, 1), (2, 0, 1), (2, 1, -1)):
+        with pytest.raises(InvalidInput):
+            l2_ball.radius(dimension, epsilon, bound)
+
+
+# ------------------------------------------------------------------------------------------------------------------
+# Audits: along the direction that tells most, each claims its own (epsilon, delta) and half the noise fails
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_audit_of_the_ball_as_the_kernel_plays_it(seed):
+    def sends(honest):
+        def respond(values, epsilon, rng):
+            spent = epsilon if honest else 2 * epsilon
+            direction = np.array([0.6, 0.8, 0.0])
+            number = int(rng.integers(2**31))
+            return released(values[0] * direction, spent, 1.0, len(values), number) @ direction
+
+        return respond
+
+    pairs = [(-1.0, 1.0), (0.0, 1.0), (-5.0, 5.0)]
+    assert audit(sends(True), 1.0, pairs, seed=seed).verdict == "consistent"
+    found = audit(sends(True), 1.0, pairs, seed=seed)
+    assert found.lower_bound > 0.8  # the audit has the power to see nearly all of it
+    assert audit(sends(False), 1.0, pairs, seed=seed).verdict == "violates"
+
+
+def instance_of(policy: str, epsilon: float, structure: str = "single", **params):
+    spec = {
+        "contexts": {"dimension": 3, "arms": 2, "structure": structure},
+        "lines": [{"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}],
+    }
+    return Experiment.model_validate(spec).instances[0]
+
+
+def joint_release(x: np.ndarray, reward: float, matrix_sd: float, vector_sd: float) -> tuple[np.ndarray, np.ndarray]:
+    """Upper triangle of x x^T and r x, in units of their noise."""
+    upper = np.triu_indices(len(x))
+    return np.concatenate([np.outer(x, x)[upper] / matrix_sd, reward * x / vector_sd])
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "bound", "reward_bound"), [(0.5, 1, 1), (1, 3, 1), (1, 0.5, 2), (4, 1, 1), (30, 2, 3)]
+)
+@pytest.mark.parametrize("structure", ["single", "multi"])
+def test_ols_noise_covers_every_pair_of_users(epsilon, bound, reward_bound, structure):
+    instance = instance_of("ldp-ols", epsilon, structure, delta=0.05, context_bound=bound, reward_bound=reward_bound)
+    _, matrix_sd, vector_sd = ldp_ols.noise(instance)
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 3))
+    x *= (bound * rng.random(300) ** 0.2 / np.linalg.norm(x, axis=1))[:, None]
+    x[0] = -x[1] * bound / np.linalg.norm(x[1])
+    x[1] = -x[0]
+    rewards = reward_bound * rng.choice([-1, 1], 300)
+    rewards[:2] = reward_bound
+    released_rows = np.array([joint_release(each, r, matrix_sd, vector_sd) for each, r in zip(x, rewards, strict=True)])
+    distance = np.linalg.norm(released_rows[:, None] - released_rows[None], axis=2).max()
+    halves = 2 if structure == "multi" else 1  # another user changes two answers of Algorithm 2
+    promised = 0.05 / halves
+    assert gaussian.smallest_delta(distance, 1.0, epsilon / halves) <= promised * (1 + 1e-9)
+    if epsilon > 2:  # x' = -x is the worst pair, and the analytic noise is not wasted on it
+        assert gaussian.smallest_delta(distance, 0.97, epsilon / halves) > promised
+    printed = np.linalg.norm(released_rows[0] - released_rows[1])
+    assert printed == pytest.approx(distance)
+
+
+def test_the_printed_variance_fails_for_large_contexts():
+    """2 C_B in place of 2 C_B^2 on the matrix keeps the promise up to C_B = sqrt 2 and breaks it beyond."""
+    angles = np.linspace(0, np.pi, 721)
+    for bound, safe in ((1.0, True), (1.4, True), (2.0, False), (4.0, False)):
+        x = joint_release(np.array([bound, 0.0]), 1.0, 2 * bound, bound)
+        others = [bound * np.array([math.cos(angle), math.sin(angle)]) for angle in angles]
+        farthest = max(
+            np.linalg.norm(x - joint_release(y, sign, 2 * bound, bound)) for y in others for sign in (-1.0, 1.0)
+        )
+        assert (farthest <= 2 + 1e-9) == safe
+
+
+@pytest.mark.parametrize("releases", [2, 3])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0, 100.0, 1000.0])
+def test_zhengs_noise_keeps_its_promise_for_every_epsilon(releases, epsilon):
+    sd = zheng.noise_sd(epsilon, 0.01, releases)
+    assert gaussian.smallest_delta(math.sqrt(2 + 4 * (releases - 1)), sd, epsilon) <= 0.01 * (1 + 1e-9)
+    assert sd >= 6 * math.sqrt(2 * math.log(1.25 * releases / 0.01)) / epsilon
+
+
+def test_audit_of_gaussian_noise_with_delta():
+    def noisy(factor):
+        sd = factor * gaussian.gaussian_sd(2.0, 3.0, 0.05)
+        return lambda values, epsilon, rng: gaussian.release_vectors(values, sd, rng)
+
+    assert audit(noisy(1.0), 3.0, [(-1.0, 1.0)], delta=0.05).verdict == "consistent"
+    assert audit(noisy(0.5), 3.0, [(-1.0, 1.0)], delta=0.05).verdict == "violates"
+    assert audit(noisy(1.0), 3.0, [(-1.0, 1.0)], delta=0.05).lower_bound > 1.0

@@ -1,0 +1,340 @@
+"""Users with features in specs, notation and links; theory's shapes; data of one's own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bandit_core import Experiment, InvalidInput, bounds, links, load_preset, notation, simulate
+from bandit_core.contextual import lending
+from bandit_core.contextual.contexts import Contexts
+from bandit_core.experiment import contexts_document
+from bandit_core.policies import registry
+from bandit_core.store import Store
+from bandit_core.theory import contextual
+from bandit_core.theory.curves import line_bounds
+
+OLS = {"policy": "ldp-ols", "epsilon": {"kind": "fixed", "value": 1.0}}
+SGD = {"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 0.5}}
+USERS = {"dimension": 2, "arms": 3}
+
+
+def spec(**fields):
+    return {"contexts": USERS, "lines": [OLS], "horizon": 1000, "trials": 2, **fields}
+
+
+laws = st.one_of(
+    st.just({"kind": "sphere"}),
+    st.builds(lambda sd: {"kind": "gaussian", "sd": sd}, st.floats(0.01, 100)),
+    st.builds(lambda width: {"kind": "cube", "half_width": width}, st.floats(0.01, 100)),
+    st.builds(lambda n, gap: {"kind": "discrete", "points": n, "gap": gap}, st.integers(1, 1000), st.floats(0.01, 1)),
+    st.builds(lambda beta: {"kind": "margin", "beta": beta}, st.floats(0, 1)),
+)
+
+
+@st.composite
+def users(draw):
+    document = {
+        "dimension": draw(st.integers(1, 6)),
+        "arms": draw(st.integers(2, 5)),
+        "structure": draw(st.sampled_from(["single", "multi"])),
+        "law": draw(laws),
+        "link": draw(st.sampled_from(["identity", "logistic", "poisson"])),
+        "rewards": draw(st.sampled_from(["drawn", "mean"])),
+    }
+    if document["link"] == "identity" or document["rewards"] == "mean":
+        document["noise"] = draw(st.sampled_from([0, 0.05, 1]))
+    if draw(st.booleans()):
+        count = document["dimension"] * (document["arms"] if document["structure"] == "multi" else 1)
+        document["theta"] = {
+            "kind": "given",
+            "values": draw(st.lists(st.floats(-1, 1), min_size=count, max_size=count)),
+        }
+    elif draw(st.booleans()):
+        width = document["dimension"] * (1 if document["structure"] == "multi" else document["arms"])
+        row = st.lists(st.floats(-1, 1), min_size=width, max_size=width)
+        document["law"] = {"kind": "table", "rows": draw(st.lists(row, min_size=1, max_size=3))}
+    return document
+
+
+@settings(max_examples=60, deadline=None)
+@given(users(), st.booleans())
+def test_specs_notation_and_links_are_exact_inverses(document, spaces):
+    experiment = Experiment.model_validate(spec(contexts=document, lines=[SGD]))
+    assert Experiment.model_validate(experiment.spec()) == experiment
+    assert hash(Experiment.model_validate(experiment.spec())) == hash(experiment)
+    text = notation.write_contexts(experiment.contexts, spaces)
+    assert Contexts.model_validate(notation.read_contexts(text)) == experiment.contexts
+    opened, problems = links.read(links.write(experiment))
+    assert problems == []
+    assert opened == experiment
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.one_of(st.text(max_size=30), st.text('()singlemut,=0.123" x', max_size=40).map(lambda text: "single(" + text))
+)
+def test_any_text_is_read_or_refused_in_words(text):
+    try:
+        Contexts.model_validate(notation.read_contexts(text))
+    except InvalidInput as refusal:
+        assert all(problem.path.startswith("contexts") and problem.allowed for problem in refusal.problems)
+    experiment, problems = links.read({"contexts": text, "lines": "ldp-sgd(1)"})
+    assert problems or experiment.contexts is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "path", "words"),
+    [
+        ({"arms": [{"kind": "bernoulli", "mean": 0.5}]}, "contexts", "either arms or contexts"),
+        ({"lines": [{"policy": "ucb"}]}, "lines[0].policy", "plays plain arms"),
+        ({"contexts": {**USERS, "dimension": 0}}, "contexts.dimension", "greater"),
+        ({"contexts": {**USERS, "dimension": 201}}, "contexts.dimension", "less"),
+        ({"contexts": {**USERS, "arms": 1}}, "contexts.arms", "greater"),
+        ({"contexts": {**USERS, "arms": True}}, "contexts.arms", "whole number"),
+        ({"contexts": {**USERS, "law": {"kind": "ball"}}}, "contexts.law.kind", "sphere"),
+        ({"contexts": {**USERS, "law": {"kind": "margin", "beta": 1.1}}}, "contexts.law.beta", "less"),
+        ({"contexts": {**USERS, "features": 2}}, "contexts.features", "no such field"),
+        ({"contexts": {**USERS, "link": "probit"}}, "contexts.link", "logistic"),
+        ({"contexts": {**USERS, "theta": {"kind": "given", "values": [1]}}}, "contexts", "it needs 2"),
+        ({"contexts": {**USERS, "link": "logistic", "noise": 1}}, "contexts", "their own noise"),
+        ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1], [1, 2]]}}}, "contexts.law.rows", None),
+        ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1, 2]]}}}, "contexts", "arms x dimension"),
+        ({"contexts": {**USERS, "law": {"kind": "table", "rows": [[1]], "actions": [1]}}}, "contexts", "actions"),
+        ({"contexts": {**USERS, "link": "logistic"}}, "lines[0].params", "identity link"),
+        ({"lines": [{**OLS, "epsilon": {"kind": "uniform", "low": 0, "high": 1}}]}, "lines[0].epsilon", "one fixed"),
+        ({"lines": [{**OLS, "params": {"delta": 0}}]}, "lines[0].params.delta", "greater"),
+        ({"contexts": []}, "contexts", None),
+        ({"contexts": None}, "arms", "required"),
+    ],
+)  # fmt: skip
+def test_wrong_specs_are_refused_with_path_and_words(fields, path, words):
+    with pytest.raises(InvalidInput) as refusal:
+        Experiment.model_validate(spec(**fields))
+    found = {problem.path: problem.allowed for problem in refusal.value.problems}
+    matching = [allowed for place, allowed in found.items() if place == path or path.startswith(f"{place}.")]
+    assert matching, found
+    assert words is None or any(words in allowed for allowed in matching), found
+
+
+def test_arms_refuse_contextual_policies():
+    with pytest.raises(InvalidInput, match="chooses by the features of users"):
+        Experiment.model_validate({"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": [OLS]})
+
+
+def test_contexts_take_the_place_of_arms():
+    arms = load_preset("default")
+    features = arms.with_changes(contexts=USERS, lines=[OLS])
+    assert features.arms == () and features.arm_count == 3
+    back = features.with_changes(arms=arms.spec()["arms"], lines=arms.spec()["lines"])
+    assert back.contexts is None and back.arms == arms.arms
+    assert "arms" not in features.spec() and "contexts" not in arms.spec()
+
+
+def test_links_open_the_contextual_page():
+    assert links.address(Experiment.model_validate(spec())).partition("?")[0].endswith("/contextual")
+    assert links.address(load_preset("han-multi-quick"), "").partition("?")[2] == "preset=han-multi-quick"
+
+
+def test_largest_gap_bounds_what_a_choice_costs():
+    for contexts in (USERS, {**USERS, "link": "logistic"}, {**USERS, "link": "poisson", "structure": "multi"}):
+        experiment = Experiment.model_validate(spec(contexts=contexts, lines=[SGD], horizon=200, trials=5))
+        regret = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0].regret
+        assert np.diff(regret, axis=1).max() > 0
+        assert (regret <= experiment.largest_gap * 200).all()
+    link = Contexts(dimension=2, arms=2, link="logistic")
+    assert link.largest_gap == pytest.approx(1 / (1 + math.exp(-1)) - 1 / (1 + math.exp(1)))
+
+
+# ------------------------------------------------------------------------------------------------------------------
+# Guarantees and theory
+
+
+@pytest.mark.parametrize("name", [name for name, policy in registry().items() if policy.setting == "contexts"])
+def test_what_is_promised_is_what_was_asked_for(name):
+    policy = registry()[name]
+    line = {"policy": name} | ({"epsilon": {"kind": "fixed", "value": 0.7}} if policy.epsilon != "none" else {})
+    delta = 0.03 if "delta" in policy.parameters.model_fields else 0.0
+    line["params"] = {"delta": 0.03} if delta else {}
+    promise = policy.guarantee(Experiment.model_validate(spec(lines=[line])).instances[0])
+    assert promise.model == policy.privacy
+    if policy.privacy == "local":
+        assert (promise.epsilon, promise.delta) == (0.7, delta)
+
+
+def test_shapes_are_order_only_and_follow_their_theorems():
+    t = np.array([1e3, 1e5])
+
+    def growth(bound):
+        low, high = bound.curve(t)
+        return math.log(high / low) / math.log(100)
+
+    assert growth(contextual.theorem_3_1(0.5)) == pytest.approx(0.5)
+    assert growth(contextual.theorem_3_3(0.5, 0.4)) == pytest.approx(0.3)
+    assert growth(contextual.zheng(0.5)) == pytest.approx(0.75)
+    np.testing.assert_allclose(contextual.theorem_3_3(0.5, 1.0, 3.0).curve(t), 3 * np.log(t) / 0.25)
+    np.testing.assert_allclose(contextual.theorem_4_1(0.5, 1.0).curve(t), (np.log(t) / 0.5) ** 2)
+    np.testing.assert_allclose(contextual.theorem_4_1(0.5, 0.5, 2.0).curve(t), 2 * t**0.25 / 0.5**1.5)
+    np.testing.assert_allclose(contextual.theorem_3_2(2.0).curve(t), np.sqrt(t) / 2)
+    assert contextual.theorem_3_2(2.0).side == "lower"
+    assert contextual.theorem_4_1(1.0, 0.0).hidden and contextual.theorem_3_3(1.0, 0.0).hidden
+
+
+@pytest.mark.parametrize("structure", ["single", "multi"])
+@pytest.mark.parametrize("law", [{"kind": "sphere"}, {"kind": "margin", "beta": 0.5}, {"kind": "discrete"}])
+def test_bounds_of_contextual_lines_are_labelled_and_capped(structure, law):
+    lines = [
+        {"policy": name} | ({"epsilon": {"kind": "fixed", "value": 1}} if policy.epsilon != "none" else {})
+        for name, policy in registry().items()
+        if policy.setting == "contexts"
+    ]
+    experiment = Experiment.model_validate(spec(contexts={**USERS, "structure": structure, "law": law}, lines=lines))
+    table = bounds(experiment)
+    assert np.isfinite(table["value"]).all()
+    assert (table["value"] <= table["t"] * experiment.largest_gap * (1 + 1e-12)).all()
+    assert set(table["status"]) == {"order-only", "proved"}  # proved is the trivial cap alone
+    assert set(table[table["status"] == "proved"]["name"]) == {"Trivial cap"}
+    shown = {bound.name for bound in line_bounds(experiment, 2) if bound.hidden is None}
+    margin = {"Theorem 4.1"} if structure == "multi" else {"Theorem 3.3"}
+    assert (margin <= shown) == (law["kind"] != "sphere")
+
+
+def test_a_cap_is_hidden_where_means_are_unbounded():
+    experiment = Experiment.model_validate(spec(contexts={**USERS, "law": {"kind": "gaussian"}}))
+    assert [bound.hidden for bound in line_bounds(experiment, 0) if bound.name == "Trivial cap"] != [None]
+
+
+# ------------------------------------------------------------------------------------------------------------------
+# Presets
+
+
+@pytest.mark.parametrize("name", ["han-single", "han-multi"])
+def test_hans_figures_have_the_settings_of_the_published_code(name):
+    full, quick = load_preset(name), load_preset(f"{name}-quick")
+    assert (full.horizon, full.trials, quick.horizon) == (10**6, 10, 10**5)
+    assert quick == full.with_changes(horizon=10**5, title=quick.title)
+    users = full.contexts
+    assert [line.policy for line in full.lines] == ["ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc"] * 2
+    assert [line.epsilon.fixed for line in full.lines] == [0.5] * 4 + [1.0] * 4
+    deltas = {full.instances[i].parameters.delta for i, line in enumerate(full.lines) if line.policy != "ldp-sgd"}
+    if name == "han-single":
+        assert (users.dimension, users.arms, users.structure, users.noise) == (2, 10, "single", 0)
+        assert (users.law.kind, deltas) == ("sphere", {0.01})
+    else:
+        assert (users.dimension, users.arms, users.structure, users.noise) == (20, 3, "multi", 0.05)
+        assert (users.law.kind, users.law.sd, deltas) == ("gaussian", 1.0, {0.1})
+        assert {instance.parameters.warm_up for instance in full.instances if hasattr(instance.parameters, "h")} == {
+            1000
+        }
+    steps = {instance.parameters.step for instance in full.instances if hasattr(instance.parameters, "step")}
+    assert steps == {5.0 * users.models}
+
+
+# ------------------------------------------------------------------------------------------------------------------
+# Data of one's own
+
+
+def test_synthetic_rows_go_round_through_the_loader(tmp_path):
+    lending.write_synthetic_csv(tmp_path / "loans.csv", rows=80, seed=3)
+    table, invented = lending.read_lending(tmp_path / "loans.csv"), lending.synthetic(80, 3)
+    np.testing.assert_array_equal(table.features, invented.features)
+    np.testing.assert_allclose(table.actions, invented.actions)
+    assert not table.synthetic and "synthetic" in invented.label
+    for name, (low, high, _) in lending.LENDING_COLUMNS.items():
+        column = lending.synthetic_rows(500, 1)[0][name]
+        assert low <= column.min() and column.max() <= high
+
+
+def test_price_is_the_discounted_stream_less_the_amount():
+    q = 1 / 1.02
+    by_hand = 300 * sum(q**j for j in range(1, 49)) - 9000
+    one = lending.price(np.array([300.0]), np.array([48.0]), np.array([2.0]), np.array([9000.0]))
+    assert one[0] == pytest.approx(by_hand)
+    flat = lending.price(np.array([300.0]), np.array([48.0]), np.array([0.0]), np.array([9000.0]))
+    assert flat[0] == pytest.approx(300 * 48 - 9000)
+
+
+def test_lending_becomes_an_experiment_at_the_papers_settings():
+    document = lending.lending_document(lending.synthetic(400), horizon=300, trials=2)
+    experiment = Experiment.model_validate(document)
+    assert "synthetic" in experiment.title
+    users = experiment.contexts
+    assert (users.dimension, users.arms, users.link, users.rewards) == (18, 25, "logistic", "mean")
+    assert users.largest_norm <= 1 + 1e-9
+    result = simulate(experiment, jobs=1, store=Store(None, 0))
+    assert result.complete and result.lines[0].regret[:, -1].min() > 0
+
+
+def test_logistic_regression_finds_the_parameters():
+    rng = np.random.default_rng(0)
+    x, theta = rng.normal(size=(20_000, 3)), np.array([1.0, -2.0, 0.5])
+    y = (rng.random(20_000) < 1 / (1 + np.exp(-x @ theta))).astype(float)
+    np.testing.assert_allclose(lending.fit_logistic(x, y), theta, atol=0.12)
+    assert np.isfinite(lending.fit_logistic(x, (x[:, 0] > 0).astype(float))).all()  # separable data
+
+
+CSV = "age,income,offer,bought\n30,1.5,a,0\n40,2.5,b,1\n50,1.0,a,1\n20,2.0,b,0\n35,1.1,a,1\n45,0.4,b,1\n"
+
+
+def test_any_csv_with_named_actions(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text(CSV)
+    table = lending.read_table(path, ["age", "income"], "offer", "bought")
+    assert table.action_names == ("a", "b")
+    users = lending.contexts_of(table)
+    assert (users.structure, users.arms, users.dimension, users.link) == ("multi", 2, 3, "logistic")
+    assert Experiment.model_validate(spec(contexts=users.model_dump(mode="json"), lines=[SGD])).contexts == users
+
+
+def test_any_csv_with_amounts_as_actions(tmp_path):
+    path = tmp_path / "shop.csv"
+    path.write_text(CSV.replace(",a,", ",1.5,").replace(",b,", ",3,").replace(",1\n", ",1.25\n"))
+    table = lending.read_table(path, ["age", "income"], "offer", "bought", numeric_action=True)
+    users = lending.contexts_of(table, prices=[1, 2, 3])
+    assert (users.structure, users.arms, users.dimension, users.link) == ("single", 3, 6, "identity")
+    assert contexts_document(users)["law"]["actions"] == [0, 0.5, 1]
+
+
+def test_a_long_table_is_thinned_and_its_theta_is_that_of_all_rows():
+    table = lending.synthetic(3000)
+    whole, thin = lending.contexts_of(table), lending.contexts_of(table, most_cells=900)
+    assert len(thin.law.rows) == 100 < len(whole.law.rows)
+    assert thin.theta == whole.theta
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        (CSV.replace("40,", "forty,"), "row 2, column age"),
+        (CSV.replace("40,2.5,b,1", "40,2.5,b"), "row 2"),
+        (CSV.replace("40,2.5,b,1", "40,nan,b,1"), "row 2, column income"),
+        (CSV.replace("income", "wage"), "column income"),
+        (CSV.replace("income", "age"), "header"),
+        (CSV.replace(",b,", ",a,"), "column offer"),
+        ("age,income,offer,bought\n", ""),
+    ],
+)
+def test_a_wrong_csv_names_row_and_column(tmp_path, text, path):
+    (tmp_path / "shop.csv").write_text(text)
+    with pytest.raises(InvalidInput) as refusal:
+        lending.read_table(tmp_path / "shop.csv", ["age", "income"], "offer", "bought")
+    assert any(problem.path == path or not path for problem in refusal.value.problems), refusal.value
+
+
+def test_a_wrong_lending_file_is_refused(tmp_path):
+    lending.write_synthetic_csv(tmp_path / "loans.csv", rows=5)
+    good = (tmp_path / "loans.csv").read_text().splitlines()
+    cells = good[3].split(",")
+    cells[0], cells[2] = "12", "36.5"
+    (tmp_path / "wrong.csv").write_text("\n".join([*good[:3], ",".join(cells), *good[4:]]))
+    with pytest.raises(InvalidInput) as refusal:
+        lending.read_lending(tmp_path / "wrong.csv")
+    assert {problem.path for problem in refusal.value.problems} == {"row 3, column primary_fico", "row 3, column term"}
+    with pytest.raises(InvalidInput):
+        lending.read_lending(tmp_path / "absent.csv")
+    with pytest.raises(InvalidInput, match="rows"):
+        lending.contexts_of(lending.synthetic(10))

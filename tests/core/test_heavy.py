@@ -1,0 +1,509 @@
+"""Heavy tails: kernels against slow references, truncated sums and moments, noise, refusals, epochs, and theory."""
+
+import math
+
+import heavy_reference
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from bandit_core import Experiment, InvalidInput
+from bandit_core.arms import Bernoulli, Beta, Gaussian, Pareto, Student, TwoPoint, Uniform, tables
+from bandit_core.audit import audit
+from bandit_core.kernels import heavy as kernels
+from bandit_core.kernels.streams import streams
+from bandit_core.policies import heavy_family, registry
+from bandit_core.policies.base import Signal
+from bandit_core.presets import load_preset
+from bandit_core.theory import divergences, heavy, robust_mean
+
+S1 = [{"kind": "pareto", "mean": mean, "shape": 1.95} for mean in (0.9, 0.5, 0.1)]
+MIXED = [
+    {"kind": "pareto", "mean": 0.8, "shape": 1.9},
+    {"kind": "two-point", "low": -3.0, "high": 2.0, "p_high": 0.75},
+    {"kind": "student", "mean": 0.4, "scale": 0.5, "df": 2.2},
+    {"kind": "gaussian", "mean": 0.3, "sd": 1.0},
+]
+
+
+def instance_of(policy, arms=S1, epsilon=1.0, horizon=10_000, **params):
+    line = {"policy": policy, "params": params}
+    if registry()[policy].epsilon != "none":
+        line["epsilon"] = {"kind": "fixed", "value": epsilon}
+    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1}
+    return Experiment.model_validate(document).instances[0]
+
+
+# --- kernels against references -------------------------------------------------------------------------------------
+
+
+class _Coded:
+    """An instance whose regret tells which arm was pulled."""
+
+    def __init__(self, instance):
+        self._instance = instance
+        self.gaps = 2.0 ** np.arange(len(instance.arms))
+
+    def __getattr__(self, name):
+        return getattr(self._instance, name)
+
+
+def pulled_arms(policy, instance, row, **options):
+    times = np.arange(1, instance.horizon + 1)
+    block = registry()[policy].simulate(_Coded(instance), row, times, Signal(), **options)
+    return np.log2(np.diff(block.regret[0], prepend=0.0)).round().astype(int).tolist()
+
+
+# The kernel's Student draws read the second generator, which the reference does not model: it plays without them.
+PLAIN = [arm for arm in MIXED if arm["kind"] != "student"]
+
+
+@pytest.mark.parametrize(("v", "kappa"), [(0.5, 0.05), (0.9, 1.0)])
+@pytest.mark.parametrize("arms", [S1, PLAIN], ids=["pareto", "mixed"])
+def test_robust_ucb_plays_like_its_reference(arms, v, kappa):
+    if arms is PLAIN and v == 0.9:
+        arms = PLAIN[1:]
+    instance = instance_of("robust-ucb", arms, horizon=3000, v=v, kappa=kappa)
+    for row in streams(1, 0, 2):
+        expected = heavy_reference.robust_ucb(instance.arms, v, instance.parameters.u, kappa, 3000, row)
+        assert pulled_arms("robust-ucb", instance, row[None]) == expected
+        assert len(set(expected)) == len(arms)
+
+
+@pytest.mark.parametrize(("v", "kappa", "epsilon"), [(0.5, 0.01, 1.0), (0.9, 0.001, 0.5), (0.8, 0.02, 30.0)])
+def test_dp_robust_ucb_plays_like_its_reference_with_an_explicit_tree(v, kappa, epsilon):
+    instance = instance_of("dp-robust-ucb", S1, epsilon, horizon=3000, v=v, kappa=kappa)
+    for row in streams(2, 0, 2):
+        expected = heavy_reference.dp_robust_ucb(instance.arms, v, instance.parameters.u, kappa, epsilon, 3000, row)
+        assert pulled_arms("dp-robust-ucb", instance, row[None]) == expected
+
+
+@pytest.mark.parametrize("shrink", [2, 4])
+@pytest.mark.parametrize("epsilon", [0.7, 3.0])
+@pytest.mark.parametrize("policy", ["dp-robust-se", "ldp-robust-se"])
+def test_elimination_plays_like_its_reference(policy, epsilon, shrink):
+    local = policy == "ldp-robust-se"
+    if not local and shrink == 4:
+        return
+    kappa = {2: 2e-9, 4: 1e-10}[shrink] if local else 3e-4
+    params = {"v": 0.8, "kappa": kappa, "beta": 0.01, **({"shrink": shrink} if local else {})}
+    instance = instance_of(policy, PLAIN, epsilon, horizon=6000, **params)
+    sizes = set()
+    for trial, row in enumerate(streams(3, 0, 4)):
+        expected, complete = heavy_reference.robust_elimination(
+            instance.arms, 0.8, instance.parameters.u, kappa, epsilon, 0.01, 6000, row, local, shrink
+        )
+        assert pulled_arms(policy, instance, row[None], at_once=False) == expected
+        if not any(arm.kind == "two-point" for arm in instance.arms):
+            table = heavy_family.epochs(instance, 3, trial)
+            np.testing.assert_allclose(table[["tau", "D", "R", "B", "err", "arms left"]][: len(complete)], complete)
+        sizes.add(complete[-1][-1])
+    assert 1 in sizes
+
+
+# --- sums and moments -----------------------------------------------------------------------------------------------
+
+
+def drawn_sums(law, count, bound, repeats, at_once, seed=0):
+    rows, values = tables((law,))
+    out, state = np.zeros(repeats), streams(seed, 0, 1)
+    kernels.fill_sums(rows, values, 0, count, bound, at_once, state, 0, np.zeros(2, np.int64), out)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("law", "count", "bound"),
+    [
+        (Pareto(mean=0.9, shape=1.55), 5000, 40.0),
+        (Pareto(mean=0.9, shape=1.55), 3000, math.inf),
+        (Pareto(mean=2.0, shape=1.05), 2500, 0.5),
+        (Pareto(mean=0.5, shape=8.0), 4000, 0.6),
+        (TwoPoint(low=-3, high=2, p_high=0.7), 3000, 2.5),
+        (Gaussian(mean=-1, sd=2), 3000, 50.0),
+    ],
+)
+def test_a_sum_drawn_at_once_has_the_law_of_the_sum_drawn_one_by_one(law, count, bound):
+    at_once, one_by_one = (drawn_sums(law, count, bound, 3000, way, seed) for way, seed in ((True, 1), (False, 2)))
+    assert stats.ks_2samp(at_once, one_by_one).pvalue > 1e-4
+    if math.isinf(bound):
+        return
+    first, second = robust_mean.truncated_moments(law, bound)
+    spread = math.sqrt(second - first**2)
+    many = drawn_sums(law, count, bound, 20_000, True, 3)
+    assert abs(many.mean() - count * first) < 5 * math.sqrt(count / 20_000) * spread
+    assert many.var() / (count * spread**2) == pytest.approx(1, abs=0.06)
+
+
+def test_rewards_beyond_the_bound_count_zero_and_not_the_bound():
+    sure = TwoPoint(low=-5.0, high=3.0, p_high=1.0)
+    assert drawn_sums(sure, 10, 2.9, 1, True)[0] == drawn_sums(sure, 10, 2.9, 1, False)[0] == 0
+    assert drawn_sums(sure, 10, 3.0, 1, True)[0] == drawn_sums(sure, 10, 3.0, 1, False)[0] == 30
+    lowest = TwoPoint(low=-5.0, high=3.0, p_high=0.0)
+    assert drawn_sums(lowest, 10, 4.9, 1, True)[0] == drawn_sums(lowest, 10, 4.9, 1, False)[0] == 0
+
+
+def density_of(law):
+    match law:
+        case Pareto():
+            return stats.pareto(law.shape, scale=law.scale).pdf, law.scale
+        case Student():
+            return stats.t(law.df, law.mean, law.scale).pdf, -math.inf
+        case Gaussian():
+            return stats.norm(law.mean, law.sd).pdf, -math.inf
+        case Uniform():
+            return stats.uniform(law.low, law.high - law.low).pdf, law.low
+    return stats.beta(law.a, law.b).pdf, 0.0
+
+
+LAWS = [
+    Pareto(mean=0.9, shape=1.55),
+    Pareto(mean=3.0, shape=2.0),
+    Student(mean=0.4, scale=0.5, df=1.7),
+    Student(mean=-2, scale=1.5, df=2),
+    Student(mean=0, scale=1, df=3.3),
+    Gaussian(mean=0.3, sd=1.2),
+    Uniform(low=-1, high=2),
+]
+
+
+@pytest.mark.parametrize("law", [*LAWS, Beta(a=2, b=3)], ids=str)
+def test_truncated_moments_are_integrals(law):
+    density, low = density_of(law)
+    for bound, tolerance in ((0.55, 1e-6), (2.5, 1e-6), (30.0, 1e-5)):
+        knots = [x for x in (low, law.law_mean) if -bound < x < bound]
+        exact = [
+            integrate.quad(lambda x, k=k: x**k * density(x), -bound, bound, points=knots, limit=500)[0] for k in (1, 2)
+        ]
+        np.testing.assert_allclose(
+            robust_mean.truncated_moments(law, bound),
+            exact,
+            rtol=1e-2 if isinstance(law, Beta) else tolerance,
+            atol=1e-8,
+        )
+
+
+@pytest.mark.parametrize("df", [1.2, 2.5, 7.0])
+@pytest.mark.parametrize("mean", [0.0, 0.8, -30.0])
+def test_students_moments(df, mean):
+    law = Student(mean=mean, scale=0.5, df=df)
+    density = stats.t(df, mean, 0.5).pdf
+    assert law.raw_moment(df) == law.raw_moment(df + 1) == math.inf == Student(mean=0, scale=1, df=2).raw_moment(2)
+    for order in (0.5, 0.9 * df / 1.2):
+        parts = [
+            integrate.quad(lambda x, k=order: abs(x) ** k * density(x), *ends, limit=800)[0]
+            for ends in ((-math.inf, -100), (-100, min(mean, -1e-9)), (min(mean, -1e-9), 0), (0, 100), (100, math.inf))
+        ]
+        assert law.raw_moment(order) == pytest.approx(sum(parts), rel=2e-3)
+    if df > 2:
+        assert law.raw_moment(2) == pytest.approx(mean**2 + 0.25 * df / (df - 2))
+
+
+def test_students_draws_and_quantiles():
+    law = Student(mean=1.0, scale=2.0, df=1.7)
+    draws = drawn_sums(law, 1, math.inf, 40_000, True)
+    assert stats.kstest(draws, stats.t(1.7, 1.0, 2.0).cdf).pvalue > 1e-4
+    np.testing.assert_allclose(law.quantile(np.array([0.5, 0.75])), stats.t(1.7, 1.0, 2.0).ppf([0.5, 0.75]))
+    far = divergences.total_variation(law, Student(mean=1e6, scale=2.0, df=1.7))
+    assert far > 0.99 > divergences.total_variation(law, Student(mean=1.5, scale=2.0, df=1.7)) > 0.01
+
+
+@pytest.mark.parametrize("estimator", ["plain", "tree", "epoch", "local"])
+def test_parts_of_the_error_are_those_of_simulated_means(estimator):
+    law, n, rng = Pareto(mean=0.9, shape=1.95), 300, np.random.default_rng(0)
+    rule = dict(v=0.9, u=8.0, estimator=estimator, epsilon=0.8, logarithm=9.0)
+    parts = robust_mean.errors(law, [n], levels=10, **rule).iloc[0]
+    rewards = law.quantile(rng.random((20_000, n)))
+    steps = np.arange(1, n + 1) if estimator in ("plain", "tree") else np.full(n, n)
+    levels = robust_mean.truncation_level(steps, **rule)
+    means = np.where(rewards <= levels, rewards, 0.0).mean(axis=1)
+    assert law.mean - means.mean() == pytest.approx(parts.bias, abs=5 * parts.sampling / math.sqrt(20_000))
+    assert means.std() == pytest.approx(parts.sampling, rel=0.05)
+    assert parts.level == pytest.approx(levels[-1])
+    if estimator == "plain":
+        noise = np.zeros(1000)
+    elif estimator == "tree":  # 300 = 256 + 32 + 8 + 4: nodes closed at 256, 288, 296 and 300
+        closed = robust_mean.truncation_level([256, 288, 296, 300], **rule)
+        noise = rng.laplace(0, 2 * 10 / 0.8 * closed, (100_000, 4)).sum(axis=1) / n
+    elif estimator == "epoch":
+        noise = rng.laplace(0, 2 * levels[-1] / (n * 0.8), 100_000)
+    else:
+        noise = rng.laplace(0, 2 * levels[-1] / 0.8, (5000, n)).mean(axis=1)
+    assert noise.std() == pytest.approx(parts.noise, rel=0.05)
+    assert parts.untruncated == math.inf
+
+
+def test_long_sums_of_the_error_are_the_sums():
+    law = Pareto(mean=0.9, shape=1.55)
+    rule = dict(v=0.5, u=5.6, estimator="plain", logarithm=20.0)
+    n = np.array([5000, 20_000, 60_000])
+    first, _ = robust_mean.truncated_moments(law, robust_mean.truncation_level(np.arange(1, 60_001), **rule))
+    bias = law.mean - np.cumsum(first)[n - 1] / n
+    np.testing.assert_allclose(robust_mean.errors(law, n, **rule)["bias"], bias, rtol=1e-9)
+
+
+# --- privacy --------------------------------------------------------------------------------------------------------
+
+
+def epoch_release(local, share):
+    """What a curator releases at the end of an epoch (or a user sends), for one changed reward; noise x ``share``."""
+    instance = instance_of("ldp-robust-se" if local else "dp-robust-se", horizon=10_000, v=0.9, kappa=1e-9)
+    epoch = heavy_family.epochs(instance).iloc[0]
+
+    def respond(rewards, epsilon, rng):
+        kept = np.where(np.abs(rewards) <= epoch.B, rewards, 0.0) / (1 if local else epoch.R)
+        return kept + rng.laplace(0, share * epoch.noise, len(rewards))
+
+    return respond, epoch.B
+
+
+def tree_release(share):
+    """Privacy loss of an arm's first reward in DPRUCB with T = 4: it enters the nodes closed at 1, 2 and 4."""
+    instance = instance_of("dp-robust-ucb", horizon=4, v=0.9)
+    parameters = instance.parameters
+    levels = (parameters.u * np.array([1, 2, 4]) / math.log(4) ** 1.5) ** (1 / 1.9)
+    node_scale = registry()["dp-robust-ucb"].simulate.__globals__["node_scale"](instance)
+    scales = node_scale * levels
+
+    def respond(rewards, epsilon, rng):
+        kept = np.where(np.abs(rewards) <= levels[0], rewards, 0.0)
+        nodes = kept[:, None] + share * scales * rng.laplace(0, 1, (len(rewards), 3))
+        return np.sum((np.abs(nodes + levels[0]) - np.abs(nodes - levels[0])) / (share * scales), axis=1)
+
+    return respond, levels[0]
+
+
+@pytest.mark.parametrize("kind", ["central epoch", "local", "tree"])
+def test_audits_pass_with_the_noise_as_printed_and_fail_with_it_halved(kind):
+    for share, verdict in ((1.0, "consistent"), (0.5, "violates")):
+        respond, bound = tree_release(share) if kind == "tree" else epoch_release(kind == "local", share)
+        found = audit(respond, 1.0, [(-bound, bound), (10 * bound, bound)], samples=60_000)
+        assert found.verdict == verdict
+    assert found.lower_bound > 1.15
+
+
+def test_the_kernels_noise_is_what_the_epoch_table_says():
+    """Two arms that always pay the same: the mean of DPRSE's release is exact but for the noise."""
+    sure = [{"kind": "two-point", "low": 0.0, "high": 1.0, "p_high": 1.0}] * 2
+    instance = instance_of("dp-robust-se", sure, 0.5, horizon=10**6, v=1.0, kappa=1e-6)
+    epoch = heavy_family.epochs(instance).iloc[0]
+    assert epoch.noise == pytest.approx(2 * epoch.B / (epoch.R * 0.5))
+    # Noise alone drops one of them in the first epoch with P(|L1 - L2| > c b) = e^-c (1 + c/2), b its scale.
+    ratio = epoch.threshold / epoch.noise
+    trials = 3000
+    block = registry()["dp-robust-se"].simulate(
+        instance, streams(5, 0, trials), np.array([int(2 * epoch.R) + 1, 10**6]), Signal()
+    )
+    second = heavy_family.epochs(instance).iloc[1]
+    apart = np.mean(np.abs(block.pulls[:, 0] - block.pulls[:, 1]) >= 10**6 - 2 * epoch.R - 2)
+    assert second["first pull"] == 2 * epoch.R + 1
+    expected = math.exp(-ratio) * (1 + ratio / 2)
+    assert 0.01 < expected < 0.99
+    assert apart == pytest.approx(expected, abs=5 * math.sqrt(expected * (1 - expected) / trials))
+
+
+def test_spending_ends_at_the_budget():
+    policy, instance = registry()["dp-robust-ucb"], instance_of("dp-robust-ucb", epsilon=0.7, horizon=1000)
+    spent = policy.spent(instance, np.array([1, 2, 3, 512, 1000]))
+    np.testing.assert_allclose(spent, 0.7 * np.array([1, 2, 2, 10, 10]) / 10)
+
+
+# --- the spec -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", ["robust-ucb", "dp-robust-ucb", "dp-robust-se", "ldp-robust-se"])
+def test_an_infinite_moment_is_refused_with_the_arm_and_the_largest_v(policy):
+    arms = [Pareto(mean=1, shape=3).model_dump(), {"kind": "student", "mean": 0, "scale": 1, "df": 1.6}]
+    with pytest.raises(InvalidInput, match=r"arm 1 \(student\).*allowed: v below 0.6"):
+        instance_of(policy, arms, v=0.6)
+    assert instance_of(policy, arms, v=0.59).parameters.u > 1
+
+
+def test_auto_becomes_numbers():
+    parameters = instance_of("dp-robust-se", S1, horizon=1000, v=0.9).parameters
+    scale = 0.9 * 0.95 / 1.95
+    assert parameters.u == pytest.approx(1.95 * scale**1.9 / 0.05)
+    assert parameters.beta == 1e-3
+    assert parameters.kappa == pytest.approx(16 ** -(1.9 / 0.9))
+    assert instance_of("ldp-robust-se", S1, v=0.9).parameters.kappa == pytest.approx(16 ** -(3.8 / 0.9))
+    assert instance_of("robust-ucb", S1).parameters.kappa == 1 / 4
+    assert instance_of("dp-robust-ucb", S1).parameters.kappa == 1 / 16
+    assert instance_of("dp-robust-ucb", S1, u=2.5).parameters.u == 2.5
+    for v, u in ((0.5, 5.595), (0.9, 8.142)):  # moments of the paper's instances
+        arms = [{"kind": "pareto", "mean": 0.9, "shape": 1.05 + v}]
+        assert instance_of("robust-ucb", arms, v=v).parameters.u == pytest.approx(u, abs=5e-4)
+
+
+@pytest.mark.parametrize("bad", [{"v": 0}, {"v": 1.1}, {"kappa": 0}, {"kappa": 2}, {"u": -1}, {"u": "big"}])
+def test_wrong_parameters_are_refused(bad):
+    with pytest.raises(InvalidInput, match=next(iter(bad))):
+        instance_of("dp-robust-se", **bad)
+
+
+FIGURES = [f"tao-s{s}-v{v}-e{e}" for s in (1, 2, 3) for v in ("05", "09") for e in ("05", "10")]
+MEANS = {"1": [0.9, 0.7, 0.5, 0.3, 0.1], "2": [0.9, 0.55, 0.3, 0.15, 0.1], "3": [0.9, 0.85, 0.7, 0.45, 0.1]}
+
+
+@pytest.mark.parametrize("name", [*FIGURES, "tao-s3-local-v05", "tao-s3-local-v09"])
+def test_the_papers_figures_have_the_papers_settings(name):
+    experiment = load_preset(name)
+    v = 0.5 if "v05" in name else 0.9
+    assert experiment.trials == 90
+    assert "ours" in experiment.note  # the paper states neither horizon nor constants
+    np.testing.assert_allclose(experiment.means, MEANS[name[5]], rtol=1e-12)
+    assert {arm.shape for arm in experiment.single_arms} == {round(1.05 + v, 2)}
+    assert {line.params["v"] for line in experiment.lines} == {v}
+    private = [(line.policy, line.epsilon.fixed) for line in experiment.lines if line.epsilon is not None]
+    if "local" in name:
+        assert private == [("ldp-robust-se", epsilon) for epsilon in (5.0, 10.0, 20.0)]
+    else:
+        epsilon = 0.5 if name.endswith("05") else 1.0
+        assert private == [("dp-robust-ucb", epsilon), ("dp-robust-se", epsilon)]
+
+
+# --- epochs ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kappa", [1.0, 1e-3])
+@pytest.mark.parametrize("local", [False, True])
+def test_threshold_and_precision_stay_in_step_for_every_kappa(local, kappa):
+    for tau in (1, 2, 3):
+        precision, length, _, error, threshold = kernels.epoch_numbers(
+            local, 4.0 if local else 2.0, tau, 5, 0.9, 8.0, 0.5, kappa, 1e-6
+        )
+        assert length >= 2
+        assert threshold <= precision / 2 * (1 + 1e-12)
+        assert threshold == pytest.approx(precision / 2, rel=0.02)
+        if kappa == 1:
+            assert (28 if local else 24) * error <= precision * (1 + 1e-12)
+
+
+def test_the_printed_constants_give_the_first_epochs_that_the_papers_figures_cannot_have_used():
+    for v, low, high in ((0.5, 5e7, 1e8), (0.9, 5e5, 1.4e6)):
+        u = instance_of("robust-ucb", [{"kind": "pareto", "mean": 0.9, "shape": 1.05 + v}], v=v).parameters.u
+        lengths = [kernels.epoch_numbers(False, 2.0, 1, 5, v, u, e, 1.0, 1e-6)[1] for e in (1.0, 0.5)]
+        assert 0.8 * low < lengths[0] < lengths[1] < 1.6 * high
+        growth = [kernels.epoch_numbers(True, 4.0, tau, 5, v, u, 5.0, 1.0, 1e-6)[1] for tau in (1, 2)]
+        assert growth[1] / growth[0] == pytest.approx({0.5: 4096, 0.9: 348}[v], rel=0.1)
+
+
+def test_an_epoch_table_accounts_for_every_pull():
+    instance = instance_of("dp-robust-se", S1, horizon=10**6, v=0.9)
+    table = heavy_family.epochs(instance, seed=4, trial=7)
+    block = registry()["dp-robust-se"].simulate(instance, streams(4, 7, 8), np.array([10**6]), Signal())
+    assert table["first pull"].tolist() == [1, *(table["last pull"][:-1] + 1)]
+    assert table["last pull"].iloc[-1] == 10**6
+    assert block.pulls.sum() == 10**6
+    complete = table[table.complete]
+    np.testing.assert_array_equal(complete["last pull"] - complete["first pull"] + 1, complete.R * complete.arms)
+    assert table["arms left"].iloc[-1] == 1 == len(table["left"].iloc[-1].split(", "))
+    assert block.pulls.argmax() == int(table["left"].iloc[-1])
+    with pytest.raises(TypeError, match="epochs"):
+        heavy_family.epochs(instance_of("robust-ucb"))
+
+
+def test_at_a_billion_pulls_the_best_arm_is_found():
+    instance = instance_of("dp-robust-se", S1, 0.5, horizon=10**9, v=0.9)
+    block = registry()["dp-robust-se"].simulate(instance, streams(0, 0, 20), np.array([10, 10**9]), Signal())
+    assert (block.pulls.argmax(axis=1) == 0).all()
+    assert (block.pulls[:, 0] > 0.999 * 10**9).all()
+
+
+# --- theory ---------------------------------------------------------------------------------------------------------
+
+
+def values_of(instance, name, t=1e6, multiplier=1.0):
+    found = [bound for bound in heavy.shapes(instance, multiplier) if bound.name == name]
+    assert len(found) == 1
+    return float(found[0].curve(np.array([t]))[0])
+
+
+def scaled(arms, factor):
+    return [{**arm, "mean": arm["mean"] * factor} for arm in arms]
+
+
+@pytest.mark.parametrize("v", [0.4, 0.9])
+def test_bounds_follow_the_unit_of_rewards_unless_hidden_for_not_doing_so(v):
+    """X -> c X turns u into c^(1+v) u and every regret into c times itself."""
+    small, large = (instance_of("ldp-robust-se", scaled(S1, c), 0.5, v=v) for c in (1.0, 10.0))
+    follows = {
+        bound.name: values_of(large, bound.name) == pytest.approx(10 * values_of(small, bound.name))
+        for bound in heavy.shapes(small)
+        if "distribution" not in bound.name
+    }
+    wrong = {name for name, good in follows.items() if not good}
+    printed = {bound.name for bound in heavy.shapes(small) if bound.hidden and "superseded" in bound.hidden}
+    assert printed == {name for name in follows if "as printed" in name} != set()
+    assert wrong <= printed
+    assert {"Theorem 4 as printed", "Theorem 4 worst case as printed"} <= wrong
+
+
+def test_values_by_hand():
+    two = [Bernoulli(mean=0.5).model_dump(), Bernoulli(mean=0.4).model_dump()]
+    instance = instance_of("ldp-robust-se", two, 0.5, v=0.5, u=1.0)
+    log_t = math.log(1e6)
+    assert values_of(instance, "Robust-UCB") == pytest.approx(8 * 40**2 * log_t + 0.5)
+    assert values_of(instance, "Theorem 5") == pytest.approx(100 * log_t / 0.5)
+    assert values_of(instance, "Theorem 4, corrected") == pytest.approx(100 * log_t / 0.5 + 0.1)
+    assert values_of(instance, "Theorem 2") == pytest.approx(100 * log_t**4.5 / 0.5 + 0.1)
+    assert values_of(instance, "Theorem 7, corrected") == pytest.approx(1e5 * log_t / 0.25 + 0.1)
+    assert values_of(instance, "Theorem 7 as printed") == pytest.approx(100 * log_t / 0.25 + 0.1)
+    alpha = math.exp(1) * (math.exp(0.5) - 1) ** 2
+    assert values_of(instance, "Heavy-tailed LDP bound") == pytest.approx(1e5 * log_t / (4 * alpha * 625))
+    gap = (1 / (4 * 625 * alpha * 1e6)) ** (0.5 / 3)
+    assert values_of(instance, "Heavy-tailed LDP minimax") == pytest.approx(1e6 * gap / (8 * math.e))
+    assert values_of(instance, "Theorem 5", multiplier=3.0) == pytest.approx(3 * values_of(instance, "Theorem 5"))
+    for name in ("Heavy-tailed LDP bound", "Heavy-tailed LDP minimax"):  # their constants are known
+        assert values_of(instance, name, multiplier=3.0) == values_of(instance, name)
+
+
+def test_the_hard_instance_of_the_derived_bound_is_what_its_proof_says():
+    for v, gap in ((0.5, 0.1), (1.0, 0.2), (0.3, 0.05)):
+        g = (5 * gap) ** (1 / v)
+        chances = [k * gap * g for k in (3, 4, 5)]
+        assert all(0 <= p <= 1 for p in chances)
+        assert max(p * g ** -(1 + v) for p in chances) <= 1 + 1e-12
+        # Pulls needed: ln T / (alpha TV^2) with TV = 2 gap g; each costs one gap.
+        assert gap / (2 * gap * g) ** 2 == pytest.approx(1 / (4 * 5 ** (2 / v) * gap ** ((2 + v) / v)))
+
+
+def test_the_printed_theorem_7_contradicts_the_derived_lower_bound_for_small_gaps():
+    def at(gap):
+        arms = [Bernoulli(mean=0.5).model_dump(), Bernoulli(mean=0.5 - gap).model_dump()]
+        instance = instance_of("ldp-robust-se", arms, 1.0, v=0.5, u=1.0)
+        return [values_of(instance, name) for name in ("Heavy-tailed LDP bound", "Theorem 7 as printed")]
+
+    ratios = [lower / upper for lower, upper in map(at, (0.1, 0.01, 0.001))]
+    assert ratios[0] < ratios[1] < ratios[2]
+    assert ratios[2] / ratios[1] == pytest.approx(1000, rel=0.1)  # gap^-(1+v)/v: no constant can repair it
+
+
+def test_which_bounds_are_shown():
+    def shown(policy, epsilon):
+        return {
+            bound.name
+            for bound in registry()[policy].bounds(instance_of(policy, S1, epsilon, v=0.9))
+            if not bound.hidden
+        }
+
+    assert "Theorem 5" in shown("dp-robust-se", 1.0)
+    assert "Theorem 5" not in shown("dp-robust-se", 2.0)  # stated for epsilon up to 1
+    assert "Theorem 10" not in shown("dp-robust-se", 1.0)  # stated for two arms
+    assert not {name for name in shown("dp-robust-se", 1.0) if "LDP" in name or name in ("Theorem 8", "Theorem 9")}
+    assert {"Theorem 5", "Theorem 8", "Theorem 9", "Heavy-tailed LDP bound"} <= shown("ldp-robust-se", 1.0)
+    assert not {name for name in shown("ldp-robust-se", 1.0) if "printed" in name}
+    for policy in ("robust-ucb", "dp-robust-ucb", "dp-robust-se", "ldp-robust-se"):
+        bounds = registry()[policy].bounds(instance_of(policy, S1))
+        assert all(bound.status != "proved" for bound in bounds if "Heavy" in bound.name or "Theorem" in bound.name)
+        assert len({bound.name for bound in bounds}) == len(bounds)
+
+
+def test_table_1_has_what_the_curves_have_at_the_horizon():
+    instance = instance_of("ldp-robust-se", S1, 0.5, horizon=10**6, v=0.9)
+    table = heavy.table_1(instance)
+    assert len(table) == 12
+    row = table[(table.model == "local") & (table.version == "corrected") & (table.kind == "instance-dependent")]
+    assert row.upper_value.item() == pytest.approx(values_of(instance, "Theorem 7, corrected"))
+    assert row.lower_value.item() == pytest.approx(values_of(instance, "Heavy-tailed LDP bound"))
+    bounded = table[(table.rewards == "bounded") & (table.kind == "instance-dependent") & (table.model == "central")]
+    assert bounded.upper_value.item() == pytest.approx(math.log(1e6) * (3 / 0.5 + 1 / 0.4 + 1 / 0.8))
+    assert table.upper.str.len().min() > 0

@@ -1,0 +1,388 @@
+"""Sweeps over budgets, what is read off them, and the inverse question."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bandit_core import Experiment, InvalidInput, simulate, tradeoff
+from bandit_core.cli import main
+from bandit_core.inverse import Goal, fewest_users, smallest_epsilon
+from bandit_core.policies import registry
+from bandit_core.results import LineResult, Result
+from bandit_core.store import Store
+from bandit_core.summaries import baseline
+from bandit_core.sweep import SWEEP_COLUMNS, Sweep, SweepResult, at_budget, budgets, distinct_lines, sweep, swept_label
+from bandit_core.theory.curves import line_bounds
+
+SPEC = {
+    "version": 1,
+    "arms": [{"kind": "bernoulli", "mean": 0.8}, {"kind": "bernoulli", "mean": 0.5}],
+    "lines": [
+        {"policy": "ucb"},
+        {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1.0}},
+        {"policy": "heldp-ucb-l", "epsilon": {"kind": "fixed", "value": 1.0}},
+    ],
+    "horizon": 2000,
+    "trials": 16,
+    "seed": 3,
+}
+
+
+@pytest.fixture
+def experiment() -> Experiment:
+    return Experiment.model_validate(SPEC)
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(None, 2**26)
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the policies whose kernels were called."""
+    made: list[str] = []
+    for policy in registry().values():
+
+        def counted(instance, streams, times, signal, name=policy.name, play=policy.simulate):
+            made.append(name)
+            return play(instance, streams, times, signal)
+
+        monkeypatch.setitem(policy.__dict__, "simulate", counted)
+    return made
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Sweeps
+
+
+def test_a_sweep_is_a_simulation_at_every_budget(experiment: Experiment, store: Store) -> None:
+    result = sweep(experiment, [2.0, 0.5], store=store)
+    assert result.epsilons == (0.5, 2.0)
+    for epsilon in result.epsilons:
+        single = simulate(at_budget(experiment, epsilon), store=Store(None, 0))
+        for mine, other in zip(result.at(epsilon).lines, single.lines, strict=True):
+            assert np.array_equal(mine.regret, other.regret)
+
+
+def test_the_frame_has_lines_without_privacy_once_and_no_budget(experiment: Experiment, store: Store) -> None:
+    frame = sweep(experiment, [0.5, 1.0, 2.0], store=store).curves
+    assert tuple(frame.columns) == SWEEP_COLUMNS
+    checkpoints = (frame["line"] == 0).sum()
+    assert frame.loc[frame["line"] == 0, "epsilon"].isna().all()
+    assert (frame["line"] == 1).sum() == 3 * checkpoints
+    assert sorted(frame.loc[frame["line"] == 1, "epsilon"].unique()) == [0.5, 1.0, 2.0]
+    assert not frame.duplicated(["line", "epsilon", "t"]).any()
+
+
+def test_a_second_parameter_reaches_the_lines_that_know_it(store: Store) -> None:
+    spec = {**SPEC, "lines": [{"policy": "ucb"}, *({**line} for line in SPEC["lines"][1:])], "horizon": 300}
+    result = sweep(Experiment.model_validate(spec), [1.0, 2.0], ("eps_min", [0.5, 1.0]), store=store)
+    frame = result.curves
+    assert tuple(frame.columns) == (*SWEEP_COLUMNS, "eps_min")
+    assert frame.loc[frame["line"] == 0, "eps_min"].isna().all()
+    assert set(frame.loc[frame["line"] == 2, "eps_min"]) == {0.5, 1.0}
+    assert result.at(2.0, 0.5).experiment.lines[1].params == {"eps_min": 0.5}
+    assert not frame.duplicated(["line", "epsilon", "t", "eps_min"]).any()
+
+
+@pytest.mark.parametrize(
+    ("grid", "wrong"),
+    [([], "0"), ([0], "0"), ([-1, 2], "-1"), (["x"], "x"), ([math.nan], "nan"), ([1001], "1001"), ([None], "None")],
+)
+def test_bad_grids_are_refused_in_words(experiment: Experiment, grid: list, wrong: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        Sweep(experiment, grid)
+    [problem] = caught.value.problems
+    assert problem.path.startswith("epsilon") and wrong in str(problem)
+
+
+def test_a_grid_is_ascending_and_bounded() -> None:
+    assert budgets([3, "1", 1.0]) == (1.0, 3.0)
+    with pytest.raises(InvalidInput, match="at most 1000"):
+        budgets([2, 1e9])
+    with pytest.raises(InvalidInput, match="between 1 and 200"):
+        budgets(np.linspace(0.1, 1, 201))
+
+
+def test_unknown_or_wrong_second_parameters_are_refused(experiment: Experiment) -> None:
+    with pytest.raises(InvalidInput, match="vary: 'gamma'"):
+        Sweep(experiment, [1], ("gamma", [1]))
+    with pytest.raises(InvalidInput, match=r"lines\[1\].params.eps_min"):
+        Sweep(experiment, [1], ("eps_min", [-1]))
+
+
+def test_all_points_of_a_sweep_count_against_the_limit(
+    experiment: Experiment, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    per_line = SPEC["horizon"] * SPEC["trials"]
+    monkeypatch.setenv("LAB_MAX_STEPS", str(per_line * 5))  # one line without privacy once, two at two budgets
+    assert len(sweep(experiment, [1, 2], store=store).results) == 2
+    with pytest.raises(InvalidInput, match="steps"):
+        sweep(experiment, [1, 2, 3], store=store)
+    monkeypatch.setenv("LAB_MAX_STEPS", str(per_line))
+    with pytest.raises(InvalidInput, match="steps"):
+        smallest_epsilon(experiment, 1, Goal("price", 2), store=store)
+
+
+def test_a_stopped_sweep_keeps_what_is_done(experiment: Experiment, store: Store) -> None:
+    grid = [0.5, 1.0, 2.0]
+    whole = Sweep(experiment, grid, store=store).missing_seconds
+    running = Sweep(experiment, grid, store=store)
+    result = running.run(on_progress=lambda sweeping: sweeping.stop())
+    assert running.stopped and running.fraction < 1
+    assert any(line is not None for point in result.results for line in point.lines)
+    assert 0 < Sweep(experiment, grid, store=store).missing_seconds < whole
+    sweep(experiment, grid, store=store)
+    assert Sweep(experiment, grid, store=store).missing_seconds == 0
+
+
+def test_labels_lose_the_budget_that_varies_and_equal_lines_stand_once(store: Store) -> None:
+    def line(label, value, policy="heldp-ucb-b"):
+        return {"policy": policy, "epsilon": {"kind": "fixed", "value": value}, "label": label}
+
+    lines = [line("bits, ε = 1", 1.0), line("bits, ε = 2", 2.0), line("noise (eps=1)", 1.0, "heldp-ucb-l")]
+    experiment = Experiment.model_validate({**SPEC, "lines": lines, "view": {"hidden": [2]}})
+    assert [swept_label(each) for each in experiment.lines] == ["bits", "bits", "noise"]
+    distinct = distinct_lines(experiment)
+    assert [each.policy for each in distinct.lines] == ["heldp-ucb-b", "heldp-ucb-l"]
+    assert distinct.view.hidden == (1,)
+    assert distinct_lines(distinct) is distinct
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Reading a sweep
+
+
+def made_up(experiment: Experiment, regrets: dict[float, list[np.ndarray]]) -> SweepResult:
+    """A sweep whose final regrets are given: per budget, one array of trials for every line."""
+    results = []
+    for epsilon, lines in regrets.items():
+        point = at_budget(experiment, epsilon)
+        done = [
+            LineResult(np.arange(len(each)), np.array(each, float)[:, None], np.zeros((len(each), 1)), np.zeros((3, 2)))
+            for each in lines
+        ]
+        results.append(Result(point, np.array([experiment.horizon]), tuple(done)))
+    return SweepResult(experiment, tuple(regrets), (None,), tuple(results))
+
+
+def test_the_frontier_names_ties(experiment: Experiment) -> None:
+    free = np.array([10.0, 12, 11, 9])
+    result = made_up(
+        experiment,
+        {
+            0.5: [free, np.array([100.0, 102, 101, 99]), np.array([50.0, 52, 51, 49])],
+            1.0: [free, np.array([40.0, 60, 50, 55]), np.array([45.0, 55, 52, 51])],
+        },
+    )
+    clear, tied = tradeoff.frontier(result)
+    assert (clear.epsilon, clear.line, clear.tied_with) == (0.5, 2, ())
+    assert (tied.epsilon, tied.line, tied.tied_with) == (1.0, 2, (1,))
+
+
+def test_privacy_counts_as_free_only_beyond_doubt(experiment: Experiment) -> None:
+    free = np.array([100.0, 110, 90, 100])
+    sure, vague = free * np.array([1.0, 1.01, 1.0, 1.01]), np.array([60.0, 160, 50, 130])
+    result = made_up(experiment, {0.5: [free, 3 * free, 3 * free], 1.0: [free, sure, vague]})
+    _, bits, noise = tradeoff.traces(result)
+    assert tradeoff.free_from(bits) == 1.0
+    assert abs(noise.price[-1] - 1) < 0.01 and tradeoff.free_from(noise) is None
+    single = made_up(experiment, {1.0: [free[:1], free[:1], free[:1]]})
+    assert tradeoff.free_from(tradeoff.traces(single)[1]) is None
+
+
+def test_a_line_that_does_as_badly_as_chance_is_noise(experiment: Experiment) -> None:
+    blind = tradeoff.blind_regret(experiment)
+    assert blind == pytest.approx(2000 * 0.15)
+    near, far = np.full(4, 0.95 * blind), np.full(4, 0.5 * blind)
+    result = made_up(experiment, {0.1: [far, near, far], 0.2: [far, near, far], 0.4: [far, far, far]})
+    _, bits, noise = tradeoff.traces(result)
+    assert tradeoff.noise_until(bits, experiment) == 0.2
+    assert tradeoff.noise_until(noise, experiment) is None
+
+
+def test_regime_change_by_hand(experiment: Experiment) -> None:
+    by_hand = (0.5 * math.log(0.5 / 0.8) + 0.5 * math.log(0.5 / 0.2)) / (6 * 0.3)
+    assert tradeoff.regime_change(experiment) == pytest.approx(by_hand, rel=1e-12)
+    third = experiment.with_changes(arms=[*SPEC["arms"], {"kind": "bernoulli", "mean": 0.7}])
+    closer = (0.7 * math.log(0.7 / 0.8) + 0.3 * math.log(0.3 / 0.2)) / (6 * 0.1)
+    assert closer < by_hand  # the farther arm decides
+    assert tradeoff.regime_change(third) == pytest.approx(by_hand, rel=1e-12)
+    assert tradeoff.regime_change(experiment.with_changes(arms=[{"kind": "bernoulli", "mean": 0.8}])) is None
+    assert tradeoff.regime_change(experiment.with_changes(arms=[{"kind": "uniform", "low": 0, "high": 1}])) is None
+
+
+@pytest.mark.parametrize("line", [1, 2])
+def test_bounds_against_epsilon_are_the_bounds_at_each_budget(experiment: Experiment, line: int) -> None:
+    grid = (0.3, 1.0, 4.0)
+    found = {bound.label: values for bound, values in tradeoff.bounds_against_epsilon(experiment, line, grid)}
+    horizon = np.array([float(experiment.horizon)])
+    seen = set()
+    for place, epsilon in enumerate(grid):
+        for bound in line_bounds(at_budget(experiment, epsilon), line):
+            if bound.hidden:
+                continue
+            seen.add(bound.label)
+            assert found[bound.label][place] == bound.values(horizon, experiment.largest_gap)[0]
+    assert seen == set(found) and len(seen) > 2
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The inverse question
+
+GOALS = [(1, Goal("price", 3.0)), (1, Goal("regret", 90.0)), (2, Goal("price", 5.0)), (1, Goal("missed", 0.1))]
+
+
+@pytest.mark.parametrize(("line", "goal"), GOALS, ids=lambda value: getattr(value, "kind", None))
+def test_the_inverse_agrees_with_brute_force(experiment: Experiment, store: Store, line: int, goal: Goal) -> None:
+    answer = smallest_epsilon(experiment, line, goal, store=store)
+    grid = np.geomspace(answer.best / 4, min(64.0, answer.best * 4), 25)
+    result = sweep(experiment, grid, store=store)
+    within = [goal.measure(point, line)[0] <= goal.limit for point in result.results]
+    misses = np.flatnonzero(~np.array(within))
+    first = result.epsilons[misses[-1] + 1] if len(misses) else result.epsilons[0]
+    step = grid[1] / grid[0]
+    low, high = answer.low or 0.0, answer.high or math.inf
+    assert low < answer.best <= high
+    assert low / step <= first <= high * step
+    at_best, error = goal.measure(simulate(at_budget(experiment, answer.best), store=store), line)
+    assert at_best <= goal.limit and error > 0
+    values = {point.at: point.value for point in answer.points}
+    below = max(at for at in values if at < answer.best)
+    assert values[below] > goal.limit and answer.best / below == pytest.approx(2 ** (1 / 8))
+
+
+def test_the_same_question_gets_the_same_answer_from_the_cache(
+    experiment: Experiment, store: Store, calls: list[str]
+) -> None:
+    goal = Goal("price", 3.0)
+    first = smallest_epsilon(experiment, 1, goal, store=store)
+    made = len(calls)
+    assert made > 5
+    again = smallest_epsilon(experiment, 1, goal, store=store)
+    assert again == first and len(calls) == made
+    similar = smallest_epsilon(experiment, 1, Goal("price", 3.01), store=store)
+    assert similar.best <= first.best
+    assert len(calls) - made < made / 2  # the lattice is the same, so most points are there
+    assert smallest_epsilon(experiment, 1, goal, jobs=1, store=Store(None, 0)) == first
+
+
+def test_goals_out_of_reach_and_goals_met_at_once(experiment: Experiment, store: Store) -> None:
+    never = smallest_epsilon(experiment, 1, Goal("regret", 0.0), store=store)
+    assert (never.best, never.high) == (None, None) and len(never.points) >= 1
+    always = smallest_epsilon(experiment, 1, Goal("regret", 1e9), store=store)
+    assert always.best == always.high == 2.0**-8 and always.low is None
+
+
+def test_without_anything_to_compare_a_price_is_never_met(experiment: Experiment, store: Store) -> None:
+    alone = experiment.with_changes(lines=SPEC["lines"][1:])
+    assert baseline(alone, 0) is None
+    assert smallest_epsilon(alone, 0, Goal("price", 1e9), store=store).best is None
+
+
+def test_a_single_trial_rules_nothing_out(experiment: Experiment, store: Store) -> None:
+    answer = smallest_epsilon(experiment.with_changes(trials=1), 1, Goal("regret", 200.0), store=store)
+    assert answer.best is not None and answer.low is None and answer.high is None
+
+
+def test_the_fewest_users(experiment: Experiment, store: Store) -> None:
+    goal = Goal("missed", 0.3)
+    answer = fewest_users(experiment, 1, goal, store=store)
+    assert answer.best is not None and answer.best == int(answer.best) <= experiment.horizon
+    shorter = [
+        goal.measure(simulate(experiment.with_changes(horizon=int(point.at), view={}), store=store), 1)[0] <= goal.limit
+        for point in answer.points
+    ]
+    assert shorter == [point.value <= goal.limit for point in answer.points]
+    assert {point.at: met for point, met in zip(answer.points, shorter, strict=True)}[answer.best]
+    for kind, horizon in (("price", 2000), ("regret", 2000), ("missed", 15)):
+        with pytest.raises(InvalidInput):
+            fewest_users(experiment.with_changes(horizon=horizon), 1, Goal(kind, 1.0), store=store)
+
+
+def test_a_search_can_be_cut_short(experiment: Experiment, store: Store) -> None:
+    seen: list[float] = []
+
+    def enough(at: float) -> None:
+        seen.append(at)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        smallest_epsilon(experiment, 1, Goal("price", 3.0), on_point=enough, store=store)
+    assert len(seen) == 3
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The command
+
+
+@pytest.fixture
+def spec(tmp_path) -> str:
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps({**SPEC, "horizon": 200, "trials": 4}), encoding="utf-8")
+    return str(path)
+
+
+def test_the_command_prints_the_frame(spec: str, capsys: pytest.CaptureFixture) -> None:
+    assert main(["sweep", spec, "--epsilon", "2,0.5", "--trials", "3"]) == 0
+    out, err = capsys.readouterr()
+    frame = pd.read_csv(io.StringIO(out))
+    assert tuple(frame.columns) == SWEEP_COLUMNS
+    assert "100 %" in err
+    expected = sweep(Experiment.model_validate({**SPEC, "horizon": 200, "trials": 3}), [0.5, 2.0]).curves
+    assert frame["mean"].to_numpy() == pytest.approx(expected["mean"].to_numpy(), rel=0, abs=0)
+    assert (frame["trials"] == 3).all()
+
+
+def test_the_command_varies_a_second_parameter_and_writes_files(spec: str, tmp_path) -> None:
+    out = tmp_path / "sweep.parquet"
+    assert main(["sweep", spec, "--epsilon", "1,2", "--vary", "eps_min=0.5,1", "--out", str(out)]) == 0
+    frame = pd.read_parquet(out)
+    assert list(frame.columns) == [*SWEEP_COLUMNS, "eps_min"]
+    assert set(itertools.product([1.0, 2.0], [0.5, 1.0])) == set(
+        frame.loc[frame["line"] == 1, ["epsilon", "eps_min"]].itertuples(index=False, name=None)
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "--epsilon"),
+        (["--epsilon", "1,x,0"], "epsilon[1]"),
+        (["--epsilon", ""], "epsilon"),
+        (["--epsilon", "1", "--vary", "eps_min"], "vary"),
+        (["--epsilon", "1", "--vary", "=1"], "vary"),
+        (["--epsilon", "1", "--vary", "nothing=1"], "vary"),
+        (["--epsilon", "1", "--vary", "eps_min=-1"], "eps_min"),
+        (["--epsilon", "1", "--out", "x.txt"], "out"),
+        (["--epsilon", "1", "--jobs", "0"], "jobs"),
+        (["--epsilon", "1", "--horizon", "0"], "horizon"),
+    ],
+    ids=str,
+)
+def test_the_command_refuses_in_one_line_each(
+    spec: str, options: list[str], said: str, capsys: pytest.CaptureFixture
+) -> None:
+    assert main(["sweep", spec, *options]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and said in err and "Traceback" not in err
+
+
+def test_the_command_can_be_interrupted(spec: str, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    def interrupted(self, jobs=None, on_progress=None):
+        raise KeyboardInterrupt
+
+    import threading
+
+    monkeypatch.setattr(threading.Thread, "join", lambda self, timeout=None: interrupted(self) if timeout else None)
+    assert main(["sweep", spec, "--epsilon", "1,2", "--horizon", "1e6"]) == 130
+    assert "finished blocks" in capsys.readouterr().err

@@ -1,0 +1,523 @@
+"""The parts of the Contextual page."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import Experiment, InvalidInput, notation
+from bandit_core.contextual.contexts import Contexts, Margin
+from bandit_core.engine import estimated_seconds
+from bandit_core.messages import POLICIES as SENDERS
+from bandit_core.messages import Messages, Users, first_users, messages
+from bandit_core.results import Result
+from bandit_core.theory import contextual as theory
+from bandit_core.theory.bound import Bound
+from ui import charts, state, theme, words
+
+SHOWN_USERS = 5
+LIVE_SECONDS = 0.6
+EPSILONS = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+DIMENSIONS = (2, 3, 5, 8)
+ARMS = (2, 3, 5, 10, 20)
+BETAS = tuple(round(0.1 * step, 1) for step in range(11))
+HORIZONS = (1000, 3000, 10_000, 30_000, 100_000, 300_000)
+FIELDS = {"eps": "2", "d": "2", "K": "5", "beta": "0.5", "upto": "100000", "C": "1"}  # of the address, with defaults
+_GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
+
+
+def _asked(name: str, low: float, high: float) -> float:
+    """A number of the address; what cannot be used is told."""
+    wanted = notation.read_number(state.page_field(name, FIELDS[name]))
+    if isinstance(wanted, str) or not low <= wanted <= high:
+        st.warning(
+            f"Some of this link could not be used: {words.plain(name)} must be a number from {low:g} to {high:g}.",
+            icon=":material/link_off:",
+        )
+        return float(FIELDS[name])
+    return float(wanted)
+
+
+def _slider(label: str, name: str, grid: tuple[float, ...], help: str, write=lambda value: f"{value:g}") -> float:  # type: ignore[no-untyped-def]
+    """A slider whose value lives in the address; between the ends of the grid any address is good."""
+    asked = _asked(name, grid[0], grid[-1])
+    if float(asked).is_integer() and isinstance(grid[0], int):
+        asked = int(asked)
+    value = asked if asked in grid else min(grid, key=lambda other: abs(other - asked))
+    slot = f"contextual-{name}"
+    chosen: float = st.select_slider(label, grid, value, key=slot, help=help, format_func=write)
+    state.keep_page_field(name, f"{chosen:g}" if chosen < 10**5 else str(int(chosen)), FIELDS[name])
+    return chosen
+
+
+def beta_slider() -> float:
+    """The margin exponent, in the address."""
+    return _slider(
+        "Margin exponent β: ← close calls are common · rare →",
+        "beta",
+        BETAS,
+        "P(gap ≤ h) grows like h^β. At 0 users whose two best options are nearly equal are as common as can be; "
+        "at 1 they are rare.",
+    )
+
+
+def live_experiment(epsilon: float, dimension: int, arms: int, beta: float, horizon: int) -> Experiment:
+    """A small example that computes at once: fewer trials where a step is dear."""
+    budget = {"epsilon": {"kind": "fixed", "value": epsilon}}
+    document = {
+        "title": "An example with features",
+        "contexts": {"dimension": dimension, "arms": arms, "law": {"kind": "margin", "beta": beta}},
+        "lines": [
+            {"policy": "linucb"},
+            {"policy": "ldp-ols", **budget},
+            {"policy": "ldp-sgd", "params": {"gradient_bound": 1.0}, **budget},
+            {"policy": "ldp-linucb", **budget},
+        ],
+        "horizon": horizon,
+        "trials": 10,
+        "view": {"x": "log", "y": "log", "bounds": False},
+    }
+    experiment = Experiment.model_validate(document)
+    while experiment.trials > 2 and estimated_seconds(experiment) > LIVE_SECONDS:
+        experiment = experiment.with_changes(trials=experiment.trials // 2)
+    return experiment
+
+
+def experiment() -> tuple[Experiment, bool]:
+    """The shared experiment where its users have features; else an example with controls of its own (and True)."""
+    shared = state.experiment()
+    if shared.contexts is not None:
+        return shared, False
+    with st.container(border=True):
+        left, right = st.columns([4, 1], vertical_alignment="center")
+        left.markdown("The sidebar's users have no features, so here is an **example**; its controls are these.")
+        first, second, third = st.columns(3)
+        with first:
+            epsilon = _slider(
+                "ε: ← more private · less regret →",
+                "eps",
+                EPSILONS,
+                "The privacy budget of every user: context, choice and reward together.",
+            )
+        with second:
+            dimension = _slider("Features", "d", DIMENSIONS, "Numbers in a context (dimension d).")
+        with third:
+            arms = _slider("Options (arms)", "K", ARMS, "How many options there are for every user.")
+        first, second = st.columns([2, 1])
+        with first:
+            beta = beta_slider()
+        with second:
+            horizon = _slider(
+                "Users (horizon)",
+                "upto",
+                HORIZONS,
+                "How many users arrive in one run.",
+                lambda value: words.count(int(value)),
+            )
+        live = live_experiment(epsilon, int(dimension), int(arms), beta, int(horizon))
+        right.button(
+            "Edit it all",
+            on_click=state.adopt,
+            args=(live,),
+            help="Makes this example the shared experiment: the sidebar then has every control, on every page.",
+            width="stretch",
+        )
+    return live, True
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What leaves the phone
+
+
+def _sending_lines(whole: Experiment) -> Experiment | None:
+    """The experiment with one line for each policy whose messages can be shown, at the budget of its lines."""
+    budgets = [line.epsilon for line in whole.lines if line.epsilon is not None and line.epsilon.fixed is not None]
+    epsilon = budgets[0].fixed if budgets else 1.0
+    kept = []
+    for policy in SENDERS:
+        own = [line for line in whole.spec()["lines"] if line["policy"] == policy]
+        line = own[0] if own else {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
+        try:
+            whole.with_changes(lines=[line], view={})
+        except InvalidInput:  # least squares behind a curved link
+            continue
+        kept.append(line)
+    return whole.with_changes(lines=kept, view={}) if kept else None
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _told(_whole: Experiment, key: str) -> tuple[Users, list[Messages]]:
+    assert _whole.contexts is not None
+    users = first_users(_whole.contexts, _whole.seed, SHOWN_USERS)
+    return users, [messages(_whole, line, users, (_whole.seed, line)) for line in range(len(_whole.lines))]
+
+
+def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height: int = 300) -> go.Figure:
+    """Numbered arrows from 0 (the first two features), and the circle of radius ``circle`` for scale."""
+    flat = np.column_stack([points[:, 0], points[:, 1] if points.shape[1] > 1 else np.zeros(len(points))])
+    figure = go.Figure()
+    reach = 1.2 * max(circle, float(np.abs(flat).max()))
+    angles = np.linspace(0, 2 * np.pi, 90)
+    figure.add_scatter(
+        x=circle * np.cos(angles),
+        y=circle * np.sin(angles),
+        mode="lines",
+        fill="toself",
+        fillcolor="rgba(138,148,158,0.25)",
+        line={"width": 1.5, "color": "#8a949e"},
+        hoverinfo="skip",
+    )
+    for number, (x, y) in enumerate(flat, 1):
+        figure.add_scatter(
+            x=[0, x],
+            y=[0, y],
+            mode="lines+markers",
+            line={"width": 1.5, "color": theme.transparent(colour, 0.6)},
+            marker={"size": [0, 18], "color": colour},
+            hovertemplate=f"user {number}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>",
+        )
+        figure.add_annotation(
+            x=x,
+            y=y,
+            text=str(number),
+            showarrow=False,
+            font={"size": 12, "color": theme.readable_on(colour)},
+        )
+    charts.style(figure, height, dark)
+    figure.update_layout(showlegend=False, hovermode="closest")
+    figure.update_xaxes(range=[-reach, reach], title="feature 1", zeroline=False, nticks=5)
+    figure.update_yaxes(range=[-reach, reach], title="feature 2", zeroline=False, nticks=5, scaleanchor="x")
+    return figure
+
+
+def _tuple(values: np.ndarray, most: int = 3) -> str:
+    """``(0.61, −0.79, 0.2, …)``."""
+    shown = ", ".join(f"{value:.2f}" if abs(value) < 100 else f"{value:.0f}" for value in values[:most])
+    return f"({shown}{', …' if len(values) > most else ''})".replace("-", "−")
+
+
+def _needed(sent: Messages) -> str:
+    """How many messages it takes until their mean is known to a tenth."""
+    return words.count(int(float(f"{(sent.spread / 0.1) ** 2:.2g}")) or 1)
+
+
+def messages_panel(whole: Experiment) -> None:
+    """The opening picture: a few contexts beside what the server receives instead."""
+    small = _sending_lines(whole)
+    if small is None or small.contexts is None:
+        return
+    users, told = _told(small, small.model_dump_json(exclude={"view", "title", "note", "horizon", "trials"}))
+    dark = theme.is_dark()
+    bound = float(np.linalg.norm(users.contexts, axis=1).max())
+    columns = st.columns(1 + len(told))
+    with columns[0]:
+        st.markdown(f"**What {SHOWN_USERS} phones know**")
+        grey = "#c0c8d0" if dark else "#505860"
+        st.plotly_chart(
+            _vectors(users.contexts, grey, min(1.0, bound), dark),
+            key="raw-contexts",
+            config={"displayModeBar": False},
+            alt=f"Contexts of {SHOWN_USERS} users: " + "; ".join(_tuple(x) for x in users.contexts),
+        )
+        st.caption("Their contexts. The disc has radius 1. These never leave the phones, nor do choice and reward.")
+    for column, sent in zip(columns[1:], told, strict=True):
+        with column:
+            st.markdown(f"**What the server gets: {_title(sent.policy)}**")
+            st.plotly_chart(
+                _vectors(sent.sent, theme.policy_colour(sent.policy, dark), 1.0, dark),
+                key=f"sent-{sent.policy}",
+                config={"displayModeBar": False},
+                alt=f"Messages of the same users under {_title(sent.policy)}: "
+                + "; ".join(_tuple(x) for x in sent.sent),
+            )
+            st.caption(_caption(sent))
+    few = " and ".join(f"**{_needed(sent)}** under {_title(sent.policy)}" for sent in told)
+    st.markdown(
+        "One message says almost nothing; many together do, because noise averages out. To know the average of what "
+        f"users tell to within 0.1 in every feature, the server needs about {few}."
+    )
+    with st.expander("The same messages as numbers"):
+        st.dataframe(_table(users, told), hide_index=True, width="stretch", alt="Contexts and private messages")
+        if whole.contexts is not None and whole.contexts.structure == "multi":
+            st.caption(
+                "Here every arm has a parameter of its own. A user therefore answers for all arms, with noise alone "
+                "for those not chosen, so that the choice stays hidden; shown are the answers for the chosen arm."
+            )
+
+
+def _title(policy: str) -> str:
+    return {"ldp-ols": "LDP-OLS", "ldp-sgd": "LDP-SGD"}[policy]
+
+
+def _caption(sent: Messages) -> str:
+    budget = f"ε = {sent.epsilon:g} per message"
+    if sent.policy == "ldp-ols":
+        return (
+            f"Reward times context plus normal noise of standard deviation {words.number(sent.spread)} ({budget}). "
+            "Truth lies in the small disc of radius 1."
+        )
+    reach = float(np.linalg.norm(sent.sent[0]))
+    chance = "" if sent.side is None else f": for these users in {100 * sent.side:.0f} of 100 cases"
+    return (
+        f"A random point at distance {words.number(reach)} from 0, more often on the side of the truth{chance} "
+        f"({budget}). Truth lies in the small disc."
+    )
+
+
+def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
+    rows = []
+    for user in range(len(users.arms)):
+        row = {
+            "user": str(user + 1),
+            "context (stays)": _tuple(users.contexts[user]),
+            "arm (stays)": str(users.arms[user] + 1),
+            "reward (stays)": f"{users.rewards[user]:.2f}".replace("-", "−"),
+        }
+        for sent in told:
+            row[f"{_title(sent.policy)} sends"] = _tuple(sent.sent[user])
+            if sent.matrices is not None:
+                row[f"and a matrix, first row ({_title(sent.policy)})"] = _tuple(sent.matrices[user, 0])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What the server learns
+
+
+def without_bounds(result: Result) -> Result:
+    """The same curves without theory, whose shapes have a place (and a multiplier) of their own below."""
+    view = result.experiment.view.model_copy(update={"bounds": False})
+    return Result(result.experiment.model_copy(update={"view": view}), result.times, result.lines)
+
+
+def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: bool) -> go.Figure:
+    """One curve per visible line against the number of users."""
+    figure = go.Figure()
+    colours = theme.line_colours(result.experiment, dark)
+    for number, curve in enumerate(values):
+        if curve is None or number in result.experiment.view.hidden:
+            continue
+        sign = theme.TRUST_SIGNS[result.experiment.lines[number].entry.privacy]
+        figure.add_scatter(
+            x=result.times,
+            y=curve.astype(np.float32),
+            mode="lines",
+            name=f"{sign} {escape(result.experiment.label(number))}",
+            line={"width": 2.5, "color": colours[number]},
+            hovertemplate="%{y:.3~g}",
+        )
+    charts.style(figure, height, dark, legend_below=True)
+    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 100})
+    figure.update_xaxes(title="users so far", type="log", tickformat="~s")
+    return figure
+
+
+def error_chart(result: Result, dark: bool) -> go.Figure:
+    """Mean distance of the estimated from the true theta."""
+    values = [line.error.mean(axis=0) if line and line.error is not None else None for line in result.lines]
+    figure = _curves(result, values, 400, dark)
+    if result.experiment.contexts is not None and not len(result.experiment.contexts.given):
+        figure.add_hline(y=1, line={"dash": "dot", "width": 1.5, "color": "#888888"})
+    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", dtick=1)
+    return figure
+
+
+def share_chart(result: Result, dark: bool) -> go.Figure:
+    """Share of users who got their best arm, between one checkpoint and the next few."""
+    step = 8
+    values: list[np.ndarray | None] = []
+    for line in result.lines:
+        if line is None:
+            values.append(None)
+            continue
+        won = np.concatenate([np.zeros(step), line.best_pulls.mean(axis=0)])
+        times = np.concatenate([np.zeros(step), result.times.astype(float)])
+        values.append((won[step:] - won[:-step]) / (times[step:] - times[:-step]))
+    figure = _curves(result, values, 400, dark)
+    figure.add_hline(y=1 / result.experiment.arm_count, line={"dash": "dot", "width": 1.5, "color": "#888888"})
+    figure.update_yaxes(title="share of best choices", tickformat=".0%", range=[0, 1.03])
+    return figure
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Regimes
+
+
+def _multiplier() -> float:
+    value = st.number_input(
+        "Multiplier C",
+        min_value=0.001,
+        max_value=1e6,
+        value=_asked("C", 0.001, 1e6),
+        key="contextual-C",
+        format="%g",
+        help="The theorems give the order only, not the constant: move the shapes up and down until they can be "
+        "compared with the curves.",
+    )
+    state.keep_page_field("C", f"{value:g}", FIELDS["C"])
+    return value
+
+
+def _shapes(contexts: Contexts, epsilon: float, beta: float, multiplier: float) -> list[tuple[str, Bound]]:
+    """The shapes that apply, with the words for their order."""
+    power = f"T^{(1 - beta) / 2:.2g} / ε^{1 + beta:.2g}"
+    if contexts.structure == "multi":
+        margin = (f"{'(ln T / ε)²' if beta == 1 else power}", theory.theorem_4_1(epsilon, beta, multiplier))
+        found = [margin]
+    else:
+        margin = (f"{'ln T / ε²' if beta == 1 else power}", theory.theorem_3_3(epsilon, beta, multiplier))
+        found = [margin, ("√T / ε, any gaps", theory.theorem_3_1(epsilon, multiplier))]
+    found.append(("T^0.75 / ε, adversarial contexts", theory.zheng(epsilon, multiplier)))
+    return [(order, bound) for order, bound in found if not bound.hidden]
+
+
+def _slope(times: np.ndarray, mean: np.ndarray) -> float:
+    """Exponent of growth over the last decade: slope of ln regret against ln t."""
+    late = (times >= times[-1] / 10) & (mean > 0)
+    if late.sum() < 3:
+        return math.nan
+    return float(np.polyfit(np.log(times[late]), np.log(mean[late]), 1)[0])
+
+
+def regime_chart(
+    result: Result, epsilon: float, beta: float, multiplier: float, height: int, dark: bool
+) -> tuple[go.Figure, dict[str, float]]:
+    """Measured regret of the greedy private policies on log-log axes with the shapes at ``beta``; their slopes."""
+    shown, slopes = result.experiment, {}
+    values: list[np.ndarray | None] = []
+    for number, line in enumerate(result.lines):
+        fits = line is not None and shown.lines[number].policy in _GREEDY
+        curve = np.where(line.mean > 0, line.mean, np.nan) if fits and line is not None else None
+        values.append(curve)
+        if curve is not None and number not in shown.view.hidden:
+            slopes[shown.label(number)] = _slope(result.times, curve)
+    figure = _curves(result, values, height, dark)
+    assert shown.contexts is not None
+    for place, (order, bound) in enumerate(_shapes(shown.contexts, epsilon, beta, multiplier)):
+        figure.add_scatter(
+            x=result.times,
+            y=bound.values(result.times, shown.largest_gap).astype(np.float32),
+            mode="lines",
+            name=f"{bound.name}, order-only, C = {multiplier:g}: {order}",
+            line={"width": 1.5, "dash": theme.DASHES["order-only"], "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
+            hovertemplate="%{y:.3~g}",
+        )
+    figure.update_yaxes(title="regret", type="log", exponentformat="SI", dtick=1)
+    figure.update_layout(margin={"b": 130})
+    return figure, slopes
+
+
+def exponent_chart(beta: float, slopes: dict[str, float], colours: dict[str, str], dark: bool) -> go.Figure:
+    """The exponent of T that the theorems state against beta, and where the measured curves are."""
+    figure = go.Figure()
+    grid = np.linspace(0, 1, 51)
+    for name, y, dash in (
+        ("(1 − β)/2, greedy (Han et al.)", (1 - grid) / 2, "longdash"),
+        ("3/4, optimistic (Zheng et al.)", np.full_like(grid, 0.75), "dot"),
+    ):
+        figure.add_scatter(x=grid, y=y, mode="lines", name=name, line={"dash": dash, "width": 2, "color": "#8a949e"})
+    for name, slope in slopes.items():
+        if math.isfinite(slope):
+            figure.add_scatter(
+                x=[beta],
+                y=[slope],
+                mode="markers",
+                name=f"measured: {escape(name)}",
+                marker={"size": 12, "color": colours[name]},
+                hovertemplate="%{y:.2f}",
+            )
+    for x, y, text in ((0.0, 0.5, "√T"), (1.0, 0.0, "ln T")):
+        figure.add_annotation(x=x, y=y, text=text, showarrow=False, yshift=14, xshift=16 if x == 0 else -12)
+    charts.style(figure, 420, dark, legend_below=True)
+    figure.update_layout(
+        legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 130}, hovermode="closest"
+    )
+    figure.update_xaxes(title="margin exponent β", range=[-0.04, 1.04])
+    figure.update_yaxes(title="exponent of T in regret", range=[-0.05, 1.1])
+    return figure
+
+
+def regimes_panel(result: Result, example: bool) -> None:
+    """The regime explorer."""
+    shown = result.experiment
+    contexts = shown.contexts
+    assert contexts is not None
+    st.subheader("How rare are close calls?")
+    st.markdown(
+        "A private learner chooses wrongly where two options are nearly equal for a user, and then it loses little. "
+        "The margin exponent β says how rare such close calls are: regret grows like √T where they are common (β = 0), "
+        "like T^((1−β)/2) between, and like ln T where they are rare (β = 1)."
+    )
+    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    law = contexts.law
+    with left:
+        if example and isinstance(law, Margin):
+            beta = law.beta
+            st.caption(f"β = {beta:g}, from the control at the top: the users of the example follow it.")
+        elif isinstance(law, Margin):
+            beta = law.beta
+            st.caption(f"β = {beta:g}, the margin law of the sidebar's contexts.")
+        else:
+            beta = beta_slider()
+    with right:
+        multiplier = _multiplier()
+    if not isinstance(law, Margin):
+        st.caption(
+            f"The users of this experiment ({law.words}) state no β: it moves the shapes, not the curves. "
+            "Write margin(0.5) as their law to move both."
+        )
+    private = [
+        line.epsilon.fixed
+        for line in shown.lines
+        if line.policy in _GREEDY and line.epsilon is not None and line.epsilon.fixed is not None
+    ]
+    epsilon = private[0] if private else 1.0
+    dark = theme.is_dark()
+    colours = dict(zip([shown.label(n) for n in range(len(shown.lines))], theme.line_colours(shown, dark), strict=True))
+    figure, slopes = regime_chart(result, epsilon, beta, multiplier, 420, dark)
+    left, right = st.columns([3, 2])
+    with left:
+        st.markdown(f"**Shapes at β = {beta:g}, ε = {epsilon:g}** and the measured curves")
+        st.plotly_chart(
+            figure, key="regimes", config=charts.CONFIG, alt=f"Regret with order-only shapes at beta = {beta:g}"
+        )
+    with right:
+        st.markdown("**Exponent of T** against β")
+        measured = slopes if isinstance(law, Margin) else {}
+        st.plotly_chart(
+            exponent_chart(beta, measured, colours, dark),
+            key="exponents",
+            config=charts.CONFIG,
+            alt="Exponent of T against the margin exponent: stated and measured",
+        )
+    st.caption(
+        "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. Dots: "
+        "slope of the measured curves over the last tenfold of users, near 1 while the server knows nothing yet."
+    )
+
+
+def explanation() -> None:
+    """How the page is computed."""
+    with st.expander("What is private here, and how?"):
+        st.markdown(
+            "A user's phone holds a **context**: numbers that describe the user, or each option for this user. The "
+            "mean reward of an option is μ(x·θ), θ unknown to everybody. The phone receives the server's present "
+            "estimate of θ, plays what looks best, sees a reward, and sends back **one noisy message** that protects "
+            "context, choice and reward together (local differential privacy).\n\n"
+            "- **LDP-OLS** sends x xᵀ and r x, with normal noise on every number, and the server solves for θ.\n"
+            "- **LDP-SGD** sends one gradient, replaced by a random point of a sphere (l2-ball mechanism).\n"
+            "- **LDP-LinUCB** and **LDP-GLOC** explore by optimism; they are made for contexts chosen by an adversary "
+            "and pay for that where contexts are random.\n\n"
+            "Regret sums, over users, the mean reward of the best option for this user minus that of the option played."
+        )
+        st.latex(r"R_T=\sum_{t\le T}\Big(\max_a\mu(x_{t,a}^{\top}\theta)-\mu(x_{t,a_t}^{\top}\theta)\Big)")
+        st.caption(
+            "Han, Liang, Wang, Zhang 2021 (LDP-OLS, LDP-SGD, margin); Zheng, Cai, Huang, Li, Wang 2020 (LDP-LinUCB, "
+            "LDP-GLOC). The printed radius of the l2-ball mechanism is corrected here."
+        )

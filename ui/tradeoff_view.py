@@ -1,0 +1,426 @@
+"""The parts of the Trade-off page."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import Experiment, InvalidInput, links, tradeoff
+from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
+from bandit_core.summaries import baseline
+from bandit_core.sweep import SweepResult, swept_label
+from ui import charts, state, theme, words
+
+GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
+POINTS = 9
+GOALS = {
+    "price": "times the regret of no privacy",
+    "regret": "lost rewards in all",
+    "missed": "share of the last tenth of users who miss the best arm",
+}
+START = {"price": "2", "regret": "1000", "missed": "0.05"}
+
+
+def has_private_lines(experiment: Experiment) -> bool:
+    """Whether there is a budget to vary."""
+    return any(line.epsilon is not None for line in experiment.lines)
+
+
+def _number(text: str, fallback: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return fallback
+    return value if math.isfinite(value) and value > 0 else fallback
+
+
+def controls() -> tuple[tuple[float, ...], str]:
+    """The range of budgets and what is drawn; both live in the address."""
+    low, high = (
+        min(GRID, key=lambda value: abs(math.log(value / _number(state.page_field(name, text), float(text)))))
+        for name, text in (("from", "0.1"), ("to", "10"))
+    )
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    low, high = left.select_slider(
+        "Budgets ε: ← more private · less regret →",
+        GRID,
+        (min(low, high), max(low, high)),
+        key="tradeoff-range",
+        help="Every private line is simulated at nine budgets in this range.",
+        format_func=lambda value: f"{value:g}",
+    )
+    quantity = right.segmented_control(
+        "Show",
+        ["regret", "price"],
+        default="regret",
+        required=True,
+        format_func={"regret": "regret", "price": "price of privacy"}.__getitem__,
+        key="tradeoff-quantity",
+        help="Regret at the horizon, or its ratio to no privacy.",
+    )
+    state.keep_page_field("from", f"{low:g}", "0.1")
+    state.keep_page_field("to", f"{high:g}", "10")
+    if low == high:
+        return (low,), quantity
+    grid = np.geomspace(low, high, POINTS)
+    return tuple(float(f"{value:.3g}") for value in grid), quantity
+
+
+def verdict(result: SweepResult) -> str:
+    """Who is best where, and from where privacy is nearly free."""
+    experiment = result.experiment
+    by_line = {trace.line: trace for trace in tradeoff.traces(result)}
+    winners = tradeoff.frontier(result)
+    sentences = []
+    clear = [winner for winner in winners if not winner.tied_with]
+    private = [trace for trace in by_line.values() if experiment.lines[trace.line].epsilon is not None]
+    if len(private) == 1:
+        trace = private[0]
+        ends = [
+            f"{words.with_error(trace.mean[place], trace.stderr[place])} rewards at ε = {trace.epsilons[place]:g}"
+            for place in dict.fromkeys((0, len(trace.epsilons) - 1))
+        ]
+        sentences.append(f"**{words.plain(trace.label)}** loses {' and '.join(ends)}.")
+    elif winners and len({winner.line for winner in clear}) == 1:
+        name = words.plain(by_line[clear[0].line].label)
+        where = "at every budget" if len(clear) == len(winners) else f"at {len(clear)} of {len(winners)} budgets"
+        rest = "" if len(clear) == len(winners) else "; at the others the errors leave it open"
+        sentences.append(f"**{name}** loses least {where} shown{rest}.")
+    elif clear:
+        parts = []
+        for line in dict.fromkeys(winner.line for winner in clear):
+            span = [winner.epsilon for winner in clear if winner.line == line]
+            parts.append(f"**{words.plain(by_line[line].label)}** at ε from {min(span):g} to {max(span):g}")
+        sentences.append("Loses least: " + ", ".join(parts) + ".")
+    for line, trace in by_line.items():
+        if experiment.lines[line].epsilon is None:
+            continue
+        free = tradeoff.free_from(trace)
+        if free is not None:
+            sentences.append(
+                f"From ε ≈ {free:g} on, {words.plain(trace.label)} costs at most 5 % more than no privacy."
+            )
+    return " ".join(sentences) or "No line is clearly ahead at any budget with this many trials."
+
+
+def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
+    """Regret (or price) at the horizon against the budget, log-log, with floor, bounds and marked regions."""
+    experiment = result.experiment
+    colours = theme.line_colours(experiment, dark)
+    figure = go.Figure()
+    price = quantity == "price"
+    found = tradeoff.traces(result)
+    for trace in found:
+        chosen = experiment.lines[trace.line]
+        free = chosen.epsilon is None
+        if trace.line in experiment.view.hidden or (price and free):
+            continue
+        colour, group = colours[trace.line], f"line-{trace.line}"
+        middle = trace.price if price else trace.mean
+        low, high = (
+            (trace.price - 2 * trace.price_stderr, trace.price + 2 * trace.price_stderr)
+            if price
+            else (trace.q05, trace.q95)
+        )
+        band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": group}
+        figure.add_scatter(x=trace.epsilons, y=high, **band)
+        figure.add_scatter(x=trace.epsilons, y=low, fill="tonexty", fillcolor=theme.transparent(colour, 0.15), **band)
+        figure.add_scatter(
+            x=trace.epsilons,
+            y=middle,
+            mode="lines" if free else "lines+markers",
+            name=f"{theme.TRUST_SIGNS[chosen.entry.privacy]} {escape(trace.label)}",
+            line={"color": colour, "width": 2.5, "dash": "dashdot" if free else "solid"},
+            marker={"symbol": theme.MARKERS[chosen.entry.privacy], "size": 8},
+            legendgroup=group,
+            customdata=[[trace.line, place] for place in range(len(trace.epsilons))],
+            hovertemplate="ε = %{x:.3~g}: %{y:,.4~g}",
+        )
+    if experiment.view.bounds and not price:
+        _add_bounds(figure, result, colours)
+    _mark_regions(figure, result, found)
+    charts.style(figure, 560, dark, legend_below=True)
+    figure.update_xaxes(
+        type="log", title="privacy budget ε  (← more private · less regret →)", tickformat="~g", dtick="D2"
+    )
+    curves = {trace.line: trace.price if price else trace.mean for trace in found}
+    figure.update_yaxes(
+        type="log",
+        range=charts.vertical_range(curves, log=True),
+        title="price of privacy (ratio to no privacy)"
+        if price
+        else f"regret after {words.count(experiment.horizon)} users",
+        tickformat="~g" if price else "~s",
+        dtick="D2",
+    )
+    return figure
+
+
+def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str]) -> None:
+    """Every bound once, in grey where it holds for several lines."""
+    experiment = result.experiment
+    drawn: dict[tuple[str, bytes], tuple[Any, np.ndarray, list[int]]] = {}
+    for number, line in enumerate(experiment.lines):
+        if line.epsilon is None or number in experiment.view.hidden:
+            continue
+        for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons):
+            if not bound.worst_case or experiment.view.worst_case:
+                drawn.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
+    for bound, values, lines in drawn.values():
+        figure.add_scatter(
+            x=result.epsilons,
+            y=values,
+            mode="lines",
+            name=f"{'↑' if bound.side == 'upper' else '↓'} {bound.label}",
+            line={
+                "color": "#8a949e" if len(lines) > 1 else colours[lines[0]],
+                "width": 1.3,
+                "dash": theme.DASHES[bound.status],
+            },
+            legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
+            hovertemplate="%{y:,.3~g}",
+        )
+
+
+def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.Trace]) -> None:
+    private = [trace for trace in found if result.experiment.lines[trace.line].epsilon is not None]
+    free = [value for trace in private if (value := tradeoff.free_from(trace)) is not None]
+    noisy = [value for trace in private if (value := tradeoff.noise_until(trace, result.experiment)) is not None]
+    quiet = {"fillcolor": "#888888", "opacity": 0.10, "line_width": 0, "layer": "below"}
+    if len(free) == len(private) and max(free) < result.epsilons[-1]:
+        figure.add_vrect(
+            x0=max(free),
+            x1=result.epsilons[-1],
+            **quiet,
+        )
+        _name_region(figure, "privacy is nearly free here", max(free), result.epsilons[-1])
+    if len(noisy) == len(private) and min(noisy) > result.epsilons[0]:
+        figure.add_vrect(
+            x0=result.epsilons[0],
+            x1=min(noisy),
+            **quiet,
+        )
+        _name_region(figure, "all noise here", result.epsilons[0], min(noisy))
+    central = any(result.experiment.lines[trace.line].entry.privacy == "central" for trace in private)
+    change = tradeoff.regime_change(result.experiment)
+    if central and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
+        figure.add_vline(x=change, line={"dash": "dot", "color": theme.TRUST_COLOURS["central"], "width": 1})
+
+
+def _name_region(figure: go.Figure, text: str, low: float, high: float) -> None:
+    """Plotly places annotations of a log axis by the logarithm, shapes by the value."""
+    middle = (math.log10(low) + math.log10(high)) / 2
+    figure.add_annotation(x=middle, yref="paper", y=0.02, yanchor="bottom", text=text, showarrow=False)
+
+
+def legend(result: SweepResult) -> str:
+    """What shading and dashes mean."""
+    trials = result.experiment.trials
+    text = (
+        f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors). Click a point to open its curve."
+    )
+    change = tradeoff.regime_change(result.experiment)
+    if change is not None and any(line.entry.privacy == "central" for line in result.experiment.lines):
+        text += f" Dotted blue: ε = {change:.3g}, above which central privacy is asymptotically free on these arms."
+    return text
+
+
+def describe(result: SweepResult) -> str:
+    """The chart as text, for screen readers."""
+    parts = ["Regret at the horizon against the privacy budget."]
+    for trace in tradeoff.traces(result):
+        ends = [words.with_error(trace.mean[place], trace.stderr[place]) for place in (0, -1)]
+        parts.append(f"{trace.label}: {ends[0]} at ε = {trace.epsilons[0]:g}, {ends[1]} at ε = {trace.epsilons[-1]:g}.")
+    return " ".join(parts)
+
+
+def opened_point(result: SweepResult, selection: Any) -> None:
+    """The regret curve behind the selected point, and the way to it in Explore."""
+    points = [point for point in selection.selection.points if "customdata" in point] if selection else []
+    if not points:
+        return
+    place = points[0]["customdata"][1] if isinstance(points[0]["customdata"], list) else points[0]["customdata"]["1"]
+    chosen = result.results[int(place)]
+    st.subheader(f"The curves at ε = {result.epsilons[int(place)]:g}")
+    st.plotly_chart(
+        charts.regret_chart(chosen, theme.is_dark(), height=380),
+        config=charts.CONFIG,
+        key="opened",
+        alt=charts.describe(chosen),
+    )
+    st.page_link(
+        "pages/explore.py",
+        label="Open in Explore",
+        icon=":material/arrow_forward:",
+        query_params=links.write(chosen.experiment),
+    )
+
+
+def question(experiment: Experiment) -> None:
+    """The inverse: the smallest budget that meets a goal, for every private line side by side."""
+    st.subheader("I can afford …")
+    kinds = list(GOALS)
+    asked = state.page_field("goal", "price")
+    left, right = st.columns([1, 3], vertical_alignment="bottom")
+    kind = right.selectbox(
+        "of what",
+        kinds,
+        kinds.index(asked) if asked in kinds else 0,
+        format_func=GOALS.__getitem__,
+        key="goal-kind",
+        help="What must not exceed the number on the left, after the number of users in the sidebar.",
+    )
+    limit = left.number_input(
+        "at most",
+        min_value=0.0,
+        value=_number(state.page_field("limit", "") if kind == asked else "", float(START[kind])),
+        key=f"goal-limit-{kind}",
+        help="The largest amount you accept.",
+        format="%g",
+    )
+    state.keep_page_field("goal", kind, "price")
+    state.keep_page_field("limit", f"{limit:g}", START[kind])
+    if not st.toggle(
+        "Search the smallest ε", key="goal-search", help="Bisects over simulations; what was computed before is reused."
+    ):
+        return
+    goal = Goal(kind, limit)
+    private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]
+    if kind == "price" and any(baseline(experiment, number) is None for number in private):
+        st.info("A price needs a policy without privacy to compare with. Add one in the sidebar.")
+        return
+    place = st.empty()
+    rows, users = [], []
+    try:
+        for number in private:
+            name = swept_label(experiment.lines[number])
+
+            def trying(at: float, name: str = name, what: str = "ε =") -> None:
+                place.progress(0.5, f"{name}: trying {what} {at:.3g}")
+
+            rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
+            if kind == "missed":
+                told = partial(trying, what="users:")
+                users.append((number, name, fewest_users(experiment, number, goal, on_point=told)))
+    except InvalidInput as error:
+        place.error(words.problems(error.problems), icon=":material/speed:")
+        return
+    place.empty()
+    answers(experiment, rows, limit, what={"price": "price", "regret": "regret", "missed": "share missed"}[kind])
+    if users:
+        _fewest(experiment, users)
+
+
+def _fewest(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None:
+    """How many users it takes at the budget of the sidebar."""
+    lines = []
+    for number, name, answer in rows:
+        low, high = (words.count(int(at)) if at else more for at, more in ((answer.low, "less"), (answer.high, "more")))
+        told = f"**{words.count(int(answer.best))} users** ({low} to {high})" if answer.best else "not reached"
+        lines.append(f"{words.plain(name)} at {words.budget(experiment.lines[number].epsilon)}: {told}")
+    st.markdown("With the budgets of the sidebar, the same share needs at least:  \n" + "  \n".join(lines))
+
+
+def answer_words(answer: Answer) -> str:
+    """``ε = 1.54 (1.30 to 1.68)``, or why there is none."""
+    if answer.best is None:
+        return f"not reached, even at ε = {answer.points[-1].at:.3g}"
+    low = "less" if answer.low is None else f"{answer.low:.3g}"
+    high = "more" if answer.high is None else f"{answer.high:.3g}"
+    return f"ε = **{answer.best:.3g}** ({low} to {high})"
+
+
+def answers(
+    experiment: Experiment, rows: list[tuple[int, str, Answer]], limit: float, scale: float = 1.0, what: str = ""
+) -> None:
+    """The answer of every line, and the whole searched curve (values times ``scale``, named ``what``)."""
+    colours = theme.line_colours(experiment, theme.is_dark())
+    st.markdown(
+        "  \n".join(
+            f"{theme.TRUST_SIGNS[experiment.lines[number].entry.privacy]} {words.plain(name)}: {answer_words(answer)}"
+            for number, name, answer in rows
+        )
+    )
+    st.caption(
+        "In brackets: every ε that the simulations do not rule out at two standard errors. More trials narrow it. "
+        "The budgets of different trust models are different promises: the same number is not the same protection."
+    )
+    if all(len(answer.points) == 1 for _, _, answer in rows):
+        return
+    heights = [scale * point.value for _, _, answer in rows for point in answer.points if point.value > 0]
+    narrow = max(heights, default=1.0) < 10 * min(heights, default=1.0)
+    figure = go.Figure()
+    for number, name, answer in rows:
+        figure.add_scatter(
+            x=[point.at for point in answer.points],
+            y=[scale * point.value for point in answer.points],
+            error_y={"type": "data", "array": [2 * scale * point.stderr for point in answer.points]},
+            mode="lines+markers",
+            name=escape(name),
+            line={"color": colours[number]},
+            marker={"symbol": theme.MARKERS[experiment.lines[number].entry.privacy]},
+            hovertemplate="ε = %{x:.3~g}: %{y:,.4~g}",
+        )
+    charts.style(figure, 330, theme.is_dark())
+    if limit > 0:
+        figure.add_hline(y=limit, line={"dash": "dash", "color": "#8a949e", "width": 1.3})
+    figure.update_xaxes(type="log", title="searched ε", tickformat="~g", dtick="D2")
+    figure.update_yaxes(
+        type="log",
+        tickformat="~s" if max(heights, default=1.0) >= 1000 else "~g",
+        dtick="D1" if narrow else "D2",
+        title=f"{what} (± 2 standard errors)",
+    )
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{scale * point.value:.3g} at ε = {point.at:.3g}" for point in answer.points)
+        for _, name, answer in rows
+    )
+    st.plotly_chart(figure, key="searched", config=charts.CONFIG, alt=f"Every budget that was searched. {told}.")
+    st.caption("Every budget that was tried. The dashed line is your limit.")
+
+
+def tables(result: SweepResult) -> None:
+    """Numbers and downloads."""
+    with st.expander("Numbers and download"):
+        rows = [
+            {
+                "line": trace.label,
+                "ε": epsilon,
+                "regret": words.with_error(trace.mean[place], trace.stderr[place]),
+                "price": words.with_error(trace.price[place], trace.price_stderr[place]),
+            }
+            for trace in tradeoff.traces(result)
+            if result.experiment.lines[trace.line].epsilon is not None
+            for place, epsilon in enumerate(trace.epsilons)
+        ]
+        st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", alt="Regret and price at every budget")
+        st.download_button(
+            "Data (CSV)",
+            data=lambda: result.curves.to_csv(index=False),
+            file_name="sweep.csv",
+            mime="text/csv",
+            on_click="ignore",
+            help="Every line, budget and checkpoint.",
+        )
+        grid = ",".join(f"{value:g}" for value in result.epsilons)
+        st.code(f"python -m bandit_core sweep experiment.json --epsilon {grid} --out sweep.csv", language="bash")
+
+
+def explanation(experiment: Experiment) -> None:
+    """How the page is computed."""
+    with st.expander("How is this computed?"):
+        st.markdown(
+            "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "
+            "thresholds are chosen automatically. The search bisects a fixed lattice of budgets, eight per doubling, "
+            "so the same question always gets the same answer. *Nearly free* means a price surely (two standard "
+            "errors) below 1.05; "
+            "*all noise* means at least 90 % of the regret of choosing at random "
+            f"({words.number(tradeoff.blind_regret(experiment))} here)."
+        )

@@ -1,0 +1,529 @@
+"""What a visitor of Your numbers says: options typed or uploaded, users, unit and budget.
+
+Nothing that was uploaded leaves the session: it is simulated with a store in the session's memory, and neither links
+nor functions with a process-wide cache (bounds, automatic thresholds) ever see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bandit_core import Experiment, InvalidInput, notation
+from bandit_core.arms import Arm
+from bandit_core.epsilons import Epsilon
+from bandit_core.observations import (
+    MOST_BYTES,
+    Observations,
+    Option,
+    Trouble,
+    chances_of_being_best,
+    read_budgets,
+    read_observations,
+)
+from bandit_core.own_question import question, read_lifts, typed_arms
+from bandit_core.problems import Problem
+from bandit_core.store import Store
+from ui import words
+
+EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+UNITS = ("conversions", "clicks", "euros", "minutes", "recovered patients", "units of reward")
+MOST_USERS = 10**8
+DEFAULTS = {
+    "as": "share",
+    "base": "10",
+    "lifts": "20, 50",
+    "by": "percent",
+    "least": "0",
+    "most": "100",
+    "users": "50000",
+    "unit": "conversions",
+    "eps": "2",
+    "goal": "price",
+    "limit": "2",
+}
+CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": ("price", "regret")}
+STORE_BYTES = 64 * 2**20
+# Only published numbers whose unit and trust model are beyond doubt.
+DEPLOYED = (
+    ("Apple, health data types, 2017", "2", "one person, one day", "nobody is trusted", "Apple, technical overview"),
+    ("Apple, popular emoji, 2017", "4", "one person, one day", "nobody is trusted", "Apple, technical overview"),
+    (
+        "US Census 2020, redistricting tables",
+        "19.61",
+        "one person or home",
+        "the Bureau is trusted",
+        "Census Bureau, 2021",
+    ),
+)
+PRIVATE_WORDS = (
+    "**Your file stays in this session.** It is read into memory for this browser tab only: never written to disk, a "
+    "link, a log or the cache that visitors share, and forgotten when you remove it or close the tab."
+)
+_MEMORY = "your-numbers"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit."""
+
+    arms: tuple[Arm, ...]
+    names: tuple[str, ...]
+    low: float
+    high: float
+    observed: tuple[Option, ...] | None  # None where the numbers were typed
+    sure: str  # how sure one can be which option is best
+
+    @property
+    def scale(self) -> float:
+        """What a reward of 1 in the simulation is worth."""
+        return self.high - self.low
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean reward of each option, in the visitor's unit."""
+        return np.array([self.low + self.scale * arm.law_mean for arm in self.arms])
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How many users, what the reward is called, and what privacy they want."""
+
+    users: int
+    unit: str
+    epsilon: float | Epsilon
+
+    @property
+    def budget(self) -> str:
+        """The budget in a few words, safe inside markdown."""
+        return f"ε = {self.epsilon:g}" if isinstance(self.epsilon, float) else "your users' own ε"
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The address: typed numbers only
+
+
+def page_memory() -> dict[str, Any]:
+    return st.session_state.setdefault(_MEMORY, {"address": {}, "generation": 0, "fields": dict(DEFAULTS)})
+
+
+def open_link() -> None:
+    """Take over typed numbers from the address, if it says something new; what cannot be used is told."""
+    memory = page_memory()
+    asked = {name: st.query_params[name] for name in DEFAULTS if name in st.query_params}
+    if not asked or asked == memory["address"]:
+        return
+    fields = {**DEFAULTS, **asked}
+    problems = [
+        Problem(name, fields[name], f"one of {', '.join(allowed)}")
+        for name, allowed in CHOICES.items()
+        if fields[name] not in allowed
+    ]
+    for name in ("base", "least", "most", "users", "eps", "limit"):
+        value = notation.read_number(fields[name])
+        if isinstance(value, str) or not math.isfinite(value) or (name in ("users", "eps", "limit") and value <= 0):
+            problems.append(Problem(name, fields[name], "a number" if name in ("base", "least", "most") else "above 0"))
+    for problem in problems:
+        fields[problem.path] = DEFAULTS[problem.path]
+    memory |= {"address": asked, "fields": fields, "generation": memory["generation"] + 1}
+    if problems:
+        told = words.problems(problems)
+        st.warning(
+            f"Some of this link could not be used; defaults stand in for it.\n{told}", icon=":material/link_off:"
+        )
+
+
+def first_value(name: str) -> str:
+    return page_memory()["fields"][name]
+
+
+def number_at_first(name: str) -> float:
+    return float(notation.read_number(first_value(name)))
+
+
+def key_of(name: str) -> str:
+    return f"own-{name}:{page_memory()['generation']}"
+
+
+def remember(**fields: str) -> None:
+    """Remember what the controls say, so that it survives a visit to another page."""
+    page_memory()["fields"] |= fields
+
+
+def write_address(private: bool) -> None:
+    """Let the address follow the typed numbers; nothing of an upload ever stands in it."""
+    fields = page_memory()["fields"]
+    wanted = {} if private else {name: text for name, text in fields.items() if text != DEFAULTS[name]}
+    for name in DEFAULTS:
+        if name in wanted and st.query_params.get(name) != wanted[name]:
+            st.query_params[name] = wanted[name]
+        elif name not in wanted and name in st.query_params:
+            del st.query_params[name]
+    page_memory()["address"] = wanted
+
+
+def link() -> str:
+    """The address of this page with the typed numbers."""
+    fields = {name: text for name, text in page_memory()["fields"].items() if text != DEFAULTS[name]}
+    base = (st.context.url or "").split("?")[0]
+    return base + (f"?{urlencode(fields)}" if fields else "")
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The options
+
+
+def told(problem: Problem) -> str:
+    """A problem in plain words, safe inside markdown."""
+    return words.plain(f"{problem.path}: {problem.allowed}" if problem.value is None else str(problem))
+
+
+def refuse(error: InvalidInput) -> None:
+    st.error("\n".join(f"- {told(problem)}" for problem in error.problems[:8]), icon=":material/error:")
+
+
+def options() -> Asked | None:
+    """The visitor's options, typed or uploaded; None until they can be used (why is told)."""
+    source = st.segmented_control(
+        "Your options",
+        ["typed", "upload"],
+        default="typed",
+        required=True,
+        format_func={"typed": "I type rates", "upload": "I upload observations"}.__getitem__,
+        key="own-source",
+        help="Type what you expect, or upload what you have observed.",
+    )
+    return _typed() if source == "typed" else _uploaded()
+
+
+def _typed() -> Asked | None:
+    kinds = {"share": "succeeds or not (a rate)", "amount": "is an amount"}
+    amount = st.segmented_control(
+        "What one user brings",
+        list(kinds),
+        default=first_value("as"),
+        required=True,
+        format_func=kinds.__getitem__,
+        key=key_of("as"),
+        help="A share of users who convert, click or recover; or a mean amount such as euros or minutes.",
+    )
+    left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
+    name = "Baseline rate, %" if amount == "share" else "Baseline mean per user"
+    base = left.number_input(
+        name,
+        value=number_at_first("base"),
+        format="%g",
+        key=key_of("base"),
+        help="What the present option brings per user.",
+    )
+    text = middle.text_input(
+        "Expected lifts, one per new option",
+        first_value("lifts"),
+        key=key_of("lifts"),
+        help="With commas between them: 20, 50 stands for two new options. Minus is a loss.",
+    )
+    ways = {"percent": "% of the baseline", "plain": "points" if amount == "share" else "plain amounts"}
+    by = right.selectbox(
+        "Lifts are in",
+        list(ways),
+        list(ways).index(first_value("by")),
+        format_func=ways.__getitem__,
+        key=key_of("by"),
+        help="20 % of a baseline of 10 gives 12; 20 points give 30.",
+    )
+    low, high = 0.0, 100.0
+    fields = {}
+    if amount == "amount":
+        left, right = st.columns(2)
+        low = left.number_input(
+            "Smallest amount of one user",
+            value=number_at_first("least"),
+            format="%g",
+            key=key_of("least"),
+            help="Privacy noise must be able to hide the difference between the smallest and the largest amount.",
+        )
+        high = right.number_input(
+            "Largest amount of one user",
+            value=number_at_first("most"),
+            format="%g",
+            key=key_of("most"),
+            help="A wider range needs more noise. Amounts beyond it would be cut.",
+        )
+        st.caption(
+            "Of typed amounts only the mean is known, so the most varied case is assumed: each user brings the "
+            "smallest or the largest amount. Upload observations for a closer answer."
+        )
+        fields = {"least": f"{low:.12g}", "most": f"{high:.12g}"}
+    remember(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
+    try:
+        arms = typed_arms(base, read_lifts(text), by == "percent", (low, high))
+    except InvalidInput as error:
+        refuse(error)
+        return None
+    names = ("baseline", *(f"option {number}" for number in range(1, len(arms))))
+    means = [low + (high - low) * arm.mean for arm in arms]
+    best = int(np.argmax(means))
+    unit = " %" if amount == "share" else ""
+    st.markdown(
+        "You compare "
+        + ", ".join(f"**{name}** {words.number(mean)}{unit}" for name, mean in zip(names, means, strict=True))
+        + f". Best: **{names[best]}**. Typed numbers are taken as exact."
+    )
+    worth = (0.0, 1.0) if amount == "share" else (low, high)
+    return Asked(arms, names, *worth, None, "The rates were typed and taken as exact.")
+
+
+def _parsed(upload: Any, name: str, read: Any) -> Any:
+    """What ``read`` makes of the file, kept in the session while the file is there; None where it is no use."""
+    slot = f"own-{name}-read"
+    if upload is None:
+        st.session_state.pop(slot, None)
+        return None
+    if st.session_state.get(slot, (None,))[0] != upload.file_id:
+        try:
+            st.session_state[slot] = (upload.file_id, read(upload.getvalue()))
+        except InvalidInput as error:
+            st.session_state[slot] = (upload.file_id, error)
+    found = st.session_state[slot][1]
+    if isinstance(found, InvalidInput):
+        st.markdown("**This file cannot be used yet:**")
+        refuse(found)
+        return None
+    return found
+
+
+def store() -> Store:
+    """The session's own store in memory, for everything that was uploaded."""
+    if "own-store" not in st.session_state:
+        st.session_state["own-store"] = Store(None, STORE_BYTES)
+    return st.session_state["own-store"]
+
+
+def _forget() -> None:
+    """The file is gone: so is everything that was computed from it."""
+    for slot in ("own-store", "own-file-read", "own-budgets-read", "run-own"):
+        kept = st.session_state.pop(slot, None)
+        if isinstance(kept, Store):
+            kept.close()
+        elif hasattr(kept, "simulation"):
+            kept.simulation.stop()
+
+
+def _accepted(troubles: Sequence[Trouble], slot: str) -> bool:
+    """Whether the visitor agrees to every repair."""
+    if not troubles:
+        return True
+    shown = [f"- {words.plain(str(trouble))}" for trouble in troubles[:8]]
+    if len(troubles) > 8:
+        shown.append(f"- and {len(troubles) - 8} more")
+    st.warning("Some cells cannot be used:\n" + "\n".join(shown), icon=":material/rule:")
+    agreed = []
+    for repair in dict.fromkeys(trouble.repair for trouble in troubles):
+        cells = sum(trouble.count for trouble in troubles if trouble.repair == repair)
+        what = f" ({cells:,} in all)" if cells > 1 else ""
+        agreed.append(
+            st.checkbox(
+                f"{repair.capitalize()}{what}",
+                key=f"{slot}-{repair}",
+                help="Nothing is left out before you agree. You can also mend the file and upload it again.",
+            )
+        )
+    return all(agreed)
+
+
+def _uploaded() -> Asked | None:
+    upload = st.file_uploader(
+        "Observed rewards (CSV)",
+        type=["csv", "tsv", "txt"],
+        key="own-file",
+        max_upload_size=MOST_BYTES // 2**20,
+        help="One column per option, or two columns: option and reward. Up to 20 MB.",
+    )
+    st.caption(PRIVATE_WORDS)
+    seen: Observations | None = _parsed(upload, "file", read_observations)
+    if upload is None:
+        _forget()
+        st.caption(
+            "For example `arm,reward` with one line per user below it (`A,1`, `B,0`, …), or `A,B` with the rewards "
+            "of each option in its own column."
+        )
+    if seen is None or upload is None:
+        return None
+    notes = " ".join((f"Read as {seen.layout}, {seen.rows:,} rows.", *seen.notes))
+    st.caption(words.plain(notes))
+    if not _accepted(seen.troubles, upload.file_id):
+        return None
+    limits = (0.0, 1.0) if seen.inside_unit else _limits(seen, upload.file_id)
+    if limits is None:
+        return None
+    try:
+        arms = tuple(option.rescaled(*limits).arm() for option in seen.options)
+    except InvalidInput as error:
+        refuse(error)
+        return None
+    sure = certainty(seen.options)
+    _observed_table(seen.options)
+    st.markdown(sure)
+    if any(option.summarised for option in seen.options):
+        st.caption(
+            "Options with more than 1,000 different rewards are simulated by 1,000 means of equally large groups of "
+            "neighbouring rewards, which keeps their mean."
+        )
+    return Asked(arms, tuple(option.name for option in seen.options), *limits, seen.options, sure)
+
+
+def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
+    """The range to rescale to [0, 1], once the visitor agrees to it."""
+    low, high = seen.limits
+    where = next(option for option in seen.options if option.low < 0 or option.high > 1)
+    value = where.low if where.low < 0 else where.high
+    st.warning(
+        words.plain(
+            f"Rewards run from {low:.6g} to {high:.6g} (column {where.name} holds {value:.6g}). Mechanisms that hide a "
+            "reward need it between 0 and 1."
+        ),
+        icon=":material/straighten:",
+    )
+    left, middle, right = st.columns([1, 1, 2], vertical_alignment="bottom")
+    least = left.number_input(
+        "Smallest possible", value=min(0.0, low), format="%g", key=f"{slot}-low", help="Becomes 0."
+    )
+    most = middle.number_input("Largest possible", value=high, format="%g", key=f"{slot}-high", help="Becomes 1.")
+    agreed = right.checkbox(
+        "Rescale to [0, 1]",
+        key=f"{slot}-rescale",
+        help="Every reward r becomes (r - smallest) / (largest - smallest). The answer is given in your unit again.",
+    )
+    st.caption(
+        "In a real system these limits must be fixed before looking at the data, or they themselves tell something."
+    )
+    return (least, most) if agreed else None
+
+
+def _observed_table(options: Sequence[Option]) -> None:
+    rows = []
+    for option in options:
+        interval = option.interval
+        ends = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "unknown"
+        rows.append(
+            {
+                "option": option.name,
+                "observations": f"{option.count:,}",
+                "mean": words.number(option.mean),
+                "95 % interval": ends,
+                "smallest": words.number(option.low),
+                "largest": words.number(option.high),
+            }
+        )
+    st.dataframe(
+        pd.DataFrame(rows), hide_index=True, width="stretch", alt="Observed options: count, mean and interval of each"
+    )
+
+
+def certainty(options: Sequence[Option]) -> str:
+    """How sure one can be which option is best, in one sentence."""
+    chances = chances_of_being_best(options)
+    after = "The simulation takes the observed means as the truth."
+    if np.isnan(chances).any():
+        return f"Some option has too few different observations to say how sure the order is. {after}"
+    order = np.argsort(-chances, kind="stable")
+    name, chance = words.plain(options[order[0]].name), chances[order[0]]
+    if chance > 0.99:
+        return f"You can be more than 99 % sure that **{name}** is the best of these options. {after}"
+    if chance >= 0.8:
+        return f"You can be about {chance:.0%} sure that **{name}** is the best of these options. {after}"
+    second = words.plain(options[order[1]].name)
+    return (
+        f"It is open which option is best: **{name}** with a chance of about {chance:.0%}, **{second}** with about "
+        f"{chances[order[1]]:.0%}. {after}"
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Users, unit, privacy
+
+
+def setting(asked: Asked) -> Setting | None:
+    """The rest of the question; None where an uploaded list of budgets cannot be used."""
+    left, right = st.columns(2)
+    users = left.number_input(
+        "Users",
+        min_value=10,
+        max_value=MOST_USERS,
+        value=min(MOST_USERS, max(10, int(number_at_first("users")))),
+        step=1000,
+        key=key_of("users"),
+        help="How many users will be given one of the options.",
+    )
+    amounts = asked.observed is not None and not all(option.yes_or_no for option in asked.observed)
+    first = UNITS[-1] if amounts and first_value("unit") == DEFAULTS["unit"] else first_value("unit")
+    unit = right.selectbox(
+        "One unit of reward is called",
+        list(dict.fromkeys([first, *UNITS])),
+        key=key_of("unit-of-amounts" if amounts else "unit"),
+        accept_new_options=True,
+        help="The word for what you count: choose one or type your own.",
+    )
+    unit = " ".join(str(unit or UNITS[0]).split())[:30] or UNITS[0]
+    start = min(10.0, max(0.01, number_at_first("eps")))
+    epsilon = st.select_slider(
+        "What users accept, ε: ← more private · less loss →",
+        sorted({*EPSILONS, start}),
+        start,
+        key=key_of("eps"),
+        format_func=lambda value: f"{value:g}",
+        help="The privacy budget: how much one answer may tell about the person who gave it.",
+    )
+    st.caption(words.odds(epsilon))
+    remember(users=str(int(users)), unit=unit, eps=f"{epsilon:g}")
+    law: Epsilon | None = None
+    with st.expander("Which ε do others use? Do my users differ?"):
+        st.dataframe(
+            pd.DataFrame(DEPLOYED, columns=["deployed", "ε", "protects", "trust", "source"]),
+            hide_index=True,
+            width="stretch",
+            alt="Budgets in use, with what they protect, whom they trust, and the source",
+        )
+        st.caption(
+            "For orientation only: these numbers protect different things under different trust. Here ε protects one "
+            "answer of one user."
+        )
+        upload = st.file_uploader(
+            "Users' own ε (CSV, optional)",
+            type=["csv", "tsv", "txt"],
+            key="own-budgets",
+            max_upload_size=MOST_BYTES // 2**20,
+            help="One column: the ε of one user in each row; 0 shares nothing. Replaces the slider above.",
+        )
+        read = _parsed(upload, "budgets", read_budgets)
+        if upload is not None and read is None:
+            return None
+        if read is not None and upload is not None:
+            st.caption(PRIVATE_WORDS)
+            if not _accepted(read[2], upload.file_id):
+                return None
+            law = read[0]
+            st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
+    return Setting(int(users), unit, float(epsilon) if law is None else law)
+
+
+def is_private(asked: Asked, chosen: Setting) -> bool:
+    """Whether anything of the question was uploaded."""
+    return asked.observed is not None or not isinstance(chosen.epsilon, float)
+
+
+def experiment_of(asked: Asked, chosen: Setting) -> Experiment | None:
+    """The question as an experiment; None where it cannot be posed (why is told)."""
+    write_address(is_private(asked, chosen))
+    try:
+        return question(asked.arms, chosen.users, chosen.epsilon)
+    except InvalidInput as error:
+        refuse(error)
+        return None
