@@ -404,7 +404,7 @@ def regime_chart(
             x=result.times,
             y=bound.values(result.times, shown.largest_gap).astype(np.float32),
             mode="lines",
-            name=f"{bound.name}, order-only, C = {multiplier:g}: {order}",
+            name=f"{bound.name}, order-only, {bound.drawn_with}: {order}",
             line={"width": 1.5, "dash": theme.DASHES["order-only"], "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
             hovertemplate="%{y:.3~g}",
         )

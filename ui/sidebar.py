@@ -15,7 +15,7 @@ from bandit_core import Experiment, InvalidInput, links, notation
 from bandit_core.arms import LAWS as REWARD_LAWS
 from bandit_core.contextual.contexts import LAWS as CONTEXT_LAWS
 from bandit_core.epsilons import LAWS as EPSILON_LAWS
-from bandit_core.experiment import View, parse
+from bandit_core.experiment import Band, View, parse
 from bandit_core.policies import registry
 from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
@@ -392,6 +392,15 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
         y = st.segmented_control(
             "Regret axis", axes, default=view.y, required=True, key=state.key("y"), help="Scale of the vertical axis."
         )
+        bands: list[Band] = list(words.BAND_WORDS)
+        band = st.selectbox(
+            "Band",
+            bands,
+            bands.index(view.band),
+            format_func=lambda kind: words.sentence(f"{words.BAND_WORDS[kind]} the runs"),
+            key=state.key("band"),
+            help="What is shaded around a mean. It shows how runs differ, not how well the mean is known.",
+        )
         bounds = st.toggle(
             "Bounds", view.bounds, key=state.key("bounds"), help="Theoretical bounds that apply to this instance."
         )
@@ -405,7 +414,16 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
             "20 sample runs", view.runs, key=state.key("runs"), help="Single runs, to see what the band hides."
         )
         hidden = _hidden_lines(labels)
-    return {"x": x, "y": y, "quantity": quantity, "bounds": bounds, "worst_case": worst, "runs": runs, "hidden": hidden}
+    return {
+        "x": x,
+        "y": y,
+        "quantity": quantity,
+        "band": band,
+        "bounds": bounds,
+        "worst_case": worst,
+        "runs": runs,
+        "hidden": hidden,
+    }
 
 
 def _foot(page: str) -> None:

@@ -72,6 +72,7 @@ def _shape(
         assumptions=assumptions,
         curve=lambda t: multiplier * curve(t),
         worst_case=worst_case,
+        drawn_with=f"× {multiplier:g}",
     )
 
 

@@ -348,6 +348,7 @@ def test_the_papers_figures_have_the_papers_settings(name):
     experiment = load_preset(name)
     v = 0.5 if "v05" in name else 0.9
     assert experiment.trials == 90
+    assert experiment.view.band == "quarter-sd"
     assert "ours" in experiment.note  # the paper states neither horizon nor constants
     np.testing.assert_allclose(experiment.means, MEANS[name[5]], rtol=1e-12)
     assert {arm.shape for arm in experiment.single_arms} == {round(1.05 + v, 2)}
