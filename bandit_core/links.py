@@ -2,8 +2,8 @@
 
 The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
 (horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``bounds``, ``worst``, ``runs``,
-``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named. Words on the screen never
-stand in a link, so rewording a label breaks none.
+``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named. Words on the screen
+never stand in a link, so rewording a label breaks none.
 """
 
 from __future__ import annotations

@@ -236,7 +236,10 @@ def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: st
         chosen = st.toggle(label, value, key=state.key(slot), help=help)
         return None if chosen == field.default else chosen
     text = st.text_input(
-        label, f"{value:g}" if isinstance(value, float | int) else str(value), key=state.key(slot), help=help
+        label,
+        notation.write_number(value) if isinstance(value, float | int) else str(value),
+        key=state.key(slot),
+        help=help,
     )
     if text.strip() == str(field.default) or not text.strip():
         return None
@@ -266,14 +269,15 @@ def _line_card(base_line: dict[str, Any], row: int, shared: str, base_shared: st
                 help="Empty: the budget of the section above. Else, for example, 0.5 or discrete(0, 1, 2).",
             )
             line["epsilon"] = text or shared
-        given = {
-            **{name: field.default for name, field in policy.parameters.model_fields.items()},
-            **base_line.get("params", {}),
-        }
+        stated = base_line.get("params", {})
+        given = {**{name: field.default for name, field in policy.parameters.model_fields.items()}, **stated}
         params = {
             name: _parameter(policy, name, field, given[name], f"{name}-{row}")
             for name, field in policy.parameters.model_fields.items()
         }
+        for name, field in policy.parameters.model_fields.items():  # a preset may state what is the default anyway
+            if params[name] is None and name in stated and stated[name] == field.default:
+                params[name] = stated[name]
         params = {name: value for name, value in params.items() if value is not None}
         if params:
             line["params"] = params
