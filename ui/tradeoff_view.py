@@ -142,6 +142,7 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
         _add_bounds(figure, result, colours)
     _mark_regions(figure, result, found)
     charts.style(figure, 560, dark, legend_below=True)
+    figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
         type="log", title="privacy budget ε  (← more private · less regret →)", tickformat="~g", dtick="D2"
     )
