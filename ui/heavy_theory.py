@@ -14,7 +14,7 @@ from bandit_core import Experiment
 from bandit_core.results import Result
 from bandit_core.theory import heavy
 from bandit_core.theory.bound import STATUS_WORDS, Bound
-from ui import charts, fields, theme, words
+from ui import charts, page_fields, theme, words
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
 _SHADES = (
@@ -41,14 +41,14 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
             "Multiplier of the shapes",
             1e-9,
             1e9,
-            float(fields.number("C", 1.0, 1e-9, 1e9)),
+            page_fields.number("C", "1", 1e-9, 1e9),
             key="heavy-multiplier",
             format="%g",
             help="Most bounds are known in order only: this stands for their unknown constant.",
         )
-        fields.keep("C", multiplier, 1.0)
+        page_fields.keep("C", multiplier, "1")
     with right:
-        superseded = fields.toggle(
+        superseded = page_fields.toggle(
             "Draw superseded versions, in grey",
             "old",
             "heavy-old",

@@ -18,7 +18,7 @@ from bandit_core.engine import estimated_seconds, worker_count
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.results import Result
 from bandit_core.theory import robust_mean
-from ui import charts, fields, state, theme, words
+from ui import charts, page_fields, state, theme, words
 
 MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -69,7 +69,7 @@ def controls() -> Choice:
     instance = first.selectbox(
         "Arms",
         instances,
-        instances.index(fields.choice("instance", "S1", INSTANCES)),
+        instances.index(page_fields.choice("instance", "S1", INSTANCES)),
         format_func=INSTANCES.__getitem__,
         key="heavy-instance",
         help="Three instances of Tao et al. 2022 with five arms, or the arms of the sidebar, which you can edit there.",
@@ -77,7 +77,7 @@ def controls() -> Choice:
     law = second.selectbox(
         "Rewards",
         list(LAWS),
-        list(LAWS).index(fields.choice("law", "pareto", LAWS)),
+        list(LAWS).index(page_fields.choice("law", "pareto", LAWS)),
         format_func=LAWS.__getitem__,
         key="heavy-law",
         disabled=instance == "own",
@@ -86,48 +86,48 @@ def controls() -> Choice:
     trust = third.selectbox(
         "Trust",
         list(TRUST),
-        list(TRUST).index(fields.choice("trust", "central", TRUST)),
+        list(TRUST).index(page_fields.choice("trust", "central", TRUST)),
         format_func=TRUST.__getitem__,
         key="heavy-trust",
         help="Central DP: noise on sums. Local DP: noise on every single reward.",
     )
     first, second, third = st.columns(3)
     with first:
-        v = fields.slider(
+        v = page_fields.slider(
             "Exponent v: ← wilder · tamer →",
             "v",
             EXPONENTS,
-            DEFAULT_V,
+            f"{DEFAULT_V:g}",
             "heavy-v",
             "Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite mean.",
         )
     with second:
-        epsilon = fields.slider(
+        epsilon = page_fields.slider(
             "Budget ε: ← more private · less regret →",
             "budget",
             EPSILONS,
-            1.0,
+            "1",
             "heavy-epsilon",
             "The privacy budget. The theory of heavy tails covers ε up to 1.",
         )
     with third:
-        users = fields.slider(
+        users = page_fields.slider(
             "Users",
             "users",
             HORIZONS,
-            100_000,
+            "100000",
             "heavy-users",
             "How many users arrive in one run. Local privacy needs many millions before anything is learned.",
             lambda value: words.count(int(value)),
         )
-    theory_constants = fields.toggle(
+    theory_constants = page_fields.toggle(
         "Constants of the theory (κ = 1)",
         "printed",
         "heavy-printed",
         "The printed constants instead of reduced ones. They make the first epoch last up to 10^15 pulls.",
     )
     for name, value, default in (("instance", instance, "S1"), ("law", law, "pareto"), ("trust", trust, "central")):
-        fields.keep(name, value, default)
+        state.keep_page_field(name, value, default)
     return Choice(instance, law, v, epsilon, trust, int(users), theory_constants)
 
 
@@ -176,11 +176,11 @@ def experiment_of(choice: Choice) -> Experiment | None:
 def sample_slider() -> int:
     """How many rewards of one arm have arrived."""
     return int(
-        fields.slider(
+        page_fields.slider(
             "Rewards of this arm so far: slide to see B grow",
             "rewards",
             SAMPLES,
-            1000,
+            "1000",
             "heavy-n",
             "The level B grows with the number of rewards.",
             lambda value: words.count(int(value)),
@@ -353,7 +353,7 @@ def against_v(choice: Choice, dark: bool) -> None:
         st.caption("With your own arms the tails stay as they are; choose S1, S2 or S3 to vary them.")
         return
     cost = sum(estimated_seconds(Experiment.model_validate(_document_at(choice, v))) for v in EXPONENTS)
-    wanted = fields.toggle(
+    wanted = page_fields.toggle(
         f"Simulate every exponent ({words.duration(cost / worker_count())} when nothing is cached)",
         "against",
         "heavy-against-v",
