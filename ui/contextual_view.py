@@ -336,7 +336,10 @@ def error_chart(result: Result, dark: bool) -> go.Figure:
     figure = _curves(result, values, 400, dark)
     if result.experiment.contexts is not None and not len(result.experiment.contexts.given):
         figure.add_hline(y=1, line={"dash": "dot", "width": 1.5, "color": "#888888"})
-    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", dtick=1)
+    known = np.concatenate([curve for curve in values if curve is not None] or [np.ones(1)])
+    wide = np.nanmax(known) > 30 * max(np.nanmin(known), 1e-300)  # else whole powers of ten leave the axis bare
+    axis = {"dtick": 1} if wide else {}
+    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", **axis)
     return figure
 
 
