@@ -11,6 +11,7 @@ import numpy as np
 Side = Literal["upper", "lower"]
 Status = Literal["proved", "derived", "asymptotic", "order-only"]
 Curve = Callable[[np.ndarray], np.ndarray]
+TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon times largest gap
 
 STATUS_WORDS: dict[str, str] = {
     "proved": "proved in the paper for every horizon",
@@ -26,6 +27,7 @@ class Bound:
 
     ``curve`` maps an array of t to values; ``hidden`` says in words why the bound does not apply here
     (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
+    ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Bound:
     worst_case: bool = False
     asymptotic: bool = False
     hidden: str | None = None
+    drawn_with: str = ""
 
     def values(self, t: np.ndarray, largest_gap: float) -> np.ndarray:
         """The curve at ``t``, capped by the trivial bound t x largest gap and never below 0."""
@@ -53,10 +56,13 @@ class Bound:
 
     @property
     def label(self) -> str:
-        """Name with what must never be lost: that it is asymptotic, derived, order-only or of the worst case."""
+        """Name with what must never be lost: that it is asymptotic, derived, order-only (and with which
+        multiplier) or of the worst case."""
         notes: list[str] = []
         if self.status != "proved":
             notes.append(self.status)
+        if self.drawn_with:
+            notes.append(self.drawn_with)
         if self.asymptotic and self.status != "asymptotic":
             notes.append("asymptotic")
         if self.worst_case:
