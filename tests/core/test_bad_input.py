@@ -76,9 +76,9 @@ odd_values = st.one_of(
 
 
 @st.composite
-def mutated_specs(draw):
-    """A valid spec with up to three places changed, removed, doubled or given a neighbour."""
-    document = copy.deepcopy(draw(specs.specs()))
+def mutated(draw, valid):
+    """A valid document with up to three places changed, removed, doubled or given a neighbour."""
+    document = copy.deepcopy(draw(valid))
     for _ in range(draw(st.integers(1, 3))):
         *above, last = draw(st.sampled_from([path for path in places(document) if path] or [("version",)]))
         holder = document
@@ -94,6 +94,10 @@ def mutated_specs(draw):
         else:
             holder[draw(st.sampled_from(["kind", "value", "extra", "count", "a.b", "policy"]))] = draw(odd_values)
     return document
+
+
+def mutated_specs():
+    return mutated(specs.specs())
 
 
 @many
