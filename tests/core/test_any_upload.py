@@ -60,7 +60,7 @@ files = st.one_of(
 )
 
 
-@many
+@settings(max_examples=120, deadline=None)
 @given(files)
 @example(b"\xff\xfe\x00")
 @example(b'a,b\n"1,2')
@@ -149,7 +149,11 @@ def test_any_bytes_as_the_lending_file(data, file):
 
 
 @settings(max_examples=120, deadline=None)
-@given(data=st.one_of(tables(), damaged_lending()), numeric=st.booleans(), columns=st.lists(cells, min_size=3, max_size=5))
+@given(
+    data=st.one_of(tables(), damaged_lending()),
+    numeric=st.booleans(),
+    columns=st.lists(cells, min_size=3, max_size=5, unique=True),
+)
 def test_any_bytes_as_a_table_with_features(data, numeric, columns, file):
     header = ",".join(columns)
     file.write_bytes(header.encode("utf-8", "replace") + b"\n" + data)
@@ -221,7 +225,7 @@ def test_any_text_is_a_number_or_stays_text(text):
     assert isinstance(value, int | float | str)
 
 
-@many
+@settings(max_examples=40, deadline=None)
 @given(st.dictionaries(st.sampled_from(links.KEYS), notes, min_size=1, max_size=5))
 def test_any_notation_in_a_link(params):
     experiment, problems = links.read(params)
@@ -264,7 +268,18 @@ def test_any_toml(fields):
 # ---------------------------------------------------------------------------------------------------------------
 # No path from outside is opened
 
-OUTSIDE = ["../../etc/passwd", "/etc/passwd", "..", ".", "", "../presets/ren-1c", "ren-1c.toml", "~", "a\0b", "file:///etc"]
+OUTSIDE = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "..",
+    ".",
+    "",
+    "../presets/ren-1c",
+    "ren-1c.toml",
+    "~",
+    "a\0b",
+    "file:///etc",
+]
 
 
 @pytest.mark.parametrize("name", OUTSIDE)

@@ -86,13 +86,15 @@ def mutated(draw, valid):
             holder = holder[step]
         action = draw(st.sampled_from(["change", "remove", "double", "add"]))
         if action == "change":
-            holder[last] = draw(odd_values)
+            holder[last] = copy.deepcopy(draw(odd_values))
         elif action == "remove" and last in (holder if isinstance(holder, dict) else range(len(holder))):
             del holder[last]
         elif isinstance(holder, list):
-            holder.append(copy.deepcopy(holder[last]) if action == "double" else draw(odd_values))
+            holder.append(copy.deepcopy(holder[last]) if action == "double" else copy.deepcopy(draw(odd_values)))
         else:
-            holder[draw(st.sampled_from(["kind", "value", "extra", "count", "a.b", "policy"]))] = draw(odd_values)
+            holder[draw(st.sampled_from(["kind", "value", "extra", "count", "a.b", "policy"]))] = copy.deepcopy(
+                draw(odd_values)
+            )
     return document
 
 
