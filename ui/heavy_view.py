@@ -18,7 +18,7 @@ from bandit_core.engine import estimated_seconds
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.results import Result
 from bandit_core.theory import heavy, robust_mean
-from ui import charts, state, theme, words
+from ui import charts, page_fields, state, theme, words
 
 MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -60,16 +60,8 @@ class Choice:
 
 
 def _number_start(name: str, allowed: tuple[float, ...]) -> float:
-    try:
-        wanted = float(state.page_field(name, DEFAULTS[name]))
-    except ValueError:
-        wanted = float(DEFAULTS[name])
+    wanted = page_fields.number(name, DEFAULTS[name], allowed[0], allowed[-1])
     return min(allowed, key=lambda value: abs(value - wanted))
-
-
-def _text_start(name: str, allowed: dict[str, str]) -> str:
-    found = state.page_field(name, DEFAULTS[name])
-    return found if found in allowed else DEFAULTS[name]
 
 
 def controls() -> Choice:
@@ -78,7 +70,7 @@ def controls() -> Choice:
     instance = first.selectbox(
         "Arms",
         list(INSTANCES),
-        list(INSTANCES).index(_text_start("instance", INSTANCES)),
+        list(INSTANCES).index(page_fields.choice("instance", DEFAULTS["instance"], INSTANCES)),
         format_func=INSTANCES.__getitem__,
         key="heavy-instance",
         help="Three instances of Tao et al. 2022 with five arms, or the arms of the sidebar.",
@@ -86,7 +78,7 @@ def controls() -> Choice:
     law = second.selectbox(
         "Rewards",
         list(LAWS),
-        list(LAWS).index(_text_start("law", LAWS)),
+        list(LAWS).index(page_fields.choice("law", DEFAULTS["law"], LAWS)),
         format_func=LAWS.__getitem__,
         key="heavy-law",
         disabled=instance == "own",
@@ -95,7 +87,7 @@ def controls() -> Choice:
     trust = third.selectbox(
         "Trust",
         list(TRUST),
-        list(TRUST).index(_text_start("trust", TRUST)),
+        list(TRUST).index(page_fields.choice("trust", DEFAULTS["trust"], TRUST)),
         format_func=TRUST.__getitem__,
         key="heavy-trust",
         help="Central DP: noise on sums. Local DP: noise on every single reward.",
@@ -367,7 +359,7 @@ def against_v(choice: Choice, dark: bool) -> None:
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="exponent v  (← wilder · tamer →)")
     figure.update_yaxes(type="log", exponentformat="SI", title=f"regret after {words.count(choice.users)} users")
-    st.plotly_chart(figure, key="against-v", config=charts.CONFIG, alt="Regret at the horizon against the exponent v")
+    st.plotly_chart(figure, key="against-v", config=charts.CONFIG, alt=charts.read_aloud(figure, "Regret against v"))
     st.caption("± 2 standard errors of 10 trials each.")
 
 
@@ -409,7 +401,9 @@ def theory(experiment: Experiment, dark: bool) -> None:
         charts.style(figure, 460, dark)
         figure.update_xaxes(type="log", title="users so far", tickformat="~s")
         figure.update_yaxes(type="log", title="regret", exponentformat="SI")
-        st.plotly_chart(figure, key="heavy-shapes", config=charts.CONFIG, alt="Shapes of the bounds against time")
+        st.plotly_chart(
+            figure, key="heavy-shapes", config=charts.CONFIG, alt=charts.read_aloud(figure, "Shapes of the bounds")
+        )
         hidden = [bound for bound in bounds if bound.hidden]
         if hidden:
             st.markdown("Not drawn:\n" + "\n".join(f"- :gray[**{bound.name}**: {bound.hidden}]" for bound in hidden))

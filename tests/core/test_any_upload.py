@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import spec_strategies as specs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from test_bad_input import mutated, odd_values, taken_or_refused, told_well
@@ -30,8 +29,10 @@ many = settings(max_examples=200, deadline=None)
 cells = st.one_of(
     st.sampled_from([
         "1", "0", "0.5", "-3", "1e300", "1e-300", "nan", "inf", "-inf", "", " ", "yes", "FALSE", "A", "B", "arm",
-        "reward", "1,5", "1.000,5", '"', '"a,b"', "'", "=1+1", "<b>x</b>", "\u0660", "𝟙", "0x10", "1_000", "١", "\ufeff",
-        "NA", "None", "\x85", "\u2028", "9" * 400, "column 1", "x" * 200, "\r", "\v",
+        "reward", "1,5", "1.000,5", '"', '"a,b"', "'", "=1+1", "<b>x</b>",
+        "\u0660", "𝟙", "0x10", "1_000", "١", "\ufeff",
+        "NA", "None", "\x85", "\u2028",
+        "9" * 400, "column 1", "x" * 200, "\r", "\v",
     ]),
     st.floats().map(str),
     st.integers(-5, 5).map(str),
@@ -194,10 +195,11 @@ notes = st.one_of(
     st.text(max_size=40),
     st.text("0123456789.,;:()=x e+-\"'\\ucbdiscretmxsngl\n", max_size=40),
     st.builds(
-        lambda parts: "".join(parts),
+        "".join,
         st.lists(st.sampled_from([
-            "single(", "multi(", "margin(", "table(", "ucb", "heldp-ucb-b(", "discrete(", "beta(", ")", ",", "0.5", "x5",
-            "x999999999", "=", "eps_min=", "1e9", ":", '"', "label=", "theta=", "link=logistic", "(" * 300, "9" * 5000,
+            "single(", "multi(", "margin(", "table(", "ucb", "heldp-ucb-b(", "discrete(", "beta(", ")", ",", "0.5",
+            "x5", "x999999999", "=", "eps_min=", "1e9", ":", '"', "label=", "theta=", "link=logistic", "(" * 300,
+            "9" * 5000,
             "nan", "-", "[", "\\", "2", "10",
         ]), max_size=12),
     ),
@@ -288,7 +290,7 @@ def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
     monkeypatch.setattr(Path, "open", lambda self, *_, **__: pytest.fail(f"{self} was opened"))
     monkeypatch.setattr(Path, "read_text", lambda self, *_, **__: pytest.fail(f"{self} was read"))
     experiment, problems = links.read({"preset": name, "title": name[:100]})
-    assert [problem.path for problem in problems][0] == "preset"
+    assert problems[0].path == "preset"
     assert experiment.title in (name[:100], "What does privacy cost?")
     with pytest.raises(InvalidInput):
         presets.load_preset(name)
