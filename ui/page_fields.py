@@ -11,7 +11,7 @@ from ui import state, words
 
 
 def _told(name: str, allowed: str, default: str) -> None:
-    shown = words.plain(state.page_field(name, default))
+    shown = words.plain(state.page_field(name, default)[:40])
     st.warning(
         f"Some of this link could not be used: {words.plain(name)} is {shown}, allowed is {allowed}; "
         f"{words.plain(default)} stands in for it.",
