@@ -116,11 +116,8 @@ def open_link() -> None:
     ]
     for name in ("base", "least", "most", "users", "eps", "limit"):
         value = notation.read_number(fields[name])
-        if (
-            isinstance(value, str)
-            or not abs(value) <= LARGEST_REWARD
-            or (name in ("users", "eps", "limit") and value <= 0)
-        ):
+        signed = name in ("base", "least", "most")
+        if isinstance(value, str) or not abs(value) <= LARGEST_REWARD or (value <= 0 and not signed):
             problems.append(Problem(name, fields[name], "a number" if signed else "above 0"))
     for problem in problems:
         fields[problem.path] = DEFAULTS[problem.path]

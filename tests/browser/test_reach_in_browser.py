@@ -35,7 +35,8 @@ FAINT = """() => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const e = walker.currentNode.parentElement, words = walker.currentNode.textContent.trim();
-    if (!words || e.closest(SKIPPED) || (e.closest(".annotation") && /^\\d$/.test(words)) || !e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    if (!words || e.closest(SKIPPED) || (e.closest(".annotation") && /^\\d$/.test(words))) continue;
+    if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
     const box = e.getBoundingClientRect(); if (box.width < 2 || box.height < 2) continue;
     const style = getComputedStyle(e), svg = e instanceof SVGElement, colour = parse(svg ? style.fill : style.color);
     if (!colour) continue;
