@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from visitor import Visitor
+from visitor import Server, Visitor
 
 pytestmark = pytest.mark.browser
 
@@ -136,3 +137,31 @@ def test_nothing_moves_for_those_who_asked_for_less_motion(visits: Visits) -> No
     moving = visits(f"/explore?{SMALL}")
     moving.sees("best arm in")
     assert moving.tab.evaluate(longest) > 50  # else the first half would prove nothing
+
+
+def answer(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+    """Status and beginning of the answer to a request that is sent as it is."""
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=10)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        reply = connection.getresponse()
+        return reply.status, reply.read(4000) if reply.status != 101 else b""
+    finally:
+        connection.close()
+
+
+def test_the_server_gives_no_file_and_lets_no_other_site_in(server: Server) -> None:
+    for path in ("/../../etc/passwd", "/..%2f..%2fetc/passwd", "/static/../../app.py", "/media/%2e%2e/app.py"):
+        status, body = answer(server, path)
+        assert status == 400 and b"root:" not in body
+    for path in ("/app.py", "/app/static/app.py", "/.streamlit/config.toml", "/requirements.txt"):
+        _, body = answer(server, path)
+        assert b"streamlit>=" not in body and b"maxUploadSize" not in body and b"st.navigation" not in body
+    assert answer(server, "/_stcore/upload_file/a/b", "PUT")[0] == 403
+    socket = {
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }  # fmt: skip
+    assert answer(server, "/_stcore/stream", **socket, Origin="https://evil.example")[0] == 403
+    assert answer(server, "/_stcore/stream", **socket, Origin=server.url)[0] == 101
+    assert answer(server, "/_stcore/health")[1] == b"ok"

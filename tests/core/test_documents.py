@@ -84,7 +84,21 @@ def test_a_link_of_the_readme_opens_what_it_says(page, query):
 
     assert page == "/" or (ROOT / "pages" / f"{page[1:]}.py").exists()
     fields = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True)) if query else {}
-    own = {"embed", "controls", "eps", "from", "to", "v", "budget", "trust", "users", "law", "instance", "base", "lifts"}
+    own = {
+        "embed",
+        "controls",
+        "eps",
+        "from",
+        "to",
+        "v",
+        "budget",
+        "trust",
+        "users",
+        "law",
+        "instance",
+        "base",
+        "lifts",
+    }
     _, problems = links.read(fields, ignored=own | {"unit"})
     assert problems == []
 
