@@ -13,7 +13,7 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
         st.Page("pages/heavy-tails.py", title="Heavy tails", icon=":material/ssid_chart:", url_path="heavy-tails"),
         st.Page("pages/contextual.py", title="Contextual", icon=":material/groups:", url_path="contextual"),
     ],
-    position="top",
+    position="hidden" if st.query_params.get("controls") == "off" else "top",  # a lesson is the picture alone
 )
 
 opening = st.empty()
