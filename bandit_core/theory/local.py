@@ -47,6 +47,8 @@ def _exact(instance: Instance) -> Bound:
     bound = Bound(
         name="Exact LDP bound",
         side="lower",
+        model="local",
+        rewards="0 or 1",
         source="re-derived; Gajane et al. 2018, Theorem 1, extended to every locally private channel",
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\,d(\lambda_\epsilon(\mu_a),"
@@ -81,6 +83,8 @@ def _ren_theorem_4(instance: Instance) -> Bound:
     bound = Bound(
         name="Ren Theorem 4",
         side="lower",
+        model="local",
+        rewards="0 or 1",
         source=f"{REN}, Theorem 4",
         status="asymptotic",
         formula=r"\frac{1}{(e^\epsilon-e^{-\epsilon})^2}\sum_{a:\Delta_a>0}\frac{1}{\Delta_a}\,\ln t",
@@ -116,6 +120,8 @@ def _total_variation_form(instance: Instance) -> Bound:
     bound = Bound(
         name="LDP bound by total variation",
         side="lower",
+        model="local",
+        rewards="any",
         source="re-derived from Duchi, Jordan and Wainwright 2013, Theorem 1",
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\min\{\alpha_\epsilon\mathrm{TV}(\nu_a,\nu_*)^2,"
@@ -162,6 +168,9 @@ def _minimax(instance: Instance) -> Bound:
     bound = Bound(
         name="LDP minimax",
         side="lower",
+        model="local",
+        rewards="[0, 1]",
+        kind="minimax",
         source="re-derived; shape of Basu, Dimitrakakis and Tossou 2019, Theorem 1",
         status="derived",
         formula=r"\frac{e^{-1/2}}{16\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\ln 3\}}}",
@@ -185,6 +194,7 @@ def _minimax(instance: Instance) -> Bound:
     # Means 2 D apart: KL = 2 (D/sd)^2, and TV^2 <= KL / 2 = (D/sd)^2.
     return replace(
         bound,
+        rewards="Gaussian",
         formula=r"\frac{e^{-1/2}\sigma}{8\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\}}}",
         assumptions=f"Gaussian arms with one standard deviation; at least two arms; {ANY_CHANNEL}",
         curve=_two_point_argument(arms, at_most(2.0), sd, math.inf),
@@ -324,6 +334,8 @@ ANY_LAW = "rewards in [0, 1]; users' epsilons are independent draws from one law
 _THEOREM_7 = Bound(
     name="Ren Theorem 7",
     side="upper",
+    model="local",
+    rewards="[0, 1]",
     source=f"{REN}, Theorem 7",
     status="proved",
     formula=r"\inf_{\kappa>0}\sum_{a:\Delta_a>0}\Big[\max\Big\{\frac{8(1+4\sqrt{\alpha_0+\kappa Q_L})^2}{p_0\Delta_a},"
@@ -370,6 +382,9 @@ def _order(name: str, source: str, formula: str, factor: float, arms: int) -> Bo
     return Bound(
         name="Distribution-free order",
         side="upper",
+        model="local",
+        rewards="[0, 1]",
+        kind="minimax",
         source=f"{REN}, {source}",
         status="order-only",
         formula=formula,
@@ -461,6 +476,8 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
     exact = Bound(
         name="Ren Corollary 13 for these arms",
         side="upper",
+        model="local",
+        rewards="any",
         source=f"re-derived from {REN}, {theorem} and Corollary 13",
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\Delta_a\,n_a(\Delta^s_a),\qquad"
@@ -473,6 +490,8 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
     printed = Bound(
         name="Ren Corollary 13",
         side="upper",
+        model="local",
+        rewards="Gaussian",
         source=f"{REN}, Corollary 13; c_s computed here",
         status="derived",
         formula=r"c_s^{-2}\times\text{bound of "
@@ -517,6 +536,8 @@ def corrupted_feedback(instance: Instance, kind: Literal["kl-ucb-cf", "ts-cf", "
     leading = Bound(
         name="Leading term",
         side="upper",
+        model="local",
+        rewards="[0, 1]",
         source=f"{GAJANE}, {'Theorem 3' if kind == 'ts-cf' else 'Theorem 2'}",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\lambda_\epsilon(\mu_a),\lambda_\epsilon(\mu_*))}\,\ln t",
