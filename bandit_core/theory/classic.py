@@ -30,6 +30,18 @@ def logarithmic(constant: float) -> Curve:
     return lambda t: constant * np.log(t)
 
 
+def two_point_argument(arms: int, information: float, tempo: float, largest: float) -> Curve:
+    """max over the gap D <= ``largest`` of (t D / 8) exp(-information t D^2 / (tempo^2 (K - 1)))."""
+
+    def curve(t: np.ndarray) -> np.ndarray:
+        if arms < 2:
+            return nothing(t)
+        gap = np.minimum(largest, tempo * np.sqrt((arms - 1) / (2 * information * t)))
+        return t * gap / 8 * np.exp(-information * t * (gap / tempo) ** 2 / (arms - 1))
+
+    return curve
+
+
 @dataclass(frozen=True)
 class BinaryArms:
     """Arms that all pay one of the same two amounts: chances of the higher one, shape (arms,)."""

@@ -16,9 +16,9 @@ import numpy as np
 from bandit_core import arms as laws
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.policies.base import Instance
-from bandit_core.theory import classic, divergences
+from bandit_core.theory import basu, classic, divergences
 from bandit_core.theory.bound import Bound, Curve
-from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
+from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
 
 REN = "Ren, Zhou, Liu and Shroff 2020"
 GAJANE = "Gajane, Urvoy and Kaufmann 2018"
@@ -152,18 +152,6 @@ def _total_variation_form(instance: Instance) -> Bound:
     return replace(bound, curve=logarithmic(constant))
 
 
-def _two_point_argument(arms: int, information: float, tempo: float, largest: float) -> Curve:
-    """max over the gap D <= ``largest`` of (t D / 8) exp(-information t D^2 / (tempo^2 (K - 1)))."""
-
-    def curve(t: np.ndarray) -> np.ndarray:
-        if arms < 2:
-            return nothing(t)
-        gap = np.minimum(largest, tempo * np.sqrt((arms - 1) / (2 * information * t)))
-        return t * gap / 8 * np.exp(-information * t * (gap / tempo) ** 2 / (arms - 1))
-
-    return curve
-
-
 def _minimax(instance: Instance) -> Bound:
     bound = Bound(
         name="LDP minimax",
@@ -187,7 +175,7 @@ def _minimax(instance: Instance) -> Bound:
 
     if classic.unit_rewards(instance):
         # Means 1/2 - D and 1/2 + D: TV = 2 D, and for D <= 1/4 the plain KL is at most 2 ln 3 (2 D)^2.
-        return replace(bound, curve=_two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
+        return replace(bound, curve=two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
     sd = classic.common_sd(instance)
     if sd is None:
         return bound.hide("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation")
@@ -197,7 +185,7 @@ def _minimax(instance: Instance) -> Bound:
         rewards="Gaussian",
         formula=r"\frac{e^{-1/2}\sigma}{8\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\}}}",
         assumptions=f"Gaussian arms with one standard deviation; at least two arms; {ANY_CHANNEL}",
-        curve=_two_point_argument(arms, at_most(2.0), sd, math.inf),
+        curve=two_point_argument(arms, at_most(2.0), sd, math.inf),
     )
 
 
@@ -209,6 +197,7 @@ def lower_bounds(instance: Instance) -> list[Bound]:
         _total_variation_form(instance),
         *classic.lower_bounds(instance),
         _minimax(instance),
+        *basu.local(instance),
         classic.minimax_lower(instance),
     ]
 
