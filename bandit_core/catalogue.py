@@ -239,7 +239,9 @@ def against_arms(entry: Entry, experiment: Experiment, counts: tuple[int, ...]) 
     One best arm and K - 1 worse ones, which take turns among the experiment's worse arms; with features the same law
     of contexts with K arms.
     """
-    return np.array([_again(entry, experiment, _with_arms(experiment, count), _budget(entry, experiment)) for count in counts])
+    return np.array(
+        [_again(entry, experiment, _with_arms(experiment, count), _budget(entry, experiment)) for count in counts]
+    )
 
 
 def _budget(entry: Entry, experiment: Experiment) -> float:
@@ -250,7 +252,7 @@ def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
     document = experiment.spec()
     if "contexts" in document:
         return {"contexts": {**document["contexts"], "arms": count}}
-    laws = {law: {"kind": law.kind, **law.model_dump(mode="json", exclude={"count"})} for law in experiment.single_arms}
+    laws = {law: {"kind": law.name, **law.model_dump(mode="json", exclude={"count"})} for law in experiment.single_arms}
     best = experiment.single_arms[int(np.argmax(experiment.means))]
     gaps = classic.true_gaps(experiment.instances[0])
     worse = list(dict.fromkeys(law for law, gap in zip(experiment.single_arms, gaps, strict=True) if gap > 0)) or [best]
