@@ -259,3 +259,42 @@ def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
     shares = [len(range(place, count - 1, len(worse))) for place in range(len(worse))]
     others = [{**laws[law], "count": share} for law, share in zip(worse, shares, strict=True) if share]
     return {"arms": [laws[best], *others]}
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The largest known lower bound for these arms under one promise, in reward units at the horizon."""
+
+    model: str
+    value: float
+    name: str
+
+
+def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
+    """For no privacy, a curator and local privacy: what nobody can undercut in the long run, as far as is known.
+
+    A bound without privacy holds under every promise, and one for a curator also under local privacy. Shapes without
+    constants, and bounds for the hardest arms or reward laws, are left out.
+    """
+    horizon = np.array([float(experiment.horizon)])
+    usable = [
+        entry
+        for entry in found
+        if entry.bound.side == "lower" and not entry.bound.hidden and entry.bound.status != "order-only"
+        if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case
+    ]
+    result = []
+    for model, holds in (
+        ("none", ("none",)),
+        ("central", ("none", "central")),
+        ("local", ("none", "central", "local")),
+    ):
+        values = [
+            (float(entry.value(experiment, horizon)[0]), entry.bound.name)
+            for entry in usable
+            if entry.bound.model in holds
+        ]
+        if values:
+            value, name = max(values)
+            result.append(Floor(model, value, name))
+    return tuple(result)

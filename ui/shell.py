@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from ui import sidebar, state, words
+from ui import glossary, sidebar, state, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
-OWN_CONTROLS = ("", "your-numbers")  # pages that ask their own question instead of the sidebar's
+OWN_CONTROLS = ("", "your-numbers", "errata", "glossary")  # pages that ask their own question, not the sidebar's
 _STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}</style>"
 
 
@@ -40,8 +40,7 @@ def open_page(page: Any) -> None:
             icon=":material/link_off:",
         )
     st.session_state["inside"] = True
-    page.run()
-    st.caption(
-        "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
-        text_alignment="center",
-    )
+    try:
+        page.run()
+    finally:  # also where a page stops early
+        glossary.footer()

@@ -128,7 +128,7 @@ IMPLICATIONS = (
     ),
 )
 
-NOT_IMPLIED = (
+NOT_IMPLIED: tuple[tuple[Model, Model, str], ...] = (
     ("central", "local", "A curator who adds noise to sums has seen every reward: no ε, however large, makes up."),
     (
         "environment",
