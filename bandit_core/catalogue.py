@@ -24,6 +24,7 @@ from bandit_core.theory.bound import Bound
 from bandit_core.theory.curves import line_bounds
 
 MODELS = ("none", "local", "central", "instantaneous", "environment")
+EVERYBODYS = "Trivial cap"  # the one upper bound that holds for every policy
 USUAL_EPSILON = 1.0  # where the experiment has no fixed budget
 # Experiments that between them show every bound; the experiment at hand comes first.
 _REFERENCES: tuple[dict[str, Any], ...] = (
@@ -77,7 +78,7 @@ def _slug(words: str) -> str:
 
 def _key(bound: Bound, policy: str) -> str:
     """The same for every experiment: lower bounds by promise and rewards, upper bounds by policy."""
-    whose = bound.model if bound.side == "lower" or bound.name == "Trivial cap" else policy
+    whose = bound.model if bound.side == "lower" or bound.name == EVERYBODYS else policy
     return _slug(f"{whose} {bound.name} {bound.rewards if bound.side == 'lower' else ''}")
 
 
@@ -137,7 +138,8 @@ def _found(experiment: Experiment | None, setting: dict[str, Any], epsilon: floa
             key = _key(bound, policy.name)
             known = found.get(key)
             if known is None:
-                found[key] = (bound, [policy.name] if bound.side == "upper" else [], policy.name)
+                owned = bound.side == "upper" and bound.name != EVERYBODYS
+                found[key] = (bound, [policy.name] if owned else [], policy.name)
             elif known[0].hidden and not bound.hidden:  # another policy with the same promise takes these arms
                 found[key] = (bound, known[1], policy.name)
     for bound in _unowned(Experiment.model_validate({**setting, "lines": [_any_line(setting)]}), epsilon):
@@ -284,15 +286,12 @@ def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
         if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case
     ]
     result = []
-    for model, holds in (
-        ("none", ("none",)),
-        ("central", ("none", "central")),
-        ("local", ("none", "central", "local")),
-    ):
+    promises = ("none", "central", "local")  # each bound also holds under the promises after its own
+    for place, model in enumerate(promises):
         values = [
             (float(entry.value(experiment, horizon)[0]), entry.bound.name)
             for entry in usable
-            if entry.bound.model in holds
+            if entry.bound.model in promises[: place + 1]
         ]
         if values:
             value, name = max(values)

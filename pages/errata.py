@@ -13,9 +13,6 @@ st.markdown(
 )
 found = errata_view.outcomes()
 st.markdown(errata_view.verdict(found))
-paper = errata_view.choice()
-errata_view.listing(paper, found)
-st.subheader("How far off is the print?")
 st.plotly_chart(
     errata_view.chart(found, theme.is_dark()),
     key="errata-chart",
@@ -23,3 +20,6 @@ st.plotly_chart(
     alt="For each erratum whose check measures a factor: the printed value divided by what it should be",
 )
 st.caption("Only errata whose check measures a positive number; the dashed line is where it should be.")
+
+paper = errata_view.choice()
+errata_view.listing(paper, found)

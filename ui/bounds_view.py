@@ -72,7 +72,7 @@ def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
     epsilon = catalogue.fixed_epsilon(experiment)
     return (
         f"On the arms of the sidebar, with {words.count(experiment.horizon)} users and ε = {epsilon:g}, the best known "
-        f"lower bounds are {listed} lost rewards. (They are asymptotic: a run that is still short may lie below.)"
+        f"lower bounds on what is lost are {listed}. (They are asymptotic: a run that is still short may lie below.)"
     )
 
 
@@ -86,12 +86,12 @@ def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
         {
             "bound": entry.bound.label,
             "side": entry.bound.side,
+            "of": ", ".join(registry()[name].title for name in entry.policies) or "every policy",
             "value at T": "–" if entry.bound.hidden else _number(float(entry.value(experiment, horizon)[0])),
             "promise": theme.MODEL_WORDS[entry.bound.model],
             "rewards": entry.bound.rewards,
             "kind": entry.bound.kind,
             "status": "superseded" if entry.bound.superseded else entry.bound.status,
-            "of": ", ".join(registry()[name].title for name in entry.policies) or "every policy",
             "source": entry.bound.source,
         }
         for entry in shown
@@ -226,7 +226,8 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
     charts.style(figure, 340, dark)
     titles = {"users": "users so far", "epsilon": "budget ε  (← more private · less private →)", "arms": "arms K"}
     figure.update_xaxes(type="log", title=titles[against], tickformat="~s" if against == "users" else "~g")
-    figure.update_yaxes(type="log", title="regret", exponentformat="SI")
+    wide = np.nanmax(y) > 30 * np.nanmin(y)
+    figure.update_yaxes(type="log", title="regret", exponentformat="SI", **({"dtick": 1} if wide else {}))
     return figure
 
 
@@ -247,5 +248,7 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
     st.plotly_chart(
         figure, key="theory-chart", config=charts.CONFIG, alt=f"{entry.bound.label} against {AXES[against]}"
     )
-    if not entry.bound.hidden and entry.bound.kind != "problem-dependent":
+    if entry.bound.kind != "problem-dependent":
         st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")
+    else:
+        st.caption("Cut off where always playing the worst arm would lose less.")

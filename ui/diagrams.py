@@ -63,11 +63,11 @@ _FONT = 'font-family="Source Sans, Segoe UI, Roboto, Helvetica, Arial, sans-seri
 _COLUMNS = (90, 210, 330)  # of users 1 to 3 in `promise`
 _BOXES: dict[Model, tuple[int, int]] = {  # corners in `implications`
     "local": (4, 40),
-    "central": (172, 40),
-    "instantaneous": (340, 40),
-    "environment": (172, 164),
+    "central": (178, 40),
+    "instantaneous": (352, 40),
+    "environment": (178, 164),
 }
-_WIDE, _HIGH = 116, 54
+_WIDE, _HIGH = 104, 54
 
 
 def _inks(dark: bool) -> tuple[str, str, str]:
@@ -144,9 +144,10 @@ def promise(model: Model, dark: bool) -> str:
 def promise_in_words(model: Model) -> str:
     """The drawing of `promise` for readers who cannot see it."""
     chosen = DEFINITIONS[model]
+    noisy = "become noisy answers z, which " if model == "local" else ""
     return (
-        f"{chosen.title}: the means theta give the rewards x of three users, these {'become noisy answers z, which ' if model == 'local' else ''}"
-        f"decide the later arms a. Hidden: {chosen.neighbouring}. Trusted: {chosen.trusted}. Seen: {chosen.seen}."
+        f"{chosen.title}: the means theta give the rewards x of three users; these {noisy}decide the later arms a. "
+        f"Hidden: {chosen.neighbouring}. Trusted: {chosen.trusted}. Seen: {chosen.seen}."
     )
 
 

@@ -54,19 +54,19 @@ def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
     figure = go.Figure()
     for place, paper in enumerate(papers()):
         ratios = {
-            erratum.place: (found[erratum.name].printed / found[erratum.name].wanted, erratum)
+            erratum.name: (found[erratum.name].printed / found[erratum.name].wanted, erratum)
             for erratum in errata()
             if erratum.paper == paper and _is_ratio(found[erratum.name])
         }
         figure.add_scatter(
             x=[ratio for ratio, _ in ratios.values()],
-            y=[f"{_short(paper)}: {name}" for name in ratios],
+            y=list(ratios),
             mode="markers",
             name=_short(paper),
             marker={"size": 11, "color": COLOURS[place], "symbol": ("circle", "square", "diamond", "x", "star")[place]},
             hovertemplate="× %{x:.3~g}<extra>%{y}</extra>",
         )
-    charts.style(figure, 560, dark)
+    charts.style(figure, 520, dark)
     figure.add_vline(x=1, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(type="log", title="printed ÷ what it should be", tickformat="~g", dtick=1)
@@ -88,8 +88,13 @@ def listing(chosen: str, found: dict[str, Outcome]) -> None:
         for erratum in (each for each in errata() if each.paper == paper):
             outcome = found[erratum.name]
             sign = ":material/check_circle:" if outcome.confirmed else ":material/error:"
-            with st.expander(f"{sign} {erratum.place}", expanded=erratum.name == opened):
+            with st.expander(f"{sign} {_heading(erratum)}", expanded=erratum.name == opened):
                 _one(erratum, outcome)
+
+
+def _heading(erratum: Erratum) -> str:
+    subject = " ".join(erratum.name.split("-")[1:])
+    return erratum.place if subject in erratum.place.lower() else f"{erratum.place} · {subject}"
 
 
 def _one(erratum: Erratum, outcome: Outcome) -> None:

@@ -58,7 +58,7 @@ DEFINITIONS: dict[Model, Definition] = {
             "Local DP",
             "What leaves a user's device could have come from any other reward about as well.",
             r"P(z_t\in S\mid x_t)\;\le\;e^{\epsilon}\,P(z_t\in S\mid x_t')\qquad\text{for every }t\text{ and }S",
-            "any two rewards x_t and x_t' of one user",
+            "any two rewards of one user",
             "nobody but one's own device",
             "the learner sees noisy answers, the public the arms that were played",
             "A phone tosses a coin before it says whether you clicked. Even the learner cannot be sure of any answer.",
