@@ -34,7 +34,7 @@ def two_point_argument(arms: int, information: float, tempo: float, largest: flo
     """max over the gap D <= ``largest`` of (t D / 8) exp(-information t D^2 / (tempo^2 (K - 1)))."""
 
     def curve(t: np.ndarray) -> np.ndarray:
-        if arms < 2:
+        if arms < 2 or math.isinf(information):  # without privacy to speak of: this argument says nothing
             return nothing(t)
         gap = np.minimum(largest, tempo * np.sqrt((arms - 1) / (2 * information * t)))
         return t * gap / 8 * np.exp(-information * t * (gap / tempo) ** 2 / (arms - 1))
