@@ -120,6 +120,8 @@ def _theorem_4(instance: Instance) -> Bound:
         return bound.hide("the divergence KL of these laws is infinite or not known here")
     gaps = np.array([gap * count for _, gap, count in worse])
     alpha = float(divergences.duchi_alpha(epsilon))
+    if math.isinf(alpha):
+        return bound  # it has vanished
     return replace(bound, curve=logarithmic(classic.per_log(gaps, alpha / 2 * plain)))
 
 
