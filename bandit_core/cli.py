@@ -1,4 +1,4 @@
-"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|check|link``.
+"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|check|link|errata``.
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
 Exit codes: 0 done, 2 bad input, 130 interrupted.
@@ -242,6 +242,17 @@ def _link(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _errata(options: argparse.Namespace) -> int:
+    from bandit_core.errata import errata, erratum_of
+
+    chosen = errata() if options.name is None else (erratum_of(options.name),)
+    for erratum in chosen:
+        outcome = erratum.check()
+        print(f"{erratum.name}: {erratum.paper}, {erratum.place}")
+        print(f"  {'confirmed' if outcome.confirmed else 'NOT CONFIRMED'}: {outcome.words}")
+    return DONE
+
+
 def _list(options: argparse.Namespace) -> int:
     things = {"policies": _policies, "arms": _arm_laws, "epsilons": _epsilon_laws, "presets": _presets}[options.what]()
     if options.json:
@@ -354,6 +365,8 @@ def _parser() -> argparse.ArgumentParser:
     command("check", _check, "print ok, or every error of a spec")
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
+    errata = command("errata", _errata, "check the errata of the five papers, or one of them", spec=False)
+    errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
     return parser
 
 

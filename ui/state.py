@@ -22,6 +22,8 @@ OTHER_FIELDS = (
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
     | frozenset({"controls"})  # lessons
+    | frozenset({"promise", "about", "rewards", "kind", "bound", "against"})  # Theory
+    | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
     | links.STREAMLIT_OWN
 )
 _state = st.session_state

@@ -54,8 +54,17 @@ TRUST_WORDS: dict[Privacy, str] = {
     "central": "a curator is trusted (central DP)",
     "local": "nobody is trusted (local DP)",
 }
+MODEL_WORDS = {
+    "none": "without privacy",
+    "local": "local DP",
+    "central": "central DP",
+    "instantaneous": "instantaneous DP",
+    "environment": "environment privacy",
+}
 MARKERS: dict[Privacy, str] = {"local": "circle", "central": "square", "none": "line-ns-open"}
 TRUST_COLOURS: dict[Privacy, str] = {"none": "#6b7680", "central": "#0072b2", "local": "#d55e00"}
+# Promises of privacy, also those that no policy of the lab gives.
+MODEL_COLOURS: dict[str, str] = {**TRUST_COLOURS, "instantaneous": "#7a6bd1", "environment": "#009e73"}
 TRUST_SIGNS: dict[Privacy, str] = {"local": "●", "central": "■", "none": "–"}
 DASHES = {"proved": "dash", "derived": "dot", "asymptotic": "dot", "order-only": "longdash"}
 
