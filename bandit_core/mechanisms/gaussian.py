@@ -12,10 +12,13 @@ the exact condition is used. A symmetric matrix is released by its upper triangl
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.description import Formulas, answer
 from bandit_core.problems import InvalidInput, Problem
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
@@ -93,3 +96,76 @@ def release_symmetric(matrices: ArrayLike, sd: float, rng: np.random.Generator) 
         raise InvalidInput([Problem("matrices", "not symmetric", "each matrix must equal its transpose")])
     upper = np.triu(release_vectors(matrices, sd, rng))
     return upper + np.swapaxes(np.triu(upper, 1), -1, -2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianNoise(Mechanism):
+    """Normal noise on one reward in [0, 1]: the scalar form of `release_vectors` with the noise of `gaussian_sd`."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        gaussian_sd(self.sensitivity, 1.0, self.delta)  # refuses a delta outside (0, 1)
+
+    def sd(self, epsilon: ArrayLike) -> np.ndarray:
+        """Standard deviation of the noise, reward units."""
+        epsilon = np.asarray(epsilon, float)
+        found = [gaussian_sd(self.sensitivity, float(value), self.delta) for value in epsilon.ravel()]
+        return np.array(found).reshape(epsilon.shape)
+
+    def _respond(self, rewards: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        levels, places = np.unique(epsilon, return_inverse=True)
+        return rewards + self.sd(levels)[places].reshape(rewards.shape) * release_vectors(
+            np.zeros(rewards.shape), 1, rng
+        )
+
+    def log_density(self, response: ArrayLike, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        sd = self.sd(epsilon)
+        away = (np.asarray(response, float) - np.asarray(reward, float)) / sd
+        return -0.5 * away**2 - np.log(sd) - 0.5 * math.log(2 * math.pi)
+
+    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
+
+    def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return self.sd(epsilon) ** 2 + 0.0 * np.asarray(reward, float)
+
+    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
+
+
+def gaussian_noise(epsilon: float = 1.0, *, delta: float = 0.01) -> GaussianNoise:
+    """The mechanism for one reward in [0, 1] at (epsilon, ``delta``).
+
+    >>> round(float(gaussian_noise(delta=0.05).variance(0.5, 1.0)), 3)
+    6.438
+    """
+    return GaussianNoise(
+        delta=delta,
+        name="gaussian",
+        title="Gaussian",
+        paper="Dwork, McSherry, Nissim, Smith 2006; Balle, Wang 2018 (analytic form, Theorem 8)",
+        words="The user adds normal noise to the reward and sends the sum.",
+        outputs="real",
+        domain=(0.0, 1.0),
+        sensitivity=1.0,
+        guarantee_words="(epsilon, delta)-local DP for every reward in [0, 1]",
+    )
+
+
+DESCRIPTION = answer(
+    gaussian_noise(),
+    make=gaussian_noise,
+    settings=("delta",),
+    pure=False,
+    sensitivity="1: a reward may move anywhere in [0, 1]; vectors: the largest Euclidean distance",
+    formulas=Formulas(
+        density=r"p(y\mid r)=\frac{1}{\sigma\sqrt{2\pi}}\,e^{-(y-r)^2/2\sigma^2},\quad "
+        r"\sigma=\frac{\sqrt{2\ln(1.25/\delta)}}{\epsilon}\ (\epsilon\le1)",
+        loss=r"\ln\frac{p(y\mid r)}{p(y\mid r')}=\frac{(r-r')(2y-r-r')}{2\sigma^2}\quad\text{(no largest value)}",
+        mean=r"\mathbb E[Y]=r",
+        variance=r"\operatorname{Var}[Y]=\sigma^2",
+    ),
+    remark="Beyond epsilon = 1 the smallest sigma of the exact condition is used: "
+    "Phi(1/2s - epsilon s) - e^epsilon Phi(-1/2s - epsilon s) <= delta.",
+)
