@@ -33,6 +33,24 @@ def smallest_delta(sensitivity: float, sd: float, epsilon: float) -> float:
     return float(max(0.0, ndtr(wide - far) - math.exp(min(700.0, epsilon + float(log_ndtr(-wide - far))))))
 
 
+def smallest_epsilon(sensitivity: float, sd: float, delta: float) -> float:
+    """The smallest epsilon at which noise ``sd`` is (epsilon, ``delta``)-private (rounded up)."""
+    low, high = 0.0, 1.0
+    if smallest_delta(sensitivity, sd, low) <= delta:
+        return 0.0
+    while smallest_delta(sensitivity, sd, high) > delta:
+        low, high = high, 2 * high
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if smallest_delta(sensitivity, sd, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def classical_sd(sensitivity: float, epsilon: float, delta: float) -> float:
     """Delta sqrt(2 ln(1.25/delta)) / epsilon; a proved mechanism for epsilon <= 1 only."""
     return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
