@@ -137,6 +137,9 @@ class BallAlong(Mechanism):
             )  # fmt: skip
         return np.where(np.abs(place) < 1, flat + side, -np.inf)
 
+    def reach(self, epsilon: float) -> float:
+        return radius(self.dimension, epsilon)
+
     def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
 
