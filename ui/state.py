@@ -19,6 +19,8 @@ OTHER_FIELDS = (
     | frozenset({"instance", "law", "v", "budget", "trust", "users"})  # Heavy tails
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
+    | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
+    | frozenset({"answers", "round", "subject", "samples", "sure", "draw", "run"})  # its game and audit
     | links.STREAMLIT_OWN
 )
 _state = st.session_state

@@ -128,14 +128,12 @@ class GaussianNoise(Mechanism):
     def sd(self, epsilon: ArrayLike) -> np.ndarray:
         """Standard deviation of the noise, reward units."""
         epsilon = np.asarray(epsilon, float)
-        found = [gaussian_sd(self.sensitivity, float(value), self.delta) for value in epsilon.ravel()]
-        return np.array(found).reshape(epsilon.shape)
+        levels, places = np.unique(epsilon, return_inverse=True)
+        sds = np.array([gaussian_sd(self.sensitivity, float(level), self.delta) for level in levels])
+        return sds[places].reshape(epsilon.shape)
 
     def _respond(self, rewards: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        levels, places = np.unique(epsilon, return_inverse=True)
-        return rewards + self.sd(levels)[places].reshape(rewards.shape) * release_vectors(
-            np.zeros(rewards.shape), 1, rng
-        )
+        return rewards + self.sd(epsilon) * release_vectors(np.zeros(rewards.shape), 1.0, rng)
 
     def log_density(self, response: ArrayLike, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         sd = self.sd(epsilon)

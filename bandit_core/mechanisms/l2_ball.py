@@ -110,7 +110,8 @@ class BallAlong(Mechanism):
 
     def _reach(self, epsilon: ArrayLike) -> np.ndarray:
         epsilon = np.asarray(epsilon, float)
-        return np.array([radius(self.dimension, float(value)) for value in epsilon.ravel()]).reshape(epsilon.shape)
+        levels, places = np.unique(epsilon, return_inverse=True)
+        return np.array([radius(self.dimension, float(level)) for level in levels])[places].reshape(epsilon.shape)
 
     def _respond(self, rewards: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         vectors = np.zeros((*rewards.shape, self.dimension))
