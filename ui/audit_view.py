@@ -122,7 +122,7 @@ def result_chart(found: AuditResult, subject: Subject) -> go.Figure:
         x=found.epsilon,
         line={"dash": "dash", "width": 2, "color": theme.quiet(dark)},
         annotation_text=f"claimed ε = {found.epsilon:g}",
-        annotation_position="top",
+        annotation_position="top right" if found.epsilon < 0.5 * top else "top left",
     )
     if real is not None:
         figure.add_scatter(

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.mechanisms.losses import Round, chance_of_right_guess, play_round
-from ui import charts, theme
+from ui import charts, theme, words
 from ui.mechanisms_view import Choice, choice
 from ui.page_fields import Fields
 
@@ -143,7 +143,7 @@ def draw(fields: Fields) -> None:
         f"Whoever guesses by these odds is right with a chance of **{100 * sure:.3g} %**."
         + (
             f" After {answers} answers at ε = {chosen.epsilon:g} nobody can ever be more than **{limit:.4g} %** sure: "
-            f"the odds stay below e^(nε) = {math.exp(min(nats, 700.0)):.3g}. Promises add up."
+            f"the odds stay below e^(nε) = {words.number(math.exp(min(nats, 700.0)))}. Promises add up."
             if one.told.pure
             else f" The odds of a Gaussian mechanism have **no** upper limit: with probability up to nδ = "
             f"{answers * getattr(one.mechanism, 'delta', 0.0):.2g} they may leave what nε = {nats:g} allows."

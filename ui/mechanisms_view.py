@@ -37,8 +37,11 @@ DEFAULTS = {
     "sure": "0.999",
     "draw": "0",
     "run": "",
+    "sums": "binary,logarithmic,hybrid",
+    "at": "8",
+    "count": "binary",
 }
-SHOWN_USERS = 12
+SHOWN_USERS = 10
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,7 @@ def density_chart(one: Shown, chosen: Choice, height: int = 460) -> go.Figure:
     dark, epsilon = theme.is_dark(), chosen.epsilon
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
     bits = one.mechanism.outputs == "bit"
-    low, high = span(one.mechanism, chosen.inputs, epsilon, 2.5)
+    low, high = span(one.mechanism, chosen.inputs, epsilon, 2.5 if one.told.pure else 4.0)  # so far that it crosses
     edge = 1e-4 * (high - low)
     responses = np.array([0.0, 1.0]) if bits else np.linspace(low + edge, high - edge, 400)
     for number, (name, density, colour) in enumerate(_pair(one, chosen, responses)):
@@ -365,12 +368,11 @@ def cost(chosen: Choice) -> None:
         )
     decoded = {one.told.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
     parts = [
-        f"**{title}** {sd:.3g}, so {words.count(max(1, round((sd / 0.1) ** 2)))} users" for title, sd in decoded.items()
+        f"**{title}** {sd:.3g}, and a mean known to ±0.1 takes {words.count(max(1, round((sd / 0.1) ** 2)))} users"
+        for title, sd in decoded.items()
     ]
     st.markdown(
-        f"At ε = {chosen.epsilon:g} one answer, decoded, is off by a standard deviation of "
-        + "; ".join(parts)
-        + " for a mean that is known to ±0.1."
+        f"At ε = {chosen.epsilon:g} one answer, decoded, is off by a standard deviation of " + "; ".join(parts) + "."
     )
 
 
@@ -432,13 +434,20 @@ def promise(chosen: Choice) -> None:
 # The stream, and the facts
 
 
-@st.fragment
 def stream(chosen: Choice) -> None:
-    """What the user has beside what the server sees, and what both add up to."""
+    """What the user has beside what the server sees, and what both add up to; live where that is wanted."""
     st.subheader("What the user has, what the server sees")
-    seen = st.session_state.setdefault("mechanisms-users", SHOWN_USERS)
+    live = st.toggle(
+        "Live: ten more users every second", key="mechanisms-live", help="Lets users arrive by themselves."
+    )
+    st.fragment(_stream, run_every=1.0 if live else None)(chosen, live)
+
+
+def _stream(chosen: Choice, live: bool) -> None:
+    before = st.session_state.setdefault("mechanisms-users", SHOWN_USERS)
+    seen = before + SHOWN_USERS if live else before
     first, second = st.columns(2)
-    if first.button("12 more users", key="mechanisms-more", help="The next users arrive.", width="stretch"):
+    if first.button("10 more users", key="mechanisms-more", help="The next users arrive.", width="stretch"):
         seen += SHOWN_USERS
     if second.button("1,000 more users", key="mechanisms-many", help="Many users arrive.", width="stretch"):
         seen += 1000

@@ -51,6 +51,10 @@ class Fields:
         written = _text(value)
         state.keep_page_field(name, written, self._defaults[name] if default is None else _text(default))
 
+    def refuse(self, name: str, value: str, allowed: str) -> None:
+        """Note what is wrong with a field that was read in another way."""
+        self._problems.append(Problem(name, value, allowed))
+
     def tell(self) -> None:
         """Say what could not be used, above the controls."""
         if self._problems:

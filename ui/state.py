@@ -20,7 +20,9 @@ OTHER_FIELDS = (
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
     | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
-    | frozenset({"answers", "round", "subject", "samples", "sure", "draw", "run"})  # its game and audit
+    | frozenset(
+        {"answers", "round", "subject", "samples", "sure", "draw", "run", "sums", "count", "at"}
+    )  # its game and audit
     | links.STREAMLIT_OWN
 )
 _state = st.session_state

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
+from plotly.subplots import make_subplots
 
-from bandit_core.mechanisms import Counter
-from ui import charts, theme, words
-from ui.mechanisms_view import COUNTERS, epsilon_slider, facts
+from bandit_core.mechanisms import AdaptiveTree, Counter
+from bandit_core.mechanisms.losses import noise_density
+from ui import charts, state, theme, words
+from ui.mechanisms_view import COUNTERS, DEFAULTS, epsilon_slider, facts
 from ui.page_fields import Fields
 
+DASHES = {"binary": "solid", "logarithmic": "dashdot", "hybrid": "dash", "adaptive-tree": "dot"}
+AT = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64)
 LENGTHS = (64, 256, 1024, 4096, 16384)
 CHANCE = 0.4  # of an item that is 1
 MOST_DRAW = 10**6
@@ -92,7 +96,7 @@ def error_chart(chosen: Sums) -> go.Figure:
             mode="lines",
             name=told.title,
             legendgroup=name,
-            line={"color": colour, "width": 2.5},
+            line={"color": colour, "width": 2.5, "dash": DASHES[name]},
             hovertemplate="%{y:.3~g}",
         )
     charts.style(figure, 440, dark, legend_below=True)
@@ -102,7 +106,117 @@ def error_chart(chosen: Sums) -> go.Figure:
     return figure
 
 
-def path_chart(chosen: Sums) -> tuple[go.Figure, dict[str, float]]:
+def _paths(fields: Fields) -> list[str]:
+    """Whose published sums are drawn."""
+    text = state.page_field("sums", DEFAULTS["sums"])
+    asked = [name for name in text.split(",") if name]
+    unknown = [name for name in asked if name not in COUNTERS]
+    if unknown:
+        fields.refuse("sums", text, f"names of {', '.join(COUNTERS)}, with commas between them")
+        asked = DEFAULTS["sums"].split(",")
+    names = st.multiselect(
+        "Published by",
+        list(COUNTERS),
+        asked,
+        format_func=lambda name: COUNTERS[name].title,
+        key="mechanisms-sums",
+        help="The adaptive tree is made for rewards of any size; on items of [0, 1] its noise drowns the others.",
+    )
+    fields.keep("sums", ",".join(names))
+    return names
+
+
+def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
+    """Laws of one published sum with and without the first item, and their log ratio; and its largest value."""
+    dark, colour = theme.is_dark(), theme.mechanism_colour(name, theme.is_dark())
+    counter = chosen.counter(name)
+    item = counter.level(1) if isinstance(counter, AdaptiveTree) else 1.0
+    scales = counter.noise_scales(count)
+    sd = float(np.sqrt(2 * (scales**2).sum()))
+    x = np.linspace(-3 * sd, item + 3 * sd, 401)
+    without, with_item = noise_density(scales, x), noise_density(scales, x - item)
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
+    for y, label, shade, dash in (
+        (with_item, f"first item {item:.3g}", colour, "solid"),
+        (without, "first item 0", theme.quiet(dark), "dash"),
+    ):
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name=label,
+            fill="tozeroy",
+            fillcolor=theme.transparent(shade, 0.2),
+            line={"color": shade, "width": 2.5, "dash": dash},
+            hovertemplate="%{y:.3~g}",
+            row=1,
+            col=1,
+        )
+    loss = np.log(with_item) - np.log(without)
+    figure.add_scatter(
+        x=x,
+        y=loss,
+        mode="lines",
+        showlegend=False,
+        name="ln ratio",
+        line={"color": colour, "width": 2.5},
+        hovertemplate="ln ratio %{y:.3~g}",
+        row=2,
+        col=1,
+    )
+    for level, text in ((chosen.epsilon, "ε"), (-chosen.epsilon, "−ε")):
+        figure.add_hline(
+            y=level,
+            line={"dash": "dash", "width": 1.5, "color": theme.quiet(dark)},
+            annotation_text=text,
+            annotation_position="top right" if level > 0 else "bottom right",
+            row=2,
+            col=1,
+        )
+    charts.style(figure, 440, dark)
+    figure.update_layout(margin={"t": 40})
+    figure.update_yaxes(title="density", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="ln ratio", range=[-1.45 * chosen.epsilon, 1.45 * chosen.epsilon], nticks=5, row=2, col=1)
+    figure.update_xaxes(title="published sum (all other items 0)", row=2, col=1)
+    return figure, float(np.abs(loss).max())
+
+
+def laws(fields: Fields, chosen: Sums) -> None:
+    """One published sum for two neighbouring streams."""
+    first, second = st.columns(2)
+    names = list(COUNTERS)
+    name = first.selectbox(
+        "Counter",
+        names,
+        names.index(fields.word("count", names)),
+        format_func=lambda one: COUNTERS[one].title,
+        key="mechanisms-count",
+        help="Whose published sum is looked at.",
+    )
+    fields.keep("count", name)
+    count = second.select_slider(
+        "After so many items",
+        AT,
+        int(fields.nearest("at", AT)),
+        key="mechanisms-at",
+        help="Which of the published sums.",
+    )
+    fields.keep("at", count)
+    figure, largest = law_chart(chosen, name, int(count))
+    st.plotly_chart(
+        figure,
+        key="sums-law",
+        config=charts.CONFIG,
+        alt=f"Laws of the sum published after {count} items for two streams that differ in the first item; largest "
+        f"log ratio {largest:.2g}",
+    )
+    st.caption(
+        f"This one sum gives away at most **{largest:.2g}** about the first item. All sums together stay within "
+        f"ε = {chosen.epsilon:g}: see the last picture."
+    )
+
+
+def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, float]]:
     """Released sums over one stream beside the true one; and how far each ends from it."""
     dark = theme.is_dark()
     items = (np.random.default_rng([chosen.draw, 0]).random(chosen.horizon) < CHANCE).astype(float)
@@ -119,7 +233,8 @@ def path_chart(chosen: Sums) -> tuple[go.Figure, dict[str, float]]:
         hovertemplate="%{y:.0f}",
     )
     ends = {}
-    for name, told in COUNTERS.items():
+    for name in names:
+        told = COUNTERS[name]
         released = chosen.counter(name).release(items, np.random.default_rng([chosen.draw, 1]))
         ends[told.title] = float(released[-1] - true[-1])
         figure.add_scatter(
@@ -153,7 +268,8 @@ def spending_chart(chosen: Sums) -> go.Figure:
             line={
                 "color": theme.mechanism_colour(name, dark),
                 "width": 2.5,
-                "dash": "dot" if "most" in label else "solid",
+                "dash": DASHES[name],
+                "shape": "hv",
             },
             hovertemplate="%{y:.3~g}",
         )
@@ -163,7 +279,7 @@ def spending_chart(chosen: Sums) -> go.Figure:
         annotation_text="ε",
         annotation_position="top left",
     )
-    charts.style(figure, 360, dark, legend_below=True)
+    charts.style(figure, 440, dark, legend_below=True)
     figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
     figure.update_xaxes(type="log", title="items so far", tickformat="~s")
     figure.update_yaxes(title="loss of one item", range=[0, 1.25 * chosen.epsilon])
@@ -180,6 +296,19 @@ def draw(fields: Fields) -> None:
     chosen = controls(fields)
     left, right = st.columns(2)
     with left:
+        st.markdown("**Would one person be seen in it?** One published sum, with and without the first item")
+        laws(fields, chosen)
+    with right:
+        st.markdown("**What is published**, beside the truth")
+        figure, ends = path_chart(chosen, _paths(fields))
+        st.plotly_chart(
+            figure, key="sums-path", config=charts.CONFIG, alt="Released running sums of counters and the true sum"
+        )
+        told = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
+        early = " The adaptive tree counts large early items 0." if COUNTERS["adaptive-tree"].title in ends else ""
+        st.caption(f"One stream of items 0 or 1. Off at the end by: {told or 'nothing is drawn'}.{early}")
+    left, right = st.columns(2)
+    with left:
         st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
         st.plotly_chart(
             error_chart(chosen),
@@ -190,24 +319,15 @@ def draw(fields: Fields) -> None:
         st.caption(
             "Line: quadratic mean over nearby counts. Band: from the luckiest to the unluckiest count (a count with "
             "few ones in base 2 adds up few nodes). The logarithmic mechanism pays in another way: between powers of "
-            "two its sum stands still."
+            "two its sum stands still. The adaptive tree protects rewards of any size, which costs more."
         )
     with right:
-        st.markdown("**What is published**, beside the truth")
-        figure, ends = path_chart(chosen)
+        st.markdown("**What one item has given away** so far, at the most, under the line ε")
         st.plotly_chart(
-            figure, key="sums-path", config=charts.CONFIG, alt="Released running sums of four counters and the true sum"
+            spending_chart(chosen),
+            key="sums-spent",
+            config=charts.CONFIG,
+            alt="Largest privacy loss of a single item against the number of items, never above epsilon",
         )
-        told = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
-        st.caption(
-            f"One stream of items 0 or 1. Off at the end by: {told}. The adaptive tree counts large early items 0."
-        )
-    st.markdown("**What one item has given away** so far, at the most, under the line ε")
-    st.plotly_chart(
-        spending_chart(chosen),
-        key="sums-spent",
-        config=charts.CONFIG,
-        alt="Largest privacy loss of a single item against the number of items, never above epsilon",
-    )
-    st.caption("Log ratio of the whole published sequence for two streams that differ in one item.")
+        st.caption("Log ratio of the whole published sequence for two streams that differ in one item.")
     facts(list(COUNTERS.values()))

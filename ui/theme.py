@@ -91,7 +91,7 @@ _PLAYED_BY = {
     "ctb": "heldp-ucb-b",
     "ctl-s": "heldp-ucb-ls",
     "ctb-s": "heldp-ucb-bs",
-    "gaussian": "ldp-ols",
+    "gaussian": "kl-ucb-cf",
     "l2-ball": "ldp-sgd",
     "binary": "private-ucb",
     "logarithmic": "adap-ucb",

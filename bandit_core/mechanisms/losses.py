@@ -106,3 +106,23 @@ def play_round(mechanism: Mechanism, inputs: tuple[float, float], epsilon: float
 def chance_of_right_guess(log_odds: float) -> float:
     """How often the likelier input is the true one at these odds, if both were equally likely before."""
     return 1 / (1 + math.exp(-abs(log_odds)))
+
+
+def noise_density(scales: ArrayLike, places: ArrayLike) -> np.ndarray:
+    """Density at ``places`` of a sum of independent Laplace variables with these ``scales`` (at least one).
+
+    By the inverse of the characteristic function, the product of 1 / (1 + b^2 w^2), on a fine grid: good to about
+    1e-4 of the peak within a few standard deviations, where a kink of few terms is a little rounded.
+
+    >>> round(float(noise_density([2.0], [0.5])[0]), 4), round(0.25 * math.exp(-0.25), 4)
+    (0.1947, 0.1947)
+    """
+    scales, places = np.asarray(scales, float), np.asarray(places, float)
+    sd = math.sqrt(2 * float(np.sum(scales**2)))
+    count, half = 2**16, 40 * sd
+    step = 2 * half / count
+    frequencies = 2 * math.pi * np.fft.rfftfreq(count, step)
+    transform = np.exp(-np.log1p((scales[:, None] * frequencies) ** 2).sum(axis=0))
+    density = np.fft.fftshift(np.fft.irfft(transform, count)) / step
+    grid = (np.arange(count) - count // 2) * step
+    return np.interp(places, grid, np.maximum(density, 0.0))
