@@ -12,6 +12,7 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
         st.Page("pages/threshold.py", title="Threshold", icon=":material/filter_alt:", url_path="threshold"),
         st.Page("pages/heavy-tails.py", title="Heavy tails", icon=":material/ssid_chart:", url_path="heavy-tails"),
         st.Page("pages/contextual.py", title="Contextual", icon=":material/groups:", url_path="contextual"),
+        st.Page("pages/mechanisms.py", title="Mechanisms", icon=":material/casino:", url_path="mechanisms"),
         st.Page("pages/theory.py", title="Theory", icon=":material/functions:", url_path="theory"),
         # In reach from the foot of every page.
         st.Page(

@@ -24,6 +24,10 @@ OTHER_FIELDS = (
     | frozenset({"controls"})  # lessons
     | frozenset({"promise", "about", "rewards", "kind", "bound", "against"})  # Theory
     | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
+    | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
+    | frozenset(
+        {"answers", "round", "subject", "samples", "sure", "draw", "run", "sums", "count", "at"}
+    )  # its game and audit
     | links.STREAMLIT_OWN
 )
 _state = st.session_state
