@@ -73,7 +73,7 @@ class Crossing(_Claim):
 
 
 class Gap(_Claim):
-    """The regret of ``line`` above ``other`` does not grow between a tenth of the horizon and the horizon."""
+    """The regret of ``line`` above ``other`` does not grow after the first releases of ``line``."""
 
     kind: Literal["gap"]
     line: Reference
