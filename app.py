@@ -12,6 +12,7 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
         st.Page("pages/threshold.py", title="Threshold", icon=":material/filter_alt:", url_path="threshold"),
         st.Page("pages/heavy-tails.py", title="Heavy tails", icon=":material/ssid_chart:", url_path="heavy-tails"),
         st.Page("pages/contextual.py", title="Contextual", icon=":material/groups:", url_path="contextual"),
+        st.Page("pages/papers.py", title="Papers", icon=":material/menu_book:", url_path="papers"),
     ],
     position="top",
 )

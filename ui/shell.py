@@ -12,7 +12,7 @@ from ui import sidebar, state, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
-OWN_CONTROLS = ("", "your-numbers")  # pages that ask their own question instead of the sidebar's
+OWN_CONTROLS = ("", "your-numbers", "papers")  # pages that ask their own question instead of the sidebar's
 _STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}</style>"
 
 

@@ -19,6 +19,7 @@ OTHER_FIELDS = (
     | frozenset({"instance", "law", "v", "budget", "trust", "users"})  # Heavy tails
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
+    | frozenset({"paper", "figure", "held"})  # Papers
     | links.STREAMLIT_OWN
 )
 _state = st.session_state
