@@ -24,7 +24,7 @@ def panel(name: str) -> None:
         seed = st.number_input(
             "Seed of another run",
             min_value=0,
-            max_value=2**53,
+            max_value=2**53 - 1,
             value=experiment.seed + 1,
             step=1,
             key=f"again-seed-{name}",

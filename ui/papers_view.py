@@ -115,14 +115,15 @@ def figures_of(chosen: list[Paper], wanted: str) -> list[Figure]:
 
 
 def opened(shown: list[Figure]) -> tuple[Figure, str]:
-    """The figure to show large, and its panel: what the address says, else the first one."""
+    """The figure to show large, and its panel: what the address says, else the first with a number of the paper's."""
     asked = state.page_field("figure", "")
     for figure in shown:
         if asked == figure.name or asked in figure.presets:
             return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
         _told("figure", asked, "the figures below")
-    return shown[0], (shown[0].presets or ("",))[0]
+    figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
+    return figure, (figure.presets or ("",))[0]
 
 
 # ---------------------------------------------------------------------------------------------------------------
