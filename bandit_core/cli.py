@@ -235,6 +235,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     from bandit_core.engine import Simulation, estimated_seconds
     from bandit_core.presets import load_preset
     from bandit_core.results import Result
+    from bandit_core.store import Store
 
     names = papers.presets_of(options.names)
     folder = reproductions.FOLDER if options.out is None else Path(options.out)
@@ -254,7 +255,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         part = experiment.with_changes(trials=min(trials or experiment.trials, experiment.trials))
         print(f"{name} ({place} of {len(names)}), {part.trials} of {experiment.trials} trials", file=sys.stderr)
         Simulation(part.with_changes(horizon=min(100, part.horizon), trials=1)).run()  # compiles before the clock runs
-        simulation = Simulation(part)
+        simulation = Simulation(part, Store(None, 0) if options.fresh else None)
         found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
         result = _finished(simulation, jobs)
         if result is None:
@@ -393,6 +394,9 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
     reproduce.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
     reproduce.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
+    reproduce.add_argument(
+        "--fresh", action="store_true", help="use nothing that was computed before, for honest times"
+    )
     reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
     command("check", _check, "print ok, or every error of a spec")
     link = command("link", _link, "print the address that opens this picture")

@@ -31,7 +31,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "papers" / "results"
 FORMAT = 1
 MOST_TIMES = 60
 EARLY = 0.1  # of the horizon: the second time at which every trial is kept
-_DIGITS = {"mean": 6, "stderr": 3, "q05": 5, "q95": 5, "price": 5, "price_stderr": 3, "early": 6, "final": 6}
+_DIGITS = {"mean": 6, "stderr": 3, "q05": 4, "q95": 4, "price": 5, "price_stderr": 3, "early": 6, "final": 6}
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ def choose() -> tuple[list[Paper], str]:
     chips = {name: chip(paper) for name, paper in known.items()} | {EVERY: "All papers"}
     chosen = _pills("Paper", [*known, EVERY], "paper", first, "Whose figures to look at.", chips)
     offered = {EVERY: "any", **{held: f"{_SHORT[held]} {held}" for held in HELD}}
+    if owner is not None and chosen not in (EVERY, owner.name):
+        state.keep_page_field("figure", "", "")  # another paper was chosen
     wanted = _pills(
         "With a statement that", list(offered), "held", EVERY, "Show only figures with such a statement.", offered
     )
@@ -139,7 +141,7 @@ def about(paper: Paper) -> None:
 
 def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
     """The figure from shipped numbers, and its text alternative."""
-    if any(isinstance(claim, papers.Straight) for claim in _figure_of(shipped).claims):
+    if is_fit(_figure_of(shipped)):
         points = threshold_check.points(shipped)  # type: ignore[arg-type]
         return threshold_view.fit_chart(points, dark), f"Regret against V for {len(points)} lines, and a straight line."
     quiet = shipped.experiment.view.model_copy(update={"bounds": False, "runs": False})
@@ -147,6 +149,11 @@ def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure,
         shipped.name, shipped.experiment.model_copy(update={"view": quiet}), shipped.times, shipped.lines, shipped.made
     )
     return charts.regret_chart(plain, dark, height, direct_labels=not theme.is_phone()), charts.describe(plain)
+
+
+def is_fit(figure: Figure) -> bool:
+    """Whether the figure draws regret against V instead of against time."""
+    return any(isinstance(claim, papers.Straight) for claim in figure.claims)
 
 
 def _figure_of(shipped: Shipped) -> Figure:
@@ -178,7 +185,7 @@ def scale_words(shipped: Shipped) -> str:
 def made_words(shipped: Shipped) -> str:
     """When, where, and in how much time the numbers were made."""
     made = shipped.made
-    found = f" ({made['found']:.0%} of the work was already there from other figures)" if made["found"] else ""
+    found = f" ({made['found']:.0%} of the work had been done for other figures)" if made["found"] else ""
     versions = ", ".join(f"{name} {text}" for name, text in made["versions"].items())
     return words.plain(
         f"Computed on {made['date']} in {words.number(made['seconds'])} s, {words.number(made['processor_seconds'])} s "
@@ -232,7 +239,8 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             st.badge(scale_words(shipped), icon=":material/straighten:", color="blue" if shipped.whole else "orange")
             drawn, alt = picture(shipped, dark)
             st.plotly_chart(drawn, key="paper-figure", config=charts.CONFIG, alt=alt)
-            st.caption(words.band(min(line.count for line in shipped.lines)).capitalize() + ".")
+            if not is_fit(figure):
+                st.caption(words.band(min(line.count for line in shipped.lines)).capitalize() + ".")
             if figure.caveat:
                 st.caption(words.plain(figure.caveat))
             actions(shipped)
