@@ -18,6 +18,7 @@ import numpy as np
 
 from bandit_core import papers, reproductions
 from bandit_core.papers import Figure
+from bandit_core.problems import InvalidInput
 from bandit_core.reproductions import Shipped, ShippedLine
 from bandit_core.results import linear_fit
 from bandit_core.threshold_check import MECHANISMS
@@ -41,7 +42,7 @@ class Verdict:
 
 
 class Missing(LookupError):
-    """A shipped file that a statement needs has not been made."""
+    """A shipped file that a statement needs has not been made, or is damaged."""
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -69,9 +70,12 @@ class _Files:
         self.figure, self.folder = figure, folder
 
     def file(self, preset: str) -> Shipped:
-        shipped = reproductions.load(preset, self.folder)
+        try:
+            shipped = reproductions.load(preset, self.folder)
+        except InvalidInput as error:
+            raise Missing(str(error)) from None
         if shipped is None:
-            raise Missing(preset)
+            raise Missing(f"{preset} has not been computed yet")
         return shipped
 
     @property
@@ -301,7 +305,7 @@ def verdicts(figure: Figure, folder: Path | None = None) -> list[Verdict]:
         try:
             held, measured, reported, detail = _JUDGES[claim.kind](claim, files)
         except Missing as missing:
-            found.append(Verdict(claim.says, "not checked", f"{missing} has not been computed yet", basis=claim.basis))
+            found.append(Verdict(claim.says, "not checked", str(missing), basis=claim.basis))
         else:
             found.append(Verdict(claim.says, held, measured, reported, detail, claim.basis))
     return found
