@@ -16,7 +16,7 @@ from bandit_core.papers import Figure, Paper
 from bandit_core.presets import load_preset
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.reproductions import Shipped
-from ui import charts, papers_again, state, theme, threshold_view, words
+from ui import charts, page_fields, papers_again, state, theme, threshold_view, words
 
 PAGE, EXPLORE, CONTEXTUAL = "pages/papers.py", "pages/explore.py", "pages/contextual.py"
 EVERY = "all"
@@ -51,20 +51,12 @@ def chip(paper: Paper) -> str:
     return f"{paper.authors.partition(',')[0].split()[-1]} {paper.year}"
 
 
-def _told(field: str, value: str, allowed: str) -> None:
-    """Say that an address field could not be used."""
-    told = words.problem(Problem(field, value, f"allowed: {allowed}"))
-    st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
-
-
 def _pills(label: str, options: list[str], name: str, default: str, help: str, shown: dict[str, str]) -> str:
     """Pills whose choice is the address field ``name``; the address wins whenever it says something new."""
     now = st.session_state
     asked = state.page_field(name, default)
     if f"papers-{name}" not in now or asked != now.get(f"papers-{name}-address"):
-        if asked not in options:
-            _told(name, asked, ", ".join(options))
-        now[f"papers-{name}"] = asked if asked in options else default
+        now[f"papers-{name}"] = page_fields.choice(name, default, options)
     chosen: str = st.pills(
         label, options, key=f"papers-{name}", required=True, help=help, format_func=lambda option: shown[option]
     )
@@ -123,7 +115,8 @@ def opened(shown: list[Figure]) -> tuple[Figure, str]:
         if asked == figure.name or asked in figure.presets:
             return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
-        _told("figure", asked, "the figures below")
+        told = words.problem(Problem("figure", asked, "no such figure; allowed are those of the cards below"))
+        st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
     figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
     return figure, (figure.presets or ("",))[0]
 
