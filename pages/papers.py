@@ -8,8 +8,9 @@ shell.enter()
 
 st.title("Do the papers' pictures come out again?")
 st.markdown(
-    "Every figure of the papers this lab is built on, played again at the paper's own scale. Beside each picture "
-    "stands what the paper says of it, in our words, and whether our numbers agree. " + papers_view.tally()
+    "Every figure of the five papers this lab is built on, and some of later ones, played again at the paper's own "
+    "scale. Beside each picture stands what the paper says of it, in our words, and whether our numbers agree. "
+    + papers_view.tally()
 )
 chosen, wanted = papers_view.choose()
 shown = papers_view.figures_of(chosen, wanted)

@@ -211,7 +211,8 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
         with st.expander("What was compared"):
             for says, detail in details:
                 st.markdown(f"**{words.plain(says)}**")
-                st.caption(words.plain(detail.replace("; ", "\n- ") if detail.count("; ") > 2 else detail))
+                parts = [words.plain(part) for part in detail.split("; ")]
+                st.caption("\n".join(f"- {part}" for part in parts) if len(parts) > 2 else "; ".join(parts))
             st.caption(
                 "± is one standard error. A comparison counts beyond two standard errors of the difference; lines of "
                 "one panel share their random numbers, so their difference is taken run by run."

@@ -16,7 +16,7 @@ OWN_WORDS = {
     "threshold": "Predicted cost",
     "heavy-tails": "counted as 0",
     "contextual": "phones know",
-    "papers": "Every figure of the papers this lab is built on",
+    "papers": "Every figure of the five papers this lab is built on",
 }
 
 
