@@ -14,6 +14,7 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
         st.Page("pages/contextual.py", title="Contextual", icon=":material/groups:", url_path="contextual"),
         st.Page("pages/mechanisms.py", title="Mechanisms", icon=":material/casino:", url_path="mechanisms"),
         st.Page("pages/theory.py", title="Theory", icon=":material/functions:", url_path="theory"),
+        st.Page("pages/papers.py", title="Papers", icon=":material/menu_book:", url_path="papers"),
         # In reach from the foot of every page.
         st.Page(
             "pages/errata.py", title="Errata", icon=":material/spellcheck:", url_path="errata", visibility="hidden"

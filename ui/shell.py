@@ -13,7 +13,7 @@ from ui import glossary, sharing, sidebar, state, theme, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
-OWN_CONTROLS = ("", "your-numbers", "mechanisms", "errata", "glossary")  # pages that ask their own question
+OWN_CONTROLS = ("", "your-numbers", "mechanisms", "papers", "errata", "glossary")  # pages that ask their own question
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}

@@ -28,6 +28,7 @@ OTHER_FIELDS = (
     | frozenset(
         {"answers", "round", "subject", "samples", "sure", "draw", "run", "sums", "count", "at"}
     )  # its game and audit
+    | frozenset({"paper", "figure", "held"})  # Papers
     | links.STREAMLIT_OWN
 )
 _state = st.session_state
