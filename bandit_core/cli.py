@@ -1,4 +1,4 @@
-"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|check|link``.
+"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|check|link|warm``.
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
 Exit codes: 0 done, 2 bad input, 130 interrupted.
@@ -229,6 +229,15 @@ def _thresholds(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _warm(options: argparse.Namespace) -> int:
+    from bandit_core.kernels.compiled import kernel_folder
+    from bandit_core.warm import warm
+
+    count = warm()
+    print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
+    return DONE
+
+
 def _check(options: argparse.Namespace) -> int:
     _experiment(options)
     print("ok")
@@ -352,6 +361,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     thresholds.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
     command("check", _check, "print ok, or every error of a spec")
+    command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
     return parser

@@ -7,6 +7,7 @@ read-only the same store lives in memory: that costs time, never a number. ``LAB
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sqlite3
@@ -279,4 +280,10 @@ def default_store() -> Store:
         limit = int(max(0.0, float(os.environ.get("LAB_CACHE_MB") or "512")) * 2**20)
     except (ValueError, OverflowError):
         limit = 512 * 2**20
-    return Store(cache_folder() / f"blocks-{FORMAT}.sqlite" if limit else None, limit)
+    folder = cache_folder()
+    for old in folder.glob("blocks-*.sqlite*"):  # what no version will ever read again
+        version = old.name.removeprefix("blocks-").partition(".")[0]
+        if version.isdigit() and int(version) < FORMAT:
+            with contextlib.suppress(OSError):
+                old.unlink()
+    return Store(folder / f"blocks-{FORMAT}.sqlite" if limit else None, limit)
