@@ -249,6 +249,7 @@ class Simulation:
         self.stopped = False
         self.long = False  # set by a sweep, whose points are short one by one
         self.waiting = False  # for its turn, see `most_runs`
+        self.kept = True  # whether the store took every block of this run
         self.notices: list[str] = []  # what its owner should be told
         self.store = store or default_store()
         self._lock = threading.Lock()
@@ -379,7 +380,8 @@ class Simulation:
         name = self.experiment.lines[task.line].policy
         if not self._trials[task.line].fits(block) or block.trials != task.last - task.first:
             raise RuntimeError(f"{name} returned a block of the wrong shape")
-        self.store.put(self._keys[task.line], task.first, block)
+        if not self.store.put(self._keys[task.line], task.first, block):
+            self.kept = False
         return block
 
     def _finish(self, task: _Task, block: Block | None) -> None:

@@ -194,6 +194,11 @@ class Sweep:
         return any(simulation.waiting for simulation in self._simulations)
 
     @property
+    def kept(self) -> bool:
+        """Whether the store took every block."""
+        return all(simulation.kept for simulation in self._simulations)
+
+    @property
     def notices(self) -> list[str]:
         """What the owner of the run should be told, each once."""
         return list(dict.fromkeys(notice for simulation in self._simulations for notice in simulation.notices))

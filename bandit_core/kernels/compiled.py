@@ -120,6 +120,15 @@ def kernel_folder() -> Path | None:
     return Path(numba.config.CACHE_DIR) if _DISK else None
 
 
+def compiled_before() -> bool:
+    """Whether every kernel was compiled for this processor before this process began."""
+    folder = kernel_folder()
+    try:
+        return folder is not None and (folder / "processor").read_text() == _processor()
+    except OSError:
+        return False
+
+
 def _use_disk() -> bool:
     chosen = os.environ.get("LAB_KERNEL_CACHE", "")
     if chosen == "0":
