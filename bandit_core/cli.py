@@ -162,6 +162,8 @@ def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | Swee
         print("interrupted; finished blocks of trials are kept and will not be computed again", file=sys.stderr)
         return None
     progress.end()
+    for notice in simulation.notices:
+        print(notice, file=sys.stderr)
     if failures:
         raise failures[0]
     return simulation.result()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bandit_core import gate
+from bandit_core import gate, remote
 from bandit_core.experiment import Experiment, checkpoints
 from bandit_core.kernels.compiled import fingerprint
 from bandit_core.kernels.streams import streams
@@ -416,6 +416,8 @@ class Simulation:
         turn: gate.Turn | None,
         on_progress: Callable[[Simulation], None] | None,
     ) -> Result:
+        if door is gate.LONG and remote.scheduler():
+            self._run_on_cluster(self._plan(workers), on_progress)
         tasks = self._plan(workers)
         rows = self._rows(tasks)
         calls = ((task, rows[task.first : task.last], door, turn, workers) for task in self._upcoming(tasks))
@@ -443,6 +445,30 @@ class Simulation:
         if self._failure is not None:
             raise self._failure
         return self.result()
+
+    def _run_on_cluster(self, tasks: list[_Task], on_progress: Callable[[Simulation], None] | None) -> None:
+        """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
+        rows = self._rows(tasks)
+        calls = [
+            (
+                number,
+                self.experiment.lines[task.line].policy,
+                self.experiment.instances[task.line],
+                rows[task.first : task.last],
+                self.times,
+            )
+            for number, task in enumerate(tasks)
+        ]
+        try:
+            for number, block in remote.blocks(remote.scheduler(), calls, lambda: self.stopped):
+                self._finish(tasks[number], self._kept(tasks[number], block))
+                if on_progress is not None:
+                    on_progress(self)
+        except remote.Unreachable as reason:
+            self.notices.append(str(reason))
+        except BaseException:
+            self.stop()
+            raise
 
     def _rows(self, tasks: list[_Task]) -> np.ndarray:
         """Fresh streams of all trials that some task needs; shape (trials, 8). Lines share them: tasks take copies."""
