@@ -29,7 +29,8 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
 opening = st.empty()
 if "experiment" not in st.session_state:
     opening.info("Opening the lab …", icon=":material/hourglass_top:")
-from ui import shell  # noqa: E402 - imports the simulator, which takes a second
+import ui.opening  # noqa: E402, F401 - imports the simulator, which takes a second
+from ui import shell  # noqa: E402
 
 opening.empty()
 shell.open_page(page)

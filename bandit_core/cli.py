@@ -1,4 +1,4 @@
-"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|audit|reproduce|check|link|errata``.
+"""The command line: ``python -m bandit_core COMMAND`` (see ``--help``).
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
 Exit codes: 0 done, 2 bad input, 130 interrupted.
@@ -169,6 +169,8 @@ def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | Swee
         print("interrupted; finished blocks of trials are kept and will not be computed again", file=sys.stderr)
         return None
     progress.end()
+    for notice in simulation.notices:
+        print(notice, file=sys.stderr)
     if failures:
         raise failures[0]
     return simulation.result()
@@ -308,6 +310,15 @@ def _reproduce(options: argparse.Namespace) -> int:
         assert isinstance(result, Result)
         content = reproductions.document(result, experiment, name, cost)
         print(reproductions.write(content, folder))
+    return DONE
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from bandit_core.kernels.compiled import kernel_folder
+    from bandit_core.warm import warm
+
+    count = warm()
+    print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
     return DONE
 
 
@@ -476,6 +487,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
     command("check", _check, "print ok, or every error of a spec")
+    command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
     errata = command("errata", _errata, "check the errata of the five papers, or one of them", spec=False)

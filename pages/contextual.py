@@ -1,5 +1,8 @@
 """Contextual: learning what suits whom, while features and rewards stay on the phones."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, contextual_view, panels, runner, shell, theme, words
