@@ -10,6 +10,9 @@ import numpy as np
 
 Side = Literal["upper", "lower"]
 Status = Literal["proved", "derived", "asymptotic", "order-only"]
+Model = Literal["none", "local", "central", "instantaneous", "environment"]
+Rewards = Literal["any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features"]
+Kind = Literal["problem-dependent", "minimax", "Bayesian"]
 Curve = Callable[[np.ndarray], np.ndarray]
 TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon times largest gap
 
@@ -18,6 +21,11 @@ STATUS_WORDS: dict[str, str] = {
     "derived": "re-derived for this project, not printed in a paper",
     "asymptotic": "holds in the limit of long horizons; it may lie above a curve at a finite one",
     "order-only": "only the shape is known; its constant is not",
+}
+KIND_WORDS: dict[str, str] = {
+    "problem-dependent": "speaks of arms with these gaps",
+    "minimax": "speaks of the hardest arms there are, for every policy",
+    "Bayesian": "speaks of the mean over arms that are drawn from the hardest prior",
 }
 
 
@@ -28,16 +36,21 @@ class Bound:
     ``curve`` maps an array of t to values; ``hidden`` says in words why the bound does not apply here
     (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
     ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
+    ``model`` is the promise of privacy that the bound is about: a lower bound of model "none" holds under every
+    promise. ``rewards`` are the laws it is stated for.
     """
 
     name: str
     side: Side
+    model: Model
+    rewards: Rewards
     source: str
     status: Status
     formula: str
     words: str
     assumptions: str
     curve: Curve
+    kind: Kind = "problem-dependent"
     worst_case: bool = False
     asymptotic: bool = False
     hidden: str | None = None
@@ -53,6 +66,11 @@ class Bound:
     def hide(self, why: str) -> Bound:
         """The same bound, marked as not applicable, with the reason."""
         return replace(self, hidden=why)
+
+    @property
+    def superseded(self) -> bool:
+        """Whether it is hidden because it cannot stand as printed, not because it does not apply here."""
+        return self.hidden is not None and self.hidden.startswith("superseded")
 
     @property
     def label(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from bandit_core.contextual.contexts import Contexts, Discrete, Margin
 from bandit_core.policies.base import Instance
-from bandit_core.theory.bound import TRIVIAL, Bound, Curve, Side
+from bandit_core.theory.bound import TRIVIAL, Bound, Curve, Kind, Side
 
 _HAN = "Han, Liang, Wang, Zhang 2021"
 _ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
@@ -48,6 +48,8 @@ def trivial_cap(instance: Instance) -> Bound:
     bound = Bound(
         name=TRIVIAL,
         side="upper",
+        model="none",
+        rewards="features",
         source="by definition of regret",
         status="proved",
         formula=r"t\,\sup_x\Delta(x)",
@@ -67,10 +69,14 @@ def _shape(
     curve: Curve,
     multiplier: float,
     side: Side = "upper",
+    kind: Kind = "minimax",
 ) -> Bound:
     return Bound(
         name=name,
         side=side,
+        model="local",
+        rewards="features",
+        kind=kind,
         source=source,
         status="order-only",
         formula=rf"C\,{formula},\quad C={multiplier:g}",
@@ -112,7 +118,7 @@ def theorem_3_3(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
     bound = _shape(
         "Theorem 3.3", f"{_HAN}, Theorem 3.3", formula,
         f"With the margin condition at beta = {beta:g}, small gaps are rare and regret grows this slowly.",
-        epsilon, lambda t: margin_rate(t, epsilon, beta), multiplier,
+        epsilon, lambda t: margin_rate(t, epsilon, beta), multiplier, kind="problem-dependent",
     )  # fmt: skip
     return bound if beta > 0 else bound.hide("beta = 0 is no margin condition; Theorem 3.1 covers it")
 
@@ -123,7 +129,7 @@ def theorem_4_1(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
     bound = _shape(
         "Theorem 4.1", f"{_HAN}, Theorem 4.1 and Table 1", formula,
         f"With the margin condition at beta = {beta:g}, for the algorithm with elimination and the right h.",
-        epsilon, lambda t: margin_rate(t, epsilon, beta, logs=2), multiplier,
+        epsilon, lambda t: margin_rate(t, epsilon, beta, logs=2), multiplier, kind="problem-dependent",
     )  # fmt: skip
     return bound if beta > 0 else bound.hide("the paper leaves beta = 0 open for one parameter for each arm")
 
