@@ -33,7 +33,7 @@ st.plotly_chart(
     key="regret-chart",
     alt=charts.describe(result),
 )
-st.caption(words.band(max(line.count for line in result.lines if line)).capitalize() + ".")
+st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")

@@ -26,7 +26,7 @@ st.plotly_chart(
     key="regret-chart",
     alt=charts.describe(result),
 )
-st.caption(words.legend(max(line.count for line in result.lines if line)))
+st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
 panels.cards(result)
 
 pulls, bounds, budget, table, code, download = st.tabs(

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from ui import charts, heavy_view, runner, shell, theme, words
+from ui import charts, heavy_theory, heavy_view, runner, shell, theme, words
 
 shell.enter()
 
@@ -20,7 +20,7 @@ if experiment is None:
     st.stop()
 
 tail, parts = st.columns(2)
-n = heavy_view.sample_slider(choice)
+n = heavy_view.sample_slider()
 with tail:
     st.markdown("**What is thrown away** of the best arm's rewards")
     picture = heavy_view.tail_chart(choice, experiment, n, dark)
@@ -43,4 +43,4 @@ if result is not None:
 heavy_view.link_to_explore(experiment)
 heavy_view.against_v(choice, dark)
 heavy_view.epoch_table(experiment)
-heavy_view.theory(experiment, dark)
+heavy_theory.draw(experiment, result, choice.trust == "local", dark)

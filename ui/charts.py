@@ -56,7 +56,7 @@ def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np
     group = {"legendgroup": f"line-{number}"}
     quiet = {"hoverinfo": "skip", "showlegend": False, **group}
     if line.count > 1:
-        low, high = (_shown(line.quantile(q) / divisor, log) for q in (0.05, 0.95))
+        low, high = (_shown(edge / divisor, log) for edge in line.band(view.band))
         figure.add_scatter(x=result.times, y=high, mode="lines", line={"width": 0}, **quiet)
         fill = theme.transparent(colour, 0.15)
         figure.add_scatter(

@@ -14,6 +14,7 @@ Model = Literal["none", "local", "central", "instantaneous", "environment"]
 Rewards = Literal["any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features"]
 Kind = Literal["problem-dependent", "minimax", "Bayesian"]
 Curve = Callable[[np.ndarray], np.ndarray]
+TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon times largest gap
 
 STATUS_WORDS: dict[str, str] = {
     "proved": "proved in the paper for every horizon",
@@ -36,6 +37,7 @@ class Bound:
     (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
     ``model`` is the promise of privacy that the bound is about: a lower bound of model "none" holds under every
     promise. ``rewards`` are the laws it is stated for.
+    ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Bound:
     worst_case: bool = False
     asymptotic: bool = False
     hidden: str | None = None
+    drawn_with: str = ""
 
     def values(self, t: np.ndarray, largest_gap: float) -> np.ndarray:
         """The curve at ``t``, capped by the trivial bound t x largest gap and never below 0."""
@@ -71,10 +74,13 @@ class Bound:
 
     @property
     def label(self) -> str:
-        """Name with what must never be lost: that it is asymptotic, derived, order-only or of the worst case."""
+        """Name with what must never be lost: that it is asymptotic, derived, order-only (and with which
+        multiplier) or of the worst case."""
         notes: list[str] = []
         if self.status != "proved":
             notes.append(self.status)
+        if self.drawn_with:
+            notes.append(self.drawn_with)
         if self.asymptotic and self.status != "asymptotic":
             notes.append("asymptotic")
         if self.worst_case:

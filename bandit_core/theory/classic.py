@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core import arms as laws
 from bandit_core.policies.base import Instance
 from bandit_core.theory import divergences
-from bandit_core.theory.bound import Bound, Curve
+from bandit_core.theory.bound import TRIVIAL, Bound, Curve
 
 LONG_RUN = "the policy's regret grows more slowly than every power of t on every such instance; long horizons"
 BEST_IS_PERFECT = (
@@ -304,7 +304,7 @@ def trivial_cap(instance: Instance) -> Bound:
     """Nobody can lose more than the largest gap at every step."""
     largest = float(instance.gaps.max())
     return Bound(
-        name="Trivial cap",
+        name=TRIVIAL,
         side="upper",
         model="none",
         rewards="any",

@@ -76,6 +76,7 @@ def _shape(
         assumptions=assumptions,
         curve=lambda t: multiplier * curve(t),
         worst_case=worst_case,
+        drawn_with=f"× {multiplier:g}",
     )
 
 
@@ -403,6 +404,21 @@ def local_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Boun
     ]
 
 
+# Bounds that speak of the hardest gaps as well as of the hardest laws: nothing in them depends on this instance's gaps.
+FREE_OF_GAPS = frozenset(
+    {
+        "Heavy-tailed minimax",
+        "Robust-UCB, distribution-free order",
+        "Theorem 4 worst case, corrected",
+        "Theorem 4 worst case as printed",
+        "Theorem 7 worst case, corrected",
+        "Theorem 7 worst case as printed",
+        "Theorem 9",
+        "Heavy-tailed LDP minimax",
+    }
+)
+
+
 # --- everything at once, for pages and tables ----------------------------------------------------------------------
 
 
@@ -423,6 +439,18 @@ def shapes(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
         central_lower_bounds, dp_robust_ucb, dp_robust_se, local_lower_bounds, ldp_robust_se,
     )  # fmt: skip
     return [*plain, *(bound for maker in makers for bound in maker(instance, multiplier))]
+
+
+def of_model(instance: Instance, local: bool, multiplier: float = 1.0) -> list[Bound]:
+    """What may stand beside a private policy of one trust model: upper bounds of that model's policies only.
+
+    Lower bounds are those of no privacy, of a trusted curator, and under local privacy those of local privacy too:
+    whoever trusts nobody can do no better than a curator, but not the other way round.
+    """
+    lower = [*_plain_lower(instance, multiplier), *central_lower_bounds(instance, multiplier)]
+    if local:
+        return [*lower, *local_lower_bounds(instance, multiplier), *ldp_robust_se(instance, multiplier)]
+    return [*lower, *dp_robust_ucb(instance, multiplier), *dp_robust_se(instance, multiplier)]
 
 
 def table_1(instance: Instance) -> pd.DataFrame:

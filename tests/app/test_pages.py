@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import screen as on
 
-from bandit_core.presets import preset_names
+from bandit_core.presets import load_preset, preset_names
 
 OWN_WORDS = {
     "home": "A website, a clinic or a phone",
@@ -105,6 +105,8 @@ def test_every_preset_opens(name: str) -> None:
     screen = on.visit("explore", preset=name, T="100", n="2")
     assert not screen.warning and not screen.error
     assert len(on.chart(screen).names) >= 2
+    assert screen.session_state["experiment"] == load_preset(name).with_changes(horizon=100, trials=2)
+    assert set(on.address(screen)) <= {"preset", "T", "n"}  # the sidebar did not rewrite it
 
 
 def test_a_partial_look_at_a_dear_experiment_is_a_preview_with_a_run_button() -> None:
@@ -121,7 +123,7 @@ def test_too_dear_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPat
         for page in on.PAGES:
             screen = on.visit(page, arms="0.9,0.5", lines="ucb", T="1e7", n="50")
             told = on.words(screen)
-            assert page in ("threshold", "theory", "errata", "glossary") or "steps" in told
+            assert page in ("threshold", "tradeoff", "theory", "errata", "glossary") or "steps" in told
             assert "Run" not in [button.label for button in screen.main.button]
     monkeypatch.setenv("LAB_MAX_STEPS", "plenty")
     assert "whole number" in on.words(on.visit())
