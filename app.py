@@ -21,7 +21,7 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
             "pages/glossary.py", title="Glossary", icon=":material/menu_book:", url_path="glossary", visibility="hidden"
         ),
     ],
-    position="top",
+    position="hidden" if st.query_params.get("controls") == "off" else "top",  # a lesson is the picture alone
 )
 
 opening = st.empty()

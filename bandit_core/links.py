@@ -82,13 +82,15 @@ def write(experiment: Experiment) -> dict[str, str]:
     return shortest
 
 
-def address(experiment: Experiment, base: str = "http://localhost:8501", page: str = "") -> str:
+def address(
+    experiment: Experiment, base: str = "http://localhost:8501", page: str = "", more: Mapping[str, str] | None = None
+) -> str:
     """The full link that opens this picture; it holds no space and survives chat programs.
 
     ``base`` is the address of the app, for example ``https://lab.example.org``; ``page`` is the page to open there,
-    by itself Explore, or Contextual where users have features.
+    by itself Explore, or Contextual where users have features; ``more`` are fields of that page.
     """
-    query = _query(write(experiment))
+    query = _query({**write(experiment), **(more or {})})
     if query and query[-1] in ",:;._-~":
         query = f"{query[:-1]}%{ord(query[-1]):02X}"  # a mark at the end would be taken for the sentence's
     page = page or ("explore" if experiment.contexts is None else "contextual")

@@ -33,7 +33,8 @@ pulls, bounds, budget, table, code, download = st.tabs(
     ["Pulls per arm", "Bounds", "Budget", "Table", "Code", "Download"]
 )
 with pulls:
-    st.plotly_chart(charts.pulls_chart(result, theme.is_dark()), config=charts.CONFIG, key="pulls", alt="Pulls per arm")
+    picture = charts.pulls_chart(result, theme.is_dark())
+    st.plotly_chart(picture, config=charts.CONFIG, key="pulls", alt=charts.read_aloud(picture, "Pulls per arm"))
 with bounds:
     panels.bounds_table(result)
 with budget:

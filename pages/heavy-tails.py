@@ -24,12 +24,14 @@ n = heavy_view.sample_slider()
 with tail:
     st.markdown("**What is thrown away** of the best arm's rewards")
     picture = heavy_view.tail_chart(choice, experiment, n, dark)
-    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt="Chance of a reward larger than x, and the level B")
+    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt=charts.read_aloud(picture, "What is thrown away"))
     st.caption(heavy_view.tail_words(choice, experiment, n))
 with parts:
     st.markdown("**What the estimate loses**: truncation, noise, chance")
     picture = heavy_view.error_chart(choice, experiment, n, dark)
-    st.plotly_chart(picture, key="errors", config=charts.CONFIG, alt="Bias, noise and sampling error against n")
+    st.plotly_chart(
+        picture, key="errors", config=charts.CONFIG, alt=charts.read_aloud(picture, "Bias, noise and chance")
+    )
     st.caption(heavy_view.error_words(choice))
 
 st.subheader("Regret")

@@ -298,9 +298,8 @@ def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: 
         figure.add_scatter(
             x=result.times,
             y=curve.astype(np.float32),
-            mode="lines",
             name=f"{sign} {escape(result.experiment.label(number))}",
-            line={"width": 2.5, "color": colours[number]},
+            **charts.marked(result.experiment.lines[number].entry.privacy, colours[number], len(curve)),
             hovertemplate="%{y:.3~g}",
         )
     charts.style(figure, height, dark, legend_below=True)
@@ -475,18 +474,14 @@ def regimes_panel(result: Result, example: bool) -> None:
     left, right = st.columns([3, 2])
     with left:
         st.markdown(f"**Shapes at β = {beta:g}, ε = {epsilon:g}** and the measured curves")
-        st.plotly_chart(
-            figure, key="regimes", config=charts.CONFIG, alt=f"Regret with order-only shapes at beta = {beta:g}"
-        )
+        told = charts.read_aloud(figure, f"Regret with order-only shapes at beta = {beta:g}")
+        st.plotly_chart(figure, key="regimes", config=charts.CONFIG, alt=told)
     with right:
         st.markdown("**Exponent of T** against β")
         measured = slopes if isinstance(law, Margin) else {}
-        st.plotly_chart(
-            exponent_chart(beta, measured, colours, dark),
-            key="exponents",
-            config=charts.CONFIG,
-            alt="Exponent of T against the margin exponent: stated and measured",
-        )
+        figure = exponent_chart(beta, measured, colours, dark)
+        told = charts.read_aloud(figure, "Exponent of T against the margin exponent: stated and measured")
+        st.plotly_chart(figure, key="exponents", config=charts.CONFIG, alt=told)
     st.caption(
         "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. Dots: "
         "slope of the measured curves over the last tenfold of users, near 1 while the server knows nothing yet."

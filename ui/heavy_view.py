@@ -384,7 +384,12 @@ def against_v(choice: Choice, dark: bool) -> None:
     figure.update_yaxes(
         type="log", exponentformat="SI", dtick=1, title=f"regret after {words.count(choice.users)} users"
     )
-    st.plotly_chart(figure, key="against-v", config=charts.CONFIG, alt="Regret at the horizon against the exponent v")
+    st.plotly_chart(
+        figure,
+        key="against-v",
+        config=charts.CONFIG,
+        alt=charts.read_aloud(figure, "Regret at the horizon against the exponent v"),
+    )
     st.caption(
         f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. The rewards change with v, too: their moments are "
         "finite below the order 1.05 + v only."

@@ -205,7 +205,7 @@ def _budget_picture(written: str, experiment: Experiment) -> None:
         charts.density_chart(drawn, thresholds[0] if thresholds else None, theme.is_dark()),
         key=state.key("budget-picture"),
         config={"displayModeBar": False},
-        alt="How the budgets are spread over users",
+        alt=charts.read_users_aloud(drawn, thresholds[0] if thresholds else None),
     )
     if thresholds:
         st.caption(
@@ -430,13 +430,10 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
     }
 
 
-def _foot(page: str) -> None:
+def _foot() -> DeltaGenerator:
+    """Spec, reset and upload; returns the place for the links, which wait for the page's own fields."""
     now = state.experiment()
-    with st.popover("Copy link", width="stretch", help="The address of exactly this picture."):
-        base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}")
-        st.code(links.address(now, base, page), language=None, wrap_lines=True)
-        if links.too_long(now):
-            st.warning("This link is too long for some programs; download the spec instead.")
+    place = st.container()
     left, right = st.columns(2)
     left.download_button(
         "Spec",
@@ -469,6 +466,7 @@ def _foot(page: str) -> None:
             st.rerun()
         except InvalidInput as error:
             _show_problems("This file is not a valid spec:", error)
+    return place
 
 
 def _show_problems(head: str, error: InvalidInput) -> None:
@@ -494,8 +492,10 @@ def _read(setting: str, users: str, lines: list[dict[str, Any]]) -> dict[str, An
     return document
 
 
-def draw(page: str) -> None:
+def draw() -> DeltaGenerator:
     """Draw the sidebar and commit what it says; what is not valid is told and changes nothing.
+
+    Returns the place for the links to this picture.
 
     Every widget is drawn, whatever the others say: a widget that is not drawn would forget its value.
     """
@@ -522,6 +522,7 @@ def draw(page: str) -> None:
             state.commit(experiment.model_copy(update={"view": View.model_validate(view)}))
         else:
             _show_problems("Not drawn yet:", wrong)
-        _foot(page)
+        place = _foot()
     if wrong is not None:
         _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", wrong)
+    return place

@@ -21,6 +21,7 @@ OTHER_FIELDS = (
     )  # Heavy tails
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
+    | frozenset({"controls"})  # lessons
     | frozenset({"promise", "about", "laws", "kind", "bound", "axis", "old"})  # Theory
     | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
     | links.STREAMLIT_OWN
@@ -90,6 +91,16 @@ def write_address() -> None:
 def problems() -> list[Problem]:
     """What was wrong with the last link."""
     return _state.get("problems", [])
+
+
+def own_fields() -> dict[str, str]:
+    """What the page's own controls have written into the address."""
+    return {name: text for name, text in st.query_params.items() if name in OTHER_FIELDS - {"controls"}}
+
+
+def lesson() -> bool:
+    """Whether the link asks for the picture alone, without sidebar and menu."""
+    return page_field("controls", "on") == "off"
 
 
 def page_field(name: str, default: str) -> str:

@@ -35,9 +35,9 @@ class Bound:
 
     ``curve`` maps an array of t to values; ``hidden`` says in words why the bound does not apply here
     (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
+    ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
     ``model`` is the promise of privacy that the bound is about: a lower bound of model "none" holds under every
     promise. ``rewards`` are the laws it is stated for.
-    ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
     """
 
     name: str

@@ -39,16 +39,16 @@ def test_a_round_trip_through_the_copied_link() -> None:
     screen = on.visit(**CASES["mixed"])
     on.change(screen, "select_slider", "horizon", 1000)
     on.change(screen, "text_area", "arms", "0.7 x2, 0.6")
-    [link] = [code.value for code in screen.sidebar.code]
+    link, embedded = (code.value for code in screen.sidebar.code)
     assert link.partition("?")[0].endswith("/explore")
     again = on.visit(**on.address(screen))
     assert again.session_state["experiment"] == screen.session_state["experiment"]
-    assert [code.value for code in again.sidebar.code] == [link]
+    assert [code.value for code in again.sidebar.code] == [link, embedded]
     assert on.chart(again).traces == on.chart(screen).traces
 
 
 def test_the_copied_link_opens_the_page_it_was_copied_on() -> None:
-    [code] = on.visit("threshold", **CASES["arms"]).sidebar.code
+    code, _ = on.visit("threshold", **CASES["arms"]).sidebar.code
     assert code.value.partition("?")[0].endswith("/threshold")
 
 
