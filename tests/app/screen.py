@@ -11,7 +11,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("home", "explore", "tradeoff", "your-numbers", "threshold", "heavy-tails", "contextual")
+PAGES = ("home", "explore", "tradeoff", "your-numbers", "threshold", "heavy-tails", "contextual", "mechanisms")
 SMALL = {"T": "400", "n": "4"}  # an experiment that costs nothing
 
 
