@@ -1,4 +1,4 @@
-"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|audit|check|link``.
+"""The command line: ``python -m bandit_core COMMAND`` (see ``--help``).
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
 Exit codes: 0 done, 2 bad input, 130 interrupted.
@@ -12,6 +12,7 @@ import math
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -168,6 +169,8 @@ def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | Swee
         print("interrupted; finished blocks of trials are kept and will not be computed again", file=sys.stderr)
         return None
     progress.end()
+    for notice in simulation.notices:
+        print(notice, file=sys.stderr)
     if failures:
         raise failures[0]
     return simulation.result()
@@ -273,6 +276,52 @@ def _audit(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _reproduce(options: argparse.Namespace) -> int:
+    from bandit_core import papers, reproductions
+    from bandit_core.engine import Simulation, estimated_seconds
+    from bandit_core.presets import load_preset
+    from bandit_core.results import Result
+    from bandit_core.store import Store
+
+    names = papers.presets_of(options.names)
+    folder = reproductions.FOLDER if options.out is None else Path(options.out)
+    if options.table:
+        from bandit_core.claims import table
+
+        print(table(names, folder), end="")
+        return DONE
+    jobs, trials = _jobs(options.jobs), None
+    if options.trials is not None:
+        trials = notation.read_number(options.trials)
+        if not isinstance(trials, int) or trials < 2:
+            raise InvalidInput([Problem("trials", options.trials, "a whole number of at least 2")])
+    reproductions.check_folder(folder)
+    for place, name in enumerate(sorted(names, key=lambda name: estimated_seconds(load_preset(name), 1)), 1):
+        experiment = load_preset(name)
+        part = experiment.with_changes(trials=min(trials or experiment.trials, experiment.trials))
+        print(f"{name} ({place} of {len(names)}), {part.trials} of {experiment.trials} trials", file=sys.stderr)
+        Simulation(part.with_changes(horizon=min(100, part.horizon), trials=1)).run()  # compiles before the clock runs
+        simulation = Simulation(part, Store(None, 0) if options.fresh else None)
+        found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
+        result = _finished(simulation, jobs)
+        if result is None:
+            return INTERRUPTED
+        cost = reproductions.Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
+        assert isinstance(result, Result)
+        content = reproductions.document(result, experiment, name, cost)
+        print(reproductions.write(content, folder))
+    return DONE
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from bandit_core.kernels.compiled import kernel_folder
+    from bandit_core.warm import warm
+
+    count = warm()
+    print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
+    return DONE
+
+
 def _check(options: argparse.Namespace) -> int:
     _experiment(options)
     print("ok")
@@ -283,6 +332,17 @@ def _link(options: argparse.Namespace) -> int:
     from bandit_core import links
 
     print(links.address(_experiment(options), options.base))
+    return DONE
+
+
+def _errata(options: argparse.Namespace) -> int:
+    from bandit_core.errata import errata, erratum_of
+
+    chosen = errata() if options.name is None else (erratum_of(options.name),)
+    for erratum in chosen:
+        outcome = erratum.check()
+        print(f"{erratum.name}: {erratum.paper}, {erratum.place}")
+        print(f"  {'confirmed' if outcome.confirmed else 'NOT CONFIRMED'}: {outcome.words}")
     return DONE
 
 
@@ -417,9 +477,21 @@ def _parser() -> argparse.ArgumentParser:
     audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
     for name, (default, metavar, words) in _AUDIT_NUMBERS.items():
         audited.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
+    reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
+    reproduce.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
+    reproduce.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
+    reproduce.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    reproduce.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
+    reproduce.add_argument(
+        "--fresh", action="store_true", help="use nothing that was computed before, for honest times"
+    )
+    reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
     command("check", _check, "print ok, or every error of a spec")
+    command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
+    errata = command("errata", _errata, "check the errata of the five papers, or one of them", spec=False)
+    errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
     return parser
 
 

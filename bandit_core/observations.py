@@ -365,7 +365,7 @@ def _table(data: bytes) -> _Table:
     )
     try:
         frame = pd.read_csv(
-            io.BytesIO(data), encoding=encoding, sep=separator, header=None, names=names, index_col=False,
+            io.BytesIO(data), encoding=encoding, sep=separator, header=None, names=names,
             skiprows=before + headed, decimal="," if commas else ".", skipinitialspace=True, skip_blank_lines=False,
             low_memory=False, on_bad_lines="error", dtype={names[0]: str} if len(names) == 2 else None,
         )  # fmt: skip
@@ -377,6 +377,10 @@ def _table(data: bytes) -> _Table:
         if isinstance(error, pd.errors.EmptyDataError):
             raise _refuse("file", None, "there is a heading but no row below it") from None
         raise _refuse("file", None, "cannot be cut into rows and cells; is a quotation mark left open?") from None
+    if not isinstance(frame.index, pd.RangeIndex):  # pandas takes what is too much for names of rows
+        raise _refuse("file", None, f"has more cells in some row than in row {before + 1}")
+    if frame.empty:
+        raise _refuse("file", None, "there is a heading but no row below it")
     frame = frame.drop(columns=[name for name in frame if str(name).startswith("column ") and frame[name].isna().all()])
     if not headed:
         notes += ("The file has no heading: its first row was read as data.",)
@@ -438,7 +442,7 @@ def _is_long(table: _Table) -> tuple[str, str] | None:
     columns = [str(name) for name in table.frame]
     shares = []
     for name in columns:
-        head = table.frame[name].dropna().head(1000).map(str)
+        head = table.frame[name].dropna().head(1000).map(str).astype("str")  # also where nothing is left of it
         if table.decimal == ",":
             head = head.str.replace(",", ".", regex=False)
         readable = pd.to_numeric(head, errors="coerce").notna() | head.str.strip().str.lower().isin(list(_TRUTH))

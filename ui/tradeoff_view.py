@@ -16,7 +16,7 @@ from bandit_core import Experiment, InvalidInput, links, tradeoff
 from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.summaries import baseline
 from bandit_core.sweep import SweepResult, swept_label
-from ui import charts, state, theme, words
+from ui import charts, deployed, exports, page_fields, state, theme, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
 POINTS = 9
@@ -33,19 +33,13 @@ def has_private_lines(experiment: Experiment) -> bool:
     return any(line.epsilon is not None for line in experiment.lines)
 
 
-def _number(text: str, fallback: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return fallback
-    return value if math.isfinite(value) and value > 0 else fallback
-
-
 def controls() -> tuple[tuple[float, ...], str]:
     """The range of budgets and what is drawn; both live in the address."""
     low, high = (
-        min(GRID, key=lambda value: abs(math.log(value / _number(state.page_field(name, text), float(text)))))
-        for name, text in (("from", "0.1"), ("to", "10"))
+        min(GRID, key=lambda value: abs(math.log(value / asked)))
+        for asked in (
+            page_fields.number(name, text, GRID[0], GRID[-1]) for name, text in (("from", "0.1"), ("to", "10"))
+        )
     )
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     low, high = left.select_slider(
@@ -67,6 +61,7 @@ def controls() -> tuple[tuple[float, ...], str]:
     )
     state.keep_page_field("from", f"{low:g}", "0.1")
     state.keep_page_field("to", f"{high:g}", "10")
+    st.caption(f"At ε = {low:g}: {words.odds(low)} At ε = {high:g}: {words.odds(high)}")
     if low == high:
         return (low,), quantity
     grid = np.geomspace(low, high, POINTS)
@@ -147,6 +142,7 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
         _add_bounds(figure, result, colours)
     _mark_regions(figure, result, found)
     charts.style(figure, 560, dark, legend_below=True)
+    figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
         type="log", title="privacy budget ε  (← more private · less regret →)", tickformat="~g", dtick="D2"
     )
@@ -267,12 +263,12 @@ def question(experiment: Experiment) -> None:
     """The inverse: the smallest budget that meets a goal, for every private line side by side."""
     st.subheader("I can afford …")
     kinds = list(GOALS)
-    asked = state.page_field("goal", "price")
+    asked = page_fields.choice("goal", "price", kinds)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     kind = right.selectbox(
         "of what",
         kinds,
-        kinds.index(asked) if asked in kinds else 0,
+        kinds.index(asked),
         format_func=GOALS.__getitem__,
         key="goal-kind",
         help="What must not exceed the number on the left, after the number of users in the sidebar.",
@@ -280,7 +276,7 @@ def question(experiment: Experiment) -> None:
     limit = left.number_input(
         "at most",
         min_value=0.0,
-        value=_number(state.page_field("limit", "") if kind == asked else "", float(START[kind])),
+        value=page_fields.number("limit", START[kind], 0, 1e18) if kind == asked else float(START[kind]),
         key=f"goal-limit-{kind}",
         help="The largest amount you accept.",
         format="%g",
@@ -409,12 +405,13 @@ def tables(result: SweepResult) -> None:
             on_click="ignore",
             help="Every line, budget and checkpoint.",
         )
-        grid = ",".join(f"{value:g}" for value in result.epsilons)
-        st.code(f"python -m bandit_core sweep experiment.json --epsilon {grid} --out sweep.csv", language="bash")
+        st.code(exports.sweep_command(result.epsilons), language="bash")
 
 
 def explanation(experiment: Experiment) -> None:
-    """How the page is computed."""
+    """How the page is computed, and which budgets others use."""
+    with st.expander("Which ε do others use?"):
+        deployed.table("one reward of one user")
     with st.expander("How is this computed?"):
         st.markdown(
             "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "

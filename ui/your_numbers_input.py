@@ -6,7 +6,6 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from bandit_core import Experiment, InvalidInput, notation
 from bandit_core.arms import Arm
 from bandit_core.epsilons import Epsilon
 from bandit_core.observations import (
+    LARGEST_REWARD,
     MOST_BYTES,
     Observations,
     Option,
@@ -31,7 +31,7 @@ from bandit_core.observations import (
 from bandit_core.own_question import question, read_lifts, typed_arms
 from bandit_core.problems import Problem
 from bandit_core.store import Store
-from ui import words
+from ui import deployed, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 UNITS = ("conversions", "clicks", "euros", "minutes", "recovered patients", "units of reward")
@@ -51,18 +51,6 @@ DEFAULTS = {
 }
 CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": ("price", "regret")}
 STORE_BYTES = 64 * 2**20
-# Only published numbers whose unit and trust model are beyond doubt.
-DEPLOYED = (
-    ("Apple, health data types, 2017", "2", "one person, one day", "nobody is trusted", "Apple, technical overview"),
-    ("Apple, popular emoji, 2017", "4", "one person, one day", "nobody is trusted", "Apple, technical overview"),
-    (
-        "US Census 2020, redistricting tables",
-        "19.61",
-        "one person or home",
-        "the Bureau is trusted",
-        "Census Bureau, 2021",
-    ),
-)
 PRIVATE_WORDS = (
     "**Your file stays in this session.** It is read into memory for this browser tab only: never written to disk, a "
     "link, a log or the cache that visitors share, and forgotten when you remove it or close the tab."
@@ -128,8 +116,9 @@ def open_link() -> None:
     ]
     for name in ("base", "least", "most", "users", "eps", "limit"):
         value = notation.read_number(fields[name])
-        if isinstance(value, str) or not math.isfinite(value) or (name in ("users", "eps", "limit") and value <= 0):
-            problems.append(Problem(name, fields[name], "a number" if name in ("base", "least", "most") else "above 0"))
+        signed = name in ("base", "least", "most")
+        if isinstance(value, str) or not abs(value) <= LARGEST_REWARD or (value <= 0 and not signed):
+            problems.append(Problem(name, fields[name], "a number" if signed else "above 0"))
     for problem in problems:
         fields[problem.path] = DEFAULTS[problem.path]
     memory |= {"address": asked, "fields": fields, "generation": memory["generation"] + 1}
@@ -485,16 +474,7 @@ def setting(asked: Asked) -> Setting | None:
     remember(users=str(int(users)), unit=unit, eps=f"{epsilon:g}")
     law: Epsilon | None = None
     with st.expander("Which ε do others use? Do my users differ?"):
-        st.dataframe(
-            pd.DataFrame(DEPLOYED, columns=["deployed", "ε", "protects", "trust", "source"]),
-            hide_index=True,
-            width="stretch",
-            alt="Budgets in use, with what they protect, whom they trust, and the source",
-        )
-        st.caption(
-            "For orientation only: these numbers protect different things under different trust. Here ε protects one "
-            "answer of one user."
-        )
+        deployed.table("one answer of one user")
         upload = st.file_uploader(
             "Users' own ε (CSV, optional)",
             type=["csv", "tsv", "txt"],

@@ -1,0 +1,108 @@
+"""The Trade-off page: curves against epsilon, the inverse question, and what the address keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import screen as on
+
+from bandit_core import Experiment, simulate
+from bandit_core.sweep import at_budget
+from ui.tradeoff_view import GRID
+
+SHARED = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1),dp-se(1)", "T": "2000", "n": "12"}
+
+
+def test_the_curves_are_the_core_s_at_every_budget() -> None:
+    screen = on.visit("tradeoff", **SHARED)
+    chart = on.chart(screen, "tradeoff-chart")
+    trace = next(trace for trace in chart.traces if trace.get("name") == "● HeLDP-UCB-B")
+    epsilons, regret = on._numbers(trace["x"]), chart.y("● HeLDP-UCB-B")
+    assert len(epsilons) == 9 and np.all(np.diff(epsilons) > 0)
+    experiment = Experiment.model_validate(
+        {
+            "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}],
+            "lines": [{"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1}}],
+            "horizon": 2000,
+            "trials": 12,
+        }
+    )
+    for place in (0, 4, 8):
+        line = simulate(at_budget(experiment, float(epsilons[place])), jobs=1).lines[0]
+        assert line is not None and regret[place] == pytest.approx(line.mean[-1], rel=1e-6)
+    floor = chart.y("– UCB")
+    assert np.all(floor == floor[0])
+
+
+def test_bands_bounds_and_the_price() -> None:
+    screen = on.visit("tradeoff", **SHARED)
+    chart = on.chart(screen, "tradeoff-chart")
+    low, high = chart.band("● HeLDP-UCB-B")
+    assert np.all(low <= high)
+    assert any(name.startswith("↓") and "asymptotic" in name for name in chart.names)
+    local_bounds = [name for name in chart.names if name.startswith("↓") and "LDP" in name]
+    assert all("central" not in name for name in local_bounds)
+    next(group for group in screen.button_group if group.label == "Show").set_value("price")
+    on.run(screen)
+    price = on.chart(screen, "tradeoff-chart")
+    assert "– UCB" not in price.names
+    assert price.y("● HeLDP-UCB-B") == pytest.approx(chart.y("● HeLDP-UCB-B") / chart.y("– UCB"), rel=1e-6)
+
+
+def test_the_range_of_budgets_is_in_the_address() -> None:
+    screen = on.visit("tradeoff", **SHARED, **{"from": "0.5", "to": "4"})
+    epsilons = on._numbers(on.chart(screen, "tradeoff-chart").traces[0]["x"])
+    assert 0.4 < epsilons[0] < 0.6 and 3 < epsilons[-1] < 5
+    screen.select_slider(key="tradeoff-range").set_value((GRID[4], GRID[12]))
+    on.run(screen)
+    assert (on.address(screen)["from"], on.address(screen)["to"]) == (f"{GRID[4]:g}", f"{GRID[12]:g}")
+
+
+def test_the_search_answers_side_by_side_and_shows_what_it_tried() -> None:
+    screen = on.visit("tradeoff", **SHARED, goal="price", limit="3")
+    screen.toggle(key="goal-search").set_value(True)
+    on.run(screen)
+    told = on.words(screen)
+    assert "● HeLDP\\-UCB\\-B: ε = **" in told and "■ DP\\-SE" in told
+    searched = on.chart(screen, "searched")
+    assert [len(on._numbers(trace["x"])) > limit for trace, limit in zip(searched.traces, (3, 0), strict=True)] == [
+        True
+    ] * 2
+    before = told
+    on.run(screen)
+    assert on.words(screen) == before  # the same question, the same answer
+    assert on.address(screen)["limit"] == "3"
+
+
+def test_a_deadline_asks_for_the_fewest_users_too() -> None:
+    screen = on.visit("tradeoff", **SHARED, goal="missed", limit="0.2")
+    screen.toggle(key="goal-search").set_value(True)
+    on.run(screen)
+    assert "needs at least" in on.words(screen) and " users**" in on.words(screen)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"lines": "ucb"}, "None of the policies is private"),
+        ({"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1)"}, "users with features"),
+    ],
+)
+def test_where_there_is_nothing_to_trade(fields: dict[str, str], told: str) -> None:
+    screen = on.visit("tradeoff", **{**on.SMALL, **fields})
+    assert told in on.words(screen) and not screen.get("plotly_chart")
+
+
+def test_a_price_needs_something_to_compare_with() -> None:
+    screen = on.visit("tradeoff", **{**SHARED, "lines": "heldp-ucb-b(1)"})
+    screen.toggle(key="goal-search").set_value(True)
+    on.run(screen)
+    assert "needs a policy without privacy" in on.words(screen)
+
+
+@pytest.mark.parametrize("field", ["from", "to", "goal", "limit"])
+def test_fields_that_cannot_be_used_are_told(field: str) -> None:
+    screen = on.visit("tradeoff", **SHARED, **{field: "<b>x"})
+    assert f"could not be used: {field} is" in on.words(screen)
+    assert "<b>x" not in "".join(element.value for element in screen.main.markdown if element.allow_html)
+    assert on.chart(screen, "tradeoff-chart").names
