@@ -215,7 +215,8 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
                 st.caption("\n".join(f"- {part}" for part in parts) if len(parts) > 2 else "; ".join(parts))
             st.caption(
                 "± is one standard error. A comparison counts beyond two standard errors of the difference; lines of "
-                "one panel share their random numbers, so their difference is taken run by run."
+                "one panel share their random numbers, so their difference is taken run by run. A ratio that a paper "
+                "reports counts as held where it lies within the errors of our curve somewhere from half of T on."
             )
 
 
