@@ -1,5 +1,8 @@
 """Contextual: learning what suits whom, while features and rewards stay on the phones."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, contextual_view, panels, runner, shell, theme, words
@@ -33,12 +36,12 @@ st.plotly_chart(
     key="regret-chart",
     alt=charts.describe(result),
 )
-st.caption(words.band(max(line.count for line in result.lines if line)).capitalize() + ".")
+st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")
     picture = contextual_view.error_chart(result, theme.is_dark())
-    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt="Estimation error of theta against users so far")
+    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt=charts.read_aloud(picture, "Error of the estimate"))
     st.caption(
         "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
         "be good long before its estimate is."
@@ -46,7 +49,7 @@ with left:
 with right:
     st.markdown("**How many users get what is best for them?**")
     picture = contextual_view.share_chart(result, theme.is_dark())
-    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt="Share of best choices against users so far")
+    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=charts.read_aloud(picture, "Best choices"))
     st.caption("Of the latest users at each point. Dotted: choosing at random.")
 contextual_view.regimes_panel(result, example)
 panels.cards(result)
