@@ -134,7 +134,7 @@ def document(result: Result, experiment: Experiment, name: str, cost: Cost) -> d
         "workers": worker_count(cost.jobs),
         "machine": machine(),
         "cores": os.cpu_count(),
-        "sampler": metadata["sampler"],
+        "sampler": _samplers(metadata),
         "kernels": metadata["kernels"],
         "versions": {**metadata["versions"], "private-bandit-lab": project_version()},
     }
@@ -147,6 +147,12 @@ def document(result: Result, experiment: Experiment, name: str, cost: Cost) -> d
         "t": result.times[places].tolist(),
         "lines": lines,
     }
+
+
+def _samplers(metadata: dict[str, Any]) -> str:
+    """How pulls were drawn: ``step``, ``jump``, or both where lines differ."""
+    names: list[str] = metadata.get("samplers") or [metadata["sampler"]]
+    return " and ".join(sorted(set(names)))
 
 
 def _line(
