@@ -1,5 +1,8 @@
 """Explore: the regret of the chosen policies on the chosen arms."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import budget_panel, charts, exports, panels, runner, shell, state, theme, words

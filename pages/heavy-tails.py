@@ -1,5 +1,8 @@
 """Heavy tails: what truncation throws away, and why."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, heavy_theory, heavy_view, runner, shell, theme, words

@@ -24,6 +24,11 @@ OTHER_FIELDS = (
     | frozenset({"controls"})  # lessons
     | frozenset({"promise", "about", "laws", "kind", "bound", "axis", "old"})  # Theory
     | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
+    | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
+    | frozenset(
+        {"answers", "round", "subject", "samples", "sure", "draw", "run", "sums", "count", "at"}
+    )  # its game and audit
+    | frozenset({"paper", "figure", "held"})  # Papers
     | links.STREAMLIT_OWN
 )
 _state = st.session_state

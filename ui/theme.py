@@ -95,6 +95,31 @@ def policy_colour(policy: str, dark: bool = False) -> str:
     return _mix(shade, "#ffffff", 0.35) if dark else shade
 
 
+# A mechanism has the shade of a policy that plays on it.
+_PLAYED_BY = {
+    "ctl": "heldp-ucb-l",
+    "ctb": "heldp-ucb-b",
+    "ctl-s": "heldp-ucb-ls",
+    "ctb-s": "heldp-ucb-bs",
+    "gaussian": "kl-ucb-cf",
+    "l2-ball": "ldp-sgd",
+    "binary": "private-ucb",
+    "logarithmic": "adap-ucb",
+    "hybrid": "dp-ucb-bound",
+    "adaptive-tree": "dp-robust-ucb",
+}
+
+
+def mechanism_colour(mechanism: str, dark: bool = False) -> str:
+    """The mechanism's shade: warm for what users answer, cool for a curator's counters."""
+    return policy_colour(_PLAYED_BY[mechanism], dark) if mechanism in _PLAYED_BY else TRUST_COLOURS["local"]
+
+
+def quiet(dark: bool = False) -> str:
+    """Grey for what is only compared with."""
+    return "#aab4be" if dark else "#5c6873"
+
+
 def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
     """A colour per line: the policy's shade, spread from dark to light where several lines share a policy."""
     to_black, to_white = (0.3, 0.75) if dark else (0.65, 0.5)  # never into the ground

@@ -19,7 +19,9 @@ PAGES = (
     "threshold",
     "heavy-tails",
     "contextual",
+    "mechanisms",
     "theory",
+    "papers",
     "errata",
     "glossary",
 )

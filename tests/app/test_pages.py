@@ -16,9 +16,11 @@ OWN_WORDS = {
     "threshold": "Predicted cost",
     "heavy-tails": "counted as 0",
     "contextual": "phones know",
+    "mechanisms": "What the user has, what the server sees",
     "theory": "Choose a promise to see what",
     "errata": "Formulas lose exponents on their way into print",
     "glossary": "Every term of the lab in one plain sentence",
+    "papers": "Every figure of the five papers this lab is built on",
 }
 
 
@@ -47,7 +49,7 @@ def test_every_control_says_what_it_is_for(page: str) -> None:
     )
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
     silent = [element.label for element in controls if not element.help.strip()]
-    assert len(controls) > (0 if page in ("home", "errata", "glossary") else 10)
+    assert len(controls) > {"home": 0, "errata": 0, "glossary": 0, "papers": 5, "mechanisms": 6}.get(page, 10)
     assert silent == []
 
 
@@ -124,7 +126,10 @@ def test_too_dear_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPat
         for page in on.PAGES:
             screen = on.visit(page, arms="0.9,0.5", lines="ucb", T="1e7", n="50")
             told = on.words(screen)
-            assert page in ("threshold", "tradeoff", "theory", "errata", "glossary") or "steps" in told
+            assert (
+                page in ("threshold", "tradeoff", "theory", "errata", "glossary", "papers", "mechanisms")
+                or "steps" in told
+            )
             assert "Run" not in [button.label for button in screen.main.button]
     monkeypatch.setenv("LAB_MAX_STEPS", "plenty")
     assert "whole number" in on.words(on.visit())
