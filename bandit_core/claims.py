@@ -103,6 +103,11 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
+def _time(value: float) -> str:
+    """A time to three digits."""
+    return _number(float(f"{value:.3g}"))
+
+
 def with_error(value: float, error: float) -> str:
     """``72.6 ± 0.5``: no digits that the error makes meaningless (two digits of one that begins with 1 or 2)."""
     if not math.isfinite(error) or error <= 1e-9 * abs(value):
@@ -143,7 +148,7 @@ def _ratio(claim: papers.Ratio, files: _Files) -> Answer:
     ratio, error = found.line.price[late], found.line.price_stderr[late]
     slack = CLEAR * math.sqrt(2) * error + claim.half
     held: Held = "held" if np.min(ratio - slack) <= claim.reported <= np.max(ratio + slack) else "not held"
-    detail = f"at T = {_number(times[-1])}; {ratio[0]:.3g} at half of it. {_met(found, claim.reported)}"
+    detail = f"at T = {_time(times[-1])}; {ratio[0]:.3g} at half of it. {_met(found, claim.reported)}"
     return held, with_error(float(ratio[-1]), float(error[-1])), f"{claim.reported:g}", detail
 
 
@@ -152,7 +157,9 @@ def _met(found: _Found, value: float) -> str:
     times, ratios = found.shipped.times, found.line.price
     assert ratios is not None
     late = np.flatnonzero((times >= 1e-3 * times[-1]) & (ratios >= value))
-    return f"{value:g} is first met at t = {_number(times[late[0]])}." if len(late) else f"{value:g} is never met."
+    if not len(late):
+        return f"The curve stays below {value:g} itself"
+    return f"The curve first meets {value:g} at t = {_time(times[late[0]])}"
 
 
 def _difference(small: _Found, large: _Found, at: int | None) -> tuple[float, float, str]:
@@ -230,7 +237,7 @@ def _crossing(claim: papers.Crossing, files: _Files) -> Answer:
     gap, error, words = _difference(other, one, None)
     behind = gap > CLEAR * error
     held: Held = "held" if ahead > 0.5 and behind else "not decided" if ahead > 0.5 and gap > 0 else "not held"
-    detail = f"early is t = {_number(claim.after)} to {_number(claim.before)}; at the horizon {words}"
+    detail = f"early is t = {_time(claim.after)} to {_number(claim.before)}; at the horizon {words}"
     side = "behind" if gap > 0 else "still ahead"
     return held, f"ahead at {100 * ahead:.0f} % of the early times, {side} at the horizon", "", detail
 
@@ -258,7 +265,7 @@ def _gap(claim: papers.Gap, files: _Files) -> Answer:
     held: Held = "not held" if growth > CLEAR * error else "held" if ruled_out else "not decided"
     median = float(np.median(one.line.final - other.line.final))
     detail = (
-        f"the mean gap is {_number(early)} at t = {_number(start)}, twice the first release, and "
+        f"the mean gap is {_number(early)} at t = {_time(start)}, twice the first release, and "
         f"{with_error(late, late_error)} at the horizon (median run: {_number(median)})"
     )
     return held, f"grew by {with_error(growth, error)}", "", detail
@@ -285,7 +292,7 @@ def _growth(claim: papers.Growth, files: _Files) -> Answer:
     exponent = math.log(late[0] / early[0]) / span
     error = math.hypot(early[1] / early[0], late[1] / late[0]) / span
     held: Held = "held" if exponent + CLEAR * error <= claim.at_most else "not decided"
-    detail = f"between t = {_number(found.shipped.early_time)} and {_number(found.shipped.times[-1])}, {found.label}"
+    detail = f"between t = {_time(found.shipped.early_time)} and {_number(found.shipped.times[-1])}, {found.label}"
     return held, f"exponent {with_error(exponent, error)}", f"at most {claim.at_most:g} in the limit", detail
 
 

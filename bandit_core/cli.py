@@ -278,10 +278,8 @@ def _audit(options: argparse.Namespace) -> int:
 
 def _reproduce(options: argparse.Namespace) -> int:
     from bandit_core import papers, reproductions
-    from bandit_core.engine import Simulation, estimated_seconds
+    from bandit_core.engine import estimated_seconds
     from bandit_core.presets import load_preset
-    from bandit_core.results import Result
-    from bandit_core.store import Store
 
     names = papers.presets_of(options.names)
     folder = reproductions.FOLDER if options.out is None else Path(options.out)
@@ -290,27 +288,45 @@ def _reproduce(options: argparse.Namespace) -> int:
 
         print(table(names, folder), end="")
         return DONE
-    jobs, trials = _jobs(options.jobs), None
+    jobs = _jobs(options.jobs)
+    trials: int | None = None
     if options.trials is not None:
-        trials = notation.read_number(options.trials)
-        if not isinstance(trials, int) or trials < 2:
+        asked = notation.read_number(options.trials)
+        if not isinstance(asked, int) or asked < 2:
             raise InvalidInput([Problem("trials", options.trials, "a whole number of at least 2")])
+        trials = asked
     reproductions.check_folder(folder)
     for place, name in enumerate(sorted(names, key=lambda name: estimated_seconds(load_preset(name), 1)), 1):
-        experiment = load_preset(name)
-        part = experiment.with_changes(trials=min(trials or experiment.trials, experiment.trials))
-        print(f"{name} ({place} of {len(names)}), {part.trials} of {experiment.trials} trials", file=sys.stderr)
-        Simulation(part.with_changes(horizon=min(100, part.horizon), trials=1)).run()  # compiles before the clock runs
-        simulation = Simulation(part, Store(None, 0) if options.fresh else None)
-        found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
-        result = _finished(simulation, jobs)
-        if result is None:
+        print(f"{name} ({place} of {len(names)})", end=", ", file=sys.stderr)
+        content = _reproduced(name, jobs, trials, options.fresh)
+        if content is None:
             return INTERRUPTED
-        cost = reproductions.Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
-        assert isinstance(result, Result)
-        content = reproductions.document(result, experiment, name, cost)
         print(reproductions.write(content, folder))
     return DONE
+
+
+def _reproduced(name: str, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
+    """One preset played, as the document to ship; None after Ctrl-C."""
+    from bandit_core import reproductions
+    from bandit_core.engine import Simulation
+    from bandit_core.presets import load_preset
+    from bandit_core.results import Result
+    from bandit_core.store import Store
+
+    experiment = load_preset(name)
+    part = experiment.with_changes(trials=min(most or experiment.trials, experiment.trials))
+    print(f"{part.trials} of {experiment.trials} trials", file=sys.stderr)
+    # Compile before the clock runs; long horizons may have a sampler of their own.
+    short = 100 if part.horizon <= 10**6 else 10**6 + 1
+    Simulation(part.with_changes(horizon=min(short, part.horizon), trials=1)).run(jobs)
+    simulation = Simulation(part, Store(None, 0) if fresh else None)
+    found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
+    result = _finished(simulation, jobs)
+    if result is None:
+        return None
+    assert isinstance(result, Result)
+    cost = reproductions.Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
+    return reproductions.document(result, experiment, name, cost)
 
 
 def _warm(options: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.engine import worker_count
-from bandit_core.experiment import Experiment
+from bandit_core.experiment import Band, Experiment
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import LineResult, Result
 from bandit_core.summaries import baseline
@@ -56,6 +56,15 @@ class ShippedLine:
     def quantile(self, q: float) -> np.ndarray:
         """The 5 % or the 95 % quantile over trials; a shipped file holds no other."""
         return {0.05: self.q05, 0.95: self.q95}[q]
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviation over trials, shape (times,)."""
+        return self.stderr * np.sqrt(self.count)
+
+    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
+        """As of a `LineResult`."""
+        return LineResult.band(self, kind)  # type: ignore[arg-type]  # needs mean, std and quantile only
 
 
 @dataclass(frozen=True)
@@ -134,7 +143,7 @@ def document(result: Result, experiment: Experiment, name: str, cost: Cost) -> d
         "workers": worker_count(cost.jobs),
         "machine": machine(),
         "cores": os.cpu_count(),
-        "sampler": metadata["sampler"],
+        "sampler": _samplers(metadata),
         "kernels": metadata["kernels"],
         "versions": {**metadata["versions"], "private-bandit-lab": project_version()},
     }
@@ -147,6 +156,12 @@ def document(result: Result, experiment: Experiment, name: str, cost: Cost) -> d
         "t": result.times[places].tolist(),
         "lines": lines,
     }
+
+
+def _samplers(metadata: dict[str, Any]) -> str:
+    """How pulls were drawn: ``step``, ``jump``, or both where lines differ."""
+    names: list[str] = metadata.get("samplers") or [metadata["sampler"]]
+    return " and ".join(sorted(set(names)))
 
 
 def _line(

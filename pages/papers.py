@@ -25,3 +25,4 @@ papers_view.large(current, panel, dark)
 if len(shown) > 1:
     st.subheader("All figures" if len(chosen) > 1 else "All figures of this paper")
     papers_view.cards(shown, current, dark)
+papers_view.back_up()

@@ -18,7 +18,7 @@ from bandit_core.problems import InvalidInput, Problem
 from bandit_core.reproductions import Shipped
 from ui import charts, page_fields, papers_again, state, theme, threshold_view, words
 
-PAGE, EXPLORE, CONTEXTUAL = "pages/papers.py", "pages/explore.py", "pages/contextual.py"
+EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
 EVERY = "all"
 HELD = ("held", "not held", "not decided", "not checked")
 _MARKS = {
@@ -215,7 +215,8 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
                 st.caption("\n".join(f"- {part}" for part in parts) if len(parts) > 2 else "; ".join(parts))
             st.caption(
                 "± is one standard error. A comparison counts beyond two standard errors of the difference; lines of "
-                "one panel share their random numbers, so their difference is taken run by run."
+                "one panel share their random numbers, so their difference is taken run by run. A ratio that a paper "
+                "reports counts as held where it lies within the errors of our curve somewhere from half of T on."
             )
 
 
@@ -337,9 +338,26 @@ def _card(figure: Figure, current: bool, dark: bool) -> None:
     if current:
         st.caption("shown above")
     else:
-        st.page_link(
-            PAGE,
-            label="Look closer",
+        # A link to the page one is on would leave the address as it was.
+        st.button(
+            "Look closer",
             icon=":material/zoom_in:",
-            query_params={"paper": paper.name, "figure": figure.name},
+            key=f"closer-{figure.name}",
+            on_click=_open,
+            args=(figure.name,),
+            help="Show this figure large, with what the paper says of it.",
         )
+
+
+def _open(name: str) -> None:
+    """Callback of a card: its figure becomes the address's, and the page goes back to its top."""
+    st.query_params["figure"] = name
+    st.session_state["papers-up"] = name
+
+
+def back_up() -> None:
+    """After a click on a card the large figure is out of sight, above."""
+    name = st.session_state.pop("papers-up", None)
+    if name is not None:
+        up = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'smooth'})"
+        st.html(f"<script>{up} // {name}</script>", unsafe_allow_javascript=True)
