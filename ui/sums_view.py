@@ -302,7 +302,7 @@ def draw(fields: Fields) -> None:
         st.markdown("**What is published**, beside the truth")
         figure, ends = path_chart(chosen, _paths(fields))
         st.plotly_chart(
-            figure, key="sums-path", config=charts.CONFIG, alt="Released running sums of counters and the true sum"
+            figure, key="sums-path", config=charts.CONFIG, alt=charts.read_aloud(figure, "What is published")
         )
         told = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
         early = " The adaptive tree counts large early items 0." if COUNTERS["adaptive-tree"].title in ends else ""
@@ -310,11 +310,9 @@ def draw(fields: Fields) -> None:
     left, right = st.columns(2)
     with left:
         st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
+        figure = error_chart(chosen)
         st.plotly_chart(
-            error_chart(chosen),
-            key="sums-error",
-            config=charts.CONFIG,
-            alt="Standard deviation of the noise of four counters against the number of items",
+            figure, key="sums-error", config=charts.CONFIG, alt=charts.read_aloud(figure, "Noise of the counters")
         )
         st.caption(
             "Line: quadratic mean over nearby counts. Band: from the luckiest to the unluckiest count (a count with "
@@ -323,11 +321,12 @@ def draw(fields: Fields) -> None:
         )
     with right:
         st.markdown("**What one item has given away** so far, at the most, under the line ε")
+        figure = spending_chart(chosen)
         st.plotly_chart(
-            spending_chart(chosen),
+            figure,
             key="sums-spent",
             config=charts.CONFIG,
-            alt="Largest privacy loss of a single item against the number of items, never above epsilon",
+            alt=charts.read_aloud(figure, "What one item has given away"),
         )
         st.caption("Log ratio of the whole published sequence for two streams that differ in one item.")
     facts(list(COUNTERS.values()))
