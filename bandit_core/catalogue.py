@@ -20,11 +20,10 @@ from bandit_core.policies import registry
 from bandit_core.policies.base import Instance, Policy
 from bandit_core.problems import InvalidInput
 from bandit_core.theory import basu, classic
-from bandit_core.theory.bound import Bound
+from bandit_core.theory.bound import TRIVIAL, Bound
 from bandit_core.theory.curves import line_bounds
 
 MODELS = ("none", "local", "central", "instantaneous", "environment")
-EVERYBODYS = "Trivial cap"  # the one upper bound that holds for every policy
 USUAL_EPSILON = 1.0  # where the experiment has no fixed budget
 # Experiments that between them show every bound; the experiment at hand comes first.
 _REFERENCES: tuple[dict[str, Any], ...] = (
@@ -78,7 +77,7 @@ def _slug(words: str) -> str:
 
 def _key(bound: Bound, policy: str) -> str:
     """The same for every experiment: lower bounds by promise and rewards, upper bounds by policy."""
-    whose = bound.model if bound.side == "lower" or bound.name == EVERYBODYS else policy
+    whose = bound.model if bound.side == "lower" or bound.name == TRIVIAL else policy
     return _slug(f"{whose} {bound.name} {bound.rewards if bound.side == 'lower' else ''}")
 
 
@@ -138,7 +137,7 @@ def _found(experiment: Experiment | None, setting: dict[str, Any], epsilon: floa
             key = _key(bound, policy.name)
             known = found.get(key)
             if known is None:
-                owned = bound.side == "upper" and bound.name != EVERYBODYS
+                owned = bound.side == "upper" and bound.name != TRIVIAL
                 found[key] = (bound, [policy.name] if owned else [], policy.name)
             elif known[0].hidden and not bound.hidden:  # another policy with the same promise takes these arms
                 found[key] = (bound, known[1], policy.name)

@@ -291,10 +291,10 @@ def _reproduce(options: argparse.Namespace) -> int:
     jobs = _jobs(options.jobs)
     trials: int | None = None
     if options.trials is not None:
-        wanted = notation.read_number(options.trials)
-        if not isinstance(wanted, int) or wanted < 2:
+        asked = notation.read_number(options.trials)
+        if not isinstance(asked, int) or asked < 2:
             raise InvalidInput([Problem("trials", options.trials, "a whole number of at least 2")])
-        trials = wanted
+        trials = asked
     reproductions.check_folder(folder)
     for place, name in enumerate(sorted(names, key=lambda name: estimated_seconds(load_preset(name), 1)), 1):
         print(f"{name} ({place} of {len(names)})", end=", ", file=sys.stderr)

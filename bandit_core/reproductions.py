@@ -59,12 +59,12 @@ class ShippedLine:
 
     @property
     def std(self) -> np.ndarray:
-        """Standard deviation over trials, (times,)."""
-        return self.stderr * math.sqrt(self.count)
+        """Standard deviation over trials, shape (times,)."""
+        return self.stderr * np.sqrt(self.count)
 
     def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper edge of a band around the mean: see `LineResult.band`."""
-        return LineResult.band(self, kind)  # type: ignore[arg-type]
+        """As of a `LineResult`."""
+        return LineResult.band(self, kind)  # type: ignore[arg-type]  # needs mean, std and quantile only
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The picture of the README, from the app's own chart code: ``python -m benchmarks.picture`` writes docs/picture.png.
+"""The picture of the README, from the code of the app: ``python -m benchmarks.picture`` writes docs/picture.png.
 
-Needs what tests/requirements.txt installs, and a ``chromium`` on PATH. Same numbers as
-``/explore?preset=trust&bounds=0``.
+Needs what tests/requirements.txt installs, and a ``chromium`` on PATH. The page
+``/explore?preset=trust&bounds=0`` shows the same numbers.
 """
 
 from __future__ import annotations

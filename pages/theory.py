@@ -26,7 +26,7 @@ if not shown:
     st.info("No bound has all three properties. Choose “all” in one of them.")
     st.stop()
 bounds_view.table(shown, experiment)
-entry = bounds_view.choose(shown)
+entry = bounds_view.choose(shown, found)
 bounds_view.card(entry, experiment)
 bounds_view.picture(entry, experiment, dark)
 st.page_link("pages/errata.py", label="What is printed wrongly in the papers?", icon=":material/spellcheck:")

@@ -13,7 +13,7 @@ from bandit_core import Experiment, catalogue
 from bandit_core.catalogue import Entry
 from bandit_core.policies import registry
 from bandit_core.theory.bound import KIND_WORDS, STATUS_WORDS
-from ui import charts, state, theme, words
+from ui import charts, page_fields, state, theme, words
 
 ALL = "all"
 REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
@@ -26,12 +26,11 @@ TABLE_KEY, CARD_KEY = "theory-table", "theory-bound"
 
 
 def _pick(label: str, options: tuple[str, ...], field: str, spoken: dict[str, str], text: str) -> str:
-    asked = state.page_field(field, ALL)
     everything = (ALL, *options)
     chosen = st.selectbox(
         label,
         everything,
-        everything.index(asked) if asked in everything else 0,
+        everything.index(page_fields.choice(field, ALL, everything)),
         format_func=lambda name: spoken.get(name, name),
         key=f"theory-{field}",
         help=text,
@@ -48,7 +47,7 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
             "Promise of privacy", catalogue.MODELS, "about", theme.MODEL_WORDS, "Which promise the bound is about."
         )
     with second:
-        rewards = _pick("Rewards", REWARDS, "rewards", {"any": "any law"}, "Which laws of rewards it is stated for.")
+        rewards = _pick("Rewards", REWARDS, "laws", {"any": "any law"}, "Which laws of rewards it is stated for.")
     with third:
         kind = _pick("Kind", KINDS, "kind", {}, "; ".join(f"{name}: {text}" for name, text in KIND_WORDS.items()) + ".")
     kept = [
@@ -129,11 +128,12 @@ def table(shown: list[Entry], experiment: Experiment) -> None:
     )
 
 
-def choose(shown: list[Entry]) -> Entry:
+def choose(shown: list[Entry], found: tuple[Entry, ...]) -> Entry:
     """The bound whose card is open; kept in the address."""
+    everywhere = {entry.key for entry in found}
     keys = [entry.key for entry in shown]
     if st.session_state.get(CARD_KEY) not in keys:
-        asked = state.page_field("bound", FIRST)
+        asked = page_fields.choice("bound", FIRST, everywhere)
         st.session_state[CARD_KEY] = asked if asked in keys else keys[0]
     names = {entry.key: _title(entry) for entry in shown}
     key = st.selectbox(
@@ -163,7 +163,7 @@ def card(entry: Entry, experiment: Experiment) -> None:
         st.markdown(bound.words)
         value = float(entry.value(experiment, np.array([float(experiment.horizon)]))[0])
         if bound.hidden:
-            st.info(("Not drawn. " if bound.superseded else "Not drawn here: ") + bound.hidden + ".")
+            st.info(bound.hidden[0].upper() + bound.hidden[1:] + ".", icon=":material/visibility_off:")
         else:
             st.markdown(
                 f"At {words.count(experiment.horizon)} users: **{words.number(value)}** lost rewards at "
@@ -179,17 +179,16 @@ def card(entry: Entry, experiment: Experiment) -> None:
 
 def axis(entry: Entry) -> str:
     """What the bound is drawn against, and whether superseded bounds are drawn; the former kept in the address."""
-    asked = state.page_field("against", "users")
     chosen = st.segmented_control(
         "Draw against",
         list(AXES),
-        default=asked if asked in AXES else "users",
+        default=page_fields.choice("axis", "users", AXES),
         required=True,
         format_func=AXES.__getitem__,
         key="theory-against",
         help="Users: up to the horizon. Budget and arms: at the horizon. More arms: the worse arms take turns.",
     )
-    state.keep_page_field("against", chosen, "users")
+    state.keep_page_field("axis", chosen, "users")
     return str(chosen)
 
 
@@ -236,14 +235,19 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
     left, right = st.columns([2, 1], vertical_alignment="bottom")
     with left:
         against = axis(entry)
-    drawn = right.toggle(
-        "Draw superseded ones",
-        key="theory-superseded",
-        help="In grey. They cannot stand as printed; their card says why.",
-    )
+    with right:
+        drawn = page_fields.toggle(
+            "Draw superseded versions, in grey",
+            "old",
+            "theory-old",
+            "They cannot stand as printed; their card says why.",
+        )
     figure = chart(entry, experiment, against, drawn, dark)
     if figure is None:
-        st.caption("Nothing to draw: " + (entry.bound.hidden or "the bound is zero or unlimited here") + ".")
+        if entry.bound.superseded and not drawn:
+            st.caption("Superseded bounds are not drawn unless you ask for them.")
+        else:
+            st.caption("There is nothing to draw: the bound does not apply, or no number is known for it.")
         return
     st.plotly_chart(
         figure, key="theory-chart", config=charts.CONFIG, alt=f"{entry.bound.label} against {AXES[against]}"

@@ -6,19 +6,18 @@ import streamlit as st
 
 from bandit_core.theory.bound import Model
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
-from ui import diagrams, state
+from ui import diagrams, page_fields, state
 
 FIRST: Model = "central"
 
 
 def choice() -> Model:
     """Which promise to look at; kept in the address."""
-    asked = state.page_field("promise", FIRST)
     names = list(DEFINITIONS)
     chosen = st.segmented_control(
         "Promise",
         names,
-        default=asked if asked in names else FIRST,
+        default=page_fields.choice("promise", FIRST, names),
         required=True,
         format_func=lambda name: DEFINITIONS[name].title,
         key="theory-promise",

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.errata import Erratum, Outcome, errata
-from ui import charts, glossary, state
+from ui import charts, glossary, page_fields, state
 
 ALL = "all five"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900")
@@ -24,6 +24,10 @@ def outcomes() -> dict[str, Outcome]:
 def papers() -> tuple[str, ...]:
     """The five papers."""
     return tuple(dict.fromkeys(erratum.paper for erratum in errata()))
+
+
+def _author(paper: str) -> str:
+    return paper.split(",", maxsplit=1)[0].split(" ", maxsplit=1)[0].lower()
 
 
 def _short(paper: str) -> str:
@@ -41,12 +45,17 @@ def verdict(found: dict[str, Outcome]) -> str:
 
 def choice() -> str:
     """Which paper; kept in the address as its first author's name."""
-    names = (ALL, *papers())
-    asked = state.page_field("paper", "").lower()
-    start = next((place for place, name in enumerate(names) if asked and name.lower().startswith(asked)), 0)
-    chosen = st.selectbox("Paper", names, start, key="errata-paper", help="The five papers that this lab is built on.")
-    state.keep_page_field("paper", "" if chosen == ALL else chosen.split(",")[0].split(" ")[0].lower(), "")
-    return str(chosen)
+    names = {"all": ALL} | {_author(paper): paper for paper in papers()}
+    chosen = st.selectbox(
+        "Paper",
+        list(names),
+        list(names).index(page_fields.choice("paper", "all", names)),
+        format_func=names.__getitem__,
+        key="errata-paper",
+        help="The five papers that this lab is built on.",
+    )
+    state.keep_page_field("paper", chosen, "all")
+    return names[chosen]
 
 
 def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
@@ -69,7 +78,7 @@ def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
     charts.style(figure, 520, dark)
     figure.add_vline(x=1, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     figure.update_layout(hovermode="closest")
-    figure.update_xaxes(type="log", title="printed ÷ what it should be", tickformat="~g", dtick=1)
+    figure.update_xaxes(type="log", title="printed ÷ what it should be", tickformat="~g", dtick=2)
     figure.update_yaxes(autorange="reversed", tickfont={"size": 10})
     return figure
 
@@ -80,7 +89,7 @@ def _is_ratio(outcome: Outcome) -> bool:
 
 def listing(chosen: str, found: dict[str, Outcome]) -> None:
     """The errata of the chosen paper, each with its check; the one of the address stands open."""
-    opened = state.page_field("erratum", "")
+    opened = page_fields.choice("erratum", "", ("", *found))
     for paper in papers():
         if chosen not in (ALL, paper):
             continue

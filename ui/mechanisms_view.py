@@ -436,7 +436,8 @@ def promise(chosen: Choice) -> None:
 
 def stream(chosen: Choice) -> None:
     """What the user has beside what the server sees, and what both add up to; live where that is wanted."""
-    st.subheader("What the user has, what the server sees")
+    st.subheader("A stream of users")
+    st.markdown("**What the user has, what the server sees**")
     live = st.toggle(
         "Live: ten more users every second", key="mechanisms-live", help="Lets users arrive by themselves."
     )

@@ -14,14 +14,15 @@ from ui import glossary, sharing, sidebar, state, theme, words
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
 OWN_CONTROLS = ("", "your-numbers", "mechanisms", "papers", "errata", "glossary")  # pages that ask their own question
+# Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
-.js-plotly-plot .infolayer .xtitle,.js-plotly-plot .infolayer .ytitle{fill:INK!important}
+.js-plotly-plot :is(.xtitle,.ytitle,.xtick text,.ytick text){fill:INK!important}
 @media (max-width:640px){h1{font-size:1.9rem!important}}
 @media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
 animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
-</style>"""
+</style>""".replace("INK", f"light-dark({theme.ink(False)},{theme.ink(True)})")
 _LESSON_STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:1rem}</style>"
 
 
@@ -38,7 +39,7 @@ def enter() -> None:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place."""
-    st.html(_STYLE.replace("INK", theme.ink(theme.is_dark())))  # Streamlit's own grey is too faint for small words
+    st.html(_STYLE)
     lesson = state.lesson()
     if lesson:
         st.html(_LESSON_STYLE)

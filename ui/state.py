@@ -22,7 +22,7 @@ OTHER_FIELDS = (
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
     | frozenset({"controls"})  # lessons
-    | frozenset({"promise", "about", "rewards", "kind", "bound", "against"})  # Theory
+    | frozenset({"promise", "about", "laws", "kind", "bound", "axis", "old"})  # Theory
     | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
     | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
     | frozenset(
