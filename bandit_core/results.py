@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_core.experiment import Experiment
+from bandit_core.experiment import Band, Experiment
 from bandit_core.kernels.compiled import fingerprint
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
-SAMPLER = "step"  # every pull is drawn by itself
 
 
 def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -87,6 +86,17 @@ class LineResult:
         """Quantile over trials at the checkpoints."""
         return np.quantile(self.regret, q, axis=0)
 
+    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
+
+        "middle-90" goes from the 5 % to the 95 % quantile over trials; "half-sd" and "quarter-sd" that share of a
+        standard deviation below and above the mean, as some papers draw it (it need not hold any share of the runs).
+        """
+        if kind == "middle-90":
+            return self.quantile(0.05), self.quantile(0.95)
+        width = self.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
+        return self.mean - width, self.mean + width
+
     def ratio_to(self, other: LineResult) -> tuple[float, float]:
         """Final mean regret divided by another line's, and the standard error of that ratio.
 
@@ -149,7 +159,7 @@ class Result:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """What is needed to get these numbers again, and the privacy that every line really has."""
-        guarantees = []
+        guarantees, samplers = [], []
         for line, instance in zip(self.experiment.lines, self.experiment.instances, strict=True):
             guarantee = line.entry.guarantee(instance)
             guarantees.append(
@@ -161,11 +171,12 @@ class Result:
                     "parameters": instance.parameters.model_dump(),
                 }
             )
+            samplers.append(line.entry.sampler(instance))
         return {
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,
-            "sampler": SAMPLER,
             "kernels": fingerprint(),
             "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+            "samplers": samplers,
             "guarantees": guarantees,
         }
