@@ -1,5 +1,8 @@
 """Theory: what "private" may mean, and what it must cost."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from bandit_core import catalogue
