@@ -1,5 +1,8 @@
 """Contextual: learning what suits whom, while features and rewards stay on the phones."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, contextual_view, panels, runner, shell, theme, words
@@ -33,7 +36,7 @@ st.plotly_chart(
     key="regret-chart",
     alt=charts.describe(result),
 )
-st.caption(words.band(max(line.count for line in result.lines if line)).capitalize() + ".")
+st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")

@@ -1,5 +1,8 @@
 """Threshold: whose answers are too noisy to keep?"""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, runner, shell, theme, threshold_view

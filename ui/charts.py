@@ -72,7 +72,7 @@ def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np
     group = {"legendgroup": f"line-{number}"}
     quiet = {"hoverinfo": "skip", "showlegend": False, **group}
     if line.count > 1:
-        low, high = (_shown(line.quantile(q) / divisor, log) for q in (0.05, 0.95))
+        low, high = (_shown(edge / divisor, log) for edge in line.band(view.band))
         figure.add_scatter(x=result.times, y=high, mode="lines", line={"width": 0}, **quiet)
         fill = theme.transparent(colour, 0.15)
         figure.add_scatter(
@@ -298,11 +298,12 @@ def sparkline(result: Result, dark: bool = False, width: int = 260, height: int 
     top = max((float(mean.max()) for _, mean in curves), default=1.0)
     bottom = min((float(mean.min()) for _, mean in curves), default=0.0)
     span = (top - bottom) or 1.0
+    kept = np.unique(np.append(np.arange(0, len(result.times), max(1, len(result.times) // 50)), len(result.times) - 1))
     paths = []
     for number, mean in curves:
         points = " ".join(
             f"{4 + (width - 8) * x:.1f},{height - 4 - (height - 8) * (y - bottom) / span:.1f}"
-            for x, y in zip(horizontal[::4], mean[::4], strict=True)
+            for x, y in zip(horizontal[kept], mean[kept], strict=True)
         )
         paths.append(
             f'<polyline points="{points}" fill="none" stroke="{colours[number]}" stroke-width="2.2" '

@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, notation
+from bandit_core import Experiment, InvalidInput
 from bandit_core.contextual.contexts import Contexts, Margin
 from bandit_core.engine import estimated_seconds
 from bandit_core.messages import POLICIES as SENDERS
@@ -18,7 +18,7 @@ from bandit_core.messages import Messages, Users, first_users, messages
 from bandit_core.results import Result
 from bandit_core.theory import contextual as theory
 from bandit_core.theory.bound import Bound
-from ui import charts, state, theme, words
+from ui import charts, page_fields, state, theme, words
 
 SHOWN_USERS = 5
 LIVE_SECONDS = 0.6
@@ -31,36 +31,14 @@ FIELDS = {"eps": "2", "d": "2", "K": "5", "beta": "0.5", "upto": "100000", "C": 
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
 
 
-def _asked(name: str, low: float, high: float) -> float:
-    """A number of the address; what cannot be used is told."""
-    wanted = notation.read_number(state.page_field(name, FIELDS[name]))
-    if isinstance(wanted, str) or not low <= wanted <= high:
-        st.warning(
-            f"Some of this link could not be used: {words.plain(name)} must be a number from {low:g} to {high:g}.",
-            icon=":material/link_off:",
-        )
-        return float(FIELDS[name])
-    return float(wanted)
-
-
-def _slider(label: str, name: str, grid: tuple[float, ...], help: str, write=lambda value: f"{value:g}") -> float:  # type: ignore[no-untyped-def]
-    """A slider whose value lives in the address; between the ends of the grid any address is good."""
-    asked = _asked(name, grid[0], grid[-1])
-    if float(asked).is_integer() and isinstance(grid[0], int):
-        asked = int(asked)
-    value = asked if asked in grid else min(grid, key=lambda other: abs(other - asked))
-    slot = f"contextual-{name}"
-    chosen: float = st.select_slider(label, grid, value, key=slot, help=help, format_func=write)
-    state.keep_page_field(name, f"{chosen:g}" if chosen < 10**5 else str(int(chosen)), FIELDS[name])
-    return chosen
-
-
 def beta_slider() -> float:
     """The margin exponent, in the address."""
-    return _slider(
+    return page_fields.slider(
         "Margin exponent β: ← close calls are common · rare →",
         "beta",
         BETAS,
+        FIELDS["beta"],
+        "contextual-beta",
         "P(gap ≤ h) grows like h^β. At 0 users whose two best options are nearly equal are as common as can be; "
         "at 1 they are rare.",
     )
@@ -98,24 +76,37 @@ def experiment() -> tuple[Experiment, bool]:
         left.markdown("The sidebar's users have no features, so here is an **example**; its controls are these.")
         first, second, third = st.columns(3)
         with first:
-            epsilon = _slider(
+            epsilon = page_fields.slider(
                 "ε: ← more private · less regret →",
                 "eps",
                 EPSILONS,
+                FIELDS["eps"],
+                "contextual-eps",
                 "The privacy budget of every user: context, choice and reward together.",
             )
         with second:
-            dimension = _slider("Features", "d", DIMENSIONS, "Numbers in a context (dimension d).")
+            dimension = page_fields.slider(
+                "Features", "d", DIMENSIONS, FIELDS["d"], "contextual-d", "Numbers in a context (dimension d)."
+            )
         with third:
-            arms = _slider("Options (arms)", "K", ARMS, "How many options there are for every user.")
+            arms = page_fields.slider(
+                "Options (arms)",
+                "K",
+                ARMS,
+                FIELDS["K"],
+                "contextual-K",
+                "How many options there are for every user.",
+            )
         first, second = st.columns([2, 1])
         with first:
             beta = beta_slider()
         with second:
-            horizon = _slider(
+            horizon = page_fields.slider(
                 "Users (horizon)",
                 "upto",
                 HORIZONS,
+                FIELDS["upto"],
+                "contextual-upto",
                 "How many users arrive in one run.",
                 lambda value: words.count(int(value)),
             )
@@ -353,13 +344,13 @@ def _multiplier() -> float:
         "Multiplier C",
         min_value=0.001,
         max_value=1e6,
-        value=_asked("C", 0.001, 1e6),
+        value=page_fields.number("C", FIELDS["C"], 0.001, 1e6),
         key="contextual-C",
         format="%g",
         help="The theorems give the order only, not the constant: move the shapes up and down until they can be "
         "compared with the curves.",
     )
-    state.keep_page_field("C", f"{value:g}", FIELDS["C"])
+    page_fields.keep("C", value, FIELDS["C"])
     return value
 
 
@@ -403,7 +394,7 @@ def regime_chart(
             x=result.times,
             y=bound.values(result.times, shown.largest_gap).astype(np.float32),
             mode="lines",
-            name=f"{bound.name}, order-only, C = {multiplier:g}: {order}",
+            name=f"{bound.name}, order-only, {bound.drawn_with}: {order}",
             line={"width": 1.5, "dash": theme.DASHES["order-only"], "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
             hovertemplate="%{y:.3~g}",
         )

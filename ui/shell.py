@@ -9,11 +9,11 @@ from typing import Any
 import streamlit as st
 
 from bandit_core.problems import Problem
-from ui import sharing, sidebar, state, theme, words
+from ui import glossary, sharing, sidebar, state, theme, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
-OWN_CONTROLS = ("", "your-numbers")  # pages that ask their own question instead of the sidebar's
+OWN_CONTROLS = ("", "your-numbers", "mechanisms", "papers", "errata", "glossary")  # pages that ask their own question
 # Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}
@@ -59,11 +59,8 @@ def open_page(page: Any) -> None:
     st.session_state["inside"] = True
     try:
         page.run()
-        st.caption(
-            "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
-            text_alignment="center",
-        )
     finally:  # also where the page stops early; only now its own controls have written their fields
+        glossary.footer()
         if place is not None:
             with place:
                 sharing.panel(page.url_path)

@@ -15,7 +15,7 @@ from bandit_core import Experiment, InvalidInput, links, notation
 from bandit_core.arms import LAWS as REWARD_LAWS
 from bandit_core.contextual.contexts import LAWS as CONTEXT_LAWS
 from bandit_core.epsilons import LAWS as EPSILON_LAWS
-from bandit_core.experiment import View, parse
+from bandit_core.experiment import Band, View, parse
 from bandit_core.policies import registry
 from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
@@ -236,7 +236,10 @@ def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: st
         chosen = st.toggle(label, value, key=state.key(slot), help=help)
         return None if chosen == field.default else chosen
     text = st.text_input(
-        label, f"{value:g}" if isinstance(value, float | int) else str(value), key=state.key(slot), help=help
+        label,
+        notation.write_number(value) if isinstance(value, float | int) else str(value),
+        key=state.key(slot),
+        help=help,
     )
     if text.strip() == str(field.default) or not text.strip():
         return None
@@ -266,14 +269,15 @@ def _line_card(base_line: dict[str, Any], row: int, shared: str, base_shared: st
                 help="Empty: the budget of the section above. Else, for example, 0.5 or discrete(0, 1, 2).",
             )
             line["epsilon"] = text or shared
-        given = {
-            **{name: field.default for name, field in policy.parameters.model_fields.items()},
-            **base_line.get("params", {}),
-        }
+        stated = base_line.get("params", {})
+        given = {**{name: field.default for name, field in policy.parameters.model_fields.items()}, **stated}
         params = {
             name: _parameter(policy, name, field, given[name], f"{name}-{row}")
             for name, field in policy.parameters.model_fields.items()
         }
+        for name, field in policy.parameters.model_fields.items():  # a preset may state what is the default anyway
+            if params[name] is None and name in stated and stated[name] == field.default:
+                params[name] = stated[name]
         params = {name: value for name, value in params.items() if value is not None}
         if params:
             line["params"] = params
@@ -392,6 +396,15 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
         y = st.segmented_control(
             "Regret axis", axes, default=view.y, required=True, key=state.key("y"), help="Scale of the vertical axis."
         )
+        bands: list[Band] = list(words.BAND_WORDS)
+        band = st.selectbox(
+            "Band",
+            bands,
+            bands.index(view.band),
+            format_func=lambda kind: words.sentence(f"{words.BAND_WORDS[kind]} the runs"),
+            key=state.key("band"),
+            help="What is shaded around a mean. It shows how runs differ, not how well the mean is known.",
+        )
         bounds = st.toggle(
             "Bounds", view.bounds, key=state.key("bounds"), help="Theoretical bounds that apply to this instance."
         )
@@ -405,7 +418,16 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
             "20 sample runs", view.runs, key=state.key("runs"), help="Single runs, to see what the band hides."
         )
         hidden = _hidden_lines(labels)
-    return {"x": x, "y": y, "quantity": quantity, "bounds": bounds, "worst_case": worst, "runs": runs, "hidden": hidden}
+    return {
+        "x": x,
+        "y": y,
+        "quantity": quantity,
+        "band": band,
+        "bounds": bounds,
+        "worst_case": worst,
+        "runs": runs,
+        "hidden": hidden,
+    }
 
 
 def _foot() -> DeltaGenerator:

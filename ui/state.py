@@ -16,10 +16,19 @@ from bandit_core.problems import Problem
 # Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
 OTHER_FIELDS = (
     frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
-    | frozenset({"instance", "law", "v", "budget", "trust", "users"})  # Heavy tails
+    | frozenset(
+        {"instance", "law", "v", "budget", "trust", "users", "printed", "rewards", "against", "C", "old"}
+    )  # Heavy tails
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
     | frozenset({"controls"})  # lessons
+    | frozenset({"promise", "about", "laws", "kind", "bound", "axis", "old"})  # Theory
+    | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
+    | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
+    | frozenset(
+        {"answers", "round", "subject", "samples", "sure", "draw", "run", "sums", "count", "at"}
+    )  # its game and audit
+    | frozenset({"paper", "figure", "held"})  # Papers
     | links.STREAMLIT_OWN
 )
 _state = st.session_state

@@ -54,8 +54,17 @@ TRUST_WORDS: dict[Privacy, str] = {
     "central": "a curator is trusted (central DP)",
     "local": "nobody is trusted (local DP)",
 }
+MODEL_WORDS = {
+    "none": "without privacy",
+    "local": "local DP",
+    "central": "central DP",
+    "instantaneous": "instantaneous DP",
+    "environment": "environment privacy",
+}
 MARKERS: dict[Privacy, str] = {"local": "circle", "central": "square", "none": "line-ns-open"}
 TRUST_COLOURS: dict[Privacy, str] = {"none": "#6b7680", "central": "#0072b2", "local": "#d55e00"}
+# Promises of privacy, also those that no policy of the lab gives.
+MODEL_COLOURS: dict[str, str] = {**TRUST_COLOURS, "instantaneous": "#7a6bd1", "environment": "#009e73"}
 TRUST_SIGNS: dict[Privacy, str] = {"local": "●", "central": "■", "none": "–"}
 DASHES = {"proved": "dash", "derived": "dot", "asymptotic": "dot", "order-only": "longdash"}
 
@@ -84,6 +93,31 @@ def policy_colour(policy: str, dark: bool = False) -> str:
     red, green, blue = colorsys.hls_to_rgb((hue + 0.10 * (place - 0.5)) % 1, 0.30 + 0.3 * place, saturation)
     shade = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
     return _mix(shade, "#ffffff", 0.35) if dark else shade
+
+
+# A mechanism has the shade of a policy that plays on it.
+_PLAYED_BY = {
+    "ctl": "heldp-ucb-l",
+    "ctb": "heldp-ucb-b",
+    "ctl-s": "heldp-ucb-ls",
+    "ctb-s": "heldp-ucb-bs",
+    "gaussian": "kl-ucb-cf",
+    "l2-ball": "ldp-sgd",
+    "binary": "private-ucb",
+    "logarithmic": "adap-ucb",
+    "hybrid": "dp-ucb-bound",
+    "adaptive-tree": "dp-robust-ucb",
+}
+
+
+def mechanism_colour(mechanism: str, dark: bool = False) -> str:
+    """The mechanism's shade: warm for what users answer, cool for a curator's counters."""
+    return policy_colour(_PLAYED_BY[mechanism], dark) if mechanism in _PLAYED_BY else TRUST_COLOURS["local"]
+
+
+def quiet(dark: bool = False) -> str:
+    """Grey for what is only compared with."""
+    return "#aab4be" if dark else "#5c6873"
 
 
 def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:

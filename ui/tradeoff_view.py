@@ -16,7 +16,7 @@ from bandit_core import Experiment, InvalidInput, links, tradeoff
 from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.summaries import baseline
 from bandit_core.sweep import SweepResult, swept_label
-from ui import charts, deployed, page_fields, state, theme, words
+from ui import charts, deployed, exports, page_fields, state, theme, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
 POINTS = 9
@@ -142,6 +142,7 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
         _add_bounds(figure, result, colours)
     _mark_regions(figure, result, found)
     charts.style(figure, 560, dark, legend_below=True)
+    figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
         type="log", title="privacy budget ε  (← more private · less regret →)", tickformat="~g", dtick="D2"
     )
@@ -404,8 +405,7 @@ def tables(result: SweepResult) -> None:
             on_click="ignore",
             help="Every line, budget and checkpoint.",
         )
-        grid = ",".join(f"{value:g}" for value in result.epsilons)
-        st.code(f"python -m bandit_core sweep experiment.json --epsilon {grid} --out sweep.csv", language="bash")
+        st.code(exports.sweep_command(result.epsilons), language="bash")
 
 
 def explanation(experiment: Experiment) -> None:

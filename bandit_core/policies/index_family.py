@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core import arms as laws
-from bandit_core.epsilons import Fixed
+from bandit_core.epsilons import DISCRETE, FIXED, Fixed
 from bandit_core.kernels import index
+from bandit_core.kernels.jump import MOST_ARMS, MOST_GROUPS, jump
 from bandit_core.mechanisms.sigmoid import sigmoid
 from bandit_core.policies.base import Block, Instance, Signal, Stopped
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
+LONG = 1_000_000  # beyond this horizon jumping wins at every budget (benchmarks/bench_jump.py)
 
 
 def transformed_means(arms: tuple[laws._Law, ...], squash: bool) -> np.ndarray:
@@ -18,6 +20,57 @@ def transformed_means(arms: tuple[laws._Law, ...], squash: bool) -> np.ndarray:
     if not squash:
         return np.array([arm.law_mean for arm in arms])
     return np.array([arm.expect(sigmoid) for arm in arms])
+
+
+def _two_valued(arms: tuple[laws._Law, ...], release: int) -> np.ndarray:
+    """Which arms' responses take two values (behind Laplace noise: before the noise), shape (arms,)."""
+    table, _ = laws.tables(arms)
+    return np.full(len(arms), True) if release == index.BITS else table[:, 0] == laws.TWO_POINT
+
+
+def sampler(instance: Instance, release: int) -> str:
+    """Which sampler plays the instance: ``jump`` (see `bandit_core.kernels.jump`) or ``step`` (`kernels.index`).
+
+    Jumping needs a best arm with two-valued responses and budgets in a few groups; it pays at long horizons.
+    """
+    code, _, groups = (instance.epsilon or _NOBODY_HIDES).kernel_form()
+    fits = len(instance.arms) <= MOST_ARMS and code in (FIXED, DISCRETE) and len(groups) <= MOST_GROUPS
+    jumps = instance.horizon > LONG and fits and _two_valued(instance.arms, release)[instance.gaps == 0].any()
+    return "jump" if jumps else "step"
+
+
+def _jump(
+    instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal, release: int, squash: bool,
+    per_pull: float, per_spread: float, clock: int, forced: float, eps_min: float,
+) -> Block:  # fmt: skip
+    """Play by jumps: the numbers that `kernels.jump` needs, from the laws."""
+    trials, arms = len(streams), len(instance.arms)
+    table, values = laws.tables(instance.arms)
+    code, _, groups = (instance.epsilon or _NOBODY_HIDES).kernel_form()
+    epsilons, shares = groups[:, 1], np.diff(groups[:, 0], prepend=0.0)
+    kept = np.full(len(shares), True) if code == FIXED else epsilons >= eps_min
+    lows, highs, chances = table[:, 1].copy(), table[:, 2].copy(), np.repeat(table[:, 3:4], len(shares), axis=1)
+    noises, units, shift, stretch = np.ones(len(shares)), np.ones(len(shares)), 0.0, 1.0
+    means = transformed_means(instance.arms, squash)
+    safe = np.where(kept, epsilons, 1.0)
+    if squash:
+        lows, highs = sigmoid(lows), sigmoid(highs)
+    if release == index.LAPLACE:
+        noises = 1.0 / safe
+    elif release == index.BITS:
+        noises, lows, highs, shift = 1.0 / np.tanh(safe / 2), np.full(arms, -1.0), np.ones(arms), 0.5
+        chances = 0.5 + (means[:, None] - 0.5) / noises
+        units, stretch = (units, 0.5 * noises[0]) if code == FIXED else (noises, 0.5)
+    regret = np.zeros((trials, len(checkpoints)))
+    best_pulls, pulls = np.zeros_like(regret), np.zeros((trials, arms))
+    jump(
+        streams.copy(), table, values, means, release, squash, per_pull, per_spread, clock, forced,
+        _two_valued(instance.arms, release), lows, highs, chances, shares, noises, units, kept, shift, stretch,
+        instance.gaps, checkpoints, regret, best_pulls, pulls, signal.cells,
+    )  # fmt: skip
+    if signal.stopped:
+        raise Stopped
+    return Block(regret, best_pulls, pulls)
 
 
 def play(
@@ -41,6 +94,10 @@ def play(
     Stopped
         When the signal asked for a stop.
     """
+    if sampler(instance, release) == "jump":
+        return _jump(
+            instance, streams, checkpoints, signal, release, squash, per_pull, per_spread, clock, forced, eps_min
+        )
     trials, arms = len(streams), len(instance.arms)
     table, values = laws.tables(instance.arms)
     code, form, shares = (instance.epsilon or _NOBODY_HIDES).kernel_form()
@@ -48,12 +105,12 @@ def play(
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))
     lockstep = index.lockstep_wins(arms, int(checkpoints[-1]))
-    sampler = index.lockstep if lockstep else index.tournament
+    kernel = index.lockstep if lockstep else index.tournament
     groups = np.array_split(np.arange(trials), -(-trials // index.LANES) if lockstep else 1)
     squashed_means = transformed_means(instance.arms, squash)
     for group in groups:
         part = slice(group[0], group[-1] + 1)
-        sampler(
+        kernel(
             streams[part].copy(), table, values, squashed_means, release, squash,
             per_pull, per_spread, clock, forced, code, form, shares, eps_min, instance.gaps, checkpoints,
             regret[part], best_pulls[part], pulls[part], signal.cells,

@@ -11,7 +11,16 @@ CASES = {
     "arms": {"arms": "0.9,beta(4,1)x5", "T": "500", "n": "3"},
     "mixed": {"lines": 'ucb,heldp-ucb-b(discrete(0:0.5,2:0.5),eps_min=1,label="half")', "T": "500", "n": "3"},
     "preset": {"preset": "shy-users", "T": "500", "n": "3", "seed": "4"},
-    "view": {"x": "linear", "y": "log", "show": "price", "bounds": "0", "worst": "1", "runs": "1", "hide": "1"},
+    "view": {
+        "x": "linear",
+        "y": "log",
+        "show": "price",
+        "band": "quarter-sd",
+        "bounds": "0",
+        "worst": "1",
+        "runs": "1",
+        "hide": "1",
+    },
 }
 
 

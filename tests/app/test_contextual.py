@@ -30,7 +30,7 @@ def test_plain_arms_get_an_example_whose_controls_live_in_the_address() -> None:
 
 def test_a_field_that_cannot_be_read_is_told() -> None:
     screen = on.visit("contextual", **{**TINY, "beta": "7"})
-    assert "beta must be a number from 0 to 1" in on.words(screen)
+    assert "beta is 7, allowed is a number from 0 to 1" in on.words(screen)
     assert screen.select_slider(key="contextual-beta").value == 0.5
 
 

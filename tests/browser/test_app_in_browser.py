@@ -219,3 +219,12 @@ def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
         visitor.tab.reload()
     assert None not in places, dict(zip(wanted, places, strict=True))
     assert places == sorted(places)  # in the order in which they stand on the page
+
+
+def test_a_click_on_a_point_of_the_trade_off_opens_its_curve(visits: Visits) -> None:
+    visitor = visits("/tradeoff?arms=0.9,0.5&lines=ucb,heldp-ucb-b(1)&T=2000&n=8")
+    point = visitor.tab.locator(".js-plotly-plot .scatterlayer .trace .point").nth(4)
+    box = point.bounding_box()
+    assert box is not None
+    visitor.tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    visitor.sees("The curves at ε = 1")

@@ -1,15 +1,13 @@
 """The conformance suite for policies that choose by the features of users: every one is under it from its first day."""
 
-import threading
-import time
-
 import numpy as np
 import pytest
+from interpreter import assert_left_free
 
 from bandit_core import Experiment, InvalidInput, simulate
 from bandit_core.kernels.streams import streams
 from bandit_core.policies import registry
-from bandit_core.policies.base import PRIVACY_WORDS, Signal, Stopped
+from bandit_core.policies.base import PRIVACY_WORDS, Signal
 from bandit_core.store import Store
 
 CONTEXTUAL = {name: policy for name, policy in registry().items() if policy.setting == "contexts"}
@@ -155,27 +153,4 @@ def test_the_shortest_horizons(name, horizon):
 @EVERY
 def test_a_running_kernel_leaves_the_interpreter_free(name):
     experiment = experiment_of(line_of(name), horizon=10**8)
-    entry, instance = experiment.lines[0].entry, experiment.instances[0]
-    entry.simulate(instance, streams(0, 0, 1), np.array([1, 10]), Signal())  # compiled before the clock starts
-    signal, stopped = Signal(), []
-
-    def play() -> None:
-        try:
-            entry.simulate(instance, streams(0, 0, 1), np.arange(1, 10**8 + 1, 10**4)[:10_000], signal)
-        except Stopped:
-            stopped.append(True)
-
-    thread = threading.Thread(target=play)
-    begun = last = time.perf_counter()
-    thread.start()
-    longest, seen = 0.0, 0
-    while last - begun < 0.25:
-        time.sleep(0.001)
-        now = time.perf_counter()
-        longest, last, seen = max(longest, now - last), now, signal.steps
-    signal.stop()
-    thread.join()
-    duration = time.perf_counter() - begun
-    assert seen > 0
-    assert stopped
-    assert longest < 0.6 * duration
+    assert_left_free(experiment.lines[0].entry, experiment.instances[0])

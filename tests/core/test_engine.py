@@ -56,6 +56,12 @@ def cut_finely(monkeypatch, seconds=1e-9):
     monkeypatch.setattr(engine, "LONGEST_TASK", seconds)
 
 
+def take_time(monkeypatch, seconds=0.03):
+    """Let every block of every line last, so that whoever follows a run has the time to interfere."""
+    for line in LINES:
+        Counted(monkeypatch, line["policy"], lambda counted, stop: time.sleep(seconds))
+
+
 class Counted:
     """Replaces a policy's simulator: counts calls and trials, optionally interferes, then plays as before."""
 
@@ -169,6 +175,7 @@ def test_blocks_of_a_wrong_shape_are_ignored(reference):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_stopping_from_on_progress_keeps_finished_blocks(monkeypatch, reference, jobs):
     cut_finely(monkeypatch)
+    take_time(monkeypatch)
     store = memory()
     seen = []
 
@@ -186,6 +193,7 @@ def test_stopping_from_on_progress_keeps_finished_blocks(monkeypatch, reference,
     again = Simulation(experiment_of(), store)
     assert sum(line.count for line in again.result().lines if line is not None) == kept
     assert 0 < again.fraction < 1
+    monkeypatch.undo()
     assert numbers(again.run(jobs)) == reference
 
 
@@ -266,6 +274,7 @@ def test_a_block_of_the_wrong_shape_is_an_error(monkeypatch):
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, ValueError])
 def test_an_exception_in_on_progress_stops_cleanly(monkeypatch, reference, jobs, kind):
     cut_finely(monkeypatch)
+    take_time(monkeypatch)
     store = memory()
     seen = []
 
@@ -280,6 +289,7 @@ def test_an_exception_in_on_progress_stops_cleanly(monkeypatch, reference, jobs,
     assert len(seen) == 6
     assert simulation.stopped
     assert 0 < simulation.fraction < 1
+    monkeypatch.undo()
     assert numbers(simulate(experiment_of(), store=store)) == reference
 
 
@@ -406,7 +416,7 @@ def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
 
 
 def test_a_result_beyond_all_memory_is_refused_in_words():
-    with pytest.raises(InvalidInput, match="GiB"):
+    with pytest.raises(InvalidInput, match="MiB of results"):
         Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
 
 

@@ -1,0 +1,294 @@
+"""Jump simulation: many pulls of the leader at once, for index policies at long horizons.
+
+The same game as in `kernels.index`, drawn in another order. Think of every arm as owning a tape of its future
+responses. The policy reads tapes from the front; what it does is a function of what it has read. A run is therefore
+not changed in law when a tape is revealed in pieces, as long as each piece is drawn from its law given everything
+revealed before, and it does not matter what made us ask for that piece.
+
+A piece of a tape is kept as (length, sufficient statistics): how many users of each budget, how many of their
+responses were the larger one of two values, and, behind Laplace noise, the sums of its positive and negative parts
+(a Laplace variable is the difference of two exponential ones, so these are gamma variables). Then
+
+1. The leader is proposed for m pulls; m is what its lead over the runner-up should last for.
+2. A piece of m pulls is taken from its tape (drawn, if the tape is empty). Order within a piece is uniform given its
+   statistics, so nothing is known about it; in the worst order everything that lowers the mean comes first.
+3. If even then the leader stays ahead of what any other index can grow to in the meantime, no leader could have
+   changed: the whole piece is played at once, and regret inside it is linear.
+4. If not, the piece is halved (hypergeometric counts, beta shares of the gamma sums), the second half goes back to the
+   front of the tape, and the first half is tried; a single pull needs no test.
+
+A block may reach beyond the horizon: what lies beyond is just not counted. So a shorter horizon is a prefix.
+
+The number of blocks grows with the changes of leader, roughly with the logarithm of the horizon. Arms whose responses
+take more than two values are pulled one by one, which costs little as long as a best arm is not among them.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandit_core.kernels.binomial import binomial
+from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.kernels.hypergeometric import hypergeometric, share_of_first
+from bandit_core.kernels.index import LAPLACE, _value, _width, clock
+from bandit_core.kernels.streams import gamma, next_uniform
+
+MOST_ARMS = 64  # all arms are looked at before every block
+MOST_GROUPS = 12  # of users with one budget each
+SHORT = 8.0  # shorter pieces cost more than single pulls
+CAUTION = 0.8  # share of the lead that a proposed piece is expected to use up
+DEEPEST = 64  # pieces on one tape; halving a piece of 10^9 needs thirty
+PATIENCE = 65_536  # decisions between two looks at the signal
+USERS, ONES, UP, DOWN = range(4)  # statistics of one group of users in a piece
+
+
+@piece
+def _draw(fresh, length, shares, chances, noises, kept, release, state, row):
+    """Statistics of the next ``length`` responses of an arm whose tape is empty, into ``fresh`` (groups, 4)."""
+    left = length
+    rest = 1.0
+    for group in range(shares.shape[0]):
+        users = left
+        if rest - shares[group] > 1e-15 and group < shares.shape[0] - 1:
+            users = binomial(left, min(1.0, shares[group] / rest), state, row)
+        left -= users
+        rest -= shares[group]
+        fresh[group, USERS] = users
+        fresh[group, ONES] = 0.0
+        fresh[group, UP] = 0.0
+        fresh[group, DOWN] = 0.0
+        if kept[group] and users > 0.0:
+            fresh[group, ONES] = binomial(users, chances[group], state, row)
+            if release == LAPLACE:
+                fresh[group, UP] = noises[group] * gamma(state, row, users)
+                fresh[group, DOWN] = noises[group] * gamma(state, row, users)
+
+
+@piece
+def _split(whole, length, first, part, kept, release, state, row):
+    """Move the first ``first`` of the ``length`` responses of ``whole`` to ``part``."""
+    wanted = first
+    total = length
+    for group in range(whole.shape[0]):
+        users = whole[group, USERS]
+        moved = hypergeometric(users, total - users, wanted, state, row)
+        total -= users
+        wanted -= moved
+        part[group, USERS] = moved
+        whole[group, USERS] = users - moved
+        ones = 0.0
+        up = 0.0
+        down = 0.0
+        if kept[group] and moved > 0.0:
+            ones = hypergeometric(whole[group, ONES], users - whole[group, ONES], moved, state, row)
+            if release == LAPLACE:
+                up = whole[group, UP] * share_of_first(moved, users - moved, state, row)
+                down = whole[group, DOWN] * share_of_first(moved, users - moved, state, row)
+        part[group, ONES] = ones
+        part[group, UP] = up
+        part[group, DOWN] = down
+        whole[group, ONES] -= ones
+        whole[group, UP] -= up
+        whole[group, DOWN] -= down
+
+
+@inlined
+def _drop(part, kept, low, high, units, centre):
+    """The most that the responses of a piece, in the worst order, take from a sum of deviations from ``centre``."""
+    lost = 0.0
+    for group in range(part.shape[0]):
+        if kept[group]:
+            ones = part[group, ONES]
+            lost += (part[group, USERS] - ones) * max(0.0, centre - low * units[group])
+            lost += ones * max(0.0, centre - high * units[group]) + part[group, DOWN]
+    return lost
+
+
+@kernel
+def jump(
+    state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
+    two_valued, lows, highs, chances, shares, noises, units, kept, shift, stretch,
+    gaps, checkpoints, regret, best_pulls, pulls, signal,
+):  # fmt: skip
+    """Play one trial per row of ``state``, filling the outputs at the checkpoints.
+
+    ``two_valued`` (arms,) says which arms may be pulled many times at once; their responses are ``lows`` or ``highs``
+    (arms,) times ``units`` (groups,), the larger one with probability ``chances`` (arms, groups). Users belong to
+    group g with probability ``shares[g]``; ``noises`` are as in `kernels.index`, and ``kept`` says whose responses
+    are used. The other arguments are those of `kernels.index.lockstep`.
+    """
+    arms = laws.shape[0]
+    groups = shares.shape[0]
+    horizon = checkpoints[-1]
+    tapes = np.empty((arms, DEEPEST, groups, 4))
+    lengths = np.empty((arms, DEEPEST))
+    depth = np.empty(arms, np.int64)
+    part = np.empty((groups, 4))
+    means = np.empty(arms)
+    widths = np.empty(arms)
+    counts = np.empty(arms)
+    sums = np.empty(arms)
+    spreads = np.empty(arms)
+    pulled = np.empty(arms)
+    kept_share = 0.0
+    for group in range(groups):
+        if kept[group]:
+            kept_share += shares[group]
+    simple = not squash
+    for arm in range(arms):
+        simple &= two_valued[arm]
+    for trial in range(state.shape[0]):
+        means[:] = np.inf
+        widths[:] = 0.0
+        counts[:] = 0.0
+        sums[:] = 0.0
+        spreads[:] = 0.0
+        pulled[:] = 0.0
+        depth[:] = 0
+        least = 0.0
+        t = 1
+        next_checkpoint = 0
+        patience = PATIENCE
+        while t <= horizon:
+            patience -= 1
+            if patience == 0:
+                patience = PATIENCE
+                if signal[0] != 0:
+                    return
+            log_t = math.log(t)
+            level = clock(t, clock_code)
+            leader = 0
+            ahead = -np.inf
+            second = -np.inf
+            widest = 0.0
+            for arm in range(arms):
+                here = means[arm] + level * widths[arm]
+                widest = max(widest, widths[arm])
+                if here > ahead:
+                    second = ahead
+                    ahead = here
+                    leader = arm
+                elif here > second:
+                    second = here
+            must = forced > 0.0 and least <= forced * log_t
+            if must:
+                leader = 0
+                while spreads[leader] > forced * log_t:
+                    leader += 1
+            count = counts[leader]
+            length = 1.0
+            if not must and two_valued[leader] and count > 0.0 and second > -np.inf and ahead < np.inf:
+                centre = sums[leader] / count
+                fall = 0.0  # of the sum's deviations, expected per pull in the worst order
+                for group in range(groups):
+                    if kept[group]:
+                        chance = chances[leader, group]
+                        each = (1.0 - chance) * max(0.0, centre - lows[leader] * units[group])
+                        each += chance * max(0.0, centre - highs[leader] * units[group])
+                        fall += shares[group] * (each + (noises[group] if release == LAPLACE else 0.0))
+                pace = stretch * fall / count + kept_share * level * widths[leader] * 0.5 / count
+                pace += widest / (t * max(level, 0.5))  # twice how fast other indices grow: enough for both clocks
+                length = math.floor(CAUTION * (ahead - second) / pace)
+                if forced > 0.0:
+                    length = min(length, math.floor(math.exp(min(least / forced, 100.0)) * (1.0 - 1e-9)) - t - 1.0)
+            if length < SHORT:
+                length = 1.0
+            stocked = depth[leader] > 0
+            if length == 1.0 and not stocked:  # an ordinary pull
+                group = 0
+                if groups > 1:
+                    u = next_uniform(state, trial, 4)
+                    below = shares[0]
+                    while u >= below and group < groups - 1:
+                        group += 1
+                        below += shares[group]
+                pulled[leader] += 1.0
+                done = 1.0
+                if kept[group]:
+                    u_reward = next_uniform(state, trial, 4)
+                    u_noise = next_uniform(state, trial, 4) if release == LAPLACE else 0.0
+                    sums[leader] += _value(
+                        release, simple, squash, laws, values, bit_means, leader,
+                        u_reward, u_noise, noises[group], units[group], state, trial,
+                    )  # fmt: skip
+                    count += 1.0
+                    spread = spreads[leader]
+                    spreads[leader] = spread + noises[group] * noises[group]
+                else:
+                    spread = np.inf
+            else:
+                if not stocked:
+                    _draw(part, length, shares, chances[leader], noises, kept, release, state, trial)
+                else:
+                    top = depth[leader] - 1
+                    if lengths[leader, top] <= length:
+                        length = lengths[leader, top]
+                        part[:] = tapes[leader, top]
+                        depth[leader] = top
+                    else:
+                        _split(tapes[leader, top], lengths[leader, top], length, part, kept, release, state, trial)
+                        lengths[leader, top] -= length
+                while length > 1.0:
+                    end_level = clock(t + length, clock_code)
+                    rival = second + (end_level - level) * widest
+                    joined = 0.0
+                    for group in range(groups):
+                        if kept[group]:
+                            joined += part[group, USERS]
+                    most = count + joined
+                    if groups == 1:
+                        narrowest = _width(most, spreads[leader] / count * most, per_pull, per_spread)
+                    else:
+                        narrowest = _width(count, spreads[leader], per_pull, per_spread) * (count / most)
+                    centre = sums[leader] / count
+                    lost = _drop(part, kept, lows[leader], highs[leader], units, centre)
+                    worst = shift + stretch * (centre - lost / count) + level * narrowest
+                    if worst > rival + 1e-10 * (1.0 + abs(rival)):
+                        break
+                    top = depth[leader]
+                    first = 1.0 if length < SHORT or top >= DEEPEST - 1 else math.floor(0.5 * length)
+                    tapes[leader, top] = part
+                    _split(tapes[leader, top], length, first, part, kept, release, state, trial)
+                    lengths[leader, top] = length - first
+                    depth[leader] = top + 1
+                    length = first
+                spread = np.inf
+                for group in range(groups):
+                    if kept[group] and part[group, USERS] > 0.0:
+                        users = part[group, USERS]
+                        ones = part[group, ONES]
+                        gained = ones * highs[leader] + (users - ones) * lows[leader]
+                        count += users
+                        sums[leader] += gained * units[group] + part[group, UP] - part[group, DOWN]
+                        spread = min(spread, spreads[leader])
+                        spreads[leader] += users * noises[group] * noises[group]
+                pulled[leader] += length
+                done = length
+            if count > counts[leader]:
+                counts[leader] = count
+                means[leader] = shift + stretch * (sums[leader] / count)
+                widths[leader] = _width(count, spreads[leader], per_pull, per_spread)
+                if forced > 0.0 and spread <= least:
+                    least = np.inf
+                    for arm in range(arms):
+                        least = min(least, spreads[arm])
+            t += int(done)
+            while next_checkpoint < checkpoints.shape[0] and checkpoints[next_checkpoint] < t:
+                beyond = t - 1.0 - checkpoints[next_checkpoint]
+                lost = -beyond * gaps[leader]
+                good = -beyond if gaps[leader] == 0.0 else 0.0
+                for arm in range(arms):
+                    lost += pulled[arm] * gaps[arm]
+                    if gaps[arm] == 0.0:
+                        good += pulled[arm]
+                regret[trial, next_checkpoint] = lost
+                best_pulls[trial, next_checkpoint] = good
+                signal[1] += checkpoints[next_checkpoint] - (checkpoints[next_checkpoint - 1] if next_checkpoint else 0)
+                next_checkpoint += 1
+                if signal[0] != 0:
+                    return
+        for arm in range(arms):
+            pulls[trial, arm] = pulled[arm]
+        pulls[trial, leader] -= t - 1.0 - horizon
