@@ -288,11 +288,13 @@ def _reproduce(options: argparse.Namespace) -> int:
 
         print(table(names, folder), end="")
         return DONE
-    jobs, trials = _jobs(options.jobs), None
+    jobs = _jobs(options.jobs)
+    trials: int | None = None
     if options.trials is not None:
-        trials = notation.read_number(options.trials)
-        if not isinstance(trials, int) or trials < 2:
+        asked = notation.read_number(options.trials)
+        if not isinstance(asked, int) or asked < 2:
             raise InvalidInput([Problem("trials", options.trials, "a whole number of at least 2")])
+        trials = asked
     reproductions.check_folder(folder)
     for place, name in enumerate(sorted(names, key=lambda name: estimated_seconds(load_preset(name), 1)), 1):
         print(f"{name} ({place} of {len(names)})", end=", ", file=sys.stderr)

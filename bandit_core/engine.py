@@ -144,6 +144,7 @@ def line_key(experiment: Experiment, line: int) -> str:
     content = {
         "kernels": fingerprint(),
         "policy": experiment.lines[line].policy,
+        "sampler": experiment.lines[line].entry.sampler(instance),
         "arms": arms,
         "contexts": experiment.contexts.model_dump(mode="json") if experiment.contexts else None,
         "epsilon": instance.epsilon.model_dump(mode="json") if instance.epsilon else None,

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
-SAMPLER = "step"  # every pull is drawn by itself
 
 
 def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -160,7 +159,7 @@ class Result:
     @cached_property
     def metadata(self) -> dict[str, Any]:
         """What is needed to get these numbers again, and the privacy that every line really has."""
-        guarantees = []
+        guarantees, samplers = [], []
         for line, instance in zip(self.experiment.lines, self.experiment.instances, strict=True):
             guarantee = line.entry.guarantee(instance)
             guarantees.append(
@@ -172,11 +171,12 @@ class Result:
                     "parameters": instance.parameters.model_dump(),
                 }
             )
+            samplers.append(line.entry.sampler(instance))
         return {
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,
-            "sampler": SAMPLER,
             "kernels": fingerprint(),
             "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+            "samplers": samplers,
             "guarantees": guarantees,
         }

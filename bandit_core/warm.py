@@ -6,13 +6,17 @@ kept. A folder that was filled by one user (while an image is built, say) can th
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from bandit_core.engine import simulate
 from bandit_core.experiment import Experiment
 from bandit_core.kernels.compiled import open_for_reading
 from bandit_core.policies import registry
+from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
+from bandit_core.problems import InvalidInput
 from bandit_core.store import Store
 
 SIZES = ((1_000, 2), (300_000, 1))  # users and trials: below and above where one sampler takes over from another
@@ -35,12 +39,20 @@ def _experiments() -> Iterator[Experiment]:
                 yield preset.experiment.with_changes(lines=[line], view={})
     known = {sort[0] for sort in seen}
     for policy in registry().values():
-        if policy.name not in known and policy.setting == "arms":
-            line = {"policy": policy.name}
-            if policy.epsilon != "none":
-                line["epsilon"] = {"kind": "fixed", "value": 1.0}
-            arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
-            yield Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 100, "trials": 1})
+        if policy.name not in known:
+            yield _anywhere(policy)
+
+
+def _anywhere(policy: Policy) -> Experiment:
+    """The policy in the first preset that it accepts."""
+    line: dict[str, Any] = {"policy": policy.name}
+    if policy.epsilon != "none":
+        line["epsilon"] = {"kind": "fixed", "value": 1.0}
+    for preset in presets():
+        if (preset.experiment.contexts is not None) == (policy.setting == "contexts"):
+            with contextlib.suppress(InvalidInput):
+                return preset.experiment.with_changes(lines=[line], view={})
+    raise LookupError(f"no preset has arms that {policy.name} accepts")
 
 
 def warm() -> int:

@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, contextual_view, panels, runner, shell, theme, words
+from ui import charts, contextual_data, contextual_view, panels, runner, shell, theme, words
 
 shell.enter()
 
@@ -14,17 +14,25 @@ st.markdown(
     "What suits a person depends on the person. Here each phone keeps what it knows about its user, the choice and "
     "how well it went; all that ever leaves it is **one noisy message**."
 )
-opening = st.container()
-experiment, example = contextual_view.experiment()
+opening, controls = st.container(), st.container()
+own = contextual_data.panel()
+if own is None:
+    with controls:
+        experiment, example = contextual_view.experiment()
+    store, name = None, "contextual"
+else:
+    experiment, example, store, name = own.experiment, False, own.store, contextual_data.RUN
 with opening:
-    contextual_view.messages_panel(experiment)
+    contextual_view.messages_panel(experiment, shared=store is None)
 
-result = runner.result_of(experiment, "contextual")
+if own is not None:
+    st.subheader(words.plain(experiment.title))
+result = runner.result_of(experiment, name, store)
 if result is None:
-    result = runner.preview_of(experiment)
+    result = runner.preview_of(experiment, store)
     if result is None:
         st.stop()
-    st.info(words.preview(result, experiment), icon=":material/preview:")
+    st.info(words.preview(result, experiment) + contextual_view.warm_up_words(result), icon=":material/preview:")
 
 st.subheader("What the server learns all the same")
 st.markdown(words.verdict(result))

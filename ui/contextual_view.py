@@ -141,11 +141,15 @@ def _sending_lines(whole: Experiment) -> Experiment | None:
     return whole.with_changes(lines=kept, view={}) if kept else None
 
 
+def _told(whole: Experiment) -> tuple[Users, list[Messages]]:
+    assert whole.contexts is not None
+    users = first_users(whole.contexts, whole.seed, SHOWN_USERS)
+    return users, [messages(whole, line, users, (whole.seed, line)) for line in range(len(whole.lines))]
+
+
 @st.cache_data(max_entries=64, show_spinner=False)
-def _told(_whole: Experiment, key: str) -> tuple[Users, list[Messages]]:
-    assert _whole.contexts is not None
-    users = first_users(_whole.contexts, _whole.seed, SHOWN_USERS)
-    return users, [messages(_whole, line, users, (_whole.seed, line)) for line in range(len(_whole.lines))]
+def _told_before(_whole: Experiment, key: str) -> tuple[Users, list[Messages]]:
+    return _told(_whole)
 
 
 def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height: int = 300) -> go.Figure:
@@ -197,12 +201,16 @@ def _needed(sent: Messages) -> str:
     return words.count(int(float(f"{(sent.spread / 0.1) ** 2:.2g}")) or 1)
 
 
-def messages_panel(whole: Experiment) -> None:
-    """The opening picture: a few contexts beside what the server receives instead."""
+def messages_panel(whole: Experiment, shared: bool = True) -> None:
+    """The opening picture: a few contexts beside what the server receives instead.
+
+    ``shared`` = False keeps out of the cache that visitors share.
+    """
     small = _sending_lines(whole)
     if small is None or small.contexts is None:
         return
-    users, told = _told(small, small.model_dump_json(exclude={"view", "title", "note", "horizon", "trials"}))
+    key = small.model_dump_json(exclude={"view", "title", "note", "horizon", "trials"}) if shared else ""
+    users, told = _told_before(small, key) if shared else _told(small)
     dark = theme.is_dark()
     bound = float(np.linalg.norm(users.contexts, axis=1).max())
     columns = st.columns(1 + len(told))
@@ -281,6 +289,19 @@ def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
 # What the server learns
 
 
+def warm_up_words(result: Result) -> str:
+    """How much of the picture is warm-up, where that is a good part of it; nothing where it is not."""
+    shown = result.experiment
+    if shown.contexts is None or shown.contexts.structure != "multi":
+        return ""
+    rounds = [int(getattr(instance.parameters, "warm_up", 0)) * shown.arm_count for instance in shown.instances]
+    users = max(rounds, default=0)
+    if users < shown.horizon / 4:
+        return ""
+    share = "All of these users" if users >= shown.horizon else f"Of these, the first {words.count(users)} users"
+    return f" {share} are the warm-up, in which arms take turns: what was learned shows later."
+
+
 def without_bounds(result: Result) -> Result:
     """The same curves without theory, whose shapes have a place (and a multiplier) of their own below."""
     view = result.experiment.view.model_copy(update={"bounds": False})
@@ -314,7 +335,10 @@ def error_chart(result: Result, dark: bool) -> go.Figure:
     figure = _curves(result, values, 400, dark)
     if result.experiment.contexts is not None and not len(result.experiment.contexts.given):
         figure.add_hline(y=1, line={"dash": "dot", "width": 1.5, "color": "#888888"})
-    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", dtick=1)
+    known = np.concatenate([curve for curve in values if curve is not None] or [np.ones(1)])
+    wide = np.nanmax(known) > 30 * max(np.nanmin(known), 1e-300)  # else whole powers of ten leave the axis bare
+    axis = {"dtick": 1} if wide else {}
+    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", **axis)
     return figure
 
 

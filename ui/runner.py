@@ -268,16 +268,24 @@ def _watch(slot: str, command: str) -> None:
         st.rerun()
 
 
-def preview_of(experiment: Experiment) -> Result | None:
+def _too_dear(small: Experiment, seconds: float = PREVIEW_SECONDS) -> bool:
+    return estimated_seconds(small) > seconds or steps(small) > most_steps()
+
+
+def preview_of(experiment: Experiment, store: Store | None = None) -> Result | None:
     """The same experiment cut down to fewer users and trials until it is live: something to look at before Run.
 
     None where even that is more than this server computes (`result_of` has told why).
     """
     small = experiment.with_changes(trials=min(experiment.trials, 10))
     try:
-        while small.horizon > 100 and (estimated_seconds(small) > PREVIEW_SECONDS or steps(small) > most_steps()):
+        while small.horizon > 100 and _too_dear(small):
+            fewer = small.with_changes(trials=min(3, small.trials))
+            if small.contexts is not None and not _too_dear(fewer, 4 * PREVIEW_SECONDS):  # else all is warm-up
+                small = fewer
+                break
             small = small.with_changes(horizon=max(100, small.horizon // 10))
-        return simulate(small)
+        return simulate(small, store=store)
     except InvalidInput:
         return None
 

@@ -35,11 +35,11 @@ from bandit_core.kernels.hypergeometric import hypergeometric, share_of_first
 from bandit_core.kernels.index import LAPLACE, _value, _width, clock
 from bandit_core.kernels.streams import gamma, next_uniform
 
-MOST_ARMS = 64  # all arms are looked at before every block
-MOST_GROUPS = 12  # of users with one budget each
-SHORT = 8.0  # shorter pieces cost more than single pulls
+MOST_TAPES = 2000  # arms x groups of users: what the tapes may take in memory
+SHORT = 24.0  # shorter pieces cost more than single pulls
 CAUTION = 0.8  # share of the lead that a proposed piece is expected to use up
-DEEPEST = 64  # pieces on one tape; halving a piece of 10^9 needs thirty
+DEEPEST = 128  # pieces on one tape; halving the longest takes forty
+LONGEST = 2.0**40  # pulls in one piece: counts stay exact
 PATIENCE = 65_536  # decisions between two looks at the signal
 USERS, ONES, UP, DOWN = range(4)  # statistics of one group of users in a piece
 
@@ -106,6 +106,23 @@ def _drop(part, kept, low, high, units, centre):
     return lost
 
 
+@inlined
+def _take_one(piece_of, group, low, high, unit, release, state, row):
+    """Take one response of a user of ``group`` out of a piece of tape; the caller counts the user."""
+    users = piece_of[group, USERS]
+    value = low * unit
+    if next_uniform(state, row, 4) * users < piece_of[group, ONES]:
+        piece_of[group, ONES] -= 1.0
+        value = high * unit
+    if release == LAPLACE:
+        up = piece_of[group, UP] * share_of_first(1.0, users - 1.0, state, row)
+        down = piece_of[group, DOWN] * share_of_first(1.0, users - 1.0, state, row)
+        piece_of[group, UP] -= up
+        piece_of[group, DOWN] -= down
+        value += up - down
+    return value
+
+
 @kernel
 def jump(
     state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
@@ -150,6 +167,7 @@ def jump(
         least = 0.0
         t = 1
         next_checkpoint = 0
+        window = 1.0
         patience = PATIENCE
         while t <= horizon:
             patience -= 1
@@ -177,9 +195,12 @@ def jump(
                 leader = 0
                 while spreads[leader] > forced * log_t:
                     leader += 1
+            lasting = LONGEST  # pulls until some arm may have to be pulled by force
+            if forced > 0.0:
+                lasting = min(lasting, math.floor(math.exp(min(least / forced, 100.0)) * (1.0 - 1e-9)) - t - 1.0)
             count = counts[leader]
             length = 1.0
-            if not must and two_valued[leader] and count > 0.0 and second > -np.inf and ahead < np.inf:
+            if not must and two_valued[leader] and count > 0.0 and ahead < np.inf:
                 centre = sums[leader] / count
                 fall = 0.0  # of the sum's deviations, expected per pull in the worst order
                 for group in range(groups):
@@ -190,36 +211,12 @@ def jump(
                         fall += shares[group] * (each + (noises[group] if release == LAPLACE else 0.0))
                 pace = stretch * fall / count + kept_share * level * widths[leader] * 0.5 / count
                 pace += widest / (t * max(level, 0.5))  # twice how fast other indices grow: enough for both clocks
-                length = math.floor(CAUTION * (ahead - second) / pace)
-                if forced > 0.0:
-                    length = min(length, math.floor(math.exp(min(least / forced, 100.0)) * (1.0 - 1e-9)) - t - 1.0)
-            if length < SHORT:
-                length = 1.0
-            stocked = depth[leader] > 0
-            if length == 1.0 and not stocked:  # an ordinary pull
-                group = 0
-                if groups > 1:
-                    u = next_uniform(state, trial, 4)
-                    below = shares[0]
-                    while u >= below and group < groups - 1:
-                        group += 1
-                        below += shares[group]
-                pulled[leader] += 1.0
-                done = 1.0
-                if kept[group]:
-                    u_reward = next_uniform(state, trial, 4)
-                    u_noise = next_uniform(state, trial, 4) if release == LAPLACE else 0.0
-                    sums[leader] += _value(
-                        release, simple, squash, laws, values, bit_means, leader,
-                        u_reward, u_noise, noises[group], units[group], state, trial,
-                    )  # fmt: skip
-                    count += 1.0
-                    spread = spreads[leader]
-                    spreads[leader] = spread + noises[group] * noises[group]
-                else:
-                    spread = np.inf
-            else:
-                if not stocked:
+                length = math.floor(min(CAUTION * (ahead - second) / pace, LONGEST))
+                length = min(length, lasting)
+            done = 0.0
+            spread = spreads[leader]
+            if length >= SHORT and depth[leader] <= DEEPEST // 2:
+                if depth[leader] == 0:
                     _draw(part, length, shares, chances[leader], noises, kept, release, state, trial)
                 else:
                     top = depth[leader] - 1
@@ -230,7 +227,8 @@ def jump(
                     else:
                         _split(tapes[leader, top], lengths[leader, top], length, part, kept, release, state, trial)
                         lengths[leader, top] -= length
-                while length > 1.0:
+                centre = sums[leader] / count
+                while True:
                     end_level = clock(t + length, clock_code)
                     rival = second + (end_level - level) * widest
                     joined = 0.0
@@ -239,33 +237,96 @@ def jump(
                             joined += part[group, USERS]
                     most = count + joined
                     if groups == 1:
+                        narrowest = _width(most, spread / count * most, per_pull, per_spread)
+                    else:
+                        narrowest = _width(count, spread, per_pull, per_spread) * (count / most)
+                    lost = _drop(part, kept, lows[leader], highs[leader], units, centre)
+                    worst = shift + stretch * (centre - lost / count) + level * narrowest
+                    if worst - rival > 1e-10 * (1.0 + abs(worst)):  # also where nobody is the rival
+                        done = length
+                        break
+                    top = depth[leader]
+                    tapes[leader, top] = part
+                    lengths[leader, top] = length
+                    depth[leader] = top + 1
+                    if length < 2.0 * SHORT:
+                        break
+                    length = math.floor(0.5 * length)
+                    _split(tapes[leader, top], lengths[leader, top], length, part, kept, release, state, trial)
+                    lengths[leader, top] -= length
+                if done > 0.0:
+                    for group in range(groups):
+                        if kept[group]:
+                            users = part[group, USERS]
+                            ones = part[group, ONES]
+                            gained = ones * highs[leader] + (users - ones) * lows[leader]
+                            count += users
+                            sums[leader] += gained * units[group] + part[group, UP] - part[group, DOWN]
+                            spreads[leader] += users * noises[group] * noises[group]
+                    pulled[leader] += done
+            if done == 0.0:  # one by one, with one product a pull to see that the leader is still ahead
+                longest = 1.0 if must or count == 0.0 or ahead == np.inf else window
+                if forced > 0.0 and longest > 1.0:
+                    longest = min(longest, max(1.0, lasting))
+                bar = np.inf
+                if longest > 1.0:
+                    end_level = clock(t + longest, clock_code)
+                    rival = second + (end_level - level) * widest
+                    most = count + longest
+                    if groups == 1:
                         narrowest = _width(most, spreads[leader] / count * most, per_pull, per_spread)
                     else:
                         narrowest = _width(count, spreads[leader], per_pull, per_spread) * (count / most)
-                    centre = sums[leader] / count
-                    lost = _drop(part, kept, lows[leader], highs[leader], units, centre)
-                    worst = shift + stretch * (centre - lost / count) + level * narrowest
-                    if worst > rival + 1e-10 * (1.0 + abs(rival)):
+                    bar = rival - level * narrowest
+                    bar = (bar + 1e-10 * (1.0 + abs(bar)) - shift) / stretch
+                total = sums[leader]
+                spread_sum = spread
+                top = depth[leader] - 1
+                while True:
+                    group = 0
+                    value = 0.0
+                    if top < 0:
+                        if groups > 1:
+                            u = next_uniform(state, trial, 4)
+                            below = shares[0]
+                            while u >= below and group < groups - 1:
+                                group += 1
+                                below += shares[group]
+                        if kept[group]:
+                            u_reward = next_uniform(state, trial, 4)
+                            u_noise = next_uniform(state, trial, 4) if release == LAPLACE else 0.0
+                            value = _value(
+                                release, simple, squash, laws, values, bit_means, leader,
+                                u_reward, u_noise, noises[group], units[group], state, trial,
+                            )  # fmt: skip
+                    else:
+                        piece_of = tapes[leader, top]
+                        if groups > 1:
+                            u = next_uniform(state, trial, 4) * lengths[leader, top]
+                            below = piece_of[0, USERS]
+                            while u >= below and group < groups - 1:
+                                group += 1
+                                below += piece_of[group, USERS]
+                        if kept[group]:
+                            value = _take_one(piece_of, group, lows[leader], highs[leader], units[group], release,
+                                              state, trial)  # fmt: skip
+                        piece_of[group, USERS] -= 1.0
+                        lengths[leader, top] -= 1.0
+                        if lengths[leader, top] < 0.5:
+                            top -= 1
+                    if kept[group]:
+                        count += 1.0
+                        total += value
+                        spread_sum += noises[group] * noises[group]
+                    done += 1.0
+                    if done >= longest or not total > bar * count:
                         break
-                    top = depth[leader]
-                    first = 1.0 if length < SHORT or top >= DEEPEST - 1 else math.floor(0.5 * length)
-                    tapes[leader, top] = part
-                    _split(tapes[leader, top], length, first, part, kept, release, state, trial)
-                    lengths[leader, top] = length - first
-                    depth[leader] = top + 1
-                    length = first
-                spread = np.inf
-                for group in range(groups):
-                    if kept[group] and part[group, USERS] > 0.0:
-                        users = part[group, USERS]
-                        ones = part[group, ONES]
-                        gained = ones * highs[leader] + (users - ones) * lows[leader]
-                        count += users
-                        sums[leader] += gained * units[group] + part[group, UP] - part[group, DOWN]
-                        spread = min(spread, spreads[leader])
-                        spreads[leader] += users * noises[group] * noises[group]
-                pulled[leader] += length
-                done = length
+                depth[leader] = top + 1
+                sums[leader] = total
+                spreads[leader] = spread_sum
+                pulled[leader] += done
+                if not must:
+                    window = 2.0 * window if done == window else max(1.0, done)
             if count > counts[leader]:
                 counts[leader] = count
                 means[leader] = shift + stretch * (sums[leader] / count)

@@ -135,6 +135,8 @@ class Policy:
     ``resolve(parameters, epsilon)`` replaces every "auto" by a number; ``settle(instance)`` those that depend on the
     arms or the horizon.
     ``spending(instance, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
+    ``sampler(instance)`` names how the instance is drawn, for those that know more than one way: part of the key of
+    stored blocks, because another sampler of the same law gives other numbers.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
     instance where that decides it.
     ``setting`` says whether it plays arms, or chooses by the features of users.
@@ -159,6 +161,7 @@ class Policy:
     spending: Callable[[Instance, np.ndarray], np.ndarray] | None = None
     parent: str | None = None
     pseudo_code: str = ""
+    sampler: Callable[[Instance], str] = lambda instance: "step"
     step_cost: float | Callable[[Instance], float] = 1.0
     setting: Setting = "arms"
 

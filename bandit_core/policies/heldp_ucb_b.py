@@ -65,6 +65,8 @@ _COMMON: dict[str, Any] = dict(
     resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, "v_b"),
     refuses=refuse_if_nobody_is_left,
     parent="ucb",
+    sampler=lambda instance: index_family.sampler(instance, index.BITS),
+    step_cost=index_family.cost(index.BITS),
 )
 
 POLICIES = (

@@ -69,7 +69,8 @@ _COMMON: dict[str, Any] = dict(
     resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, "v_l"),
     refuses=refuse_if_nobody_is_left,
     parent="ucb",
-    step_cost=2.0,
+    sampler=lambda instance: index_family.sampler(instance, index.LAPLACE),
+    step_cost=index_family.cost(index.LAPLACE, 2.0),
 )
 
 POLICIES = (

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bandit_core import arms as laws
 from bandit_core.epsilons import DISCRETE, FIXED, Fixed
 from bandit_core.kernels import index
-from bandit_core.kernels.jump import MOST_ARMS, MOST_GROUPS, jump
+from bandit_core.kernels.jump import MOST_TAPES, jump
 from bandit_core.mechanisms.sigmoid import sigmoid
 from bandit_core.policies.base import Block, Instance, Signal, Stopped
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
-LONG = 1_000_000  # beyond this horizon jumping wins at every budget (benchmarks/bench_jump.py)
+LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (benchmarks/bench_jump.py)
+FEW = 32  # jumping looks at all arms after every change of leader: more arms need a longer horizon
 
 
 def transformed_means(arms: tuple[laws._Law, ...], squash: bool) -> np.ndarray:
@@ -31,12 +34,30 @@ def _two_valued(arms: tuple[laws._Law, ...], release: int) -> np.ndarray:
 def sampler(instance: Instance, release: int) -> str:
     """Which sampler plays the instance: ``jump`` (see `bandit_core.kernels.jump`) or ``step`` (`kernels.index`).
 
-    Jumping needs a best arm with two-valued responses and budgets in a few groups; it pays at long horizons.
+    Jumping needs a best arm with two-valued responses and budgets in a few groups; it pays at long horizons. The
+    answer depends on the line, the arms and the horizon only, because the two samplers draw different numbers. Below
+    ``LONG`` users nothing of the jump kernel is ever compiled.
     """
+    arms = len(instance.arms)
+    if instance.horizon <= LONG * max(1.0, arms / FEW):
+        return "step"
     code, _, groups = (instance.epsilon or _NOBODY_HIDES).kernel_form()
-    fits = len(instance.arms) <= MOST_ARMS and code in (FIXED, DISCRETE) and len(groups) <= MOST_GROUPS
-    jumps = instance.horizon > LONG and fits and _two_valued(instance.arms, release)[instance.gaps == 0].any()
-    return "jump" if jumps else "step"
+    fits = code in (FIXED, DISCRETE) and arms * len(groups) <= MOST_TAPES
+    return "jump" if fits and _two_valued(instance.arms, release)[instance.gaps == 0].any() else "step"
+
+
+def cost(release: int, step: float = 1.0) -> Callable[[Instance], float]:
+    """``step_cost`` of a policy one pull of which costs ``step`` pulls of ``ucb``, where it is not jumped over.
+
+    The time of a jump run grows about with the square root of the horizon (benchmarks/bench_jump.py).
+    """
+
+    def relative(instance: Instance) -> float:
+        if sampler(instance, release) == "step":
+            return step
+        return step * min(1.0, 0.5 * (instance.horizon / LONG) ** -0.55)
+
+    return relative
 
 
 def _jump(

@@ -11,6 +11,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
+from bandit_core.kernels import index
 from bandit_core.numbers import Number
 from bandit_core.policies import index_family
 from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal, any_rewards
@@ -47,6 +48,8 @@ POLICY = Policy(
     accepts=any_rewards,
     simulate=_simulate,
     bounds=_bounds,
+    sampler=lambda instance: index_family.sampler(instance, index.RAW),
+    step_cost=index_family.cost(index.RAW),
     guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""pull each arm once
 for t = K+1, K+2, ...:
