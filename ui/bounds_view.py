@@ -254,7 +254,10 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
             st.caption("There is nothing to draw: the bound does not apply, or no number is known for it.")
         return
     st.plotly_chart(
-        figure, key="theory-chart", config=charts.CONFIG, alt=f"{entry.bound.label} against {AXES[against]}"
+        figure,
+        key="theory-chart",
+        config=charts.CONFIG,
+        alt=charts.read_aloud(figure, f"{entry.bound.label} against {AXES[against]}"),
     )
     if entry.bound.kind != "problem-dependent":
         st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")
