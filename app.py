@@ -12,14 +12,25 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
         st.Page("pages/threshold.py", title="Threshold", icon=":material/filter_alt:", url_path="threshold"),
         st.Page("pages/heavy-tails.py", title="Heavy tails", icon=":material/ssid_chart:", url_path="heavy-tails"),
         st.Page("pages/contextual.py", title="Contextual", icon=":material/groups:", url_path="contextual"),
+        st.Page("pages/mechanisms.py", title="Mechanisms", icon=":material/casino:", url_path="mechanisms"),
+        st.Page("pages/theory.py", title="Theory", icon=":material/functions:", url_path="theory"),
+        st.Page("pages/papers.py", title="Papers", icon=":material/menu_book:", url_path="papers"),
+        # In reach from the foot of every page.
+        st.Page(
+            "pages/errata.py", title="Errata", icon=":material/spellcheck:", url_path="errata", visibility="hidden"
+        ),
+        st.Page(
+            "pages/glossary.py", title="Glossary", icon=":material/menu_book:", url_path="glossary", visibility="hidden"
+        ),
     ],
-    position="top",
+    position="hidden" if st.query_params.get("controls") == "off" else "top",  # a lesson is the picture alone
 )
 
 opening = st.empty()
 if "experiment" not in st.session_state:
     opening.info("Opening the lab …", icon=":material/hourglass_top:")
-from ui import shell  # noqa: E402 - imports the simulator, which takes a second
+import ui.opening  # noqa: E402, F401 - imports the simulator, which takes a second
+from ui import shell  # noqa: E402
 
 opening.empty()
 shell.open_page(page)

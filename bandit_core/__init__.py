@@ -9,6 +9,7 @@ not a privacy product and protects nobody's data.
 ['heldp-ucb-b', 'heldp-ucb-l', 'ucb']
 """
 
+from bandit_core.audit import AuditResult, audit
 from bandit_core.engine import Simulation, simulate
 from bandit_core.experiment import Experiment
 from bandit_core.presets import load_preset
@@ -16,4 +17,14 @@ from bandit_core.problems import InvalidInput
 from bandit_core.theory.curves import bounds
 from bandit_core.theory.threshold import thresholds
 
-__all__ = ["Experiment", "InvalidInput", "Simulation", "bounds", "load_preset", "simulate", "thresholds"]
+__all__ = [
+    "AuditResult",
+    "Experiment",
+    "InvalidInput",
+    "Simulation",
+    "audit",
+    "bounds",
+    "load_preset",
+    "simulate",
+    "thresholds",
+]

@@ -1,4 +1,4 @@
-"""The command line: ``python -m bandit_core list|run|sweep|bounds|thresholds|check|link``.
+"""The command line: ``python -m bandit_core COMMAND`` (see ``--help``).
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
 Exit codes: 0 done, 2 bad input, 130 interrupted.
@@ -12,6 +12,7 @@ import math
 import os
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 _FORMATS = (".csv", ".json", ".parquet")
+_AUDIT_NUMBERS = {
+    "epsilon": ("1", "E", "the claimed epsilon"),
+    "samples": ("200000", "N", "samples for each of the two inputs"),
+    "seed": ("0", "S", "of the samples"),
+    "confidence": ("0.999", "C", "chance that the bound is right"),
+}
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
 
@@ -162,6 +169,8 @@ def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | Swee
         print("interrupted; finished blocks of trials are kept and will not be computed again", file=sys.stderr)
         return None
     progress.end()
+    for notice in simulation.notices:
+        print(notice, file=sys.stderr)
     if failures:
         raise failures[0]
     return simulation.result()
@@ -229,6 +238,106 @@ def _thresholds(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _audit(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    from bandit_core.audit import MOST_SAMPLES, audit
+    from bandit_core.audit_subjects import subject
+
+    known = subject(options.name)
+    numbers = {name: notation.read_number(getattr(options, name)) for name in _AUDIT_NUMBERS}
+    allowed = {
+        "epsilon": (lambda x: 0 < x <= 100, "a number above 0, at most 100"),
+        "samples": (lambda x: x == int(x) and 4 <= x <= MOST_SAMPLES, f"a whole number from 4 to {MOST_SAMPLES}"),
+        "seed": (lambda x: x == int(x) and 0 <= x < 2**63, "a whole number, 0 or more"),
+        "confidence": (lambda x: 0.5 <= x < 1, "a number from 0.5 to below 1"),
+    }
+    wrong = [
+        Problem(name, getattr(options, name), allowed[name][1])
+        for name, value in numbers.items()
+        if isinstance(value, str) or not math.isfinite(value) or not allowed[name][0](value)
+    ]
+    if wrong:
+        raise InvalidInput(wrong)
+    epsilon, confidence = float(numbers["epsilon"]), float(numbers["confidence"])
+    samples, seed = int(numbers["samples"]), int(numbers["seed"])
+    found = audit(options.name, epsilon, samples=samples, confidence=confidence, seed=seed)
+    import pandas as pd
+
+    (p_low, p, p_high), (q_low, q, q_high) = found.chances
+    row = {
+        "name": known.name, "kind": known.kind, "epsilon": epsilon, "delta": found.delta, "samples": found.samples,
+        "seed": seed, "confidence": confidence, "lower_bound": found.lower_bound, "verdict": found.verdict,
+        "likelier_input": int(found.pair[0]), "event_low": found.event[0], "event_high": found.event[1],
+        "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
+    }  # fmt: skip
+    _write(pd.DataFrame([row]), options.out)
+    print(f"{known.title}. Input 0 or 1: {known.inputs}. Looked at: {known.seen}.", file=sys.stderr)
+    print(f"{found.words} An audit can refute a claim, never prove it.", file=sys.stderr)
+    return DONE
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from bandit_core import papers, reproductions
+    from bandit_core.engine import estimated_seconds
+    from bandit_core.presets import load_preset
+
+    names = papers.presets_of(options.names)
+    folder = reproductions.FOLDER if options.out is None else Path(options.out)
+    if options.table:
+        from bandit_core.claims import table
+
+        print(table(names, folder), end="")
+        return DONE
+    jobs = _jobs(options.jobs)
+    trials: int | None = None
+    if options.trials is not None:
+        asked = notation.read_number(options.trials)
+        if not isinstance(asked, int) or asked < 2:
+            raise InvalidInput([Problem("trials", options.trials, "a whole number of at least 2")])
+        trials = asked
+    reproductions.check_folder(folder)
+    for place, name in enumerate(sorted(names, key=lambda name: estimated_seconds(load_preset(name), 1)), 1):
+        print(f"{name} ({place} of {len(names)})", end=", ", file=sys.stderr)
+        content = _reproduced(name, jobs, trials, options.fresh)
+        if content is None:
+            return INTERRUPTED
+        print(reproductions.write(content, folder))
+    return DONE
+
+
+def _reproduced(name: str, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
+    """One preset played, as the document to ship; None after Ctrl-C."""
+    from bandit_core import reproductions
+    from bandit_core.engine import Simulation
+    from bandit_core.presets import load_preset
+    from bandit_core.results import Result
+    from bandit_core.store import Store
+
+    experiment = load_preset(name)
+    part = experiment.with_changes(trials=min(most or experiment.trials, experiment.trials))
+    print(f"{part.trials} of {experiment.trials} trials", file=sys.stderr)
+    # Compile before the clock runs; long horizons may have a sampler of their own.
+    short = 100 if part.horizon <= 10**6 else 10**6 + 1
+    Simulation(part.with_changes(horizon=min(short, part.horizon), trials=1)).run(jobs)
+    simulation = Simulation(part, Store(None, 0) if fresh else None)
+    found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
+    result = _finished(simulation, jobs)
+    if result is None:
+        return None
+    assert isinstance(result, Result)
+    cost = reproductions.Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
+    return reproductions.document(result, experiment, name, cost)
+
+
+def _warm(options: argparse.Namespace) -> int:
+    from bandit_core.kernels.compiled import kernel_folder
+    from bandit_core.warm import warm
+
+    count = warm()
+    print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
+    return DONE
+
+
 def _check(options: argparse.Namespace) -> int:
     _experiment(options)
     print("ok")
@@ -242,8 +351,19 @@ def _link(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _errata(options: argparse.Namespace) -> int:
+    from bandit_core.errata import errata, erratum_of
+
+    chosen = errata() if options.name is None else (erratum_of(options.name),)
+    for erratum in chosen:
+        outcome = erratum.check()
+        print(f"{erratum.name}: {erratum.paper}, {erratum.place}")
+        print(f"  {'confirmed' if outcome.confirmed else 'NOT CONFIRMED'}: {outcome.words}")
+    return DONE
+
+
 def _list(options: argparse.Namespace) -> int:
-    things = {"policies": _policies, "arms": _arm_laws, "epsilons": _epsilon_laws, "presets": _presets}[options.what]()
+    things = _THINGS[options.what]()
     if options.json:
         print(json.dumps(things, indent=2, ensure_ascii=False))
         return DONE
@@ -317,6 +437,24 @@ def _presets() -> list[dict[str, Any]]:
     return [{"name": each.name, "title": each.title, "note": each.note, "group": each.group} for each in presets()]
 
 
+def _audits() -> list[dict[str, Any]]:
+    from bandit_core.audit_subjects import subjects
+
+    return [
+        {"name": each.name, "title": each.title, "kind": each.kind, "inputs": each.inputs, "seen": each.seen}
+        for each in subjects().values()
+    ]
+
+
+_THINGS = {
+    "policies": _policies,
+    "arms": _arm_laws,
+    "epsilons": _epsilon_laws,
+    "presets": _presets,
+    "audits": _audits,
+}
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # The commands' options
 
@@ -335,7 +473,7 @@ def _parser() -> argparse.ArgumentParser:
         return options
 
     listing = command("list", _list, "what there is", spec=False)
-    listing.add_argument("what", choices=("policies", "arms", "epsilons", "presets"))
+    listing.add_argument("what", choices=tuple(_THINGS))
     listing.add_argument("--json", action="store_true", help="a list of objects")
     run = command("run", _run, "simulate, and print the regret curves", out=True)
     sweep = command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
@@ -351,9 +489,25 @@ def _parser() -> argparse.ArgumentParser:
         "--epsilon", required=True, metavar="JSON", help='spread of budgets: JSON, or text such as "uniform(0,2)"'
     )
     thresholds.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
+    audited = command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", False, True)
+    audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
+    for name, (default, metavar, words) in _AUDIT_NUMBERS.items():
+        audited.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
+    reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
+    reproduce.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
+    reproduce.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
+    reproduce.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    reproduce.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
+    reproduce.add_argument(
+        "--fresh", action="store_true", help="use nothing that was computed before, for honest times"
+    )
+    reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
     command("check", _check, "print ok, or every error of a spec")
+    command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
+    errata = command("errata", _errata, "check the errata of the five papers, or one of them", spec=False)
+    errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
     return parser
 
 

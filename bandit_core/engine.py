@@ -15,11 +15,13 @@ import math
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from bandit_core import gate, remote
 from bandit_core.experiment import Experiment, checkpoints
 from bandit_core.kernels.compiled import fingerprint
 from bandit_core.kernels.streams import streams
@@ -31,8 +33,7 @@ from bandit_core.store import Store, default_store
 STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
 TRIAL_SECONDS = 25e-6  # seeding a trial and setting up its arms, however short it is
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
-PATIENCE = 1.0  # a run of more seconds than that gives way to shorter ones
-MOST_BYTES = 2**31  # memory that the trials of one result may take
+PATIENCE = 1.0  # a run of more seconds than that (on all workers) gives way to shorter ones
 
 
 def _setting(name: str, default: int) -> int:
@@ -98,6 +99,16 @@ def most_steps() -> int:
     return _setting("LAB_MAX_STEPS", 10**12)
 
 
+def most_runs() -> int:
+    """How many long runs of one process may be going at once (``LAB_MAX_RUNS``); others wait their turn."""
+    return _setting("LAB_MAX_RUNS", 16)
+
+
+def most_bytes() -> int:
+    """Memory that the trials of one result may take (``LAB_MAX_RESULT_MB``)."""
+    return _setting("LAB_MAX_RESULT_MB", 2048) * 2**20
+
+
 def result_bytes(experiment: Experiment) -> int:
     """Memory of all trials: regret, best pulls (and error) at the checkpoints, pulls of every arm."""
     curves = 2 if experiment.contexts is None else 3
@@ -110,12 +121,12 @@ def _refuse_if_too_large(experiment: Experiment) -> None:
     if steps(experiment) > most_steps():
         allowed = (
             f"at most {most_steps():.3g} steps (horizon x trials x lines) here; use a shorter horizon or fewer "
-            "trials, or run it on your own machine"
+            "trials, or run it on your own machine, where nobody else waits"
         )
         problems.append(Problem("horizon", f"{steps(experiment):.3g} steps", allowed))
-    if result_bytes(experiment) > MOST_BYTES:
-        allowed = f"at most {MOST_BYTES / 2**30:g} GiB of results; use fewer trials, arms or lines"
-        problems.append(Problem("trials", f"{result_bytes(experiment) / 2**30:.1f} GiB", allowed))
+    if result_bytes(experiment) > most_bytes():
+        allowed = f"at most {most_bytes() / 2**20:g} MiB of results here; use fewer trials, arms or lines"
+        problems.append(Problem("trials", f"{result_bytes(experiment) / 2**20:.0f} MiB", allowed))
     if problems:
         raise InvalidInput(problems)
 
@@ -154,9 +165,16 @@ class _Task:
 
 
 class _Trials:
-    """The trials of one line, filled block by block. Rows are written once, and read only when they are done."""
+    """The trials of one line, filled block by block. Rows are read only when they are done.
+
+    Runs of one process that need the same trials share them (`_shared`): fifty visitors with one link keep one copy
+    and compute it once. A block is claimed by whoever computes it, and the others wait for that one block; should its
+    claimant be stopped, the next one takes it over.
+    """
 
     def __init__(self, trials: int, times: int, arms: int, error: bool) -> None:
+        self._claims: list[tuple[int, int]] = []
+        self._changed = threading.Condition()
         self.done = np.zeros(trials, bool)
         curves = [np.zeros((trials, times)) for _ in range(3 if error else 2)]
         self.block = Block(curves[0], curves[1], np.zeros((trials, arms)), *curves[2:])
@@ -170,8 +188,24 @@ class _Trials:
         lengths = {len(array) for array in block.arrays.values()}
         return widths(block) == widths(self.block) and len(lengths) == 1
 
+    def claim(self, first: int, last: int, given_up: Callable[[], bool]) -> bool:
+        """Wait while others compute these rows; whether they are then still to be computed, and by the caller."""
+        with self._changed:
+            while not given_up() and not self.done[first:last].all():
+                if all(last <= begin or end <= first for begin, end in self._claims):
+                    self._claims.append((first, last))
+                    return True
+                self._changed.wait(gate.TICK)
+        return False
+
+    def release(self, first: int, last: int) -> None:
+        """Give a claim back, fulfilled or not."""
+        with self._changed:
+            self._claims.remove((first, last))
+            self._changed.notify_all()
+
     def fill(self, first: int, block: Block) -> None:
-        """Take a finished block in."""
+        """Take a finished block in; one that is there already has the same numbers."""
         rows = slice(first, first + block.trials)
         arrays = block.arrays
         for name, mine in self.block.arrays.items():
@@ -192,6 +226,11 @@ class _Trials:
         return LineResult(trials, **arrays)
 
 
+_sharing = threading.Lock()
+_shared: weakref.WeakKeyDictionary[Store, weakref.WeakValueDictionary[tuple[str, int], _Trials]]
+_shared = weakref.WeakKeyDictionary()  # trials that somebody holds now, by store, line and number
+
+
 class Simulation:
     """One experiment being computed, once.
 
@@ -201,7 +240,7 @@ class Simulation:
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than any result should.
+        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than ``LAB_MAX_RESULT_MB``.
     """
 
     def __init__(self, experiment: Experiment, store: Store | None = None) -> None:
@@ -209,6 +248,10 @@ class Simulation:
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
+        self.long = False  # set by a sweep, whose points are short one by one
+        self.waiting = False  # for its turn, see `most_runs`
+        self.kept = True  # whether the store took every block of this run
+        self.notices: list[str] = []  # what its owner should be told
         self.store = store or default_store()
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)
@@ -219,12 +262,22 @@ class Simulation:
         self._seconds = [_trial_seconds(experiment, line) for line in range(len(experiment.lines))]
         self._trials = []
         for key in self._keys:
-            error = experiment.contexts is not None
-            trials = _Trials(experiment.trials, len(self.times), experiment.arm_count, error)
-            for first, block in self.store.get(key, experiment.trials):
+            trials = self._trials_of(key)
+            kept = [] if trials.done.all() else self.store.get(key, experiment.trials)
+            for first, block in kept:
                 if trials.fits(block):
                     trials.fill(first, block)
             self._trials.append(trials)
+
+    def _trials_of(self, key: str) -> _Trials:
+        """The trials of a line, those of another run where one holds them."""
+        size = (self.experiment.trials, len(self.times), self.experiment.arm_count)
+        with _sharing:
+            known = _shared.setdefault(self.store, weakref.WeakValueDictionary())
+            found = known.get((key, size[0]))
+            if found is None:
+                known[key, size[0]] = found = _Trials(*size, error=self.experiment.contexts is not None)
+        return found
 
     @property
     def missing_seconds(self) -> float:
@@ -288,34 +341,56 @@ class Simulation:
                 return
             yield task
 
-    def _play(self, task: _Task, rows: np.ndarray, gives_way: bool) -> bool:
+    def _play(self, task: _Task, rows: np.ndarray, door: gate.Gate | None, turn: gate.Turn | None, places: int) -> bool:
+        """Compute one block when it may, unless another run does; whether it is there now. Raises nothing."""
+        trials = self._trials[task.line]
+        if not trials.claim(task.first, task.last, lambda: self.stopped):
+            return not self.stopped
+        try:
+            if door is None or turn is None:
+                return self._compute(task, rows)
+            charge = task.seconds if door is gate.LONG else 0.0
+            with door.block(turn, charge, places, lambda: self.stopped) as let_in:
+                if let_in and door is gate.LONG and threading.get_ident() != self._caller:
+                    lower_priority()
+                return let_in and self._compute(task, rows)
+        finally:
+            trials.release(task.first, task.last)
+
+    def _compute(self, task: _Task, rows: np.ndarray) -> bool:
         """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
         with self._lock:
             if self.stopped:
                 return False
             self._running.add(task)
-        if gives_way and threading.get_ident() != self._caller:
-            _lower_priority()
         policy, instance = self.experiment.lines[task.line].entry, self.experiment.instances[task.line]
         block = None
         try:
-            block = policy.simulate(instance, rows.copy(), self.times, task.signal)
-            if not self._trials[task.line].fits(block) or block.trials != len(rows):
-                raise RuntimeError(f"{policy.name} returned a block of the wrong shape")
-            self.store.put(self._keys[task.line], task.first, block)
+            block = self._kept(task, policy.simulate(instance, rows.copy(), self.times, task.signal))
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
-            block = None
             self._failure = self._failure or error
             self.stop()
         finally:
-            with self._idle:
-                if block is not None:
-                    self._trials[task.line].fill(task.first, block)
-                self._running.discard(task)
-                self._idle.notify_all()
+            self._finish(task, block)
         return block is not None
+
+    def _kept(self, task: _Task, block: Block) -> Block:
+        """The block, checked and in the store."""
+        name = self.experiment.lines[task.line].policy
+        if not self._trials[task.line].fits(block) or block.trials != task.last - task.first:
+            raise RuntimeError(f"{name} returned a block of the wrong shape")
+        if not self.store.put(self._keys[task.line], task.first, block):
+            self.kept = False
+        return block
+
+    def _finish(self, task: _Task, block: Block | None) -> None:
+        with self._idle:
+            if block is not None:
+                self._trials[task.line].fill(task.first, block)
+            self._running.discard(task)
+            self._idle.notify_all()
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Simulation], None] | None = None) -> Result:
         """Compute what is missing; calls ``on_progress(self)`` in this thread after every finished block.
@@ -325,17 +400,30 @@ class Simulation:
         """
         workers = worker_count(jobs)
         self._caller = threading.get_ident()
+        missing = self.missing_seconds
+        long = self.long or missing > PATIENCE * workers
+        if missing < 3 * SHORTEST_TASK and not long:  # a thread pool, or waiting, would cost more than it saves
+            return self._run(1, None, None, on_progress)
+        door = gate.LONG if long else gate.SHORT
+        self.waiting = long
+        with door.run(most_runs() if long else math.inf, lambda: self.stopped) as turn:
+            self.waiting = False
+            return self._run(workers, door, turn, on_progress)
+
+    def _run(
+        self,
+        workers: int,
+        door: gate.Gate | None,
+        turn: gate.Turn | None,
+        on_progress: Callable[[Simulation], None] | None,
+    ) -> Result:
+        if door is gate.LONG and remote.scheduler():
+            self._run_on_cluster(self._plan(workers), on_progress)
         tasks = self._plan(workers)
-        missing_seconds = self.missing_seconds
-        small = missing_seconds < 3 * SHORTEST_TASK  # a thread pool would cost more than it saves
-        threads = workers > 1 and len(tasks) > 1 and not small
         rows = self._rows(tasks)
-        calls = (
-            (task, rows[task.first : task.last], threads and missing_seconds > PATIENCE)
-            for task in self._upcoming(tasks)
-        )
+        calls = ((task, rows[task.first : task.last], door, turn, workers) for task in self._upcoming(tasks))
         finished: Iterator[bool]
-        if not threads:
+        if workers == 1 or len(tasks) < 2:
             finished = (self._play(*call) for call in calls)
         else:
             from joblib import Parallel, delayed
@@ -359,6 +447,30 @@ class Simulation:
             raise self._failure
         return self.result()
 
+    def _run_on_cluster(self, tasks: list[_Task], on_progress: Callable[[Simulation], None] | None) -> None:
+        """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
+        rows = self._rows(tasks)
+        calls = [
+            (
+                number,
+                self.experiment.lines[task.line].policy,
+                self.experiment.instances[task.line],
+                rows[task.first : task.last],
+                self.times,
+            )
+            for number, task in enumerate(tasks)
+        ]
+        try:
+            for number, block in remote.blocks(remote.scheduler(), calls, lambda: self.stopped):
+                self._finish(tasks[number], self._kept(tasks[number], block))
+                if on_progress is not None:
+                    on_progress(self)
+        except remote.Unreachable as reason:
+            self.notices.append(str(reason))
+        except BaseException:
+            self.stop()
+            raise
+
     def _rows(self, tasks: list[_Task]) -> np.ndarray:
         """Fresh streams of all trials that some task needs; shape (trials, 8). Lines share them: tasks take copies."""
         needed = np.zeros(self.experiment.trials, bool)
@@ -372,8 +484,8 @@ class Simulation:
         return rows
 
 
-def _lower_priority() -> None:
-    """Let shorter runs and the web server go first. On Linux niceness belongs to a thread, and those of a pool end."""
+def lower_priority() -> None:
+    """Let shorter runs and the web server go first. Niceness belongs to a thread on Linux: for threads that end."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
@@ -401,6 +513,6 @@ def simulate(
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than any result should.
+        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than ``LAB_MAX_RESULT_MB``.
     """
     return Simulation(experiment, store).run(jobs, on_progress)

@@ -32,6 +32,7 @@ from bandit_core.problems import InvalidInput, Problem, problems_of
 MOST_ARMS = 10_000
 MOST_LINES = 24
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
+Band = Literal["middle-90", "half-sd", "quarter-sd"]
 
 
 class Line(Frozen):
@@ -54,6 +55,7 @@ class View(Frozen):
     x: Literal["log", "linear"] = "log"
     y: Literal["log", "linear"] = "linear"
     quantity: Quantity = "regret"
+    band: Band = "middle-90"
     bounds: StrictBool = True
     worst_case: StrictBool = False
     runs: StrictBool = False

@@ -1,9 +1,9 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
 The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
-(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``bounds``, ``worst``, ``runs``, ``hide``.
-What is absent comes from the preset, or from the preset ``default`` where none is named. Words on the screen never
-stand in a link, so rewording a label breaks none.
+(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``bounds``, ``worst``, ``runs``,
+``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named. Words on the screen
+never stand in a link, so rewording a label breaks none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STREAMLIT_OWN = frozenset({"embed", "embed_options"})
 _READABLE = ",:;="
 
 _NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed"}
-_CHOICES = {"x": "x", "y": "y", "show": "quantity"}
+_CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band"}
 _SWITCHES = {"bounds": "bounds", "worst": "worst_case", "runs": "runs"}
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_CHOICES, *_SWITCHES, "hide")
@@ -82,13 +82,15 @@ def write(experiment: Experiment) -> dict[str, str]:
     return shortest
 
 
-def address(experiment: Experiment, base: str = "http://localhost:8501", page: str = "") -> str:
+def address(
+    experiment: Experiment, base: str = "http://localhost:8501", page: str = "", more: Mapping[str, str] | None = None
+) -> str:
     """The full link that opens this picture; it holds no space and survives chat programs.
 
     ``base`` is the address of the app, for example ``https://lab.example.org``; ``page`` is the page to open there,
-    by itself Explore, or Contextual where users have features.
+    by itself Explore, or Contextual where users have features; ``more`` are fields of that page.
     """
-    query = _query(write(experiment))
+    query = _query({**write(experiment), **(more or {})})
     if query and query[-1] in ",:;._-~":
         query = f"{query[:-1]}%{ord(query[-1]):02X}"  # a mark at the end would be taken for the sentence's
     page = page or ("explore" if experiment.contexts is None else "contextual")

@@ -38,11 +38,16 @@ _WORD = re.compile(r"[^\W\d][\w-]*")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _EXACT = 1e15  # whole numbers below are exact in a double
 _DEEPEST = 8  # nested parentheses; real notation needs two
+_LONGEST_WORDS = 1000  # of a message
 _ARMS_HELP = "write a mean such as 0.9, or a law such as beta(4,1), with x5 behind it to repeat"
 
 
 class _Unreadable(Exception):
-    """Why an item cannot be read, in words."""
+    """Why an item cannot be read, in words; of a long item only its ends are repeated."""
+
+    def __str__(self) -> str:
+        words = super().__str__()
+        return words if len(words) <= _LONGEST_WORDS else f"{words[:200]} … {words[-200:]}"
 
 
 @dataclass(frozen=True)

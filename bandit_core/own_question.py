@@ -38,13 +38,13 @@ def read_lifts(text: str) -> list[float]:
     """
     parts = re.split(r"[;\n]", text.replace(",", ".")) if re.search(r"[;\n]", text) else text.split(",")
     lifts, problems = [], []
-    for part in filter(None, (part.strip() for part in parts)):
+    for place, part in enumerate(filter(None, (part.strip() for part in parts))):
         try:
             lift = float(part.removesuffix("%").replace("−", "-").strip())
         except ValueError:
             lift = math.nan
         if not math.isfinite(lift):
-            problems.append(Problem("lifts", part, "numbers with commas between them, such as 5, 10, -3"))
+            problems.append(Problem(f"lifts[{place}]", part, "numbers with commas between them, such as 5, 10, -3"))
         lifts.append(lift)
     if not problems and not 1 <= len(lifts) < MOST_OPTIONS:
         problems.append(Problem("lifts", len(lifts), f"between 1 and {MOST_OPTIONS - 1} of them"))

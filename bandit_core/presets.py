@@ -19,6 +19,10 @@ _GROUPS = {
     "dp": "Azize et al. 2025: nearly optimal central privacy",
     "tao": "Tao et al. 2022: heavy tails",
     "han": "Han et al. 2021: users with features",
+    "gajane": "Gajane et al. 2018: corrupted bits",
+    "sajed": "Sajed and Sheffet 2019: elimination",
+    "hu": "Hu and Hegde 2022: lazy Thompson sampling",
+    "zheng": "Zheng et al. 2020: features under noise",
 }
 
 

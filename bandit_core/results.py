@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_core.experiment import Experiment
+from bandit_core.experiment import Band, Experiment
 from bandit_core.kernels.compiled import fingerprint
 
 if TYPE_CHECKING:
@@ -85,6 +85,17 @@ class LineResult:
     def quantile(self, q: float) -> np.ndarray:
         """Quantile over trials at the checkpoints."""
         return np.quantile(self.regret, q, axis=0)
+
+    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
+
+        "middle-90" goes from the 5 % to the 95 % quantile over trials; "half-sd" and "quarter-sd" that share of a
+        standard deviation below and above the mean, as some papers draw it (it need not hold any share of the runs).
+        """
+        if kind == "middle-90":
+            return self.quantile(0.05), self.quantile(0.95)
+        width = self.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
+        return self.mean - width, self.mean + width
 
     def ratio_to(self, other: LineResult) -> tuple[float, float]:
         """Final mean regret divided by another line's, and the standard error of that ratio.

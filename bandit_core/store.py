@@ -7,6 +7,7 @@ read-only the same store lives in memory: that costs time, never a number. ``LAB
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sqlite3
@@ -150,20 +151,21 @@ class Store:
                     self._connection = self._open()
                 return otherwise
 
-    def _write(self, work: Callable[[sqlite3.Connection], None]) -> None:
-        """The same, all or nothing."""
+    def _write(self, work: Callable[[sqlite3.Connection], None]) -> bool:
+        """The same, all or nothing; whether it was all."""
 
-        def whole(database: sqlite3.Connection) -> None:
+        def whole(database: sqlite3.Connection) -> bool:
             database.execute("BEGIN IMMEDIATE")
             try:
                 work(database)
                 database.execute("COMMIT")
+                return True
             except BaseException:
                 if database.in_transaction:
                     database.execute("ROLLBACK")
                 raise
 
-        self._read(whole, None)
+        return self._read(whole, False)
 
     def get(self, key: str, trials: int) -> list[tuple[int, Block]]:
         """Disjoint stored blocks of ``key`` that lie inside trials 0 to ``trials - 1``, as (first trial, block).
@@ -217,13 +219,13 @@ class Store:
             return None
         return block if all(len(array) == trials for array in block.arrays.values()) else None
 
-    def put(self, key: str, first: int, block: Block) -> None:
-        """Keep a block; the least recently used ones go when the store is over its limit."""
+    def put(self, key: str, first: int, block: Block) -> bool:
+        """Keep a block, and tell whether it was kept; the least recently used ones go when the store is too large."""
         if self.limit_bytes <= 0:
-            return
+            return False
         data = _pack(block)
         if len(data) > self.limit_bytes:
-            return
+            return False
         place = (key, first, block.trials)
 
         def insert(database: sqlite3.Connection) -> None:
@@ -243,7 +245,7 @@ class Store:
                     if excess <= 0:
                         break
 
-        self._write(insert)
+        return self._write(insert)
 
     def bytes_used(self) -> int:
         """Bytes of all stored blocks."""
@@ -279,4 +281,10 @@ def default_store() -> Store:
         limit = int(max(0.0, float(os.environ.get("LAB_CACHE_MB") or "512")) * 2**20)
     except (ValueError, OverflowError):
         limit = 512 * 2**20
-    return Store(cache_folder() / f"blocks-{FORMAT}.sqlite" if limit else None, limit)
+    folder = cache_folder()
+    for old in folder.glob("blocks-*.sqlite*"):  # what no version will ever read again
+        version = old.name.removeprefix("blocks-").partition(".")[0]
+        if version.isdigit() and int(version) < FORMAT:
+            with contextlib.suppress(OSError):
+                old.unlink()
+    return Store(folder / f"blocks-{FORMAT}.sqlite" if limit else None, limit)

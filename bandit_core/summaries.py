@@ -9,6 +9,7 @@ import numpy as np
 from bandit_core.experiment import Experiment, Quantity
 from bandit_core.policies.base import Guarantee
 from bandit_core.results import LineResult, Result
+from bandit_core.theory.bound import TRIVIAL
 from bandit_core.theory.curves import line_bounds
 
 QUANTITY_WORDS: dict[Quantity, str] = {
@@ -38,7 +39,7 @@ class Summary:
 
     @property
     def regret_over_bound(self) -> float:
-        """Regret as a share of the smallest proved upper bound (NaN without one)."""
+        """Regret as a share of the smallest proved upper bound that says something of the policy (NaN without one)."""
         return self.regret / self.bound if self.bound > 0 else float("nan")
 
 
@@ -76,7 +77,11 @@ def summaries(result: Result) -> list[Summary]:
         proved = [
             (float(bound.values(result.times[-1:], experiment.largest_gap)[0]), bound.label)
             for bound in line_bounds(experiment, number)
-            if bound.side == "upper" and bound.status == "proved" and not bound.hidden and not bound.worst_case
+            if bound.side == "upper"
+            and bound.status == "proved"
+            and not bound.hidden
+            and not bound.worst_case
+            and bound.name != TRIVIAL  # it holds for choosing blindly, too
         ]
         value, name = min(proved) if proved else (float("nan"), None)
         rows.append(

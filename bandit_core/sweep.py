@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.engine import Simulation, most_steps, steps
+from bandit_core.engine import PATIENCE, Simulation, most_steps, steps, worker_count
 from bandit_core.epsilons import LARGEST
 from bandit_core.experiment import Experiment, Line
 from bandit_core.problems import InvalidInput, Problem
@@ -189,6 +189,21 @@ class Sweep:
         return sum(simulation.missing_seconds for simulation in self._simulations)
 
     @property
+    def waiting(self) -> bool:
+        """Whether the point that is to be computed next waits for its turn."""
+        return any(simulation.waiting for simulation in self._simulations)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store took every block."""
+        return all(simulation.kept for simulation in self._simulations)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the owner of the run should be told, each once."""
+        return list(dict.fromkeys(notice for simulation in self._simulations for notice in simulation.notices))
+
+    @property
     def fraction(self) -> float:
         """Share of the work that is done."""
         parts = zip(self._weights, self._simulations, strict=True)
@@ -212,12 +227,14 @@ class Sweep:
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Sweep], None] | None = None) -> SweepResult:
         """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
+        long = self.missing_seconds > PATIENCE * worker_count(jobs)
         for simulation in self._simulations:
             if self.stopped:
                 break
             # A line without privacy is the same at every budget: after the first one it is found in the store.
             fresh = Simulation(simulation.experiment, simulation.store) if simulation.missing_seconds else simulation
             self._simulations[self._simulations.index(simulation)] = fresh
+            fresh.long = long
             if self.stopped:  # it may have been stopped while the new one was made
                 break
             fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))

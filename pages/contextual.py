@@ -1,8 +1,11 @@
 """Contextual: learning what suits whom, while features and rewards stay on the phones."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
-from ui import charts, contextual_view, panels, runner, shell, theme, words
+from ui import charts, contextual_data, contextual_view, panels, runner, shell, theme, words
 
 shell.enter()
 
@@ -11,17 +14,25 @@ st.markdown(
     "What suits a person depends on the person. Here each phone keeps what it knows about its user, the choice and "
     "how well it went; all that ever leaves it is **one noisy message**."
 )
-opening = st.container()
-experiment, example = contextual_view.experiment()
+opening, controls = st.container(), st.container()
+own = contextual_data.panel()
+if own is None:
+    with controls:
+        experiment, example = contextual_view.experiment()
+    store, name = None, "contextual"
+else:
+    experiment, example, store, name = own.experiment, False, own.store, contextual_data.RUN
 with opening:
-    contextual_view.messages_panel(experiment)
+    contextual_view.messages_panel(experiment, shared=store is None)
 
-result = runner.result_of(experiment, "contextual")
+if own is not None:
+    st.subheader(words.plain(experiment.title))
+result = runner.result_of(experiment, name, store)
 if result is None:
-    result = runner.preview_of(experiment)
+    result = runner.preview_of(experiment, store)
     if result is None:
         st.stop()
-    st.info(words.preview(result, experiment), icon=":material/preview:")
+    st.info(words.preview(result, experiment) + contextual_view.warm_up_words(result), icon=":material/preview:")
 
 st.subheader("What the server learns all the same")
 st.markdown(words.verdict(result))
@@ -33,12 +44,12 @@ st.plotly_chart(
     key="regret-chart",
     alt=charts.describe(result),
 )
-st.caption(words.band(max(line.count for line in result.lines if line)).capitalize() + ".")
+st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")
     picture = contextual_view.error_chart(result, theme.is_dark())
-    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt="Estimation error of theta against users so far")
+    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt=charts.read_aloud(picture, "Error of the estimate"))
     st.caption(
         "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
         "be good long before its estimate is."
@@ -46,7 +57,7 @@ with left:
 with right:
     st.markdown("**How many users get what is best for them?**")
     picture = contextual_view.share_chart(result, theme.is_dark())
-    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt="Share of best choices against users so far")
+    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=charts.read_aloud(picture, "Best choices"))
     st.caption("Of the latest users at each point. Dotted: choosing at random.")
 contextual_view.regimes_panel(result, example)
 panels.cards(result)

@@ -1,5 +1,8 @@
 """Explore: the regret of the chosen policies on the chosen arms."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import budget_panel, charts, exports, panels, runner, shell, state, theme, words
@@ -26,14 +29,15 @@ st.plotly_chart(
     key="regret-chart",
     alt=charts.describe(result),
 )
-st.caption(words.legend(max(line.count for line in result.lines if line)))
+st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
 panels.cards(result)
 
 pulls, bounds, budget, table, code, download = st.tabs(
     ["Pulls per arm", "Bounds", "Budget", "Table", "Code", "Download"]
 )
 with pulls:
-    st.plotly_chart(charts.pulls_chart(result, theme.is_dark()), config=charts.CONFIG, key="pulls", alt="Pulls per arm")
+    picture = charts.pulls_chart(result, theme.is_dark())
+    st.plotly_chart(picture, config=charts.CONFIG, key="pulls", alt=charts.read_aloud(picture, "Pulls per arm"))
 with bounds:
     panels.bounds_table(result)
 with budget:

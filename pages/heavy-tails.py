@@ -1,8 +1,11 @@
 """Heavy tails: what truncation throws away, and why."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
-from ui import charts, heavy_view, runner, shell, theme, words
+from ui import charts, heavy_theory, heavy_view, runner, shell, theme, words
 
 shell.enter()
 
@@ -20,16 +23,18 @@ if experiment is None:
     st.stop()
 
 tail, parts = st.columns(2)
-n = heavy_view.sample_slider(choice)
+n = heavy_view.sample_slider()
 with tail:
     st.markdown("**What is thrown away** of the best arm's rewards")
     picture = heavy_view.tail_chart(choice, experiment, n, dark)
-    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt="Chance of a reward larger than x, and the level B")
+    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt=charts.read_aloud(picture, "What is thrown away"))
     st.caption(heavy_view.tail_words(choice, experiment, n))
 with parts:
     st.markdown("**What the estimate loses**: truncation, noise, chance")
     picture = heavy_view.error_chart(choice, experiment, n, dark)
-    st.plotly_chart(picture, key="errors", config=charts.CONFIG, alt="Bias, noise and sampling error against n")
+    st.plotly_chart(
+        picture, key="errors", config=charts.CONFIG, alt=charts.read_aloud(picture, "Bias, noise and chance")
+    )
     st.caption(heavy_view.error_words(choice))
 
 st.subheader("Regret")
@@ -43,4 +48,4 @@ if result is not None:
 heavy_view.link_to_explore(experiment)
 heavy_view.against_v(choice, dark)
 heavy_view.epoch_table(experiment)
-heavy_view.theory(experiment, dark)
+heavy_theory.draw(experiment, result, choice.trust == "local", dark)

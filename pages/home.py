@@ -1,5 +1,8 @@
 """Home: the whole idea in one gesture, and the ways in."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, gallery, runner, shell, theme, words

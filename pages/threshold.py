@@ -1,5 +1,8 @@
 """Threshold: whose answers are too noisy to keep?"""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, runner, shell, theme, threshold_view
@@ -16,12 +19,12 @@ left, right = st.columns(2)
 with left:
     st.markdown("**Users' budgets** and the threshold")
     picture = charts.density_chart(law, threshold, theme.is_dark(), height=330)
-    st.plotly_chart(picture, key="density", config=charts.CONFIG, alt="Distribution of ε over users")
+    st.plotly_chart(picture, key="density", config=charts.CONFIG, alt=charts.read_users_aloud(law, threshold))
     st.caption(f"At ε_min = {threshold:g}, {law.share_above(threshold):.0%} of the users' answers are kept.")
 with right:
     st.markdown("**Predicted cost** of each threshold")
     picture = threshold_view.cost_chart(search, threshold, theme.is_dark())
-    st.plotly_chart(picture, key="cost", config=charts.CONFIG, alt="V_L and V_B against the threshold")
+    st.plotly_chart(picture, key="cost", config=charts.CONFIG, alt=charts.read_aloud(picture, "Predicted cost"))
     st.caption(threshold_view.legend(law, threshold))
 
 st.subheader("Is the prediction right?")

@@ -1,5 +1,8 @@
 """Trade-off: how much privacy can you afford?"""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from bandit_core.sweep import distinct_lines

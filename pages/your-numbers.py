@@ -1,5 +1,8 @@
 """Your numbers: what would privacy cost with a practitioner's own options, in their own unit?"""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, runner, shell, theme

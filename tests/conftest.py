@@ -17,8 +17,8 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")  # two processes never write one cache of machine code
     folder = config.rootpath / ".pytest_cache" / f"lab-{worker}"
     os.environ["LAB_CACHE_DIR"] = str(folder)
-    for name in ("LAB_JOBS", "LAB_MAX_STEPS", "LAB_CACHE_MB", "LAB_KERNEL_CACHE"):
-        os.environ.pop(name, None)
+    for name in [name for name in os.environ if name.startswith("LAB_") and name != "LAB_CACHE_DIR"]:
+        del os.environ[name]
     for blocks in folder.glob("blocks-*"):
         blocks.unlink(missing_ok=True)
 

@@ -31,8 +31,8 @@ def chart(result: Result, dark: bool) -> go.Figure:
         figure.add_scatter(
             x=result.times,
             y=spent,
-            mode="lines",
-            line={"color": colours[number], "width": 2.5, "shape": "hv"},
+            line_shape="hv",
+            **charts.marked(privacy, colours[number], len(spent)),
             name=f"{theme.TRUST_SIGNS[privacy]} {escape(experiment.label(number))}",
             hovertemplate="ε = %{y:.4~g}",
         )
@@ -54,9 +54,9 @@ def draw(result: Result) -> None:
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
     if not _spent(result):
         return
-    st.plotly_chart(
-        chart(result, dark), config=charts.CONFIG, key="budget", alt="Epsilon spent on one reward against time"
-    )
+    picture = chart(result, dark)
+    told = charts.read_aloud(picture, "Epsilon spent on one reward against the number of users")
+    st.plotly_chart(picture, config=charts.CONFIG, key="budget", alt=told)
     st.caption(
         "The largest ε that anything published up to then spends on a single user's reward. It is flat where a reward "
         "enters one release only, and grows where it is released again and again. Local and central ε are different "

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
 from html import escape
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
+from bandit_core.notation import write_epsilon
+from bandit_core.policies.base import Privacy
 from bandit_core.results import Result
 from bandit_core.summaries import QUANTITY_WORDS, scale
 from bandit_core.theory.bound import Bound
@@ -27,6 +31,7 @@ def style(figure: go.Figure, height: int, dark: bool, legend_below: bool = False
         template="plotly_dark" if dark else "plotly_white",
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
+        font_color=theme.ink(dark),
         legend={
             "orientation": "h",
             "x": 0,
@@ -34,8 +39,9 @@ def style(figure: go.Figure, height: int, dark: bool, legend_below: bool = False
             **({"yanchor": "top", "y": -0.18} if legend_below else {"yanchor": "bottom", "y": 1.02}),
         },
     )
-    figure.update_xaxes(automargin=True)
-    figure.update_yaxes(automargin=True)
+    words_on_axes = {"tickfont_color": theme.ink(dark), "title_font_color": theme.ink(dark), "automargin": True}
+    figure.update_xaxes(**words_on_axes)
+    figure.update_yaxes(**words_on_axes)
 
 
 def _shown(values: np.ndarray, log: bool) -> np.ndarray:
@@ -43,6 +49,16 @@ def _shown(values: np.ndarray, log: bool) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         kept = np.where(values > 0, values, np.nan) if log else values
     return kept.astype(np.float32)
+
+
+def marked(privacy: Privacy, colour: str, points: int) -> dict[str, Any]:
+    """Line and markers of a policy's curve: now and then the sign of its trust model, for eyes that see no hue."""
+    sizes = np.where(np.arange(points) % 40 == 20, 8, 0)
+    return {
+        "mode": "lines+markers",
+        "line": {"width": 2.5, "color": colour},
+        "marker": {"symbol": theme.MARKERS[privacy], "size": sizes, "color": colour},
+    }
 
 
 def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np.ndarray | None:
@@ -56,7 +72,7 @@ def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np
     group = {"legendgroup": f"line-{number}"}
     quiet = {"hoverinfo": "skip", "showlegend": False, **group}
     if line.count > 1:
-        low, high = (_shown(line.quantile(q) / divisor, log) for q in (0.05, 0.95))
+        low, high = (_shown(edge / divisor, log) for edge in line.band(view.band))
         figure.add_scatter(x=result.times, y=high, mode="lines", line={"width": 0}, **quiet)
         fill = theme.transparent(colour, 0.15)
         figure.add_scatter(
@@ -70,14 +86,8 @@ def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np
     figure.add_scatter(
         x=result.times,
         y=mean,
-        mode="lines+markers",
         name=f"{sign} {escape(label)}",
-        line={"width": 2.5, "color": colour},
-        marker={
-            "symbol": theme.MARKERS[experiment.lines[number].entry.privacy],
-            "size": np.where(np.arange(len(mean)) % 40 == 20, 8, 0),
-            "color": colour,
-        },
+        **marked(experiment.lines[number].entry.privacy, colour, len(mean)),
         hovertemplate="%{y:,.4~g}",
         **group,
     )
@@ -134,7 +144,7 @@ def vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, flo
 
 
 def _add_direct_labels(
-    figure: go.Figure, result: Result, curves: dict[int, np.ndarray], colours: list[str], height: int
+    figure: go.Figure, result: Result, curves: dict[int, np.ndarray], colours: list[str], height: int, dark: bool
 ) -> None:
     """Names at the right ends of the curves, pushed apart where they would overlap."""
     view, experiment = result.experiment.view, result.experiment
@@ -150,7 +160,7 @@ def _add_direct_labels(
             x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
             y=y,
             text=escape(experiment.label(number)),
-            font={"color": colours[number], "size": 13},
+            font={"color": theme.as_text(colours[number], dark), "size": 13},
             xanchor="left",
             xshift=6,
             yshift=place - (y - low) * pixels,
@@ -183,7 +193,7 @@ def regret_chart(result: Result, dark: bool = False, height: int = 520, direct_l
         legend={"yref": "container", "y": 0, "yanchor": "bottom", "traceorder": "grouped"},
     )
     if direct:
-        _add_direct_labels(figure, result, curves, colours, height)
+        _add_direct_labels(figure, result, curves, colours, height, dark)
     ends = np.array([1, max(2, result.times[-1])])
     figure.update_xaxes(
         title="users so far", type=view.x, tickformat="~s", range=np.log10(ends) if view.x == "log" else ends
@@ -207,6 +217,43 @@ def describe(result: Result) -> str:
             end = words.with_error(float(line.mean[-1]), float(line.stderr[-1]))
             parts.append(f"{experiment.label(number)} ends at {end} ({line.count} trials).")
     return " ".join(parts)
+
+
+def _at(trace: Any, place: int) -> str:
+    x, y = trace.x[place], trace.y[place]
+    where = x if isinstance(x, str) else words.number(float(x))
+    return f"{words.number(float(y))} at {where}"
+
+
+def read_aloud(figure: go.Figure, what: str) -> str:
+    """A picture as text, for screen readers: what it shows, and where every named curve begins and ends."""
+    axes = [html.unescape(axis.title.text) for axis in (figure.layout.xaxis, figure.layout.yaxis) if axis.title.text]
+    parts = [f"{what}{f' ({axes[1]} against {axes[0]})' if len(axes) == 2 else ''}."]
+    for trace in figure.data:
+        if not trace.name or trace.showlegend is False or trace.y is None:
+            continue
+        values = np.asarray(trace.y, float)
+        places = np.flatnonzero(np.isfinite(values))
+        if not len(places):
+            continue
+        if trace.type == "bar":
+            found = ", ".join(_at(trace, place) for place in places[:10])
+        elif places[0] == places[-1]:
+            found = _at(trace, places[0])
+        else:
+            found = f"from {_at(trace, places[0])} to {_at(trace, places[-1])}"
+        parts.append(f"{html.unescape(trace.name)}: {found}.")
+    return " ".join(parts)
+
+
+def read_users_aloud(epsilon: Any, threshold: float | None) -> str:
+    """The picture of `density_chart` as text."""
+    kept = (
+        ""
+        if threshold is None
+        else (f" Threshold at {threshold:.3g}: {epsilon.share_above(threshold):.0%} of the users are kept.")
+    )
+    return f"How the budget ε is spread over users: {write_epsilon(epsilon)[:300]}.{kept}"
 
 
 def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
@@ -251,11 +298,12 @@ def sparkline(result: Result, dark: bool = False, width: int = 260, height: int 
     top = max((float(mean.max()) for _, mean in curves), default=1.0)
     bottom = min((float(mean.min()) for _, mean in curves), default=0.0)
     span = (top - bottom) or 1.0
+    kept = np.unique(np.append(np.arange(0, len(result.times), max(1, len(result.times) // 50)), len(result.times) - 1))
     paths = []
     for number, mean in curves:
         points = " ".join(
             f"{4 + (width - 8) * x:.1f},{height - 4 - (height - 8) * (y - bottom) / span:.1f}"
-            for x, y in zip(horizontal[::4], mean[::4], strict=True)
+            for x, y in zip(horizontal[kept], mean[kept], strict=True)
         )
         paths.append(
             f'<polyline points="{points}" fill="none" stroke="{colours[number]}" stroke-width="2.2" '

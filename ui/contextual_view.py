@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, notation
+from bandit_core import Experiment, InvalidInput
 from bandit_core.contextual.contexts import Contexts, Margin
 from bandit_core.engine import estimated_seconds
 from bandit_core.messages import POLICIES as SENDERS
@@ -18,7 +18,7 @@ from bandit_core.messages import Messages, Users, first_users, messages
 from bandit_core.results import Result
 from bandit_core.theory import contextual as theory
 from bandit_core.theory.bound import Bound
-from ui import charts, state, theme, words
+from ui import charts, page_fields, state, theme, words
 
 SHOWN_USERS = 5
 LIVE_SECONDS = 0.6
@@ -31,36 +31,14 @@ FIELDS = {"eps": "2", "d": "2", "K": "5", "beta": "0.5", "upto": "100000", "C": 
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
 
 
-def _asked(name: str, low: float, high: float) -> float:
-    """A number of the address; what cannot be used is told."""
-    wanted = notation.read_number(state.page_field(name, FIELDS[name]))
-    if isinstance(wanted, str) or not low <= wanted <= high:
-        st.warning(
-            f"Some of this link could not be used: {words.plain(name)} must be a number from {low:g} to {high:g}.",
-            icon=":material/link_off:",
-        )
-        return float(FIELDS[name])
-    return float(wanted)
-
-
-def _slider(label: str, name: str, grid: tuple[float, ...], help: str, write=lambda value: f"{value:g}") -> float:  # type: ignore[no-untyped-def]
-    """A slider whose value lives in the address; between the ends of the grid any address is good."""
-    asked = _asked(name, grid[0], grid[-1])
-    if float(asked).is_integer() and isinstance(grid[0], int):
-        asked = int(asked)
-    value = asked if asked in grid else min(grid, key=lambda other: abs(other - asked))
-    slot = f"contextual-{name}"
-    chosen: float = st.select_slider(label, grid, value, key=slot, help=help, format_func=write)
-    state.keep_page_field(name, f"{chosen:g}" if chosen < 10**5 else str(int(chosen)), FIELDS[name])
-    return chosen
-
-
 def beta_slider() -> float:
     """The margin exponent, in the address."""
-    return _slider(
+    return page_fields.slider(
         "Margin exponent β: ← close calls are common · rare →",
         "beta",
         BETAS,
+        FIELDS["beta"],
+        "contextual-beta",
         "P(gap ≤ h) grows like h^β. At 0 users whose two best options are nearly equal are as common as can be; "
         "at 1 they are rare.",
     )
@@ -98,24 +76,37 @@ def experiment() -> tuple[Experiment, bool]:
         left.markdown("The sidebar's users have no features, so here is an **example**; its controls are these.")
         first, second, third = st.columns(3)
         with first:
-            epsilon = _slider(
+            epsilon = page_fields.slider(
                 "ε: ← more private · less regret →",
                 "eps",
                 EPSILONS,
+                FIELDS["eps"],
+                "contextual-eps",
                 "The privacy budget of every user: context, choice and reward together.",
             )
         with second:
-            dimension = _slider("Features", "d", DIMENSIONS, "Numbers in a context (dimension d).")
+            dimension = page_fields.slider(
+                "Features", "d", DIMENSIONS, FIELDS["d"], "contextual-d", "Numbers in a context (dimension d)."
+            )
         with third:
-            arms = _slider("Options (arms)", "K", ARMS, "How many options there are for every user.")
+            arms = page_fields.slider(
+                "Options (arms)",
+                "K",
+                ARMS,
+                FIELDS["K"],
+                "contextual-K",
+                "How many options there are for every user.",
+            )
         first, second = st.columns([2, 1])
         with first:
             beta = beta_slider()
         with second:
-            horizon = _slider(
+            horizon = page_fields.slider(
                 "Users (horizon)",
                 "upto",
                 HORIZONS,
+                FIELDS["upto"],
+                "contextual-upto",
                 "How many users arrive in one run.",
                 lambda value: words.count(int(value)),
             )
@@ -150,11 +141,15 @@ def _sending_lines(whole: Experiment) -> Experiment | None:
     return whole.with_changes(lines=kept, view={}) if kept else None
 
 
+def _told(whole: Experiment) -> tuple[Users, list[Messages]]:
+    assert whole.contexts is not None
+    users = first_users(whole.contexts, whole.seed, SHOWN_USERS)
+    return users, [messages(whole, line, users, (whole.seed, line)) for line in range(len(whole.lines))]
+
+
 @st.cache_data(max_entries=64, show_spinner=False)
-def _told(_whole: Experiment, key: str) -> tuple[Users, list[Messages]]:
-    assert _whole.contexts is not None
-    users = first_users(_whole.contexts, _whole.seed, SHOWN_USERS)
-    return users, [messages(_whole, line, users, (_whole.seed, line)) for line in range(len(_whole.lines))]
+def _told_before(_whole: Experiment, key: str) -> tuple[Users, list[Messages]]:
+    return _told(_whole)
 
 
 def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height: int = 300) -> go.Figure:
@@ -206,12 +201,16 @@ def _needed(sent: Messages) -> str:
     return words.count(int(float(f"{(sent.spread / 0.1) ** 2:.2g}")) or 1)
 
 
-def messages_panel(whole: Experiment) -> None:
-    """The opening picture: a few contexts beside what the server receives instead."""
+def messages_panel(whole: Experiment, shared: bool = True) -> None:
+    """The opening picture: a few contexts beside what the server receives instead.
+
+    ``shared`` = False keeps out of the cache that visitors share.
+    """
     small = _sending_lines(whole)
     if small is None or small.contexts is None:
         return
-    users, told = _told(small, small.model_dump_json(exclude={"view", "title", "note", "horizon", "trials"}))
+    key = small.model_dump_json(exclude={"view", "title", "note", "horizon", "trials"}) if shared else ""
+    users, told = _told_before(small, key) if shared else _told(small)
     dark = theme.is_dark()
     bound = float(np.linalg.norm(users.contexts, axis=1).max())
     columns = st.columns(1 + len(told))
@@ -290,6 +289,19 @@ def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
 # What the server learns
 
 
+def warm_up_words(result: Result) -> str:
+    """How much of the picture is warm-up, where that is a good part of it; nothing where it is not."""
+    shown = result.experiment
+    if shown.contexts is None or shown.contexts.structure != "multi":
+        return ""
+    rounds = [int(getattr(instance.parameters, "warm_up", 0)) * shown.arm_count for instance in shown.instances]
+    users = max(rounds, default=0)
+    if users < shown.horizon / 4:
+        return ""
+    share = "All of these users" if users >= shown.horizon else f"Of these, the first {words.count(users)} users"
+    return f" {share} are the warm-up, in which arms take turns: what was learned shows later."
+
+
 def without_bounds(result: Result) -> Result:
     """The same curves without theory, whose shapes have a place (and a multiplier) of their own below."""
     view = result.experiment.view.model_copy(update={"bounds": False})
@@ -307,9 +319,8 @@ def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: 
         figure.add_scatter(
             x=result.times,
             y=curve.astype(np.float32),
-            mode="lines",
             name=f"{sign} {escape(result.experiment.label(number))}",
-            line={"width": 2.5, "color": colours[number]},
+            **charts.marked(result.experiment.lines[number].entry.privacy, colours[number], len(curve)),
             hovertemplate="%{y:.3~g}",
         )
     charts.style(figure, height, dark, legend_below=True)
@@ -324,7 +335,10 @@ def error_chart(result: Result, dark: bool) -> go.Figure:
     figure = _curves(result, values, 400, dark)
     if result.experiment.contexts is not None and not len(result.experiment.contexts.given):
         figure.add_hline(y=1, line={"dash": "dot", "width": 1.5, "color": "#888888"})
-    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", dtick=1)
+    known = np.concatenate([curve for curve in values if curve is not None] or [np.ones(1)])
+    wide = np.nanmax(known) > 30 * max(np.nanmin(known), 1e-300)  # else whole powers of ten leave the axis bare
+    axis = {"dtick": 1} if wide else {}
+    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", **axis)
     return figure
 
 
@@ -354,13 +368,13 @@ def _multiplier() -> float:
         "Multiplier C",
         min_value=0.001,
         max_value=1e6,
-        value=_asked("C", 0.001, 1e6),
+        value=page_fields.number("C", FIELDS["C"], 0.001, 1e6),
         key="contextual-C",
         format="%g",
         help="The theorems give the order only, not the constant: move the shapes up and down until they can be "
         "compared with the curves.",
     )
-    state.keep_page_field("C", f"{value:g}", FIELDS["C"])
+    page_fields.keep("C", value, FIELDS["C"])
     return value
 
 
@@ -404,7 +418,7 @@ def regime_chart(
             x=result.times,
             y=bound.values(result.times, shown.largest_gap).astype(np.float32),
             mode="lines",
-            name=f"{bound.name}, order-only, C = {multiplier:g}: {order}",
+            name=f"{bound.name}, order-only, {bound.drawn_with}: {order}",
             line={"width": 1.5, "dash": theme.DASHES["order-only"], "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
             hovertemplate="%{y:.3~g}",
         )
@@ -484,18 +498,14 @@ def regimes_panel(result: Result, example: bool) -> None:
     left, right = st.columns([3, 2])
     with left:
         st.markdown(f"**Shapes at β = {beta:g}, ε = {epsilon:g}** and the measured curves")
-        st.plotly_chart(
-            figure, key="regimes", config=charts.CONFIG, alt=f"Regret with order-only shapes at beta = {beta:g}"
-        )
+        told = charts.read_aloud(figure, f"Regret with order-only shapes at beta = {beta:g}")
+        st.plotly_chart(figure, key="regimes", config=charts.CONFIG, alt=told)
     with right:
         st.markdown("**Exponent of T** against β")
         measured = slopes if isinstance(law, Margin) else {}
-        st.plotly_chart(
-            exponent_chart(beta, measured, colours, dark),
-            key="exponents",
-            config=charts.CONFIG,
-            alt="Exponent of T against the margin exponent: stated and measured",
-        )
+        figure = exponent_chart(beta, measured, colours, dark)
+        told = charts.read_aloud(figure, "Exponent of T against the margin exponent: stated and measured")
+        st.plotly_chart(figure, key="exponents", config=charts.CONFIG, alt=told)
     st.caption(
         "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. Dots: "
         "slope of the measured curves over the last tenfold of users, near 1 while the server knows nothing yet."

@@ -1,8 +1,10 @@
-"""Small drawings: who sees what under each trust model."""
+"""Small drawings: who sees what under each trust model, what each promise hides, and which promise implies which."""
 
 from __future__ import annotations
 
 from bandit_core.policies.base import Privacy
+from bandit_core.theory.bound import Model
+from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 
 _STATIONS: dict[Privacy, tuple[tuple[str, str, bool], ...]] = {
@@ -55,3 +57,146 @@ def who_sees_what(privacy: Privacy, dark: bool) -> str:
         f'<text x="4" y="15" font-size="13" fill="{hue}">{theme.TRUST_SIGNS[privacy]} {title}</text>'
         f"{''.join(boxes)}</svg>"
     )
+
+
+_FONT = 'font-family="Source Sans, Segoe UI, Roboto, Helvetica, Arial, sans-serif"'
+_COLUMNS = (90, 210, 330)  # of users 1 to 3 in `promise`
+_BOXES: dict[Model, tuple[int, int]] = {  # corners in `implications`
+    "local": (4, 40),
+    "central": (178, 40),
+    "instantaneous": (352, 40),
+    "environment": (178, 164),
+}
+_WIDE, _HIGH = 104, 54
+
+
+def _inks(dark: bool) -> tuple[str, str, str]:
+    """Ink, quiet ink, ground."""
+    return ("#e6ebf0", "#98a4b0", "#10161c") if dark else ("#1d2733", "#5c6873", "#ffffff")
+
+
+def _arrow(x: float, y: float, to_x: float, to_y: float, colour: str, dashed: bool = False, wide: float = 1.5) -> str:
+    length = ((to_x - x) ** 2 + (to_y - y) ** 2) ** 0.5
+    along, aside = ((to_x - x) / length, (to_y - y) / length), ((y - to_y) / length, (to_x - x) / length)
+    back = (to_x - 8 * along[0], to_y - 8 * along[1])
+    head = " ".join(f"{back[0] + side * 4 * aside[0]:.1f},{back[1] + side * 4 * aside[1]:.1f}" for side in (1, -1))
+    stroke = f'stroke="{colour}" stroke-width="{wide}"' + (' stroke-dasharray="5 4"' if dashed else "")
+    line = f'<path d="M{x:.1f} {y:.1f} L{back[0]:.1f} {back[1]:.1f}" {stroke} fill="none"/>'
+    return f'{line}<polygon points="{to_x:.1f},{to_y:.1f} {head}" fill="{colour}"/>'
+
+
+def _node(x: float, y: float, name: str, index: str, fill: str, edge: str, ink: str) -> str:
+    sign = f'{name}<tspan font-size="10" dy="4">{index}</tspan>' if index else name
+    circle = f'<circle cx="{x}" cy="{y}" r="17" fill="{fill}" stroke="{edge}" stroke-width="1.6"/>'
+    return circle + _text(x, y + 5, sign, ink, 15)
+
+
+def promise(model: Model, dark: bool) -> str:
+    """SVG: the graphical model of three users, with what is hidden (dashed), what is seen (filled) and the noise."""
+    ink, quiet, ground = _inks(dark)
+    hue = theme.MODEL_COLOURS[model]
+    seen = theme.transparent(hue, 0.30)
+    local = model == "local"
+    top, middle, low = 34, 112, 262
+    answers = 186 if local else middle  # the row that the learner reads
+    barrier = 149 if local else 216
+    parts = []
+    for place, x in enumerate(_COLUMNS):
+        start = 210 + 10 * (place - 1)
+        parts.append(_arrow(start, top + 15, x, middle - 19, quiet))
+        if local:
+            parts.append(_arrow(x, middle + 18, x, answers - 19, hue, wide=2))
+        for later in range(place + 1, 3):
+            to = _COLUMNS[later]
+            parts.append(_arrow(x + 11, answers + 14, to - (9 if later == place + 1 else 15), low - 15, quiet))
+        if place < 2:
+            parts.append(_arrow(x + 18, low, _COLUMNS[place + 1] - 19, low, quiet))
+    ends = (290, 372) if model == "instantaneous" else (30, 392)
+    parts.append(
+        f'<path d="M{ends[0]} {barrier} H{ends[1]}" stroke="{hue}" stroke-width="7" opacity="0.35" '
+        'stroke-linecap="round"/>' + _text(ends[1] + 34, barrier + 4, "+ noise", hue, 13)
+    )
+    hidden_mean = model == "environment"
+    parts.append(_node(210, top, "θ", "", ground, hue if hidden_mean else quiet, ink))
+    for place, x in enumerate(_COLUMNS):
+        parts.append(
+            _node(x, middle, "x", str(place + 1), ground, hue if place == 1 and not hidden_mean else quiet, ink)
+        )
+        if local:
+            parts.append(_node(x, answers, "z", str(place + 1), seen, hue, ink))
+        watched = model != "instantaneous" or place == 2
+        parts.append(_node(x, low, "a", str(place + 1), seen if watched else ground, hue if watched else quiet, ink))
+    around, sign = ((210, top), "θ or θ′ ?") if hidden_mean else ((210, middle), "x or x′ ?")
+    parts.append(
+        f'<rect x="{around[0] - 25}" y="{around[1] - 25}" width="50" height="50" rx="9" fill="none" stroke="{hue}" '
+        'stroke-width="1.8" stroke-dasharray="5 4"/>' + _text(around[0] + 58, around[1] - 12, sign, hue, 13)
+    )
+    rows = [(top, "means"), (middle, "rewards"), (low, "arms")] + ([(answers, "answers")] if local else [])
+    parts += [f'<text x="4" y="{y + 4}" font-size="12" fill="{quiet}">{words}</text>' for y, words in rows]
+    if model == "instantaneous":
+        parts.append(_text(150, low + 32, "given", quiet, 12))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="460" height="300" viewBox="0 0 460 300" {_FONT}>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def promise_in_words(model: Model) -> str:
+    """The drawing of `promise` for readers who cannot see it."""
+    chosen = DEFINITIONS[model]
+    noisy = "become noisy answers z, which " if model == "local" else ""
+    return (
+        f"{chosen.title}: the means theta give the rewards x of three users; these {noisy}decide the later arms a. "
+        f"Hidden: {chosen.neighbouring}. Trusted: {chosen.trusted}. Seen: {chosen.seen}."
+    )
+
+
+def implications(chosen: Model, dark: bool) -> str:
+    """SVG: the four promises and what each implies; dashed where the budget grows with the number of users."""
+    ink, quiet, _ = _inks(dark)
+    parts = []
+    for each in IMPLICATIONS:
+        (x, y), (to_x, to_y) = _BOXES[each.source], _BOXES[each.target]
+        colour = theme.MODEL_COLOURS[each.source]
+        mark = "same ε" if each.mark == "ε" else each.mark
+        style = {"dashed": not each.lasting, "wide": 2.2}
+        if y != to_y:
+            parts.append(_arrow(x + _WIDE / 2, y + _HIGH + 2, to_x + _WIDE / 2, to_y - 3, colour, **style))
+            parts.append(_text(x + _WIDE / 2 + 38, (y + _HIGH + to_y) / 2 + 4, mark, ink, 13))
+        elif to_x > x:
+            parts.append(_arrow(x + _WIDE + 2, y + 16, to_x - 3, y + 16, colour, **style))
+            parts.append(_text((x + _WIDE + to_x) / 2, y + 6, mark, ink, 13))
+        else:
+            parts.append(_arrow(x - 2, y + 40, to_x + _WIDE + 3, y + 40, colour, **style))
+            parts.append(_text((to_x + _WIDE + x) / 2, y + 58, mark, ink, 13))
+    for name, (x, y) in _BOXES.items():
+        hue = theme.MODEL_COLOURS[name]
+        fill = theme.transparent(hue, 0.30 if name == chosen else 0.06)
+        parts.append(
+            f'<rect x="{x}" y="{y}" width="{_WIDE}" height="{_HIGH}" rx="10" fill="{fill}" stroke="{hue}" '
+            f'stroke-width="{2.6 if name == chosen else 1.4}"/>'
+        )
+        first, _, second = DEFINITIONS[name].title.partition(" ")
+        parts.append(_text(x + _WIDE / 2, y + 24, first, ink, 14) + _text(x + _WIDE / 2, y + 42, second, ink, 13))
+    for x, words in ((62, "strongest"), (398, "weakest of these")):
+        parts.append(_text(x, 20, words, quiet, 12))
+    parts.append(f'<path d="M104 16 H332" stroke="{quiet}" stroke-width="1" stroke-dasharray="1 4"/>')
+    legend = ("→ implies, for any number of users", "⇢ implies, with a budget that grows with T")
+    for row, words in enumerate(legend):
+        parts.append(f'<text x="4" y="{238 + 17 * row}" font-size="12" fill="{quiet}">{words}</text>')
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="460" height="262" viewBox="0 0 460 262" {_FONT}>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def implications_in_words() -> str:
+    """The drawing of `implications` for readers who cannot see it."""
+    arrows = (
+        f"{DEFINITIONS[each.source].title} implies {DEFINITIONS[each.target].title} with {each.mark}"
+        for each in IMPLICATIONS
+    )
+    missing = (
+        f"{DEFINITIONS[first].title} does not imply {DEFINITIONS[second].title}" for first, second, _ in NOT_IMPLIED
+    )
+    return "Map of the promises: " + "; ".join((*arrows, *missing)) + "."

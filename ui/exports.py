@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pprint import pformat
 
 import streamlit as st
 
 from bandit_core import Experiment
+from bandit_core.presets import presets
 from bandit_core.results import Result
 from ui import charts, words
 
@@ -22,6 +24,26 @@ def snippet(experiment: Experiment) -> str:
         "print(result.curves.groupby('line').tail(1).to_string(index=False))\n"
         "print(bounds(experiment).groupby(['line', 'side', 'name']).tail(1).to_string(index=False))\n"
     )
+
+
+def command(experiment: Experiment) -> str:
+    """The command that computes this picture elsewhere: from its preset where it has one, else from the saved spec."""
+    found = []
+    for preset in presets():
+        theirs = preset.experiment
+        sizes = {"horizon": theirs.horizon, "trials": theirs.trials, "seed": theirs.seed}
+        same = experiment.model_copy(update={**sizes, "view": theirs.view, "title": theirs.title, "note": theirs.note})
+        if same == theirs:
+            changed = [name for name, value in sizes.items() if getattr(experiment, name) != value]
+            found.append([preset.name, *(f"--{name} {getattr(experiment, name)}" for name in changed)])
+    parts = min(found, key=len, default=["experiment.json"])
+    return f"python -m bandit_core run {' '.join(parts)} --out curves.csv"
+
+
+def sweep_command(epsilons: Sequence[float]) -> str:
+    """The same for the downloaded spec at several budgets."""
+    grid = ",".join(f"{value:g}" for value in epsilons)
+    return f"python -m bandit_core sweep experiment.json --epsilon {grid} --out sweep.csv"
 
 
 def page_of(result: Result) -> str:

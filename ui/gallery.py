@@ -12,7 +12,7 @@ from ui import charts, theme, words
 OPENING = "first-look"
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
-TRADEOFF, YOUR_NUMBERS = "pages/tradeoff.py", "pages/your-numbers.py"
+TRADEOFF, YOUR_NUMBERS, PAPERS = "pages/tradeoff.py", "pages/your-numbers.py", "pages/papers.py"
 LESSONS = "Lessons"
 
 
@@ -80,6 +80,7 @@ def doors() -> None:
         st.markdown(
             "#### I research\nThe figures of the papers at their own settings, with every bound that really applies."
         )
+        st.page_link(PAPERS, label="Every figure beside what its paper says", icon=":material/arrow_forward:")
         link_to_explore("Ren et al. 2020, Figure 1c", load_preset("ren-1c"))
         link_to_explore("Ren et al. 2020, Figure 2", load_preset("ren-2"))
 

@@ -14,11 +14,11 @@ import streamlit as st
 
 from bandit_core import Experiment, InvalidInput, links, simulate
 from bandit_core.arms import _Law
-from bandit_core.engine import estimated_seconds
+from bandit_core.engine import estimated_seconds, worker_count
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.results import Result
-from bandit_core.theory import heavy, robust_mean
-from ui import charts, state, theme, words
+from bandit_core.theory import robust_mean
+from ui import charts, page_fields, state, theme, words
 
 MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -35,10 +35,13 @@ LAWS = {"pareto": "Pareto: never below a minimum, wild above", "student": "Stude
 TRUST = {"central": "a curator is trusted", "local": "nobody is trusted"}
 EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
-HORIZONS = (10_000, 100_000, 1_000_000, 10_000_000)
+HORIZONS = tuple(10**power for power in range(4, 10))
+STEP_BY_STEP = 10**7  # beyond so many users, policies that need a step for each of them are left out
 TRIALS = 30
+TRIALS_AGAINST_V = 10
+LONGEST_SECONDS = 30  # that the picture against v may take
 SAMPLES = tuple(round(10 ** (step / 4)) for step in range(4, 29))
-DEFAULTS = {"instance": "S1", "law": "pareto", "v": "0.5", "budget": "1", "trust": "central", "users": "100000"}
+DEFAULT_V = 0.9
 
 
 @dataclass(frozen=True)
@@ -59,87 +62,73 @@ class Choice:
         return "epoch" if self.trust == "central" else "local"
 
 
-def _number_start(name: str, allowed: tuple[float, ...]) -> float:
-    try:
-        wanted = float(state.page_field(name, DEFAULTS[name]))
-    except ValueError:
-        wanted = float(DEFAULTS[name])
-    return min(allowed, key=lambda value: abs(value - wanted))
-
-
-def _text_start(name: str, allowed: dict[str, str]) -> str:
-    found = state.page_field(name, DEFAULTS[name])
-    return found if found in allowed else DEFAULTS[name]
-
-
 def controls() -> Choice:
     """The page's controls; their values live in the address."""
     first, second, third = st.columns(3)
+    instances = list(INSTANCES)
     instance = first.selectbox(
         "Arms",
-        list(INSTANCES),
-        list(INSTANCES).index(_text_start("instance", INSTANCES)),
+        instances,
+        instances.index(page_fields.choice("instance", "S1", INSTANCES)),
         format_func=INSTANCES.__getitem__,
         key="heavy-instance",
-        help="Three instances of Tao et al. 2022 with five arms, or the arms of the sidebar.",
+        help="Three instances of Tao et al. 2022 with five arms, or the arms of the sidebar, which you can edit there.",
     )
     law = second.selectbox(
         "Rewards",
         list(LAWS),
-        list(LAWS).index(_text_start("law", LAWS)),
+        list(LAWS).index(page_fields.choice("law", "pareto", LAWS)),
         format_func=LAWS.__getitem__,
         key="heavy-law",
         disabled=instance == "own",
-        help="Both have moments up to the order 1.05 + v only.",
+        help="Both have finite moments below the order 1.05 + v only. Arms of the sidebar keep their own laws.",
     )
     trust = third.selectbox(
         "Trust",
         list(TRUST),
-        list(TRUST).index(_text_start("trust", TRUST)),
+        list(TRUST).index(page_fields.choice("trust", "central", TRUST)),
         format_func=TRUST.__getitem__,
         key="heavy-trust",
         help="Central DP: noise on sums. Local DP: noise on every single reward.",
     )
     first, second, third = st.columns(3)
-    v = first.select_slider(
-        "Exponent v: ← wilder · tamer →",
-        EXPONENTS,
-        _number_start("v", EXPONENTS),
-        key="heavy-v",
-        help="Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite mean.",
+    with first:
+        v = page_fields.slider(
+            "Exponent v: ← wilder · tamer →",
+            "v",
+            EXPONENTS,
+            f"{DEFAULT_V:g}",
+            "heavy-v",
+            "Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite mean.",
+        )
+    with second:
+        epsilon = page_fields.slider(
+            "Budget ε: ← more private · less regret →",
+            "budget",
+            EPSILONS,
+            "1",
+            "heavy-epsilon",
+            "The privacy budget. The theory of heavy tails covers ε up to 1.",
+        )
+    with third:
+        users = page_fields.slider(
+            "Users",
+            "users",
+            HORIZONS,
+            "100000",
+            "heavy-users",
+            "How many users arrive in one run. Local privacy needs many millions before anything is learned.",
+            lambda value: words.count(int(value)),
+        )
+    theory_constants = page_fields.toggle(
+        "Constants of the theory (κ = 1)",
+        "printed",
+        "heavy-printed",
+        "The printed constants instead of reduced ones. They make the first epoch last up to 10^15 pulls.",
     )
-    epsilon = second.select_slider(
-        "Budget ε: ← more private · less regret →",
-        EPSILONS,
-        _number_start("budget", EPSILONS),
-        key="heavy-epsilon",
-        help="The privacy budget. The theory of heavy tails covers ε up to 1.",
-        format_func=lambda value: f"{value:g}",
-    )
-    users = third.select_slider(
-        "Users",
-        HORIZONS,
-        int(_number_start("users", HORIZONS)),
-        key="heavy-users",
-        help="How many users arrive in one run.",
-        format_func=words.count,
-    )
-    theory_constants = st.toggle(
-        "Constants of the theory",
-        key="heavy-theory",
-        help="kappa = 1: the printed constants. They make the first epoch last up to 10^15 pulls.",
-    )
-    choice = Choice(instance, law, v, epsilon, trust, users, theory_constants)
-    for name, value in (
-        ("instance", instance),
-        ("law", law),
-        ("v", f"{v:g}"),
-        ("budget", f"{epsilon:g}"),
-        ("trust", trust),
-        ("users", str(users)),
-    ):
-        state.keep_page_field(name, value, DEFAULTS[name])
-    return choice
+    for name, value, default in (("instance", instance, "S1"), ("law", law, "pareto"), ("trust", trust, "central")):
+        state.keep_page_field(name, value, default)
+    return Choice(instance, law, v, epsilon, trust, int(users), theory_constants)
 
 
 def _arms(choice: Choice) -> list[dict[str, Any]]:
@@ -152,10 +141,14 @@ def _arms(choice: Choice) -> list[dict[str, Any]]:
 
 
 def _lines(choice: Choice) -> list[dict[str, Any]]:
+    """The lines to compare; the last one is the policy that the page explains."""
     params: dict[str, Any] = {"v": choice.v} | ({"kappa": 1.0} if choice.theory_constants else {})
     epsilon = {"kind": "fixed", "value": choice.epsilon}
-    private = ("dp-robust-ucb", "dp-robust-se") if choice.trust == "central" else ("ldp-robust-se",)
-    lines: list[dict[str, Any]] = [{"policy": "robust-ucb", "params": params}]
+    short = choice.users <= STEP_BY_STEP
+    lines: list[dict[str, Any]] = [{"policy": "robust-ucb", "params": params}] if short else []
+    private = ["dp-robust-ucb"] if short and choice.trust == "central" else []
+    private += ["dp-robust-se"] if choice.trust == "central" or not short else []
+    private += ["ldp-robust-se"] if choice.trust == "local" else []
     return lines + [{"policy": name, "epsilon": epsilon, "params": params} for name in private]
 
 
@@ -180,15 +173,18 @@ def experiment_of(choice: Choice) -> Experiment | None:
         return None
 
 
-def sample_slider(choice: Choice) -> int:
+def sample_slider() -> int:
     """How many rewards of one arm have arrived."""
-    return st.select_slider(
-        "Rewards of this arm so far",
-        SAMPLES,
-        min(SAMPLES, key=lambda value: abs(value - 1000)),
-        key="heavy-n",
-        help="The level B grows with the number of rewards.",
-        format_func=words.count,
+    return int(
+        page_fields.slider(
+            "Rewards of this arm so far: slide to see B grow",
+            "rewards",
+            SAMPLES,
+            "1000",
+            "heavy-n",
+            "The level B grows with the number of rewards.",
+            lambda value: words.count(int(value)),
+        )
     )
 
 
@@ -216,19 +212,21 @@ def _level(choice: Choice, experiment: Experiment, n: int) -> float:
 def tail_chart(choice: Choice, experiment: Experiment, n: int, dark: bool) -> go.Figure:
     """Chance of a reward beyond x, log-log, with the part beyond B shaded."""
     law, level = _best_arm(experiment), _level(choice, experiment, n)
-    chances = np.geomspace(1, 1e-6, 300)
-    sizes = np.abs(law.quantile(1 - chances / (2 if law.support[0] < 0 else 1)))
+    largest = float(np.max(np.abs(law.quantile(np.array([5e-7, 1 - 5e-7])))))
+    smallest = max(law.support[0], largest * 1e-6, 0.01 * abs(law.law_mean)) or 1e-3
+    sizes = np.unique(np.append(np.geomspace(smallest, max(largest, 1.5 * level), 400), level))
+    chances = robust_mean.chance_beyond(law, sizes)
     colour = theme.policy_colour("dp-robust-se" if choice.trust == "central" else "ldp-robust-se", dark)
     figure = go.Figure()
     figure.add_scatter(
         x=sizes,
-        y=chances,
+        y=np.where(chances > 1e-7, chances, np.nan),
         mode="lines",
         name="rewards",
         line={"color": colour, "width": 2.5},
         hovertemplate="%{y:.2~%}",
     )
-    beyond = sizes >= level
+    beyond = (sizes >= level) & (chances > 1e-7)
     figure.add_scatter(
         x=sizes[beyond],
         y=chances[beyond],
@@ -245,11 +243,10 @@ def tail_chart(choice: Choice, experiment: Experiment, n: int, dark: bool) -> go
     )
     charts.style(figure, 340, dark)
     figure.update_layout(hovermode="closest")
-    ends = [float(sizes[0]), max(float(sizes[-1]), 2 * level)]
     figure.update_xaxes(
-        type="log", title="size of a reward", tickformat="~g", dtick=1, range=np.log10(np.maximum(ends, 1e-3))
+        type="log", title="size of a reward", tickformat="~g", dtick=1, range=np.log10([smallest, 1.4 * sizes[-1]])
     )
-    figure.update_yaxes(type="log", title="chance of more", tickformat=".0e", dtick=1, range=[-6, 0.1])
+    figure.update_yaxes(type="log", title="chance of more", exponentformat="power", dtick=1, range=[-6, 0.1])
     return figure
 
 
@@ -289,24 +286,38 @@ def error_words(choice: Choice) -> str:
 
 def constants_words(choice: Choice, experiment: Experiment) -> str:
     """Which constants run, and what that costs the guarantee."""
+    local = choice.trust == "local"
+    beyond = (
+        f" At ε = {choice.epsilon:g} no theorem covers LDPRSE anyway: they stop at ε = 1."
+        if local and choice.epsilon > 1
+        else ""
+    )
     if choice.theory_constants:
         return (
-            "Running with the **constants of the theory** (κ = 1): the bound on the regret is proved, but the first "
-            "epoch may last longer than the whole run, and then nothing is learned."
+            "Running with the **constants of the theory** (κ = 1): the orders of regret below are proved for this run, "
+            "but the first epoch may last longer than the whole run, and then nothing is learned. Privacy is what it "
+            f"is with any κ.{beyond}"
         )
     names = ", ".join(
         f"{line.entry.title} κ = {instance.parameters.kappa:.2g}"
         for line, instance in zip(experiment.lines, experiment.instances, strict=True)
     )
     return (
-        f"Running with **reduced constants** ({names}; chosen by experiment). The privacy noise is exact and the "
-        "privacy guarantee is untouched; only the proof of the regret bound is lost."
+        f"Running with **reduced constants** ({names}; chosen by experiment): with the printed ones next to nothing "
+        "would be learned within this run. The privacy noise is exact and the privacy guarantee is untouched; what is "
+        f"lost is the proof of the bound on the regret.{beyond}"
     )
 
 
 def band_words(result: Result) -> str:
-    """What is shaded."""
-    return f"{words.band(result.experiment.trials).capitalize()}. Regret in reward units."
+    """What is shaded, and what is left out."""
+    told = f"{words.sentence(words.band(result.experiment.trials))}. Regret in reward units."
+    if result.experiment.horizon > STEP_BY_STEP:
+        told += (
+            f" Beyond {words.count(STEP_BY_STEP)} users only policies that play in epochs are shown: with Pareto "
+            "rewards they need one draw for an epoch, the others a step for every user."
+        )
+    return told
 
 
 def link_to_explore(experiment: Experiment) -> None:
@@ -332,7 +343,7 @@ def _points(choice: Choice) -> pd.DataFrame:
 
 def _document_at(choice: Choice, v: float) -> dict[str, Any]:
     at = replace(choice, v=v)
-    return {"arms": _arms(at), "lines": _lines(at), "horizon": choice.users, "trials": 10}
+    return {"arms": _arms(at), "lines": _lines(at), "horizon": choice.users, "trials": TRIALS_AGAINST_V}
 
 
 def against_v(choice: Choice, dark: bool) -> None:
@@ -342,14 +353,18 @@ def against_v(choice: Choice, dark: bool) -> None:
         st.caption("With your own arms the tails stay as they are; choose S1, S2 or S3 to vary them.")
         return
     cost = sum(estimated_seconds(Experiment.model_validate(_document_at(choice, v))) for v in EXPONENTS)
-    wanted = st.toggle(
-        "Simulate every exponent",
-        key="heavy-against-v",
-        help=f"{len(EXPONENTS)} experiments of 10 trials: {words.duration(cost)} when nothing is cached.",
+    wanted = page_fields.toggle(
+        f"Simulate every exponent ({words.duration(cost / worker_count())} when nothing is cached)",
+        "against",
+        "heavy-against-v",
+        f"{len(EXPONENTS)} experiments of {TRIALS_AGAINST_V} trials, each with tails as wild as its v allows.",
     )
     if not wanted:
         return
-    points = _points(choice)
+    if cost / worker_count() > LONGEST_SECONDS:
+        st.info(f"That would take {words.duration(cost / worker_count())} here. Choose fewer users, or Pareto rewards.")
+        return
+    points = _points(replace(choice, v=DEFAULT_V))
     experiment = Experiment.model_validate(_document_at(choice, choice.v))
     colours = theme.line_colours(experiment, dark)
     figure = go.Figure()
@@ -366,52 +381,47 @@ def against_v(choice: Choice, dark: bool) -> None:
     charts.style(figure, 380, dark)
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="exponent v  (← wilder · tamer →)")
-    figure.update_yaxes(type="log", exponentformat="SI", title=f"regret after {words.count(choice.users)} users")
-    st.plotly_chart(figure, key="against-v", config=charts.CONFIG, alt="Regret at the horizon against the exponent v")
-    st.caption("± 2 standard errors of 10 trials each.")
+    figure.update_yaxes(
+        type="log", exponentformat="SI", dtick=1, title=f"regret after {words.count(choice.users)} users"
+    )
+    st.plotly_chart(
+        figure,
+        key="against-v",
+        config=charts.CONFIG,
+        alt=charts.read_aloud(figure, "Regret at the horizon against the exponent v"),
+    )
+    st.caption(
+        f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. The rewards change with v, too: their moments are "
+        "finite below the order 1.05 + v only."
+    )
 
 
 def epoch_table(experiment: Experiment) -> None:
     """The epochs of one run of the policy that plays in epochs."""
-    with st.expander("The epochs of one run"):
-        number = len(experiment.lines) - 1
+    number = len(experiment.lines) - 1
+    title = experiment.lines[number].entry.title
+    frame = epochs(experiment.instances[number], experiment.seed, 0)
+    with st.expander(f"The epochs of one run of {title}", expanded=True):
         st.markdown(
-            f"{experiment.lines[number].entry.title}, trial 0: in epoch τ every arm that is left is pulled R times, "
-            "rewards beyond B count 0, and arms further than the threshold below the best are dropped."
+            "In epoch τ every arm that is left is pulled R times. Rewards beyond B count 0. Then arms whose mean is "
+            "further below the best one than the threshold are dropped, and the next epoch is more precise."
         )
-        frame = epochs(experiment.instances[number], experiment.seed, 0).astype({"left": str}, errors="ignore")
-        st.dataframe(frame, hide_index=True, width="stretch", alt="Epochs of one run")
+        whole = ["R", "first pull", "last pull"]
+        shown = frame.rename(columns={"tau": "τ"}).drop(columns=["arms"])
+        shown[whole] = shown[whole].map(lambda value: "–" if math.isnan(value) else f"{int(value):,}")
+        real = ["D", "B", "err", "threshold", "noise"]
+        shown[real] = shown[real].map(lambda value: "–" if math.isnan(value) else words.number(float(value)))
+        shown["complete"] = shown["complete"].map({True: "yes", False: "no"})
+        st.dataframe(shown, hide_index=True, width="stretch", key="epochs", alt="Epochs of one run")
+        st.caption(f"{_fate(frame, experiment)} D: target precision; noise: scale of the Laplace noise; trial 0.")
 
 
-def theory(experiment: Experiment, dark: bool) -> None:
-    """Bounds as shapes with an editable multiplier, printed ones that are superseded, and the paper's Table 1."""
-    instance = experiment.instances[-1]
-    with st.expander("What theory says"):
-        multiplier = st.number_input(
-            "Multiplier of the shapes", 1e-6, 1e6, 1.0, key="heavy-multiplier", format="%g",
-            help="Most bounds are known in order only: this stands for their unknown constant.",
-        )  # fmt: skip
-        bounds = heavy.shapes(instance, multiplier)
-        times = np.unique(np.geomspace(10, experiment.horizon, 80).round())
-        figure = go.Figure()
-        for bound in bounds:
-            if bound.hidden or bound.worst_case:
-                continue
-            colour = theme.TRUST_COLOURS["local" if "LDP" in bound.name or "7" in bound.name else "central"]
-            figure.add_scatter(
-                x=times,
-                y=bound.values(times, experiment.largest_gap),
-                mode="lines",
-                name=f"{'↑' if bound.side == 'upper' else '↓'} {escape(bound.label)}",
-                line={"dash": theme.DASHES[bound.status], "width": 1.6, "color": colour},
-                hovertemplate="%{y:,.3~g}",
-            )
-        charts.style(figure, 460, dark)
-        figure.update_xaxes(type="log", title="users so far", tickformat="~s")
-        figure.update_yaxes(type="log", title="regret", exponentformat="SI")
-        st.plotly_chart(figure, key="heavy-shapes", config=charts.CONFIG, alt="Shapes of the bounds against time")
-        hidden = [bound for bound in bounds if bound.hidden]
-        if hidden:
-            st.markdown("Not drawn:\n" + "\n".join(f"- :gray[**{bound.name}**: {bound.hidden}]" for bound in hidden))
-        st.markdown("**Table 1 of the paper, for these arms** (shapes with the factor 1, nothing capped)")
-        st.dataframe(heavy.table_1(instance), hide_index=True, width="stretch", alt="Table 1 for this instance")
+def _fate(frame: pd.DataFrame, experiment: Experiment) -> str:
+    """How the run ended."""
+    last = frame.iloc[-1]
+    left = [int(arm) for arm in str(last["left"]).split(",")]
+    best = set(np.flatnonzero(experiment.means == experiment.means.max()).tolist())
+    names = ", ".join(f"arm {arm} (mean {words.number(float(experiment.means[arm]))})" for arm in left[:5])
+    if len(left) > 1:
+        return f"When the users ran out, {len(left)} arms were left: {names}{', …' if len(left) > 5 else ''}."
+    return f"The run settled on {names}, {'the best one' if left[0] in best else 'which is NOT the best one'}."

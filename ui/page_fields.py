@@ -1,17 +1,18 @@
-"""A page's own fields of the address: read with a default, and told when they cannot be used."""
+"""A page's own fields of the address: read with a default, told when they cannot be used, and kept by controls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import streamlit as st
 
 from bandit_core import notation
+from bandit_core.problems import Problem
 from ui import state, words
 
 
 def _told(name: str, allowed: str, default: str) -> None:
-    shown = words.plain(state.page_field(name, default))
+    shown = words.plain(state.page_field(name, default)[:40])
     st.warning(
         f"Some of this link could not be used: {words.plain(name)} is {shown}, allowed is {allowed}; "
         f"{words.plain(default)} stands in for it.",
@@ -19,11 +20,11 @@ def _told(name: str, allowed: str, default: str) -> None:
     )
 
 
-def number(name: str, default: str, low: float, high: float) -> float:
+def number(name: str, default: str, low: float, high: float, whole: bool = False) -> float:
     """A number of the address between ``low`` and ``high``; the default stands in for anything else, and is told."""
     wanted = notation.read_number(state.page_field(name, default))
-    if isinstance(wanted, str) or not low <= wanted <= high:
-        _told(name, f"a number from {low:g} to {high:g}", default)
+    if isinstance(wanted, str) or not low <= wanted <= high or (whole and wanted != int(wanted)):
+        _told(name, f"a {'whole ' * whole}number from {low:g} to {high:g}", default)
         return float(default)
     return float(wanted)
 
@@ -35,3 +36,92 @@ def choice(name: str, default: str, allowed: Iterable[str]) -> str:
         _told(name, "one of " + ", ".join(allowed), default)
         return default
     return wanted
+
+
+def keep(name: str, value: float, default: str) -> None:
+    """Let the address carry the number of a control."""
+    state.keep_page_field(name, notation.write_number(value), default)
+
+
+def slider(
+    label: str,
+    name: str,
+    grid: Sequence[float],
+    default: str,
+    key: str,
+    help: str,
+    write: Callable[[float], str] = lambda value: f"{value:g}",
+) -> float:
+    """A slider over a grid, which takes the number of the address in where that lies between its ends."""
+    whole = all(isinstance(value, int) for value in grid)
+    asked = number(name, default, grid[0], grid[-1], whole)
+    asked = int(asked) if whole else asked
+    chosen: float = st.select_slider(label, sorted({*grid, asked}), asked, key=key, help=help, format_func=write)
+    keep(name, chosen, default)
+    return chosen
+
+
+def toggle(label: str, name: str, key: str, help: str) -> bool:
+    """A switch that is off where the address does not say 1."""
+    chosen: bool = st.toggle(label, choice(name, "0", ("0", "1")) == "1", key=key, help=help)
+    state.keep_page_field(name, str(int(chosen)), "0")
+    return chosen
+
+
+class Fields:
+    """The fields of one page, with their defaults as text. What is wrong with them is collected for `tell`."""
+
+    def __init__(self, defaults: Mapping[str, str]) -> None:
+        self._defaults = defaults
+        self._problems: list[Problem] = []
+        self._place = st.container()
+
+    def word(self, name: str, allowed: Collection[str], default: str | None = None) -> str:
+        """One of the allowed words."""
+        default = self._defaults[name] if default is None else default
+        found = state.page_field(name, default)
+        if found in allowed:
+            return found
+        self._problems.append(Problem(name, found, f"allowed: {', '.join(allowed)}"))
+        return default
+
+    def number(self, name: str, low: float, high: float, default: float | None = None, whole: bool = False) -> float:
+        """A number from ``low`` to ``high``."""
+        fallback = float(self._defaults[name]) if default is None else default
+        text = state.page_field(name, "")
+        if not text:
+            return fallback
+        wanted = notation.read_number(text)
+        if isinstance(wanted, str) or not low <= wanted <= high or (whole and wanted != int(wanted)):
+            kind = "a whole number" if whole else "a number"
+            self._problems.append(Problem(name, text, f"{kind} from {low:g} to {high:g}"))
+            return fallback
+        return float(wanted)
+
+    def nearest(self, name: str, grid: Collection[float], default: float | None = None) -> float:
+        """The value of a grid that is nearest to the number in the address."""
+        asked = self.number(name, min(grid), max(grid), default)
+        return min(grid, key=lambda value: abs(value - asked))
+
+    def keep(self, name: str, value: str | float, default: str | float | None = None) -> None:
+        """Let the address carry what the control says now (nothing where it is the default)."""
+        written = _text(value)
+        state.keep_page_field(name, written, self._defaults[name] if default is None else _text(default))
+
+    def refuse(self, name: str, value: str, allowed: str) -> None:
+        """Note what is wrong with a field that was read in another way."""
+        self._problems.append(Problem(name, value, allowed))
+
+    def tell(self) -> None:
+        """Say what could not be used, above the controls."""
+        if self._problems:
+            self._place.warning(
+                f"Some of this link could not be used; defaults stand in for it.\n{words.problems(self._problems)}",
+                icon=":material/link_off:",
+            )
+
+
+def _text(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"

@@ -92,7 +92,7 @@ def explanation(result: Result) -> None:
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
             "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
             f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
-            f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials)}. "
+            f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view.band)}. "
             "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
         )
         for name in dict.fromkeys(line.policy for line in experiment.lines):

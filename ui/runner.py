@@ -6,6 +6,7 @@ the partial picture a few times, and can cancel it. When nobody looks any more (
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -17,20 +18,22 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
-from bandit_core.engine import estimated_seconds, most_steps, steps, worker_count
+from bandit_core.engine import estimated_seconds, lower_priority, most_steps, steps, worker_count
+from bandit_core.kernels.compiled import compiled_before
 from bandit_core.results import Result
 from bandit_core.store import Store
 from bandit_core.sweep import Sweep, SweepResult
-from ui import state, words
+from ui import exports, state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 PREVIEW_SECONDS = 0.3
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
+LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
 FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
 
-_process: set[str] = set()  # what this server process has been through
+_process: set[str] = {"warm"} if compiled_before() else set()  # what this server process has been through
 
 
 def _presence() -> Callable[[], bool]:
@@ -59,18 +62,25 @@ class Run:
         """Begin to compute."""
         self.thread = threading.Thread(target=self._work, daemon=True, name="simulation")
         self.thread.start()
+        threading.Thread(target=self._guard, daemon=True, name="guard of a simulation").start()
 
     def _work(self) -> None:
+        lower_priority()  # this thread ends with the run
         try:
-            self.simulation.run(on_progress=self._stop_if_forgotten)
+            self.simulation.run()
         except BaseException as error:
             self.error = error
 
-    def _stop_if_forgotten(self, simulation: Simulation | Sweep) -> None:
-        if self.present():
-            self.seen = time.monotonic()
-        elif time.monotonic() - self.seen > FORGOTTEN_SECONDS:
-            simulation.stop()
+    def _guard(self) -> None:
+        """Stop the run once its visitor is gone, also in the middle of a block or while it waits for its turn."""
+        assert self.thread is not None
+        while self.thread.is_alive():
+            self.thread.join(LOOK_SECONDS)
+            if self.present():
+                self.seen = time.monotonic()
+            elif time.monotonic() - self.seen > FORGOTTEN_SECONDS:
+                self.simulation.stop()
+                return
 
     def cancel(self) -> None:
         """Stop soon and wait for it; finished blocks are kept."""
@@ -98,7 +108,7 @@ def result_of(experiment: Experiment, name: str = "main", store: Store | None = 
     def build() -> Simulation:
         return Simulation(experiment, store)
 
-    result = _computed(build, _numbers_of(experiment), steps(experiment), name)
+    result = _computed(build, _numbers_of(experiment), steps(experiment), name, experiment, exports.command(experiment))
     if result is None or all(line is None for line in result.lines):
         return None
     return Result(experiment, result.times, result.lines)
@@ -112,21 +122,38 @@ def sweep_of(
     def build() -> Sweep:
         return Sweep(experiment, epsilons, store=store)
 
-    result = _computed(build, (_numbers_of(experiment), epsilons), steps(experiment) * len(epsilons), name)
+    what, cost = (_numbers_of(experiment), epsilons), steps(experiment) * len(epsilons)
+    result = _computed(build, what, cost, name, experiment, exports.sweep_command(epsilons))
     return result if result is not None and len(result.curves) else None
 
 
-def _computed(build: Callable[[], Simulation | Sweep], what: Hashable, cost: int, name: str) -> Any:
+def _computed(
+    build: Callable[[], Simulation | Sweep],
+    what: Hashable,
+    cost: int,
+    name: str,
+    experiment: Experiment,
+    command: str,
+) -> Any:
     """What ``build()`` computes: at once where it is cheap, else from a run in the background (partial, or None)."""
     try:
         simulation = build()
     except InvalidInput as error:
         for problem in error.problems:
             st.error(words.problem(problem), icon=":material/speed:")
+        elsewhere(experiment, command, name)
         return None
     seconds = simulation.missing_seconds / worker_count()
     if seconds > LIVE_SECONDS:
-        return _dear(build, simulation, what, cost, name)
+        return _dear(build, simulation, what, cost, name, command)
+    run: Run | None = st.session_state.get(f"run-{name}")
+    if run is not None and run.what != what:
+        run.simulation.stop()
+    elif run is not None:
+        for notice in run.simulation.notices:
+            st.info(words.plain(notice), icon=":material/lan:")
+    if run is not None and (run.what != what or run.simulation.kept):
+        del st.session_state[f"run-{name}"]  # what it made is in the store; its memory belongs to all
     place = st.empty()
     if "warm" not in _process:
         place.info(FIRST_RUN, icon=":material/hourglass_top:")
@@ -142,8 +169,31 @@ def _computed(build: Callable[[], Simulation | Sweep], what: Hashable, cost: int
     return result
 
 
+def elsewhere(experiment: Experiment, command: str, name: str) -> None:
+    """How to get these numbers where this server's limits do not hold."""
+    st.markdown(
+        "The limits keep this server quick for all its visitors. On your own machine, with the project installed, "
+        "you set them yourself: save the spec as `experiment.json` and run"
+    )
+    st.code(command, language="bash")
+    st.download_button(
+        "Spec (JSON)",
+        data=lambda: json.dumps(experiment.spec(), indent=2),
+        file_name="experiment.json",
+        mime="application/json",
+        on_click="ignore",
+        key=f"spec-{name}",
+        help="The experiment itself; opens here and on the command line.",
+    )
+
+
 def _dear(
-    build: Callable[[], Simulation | Sweep], simulation: Simulation | Sweep, what: Hashable, cost: int, name: str
+    build: Callable[[], Simulation | Sweep],
+    simulation: Simulation | Sweep,
+    what: Hashable,
+    cost: int,
+    name: str,
+    command: str,
 ) -> Any:
     slot = f"run-{name}"
     run: Run | None = st.session_state.get(slot)
@@ -151,7 +201,7 @@ def _dear(
         run.simulation.stop()
         run = st.session_state[slot] = None
     if run is not None and run.alive:
-        _watch(slot)
+        _watch(slot, command)
         return run.simulation.result()
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
@@ -191,7 +241,7 @@ def _start(slot: str, build: Callable[[], Simulation | Sweep], what: Hashable) -
 
 
 @st.fragment(run_every=0.5)
-def _watch(slot: str) -> None:
+def _watch(slot: str, command: str) -> None:
     run: Run | None = st.session_state.get(slot)
     if run is None:
         return
@@ -199,26 +249,43 @@ def _watch(slot: str) -> None:
     fraction = run.simulation.fraction
     with st.container(border=True):  # of the same size as the panel that it replaces
         left, right = st.columns([4, 1], vertical_alignment="center")
-        left.progress(fraction, f"computing … {fraction:.0%}")
+        waiting = run.simulation.waiting
+        left.progress(fraction, "waiting for its turn …" if waiting else f"computing … {fraction:.0%}")
         if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
             run.cancel()
             st.rerun()
+        if waiting:
+            st.caption(
+                "Other visitors' long runs are going, and this server takes only so many at once. Yours begins by "
+                "itself, in order of arrival, and all controls stay alive. Without waiting: on your own machine, with "
+                f"the spec saved as experiment.json, `{command}`."
+            )
+        for notice in run.simulation.notices:
+            st.caption(words.plain(notice))
     reached = sum(fraction >= limit for limit in REDRAW_AT)
     if not run.alive or reached > run.drawn:
         run.drawn = reached
         st.rerun()
 
 
-def preview_of(experiment: Experiment) -> Result | None:
+def _too_dear(small: Experiment, seconds: float = PREVIEW_SECONDS) -> bool:
+    return estimated_seconds(small) > seconds or steps(small) > most_steps()
+
+
+def preview_of(experiment: Experiment, store: Store | None = None) -> Result | None:
     """The same experiment cut down to fewer users and trials until it is live: something to look at before Run.
 
     None where even that is more than this server computes (`result_of` has told why).
     """
     small = experiment.with_changes(trials=min(experiment.trials, 10))
     try:
-        while small.horizon > 100 and (estimated_seconds(small) > PREVIEW_SECONDS or steps(small) > most_steps()):
+        while small.horizon > 100 and _too_dear(small):
+            fewer = small.with_changes(trials=min(3, small.trials))
+            if small.contexts is not None and not _too_dear(fewer, 4 * PREVIEW_SECONDS):  # else all is warm-up
+                small = fewer
+                break
             small = small.with_changes(horizon=max(100, small.horizon // 10))
-        return simulate(small)
+        return simulate(small, store=store)
     except InvalidInput:
         return None
 

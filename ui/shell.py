@@ -8,12 +8,22 @@ from typing import Any
 
 import streamlit as st
 
-from ui import sidebar, state, words
+from bandit_core.problems import Problem
+from ui import glossary, sharing, sidebar, state, theme, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
-OWN_CONTROLS = ("", "your-numbers")  # pages that ask their own question instead of the sidebar's
-_STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}</style>"
+OWN_CONTROLS = ("", "your-numbers", "mechanisms", "papers", "errata", "glossary")  # pages that ask their own question
+# Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
+_STYLE = """<style>
+[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}
+[data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
+.js-plotly-plot :is(.xtitle,.ytitle,.xtick text,.ytick text){fill:INK!important}
+@media (max-width:640px){h1{font-size:1.9rem!important}}
+@media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
+animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
+</style>""".replace("INK", f"light-dark({theme.ink(False)},{theme.ink(True)})")
+_LESSON_STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:1rem}</style>"
 
 
 def enter() -> None:
@@ -30,9 +40,16 @@ def enter() -> None:
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place."""
     st.html(_STYLE)
+    lesson = state.lesson()
+    if lesson:
+        st.html(_LESSON_STYLE)
+    elif (asked := state.page_field("controls", "on")) != "on":
+        told = Problem("controls", asked, "off hides sidebar and menu, on shows them; they are shown")
+        st.warning(words.problem(told), icon=":material/link_off:")
     state.read_address(page.url_path)
-    if page.url_path not in OWN_CONTROLS:
-        sidebar.draw(page.url_path)
+    place = None
+    if not lesson and page.url_path not in OWN_CONTROLS:
+        place = sidebar.draw()
         state.write_address()
     if state.problems():
         st.warning(
@@ -40,8 +57,10 @@ def open_page(page: Any) -> None:
             icon=":material/link_off:",
         )
     st.session_state["inside"] = True
-    page.run()
-    st.caption(
-        "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
-        text_alignment="center",
-    )
+    try:
+        page.run()
+    finally:  # also where the page stops early; only now its own controls have written their fields
+        glossary.footer()
+        if place is not None:
+            with place:
+                sharing.panel(page.url_path)

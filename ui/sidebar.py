@@ -15,7 +15,7 @@ from bandit_core import Experiment, InvalidInput, links, notation
 from bandit_core.arms import LAWS as REWARD_LAWS
 from bandit_core.contextual.contexts import LAWS as CONTEXT_LAWS
 from bandit_core.epsilons import LAWS as EPSILON_LAWS
-from bandit_core.experiment import View, parse
+from bandit_core.experiment import Band, View, parse
 from bandit_core.policies import registry
 from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
@@ -205,7 +205,7 @@ def _budget_picture(written: str, experiment: Experiment) -> None:
         charts.density_chart(drawn, thresholds[0] if thresholds else None, theme.is_dark()),
         key=state.key("budget-picture"),
         config={"displayModeBar": False},
-        alt="How the budgets are spread over users",
+        alt=charts.read_users_aloud(drawn, thresholds[0] if thresholds else None),
     )
     if thresholds:
         st.caption(
@@ -236,7 +236,10 @@ def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: st
         chosen = st.toggle(label, value, key=state.key(slot), help=help)
         return None if chosen == field.default else chosen
     text = st.text_input(
-        label, f"{value:g}" if isinstance(value, float | int) else str(value), key=state.key(slot), help=help
+        label,
+        notation.write_number(value) if isinstance(value, float | int) else str(value),
+        key=state.key(slot),
+        help=help,
     )
     if text.strip() == str(field.default) or not text.strip():
         return None
@@ -266,14 +269,15 @@ def _line_card(base_line: dict[str, Any], row: int, shared: str, base_shared: st
                 help="Empty: the budget of the section above. Else, for example, 0.5 or discrete(0, 1, 2).",
             )
             line["epsilon"] = text or shared
-        given = {
-            **{name: field.default for name, field in policy.parameters.model_fields.items()},
-            **base_line.get("params", {}),
-        }
+        stated = base_line.get("params", {})
+        given = {**{name: field.default for name, field in policy.parameters.model_fields.items()}, **stated}
         params = {
             name: _parameter(policy, name, field, given[name], f"{name}-{row}")
             for name, field in policy.parameters.model_fields.items()
         }
+        for name, field in policy.parameters.model_fields.items():  # a preset may state what is the default anyway
+            if params[name] is None and name in stated and stated[name] == field.default:
+                params[name] = stated[name]
         params = {name: value for name, value in params.items() if value is not None}
         if params:
             line["params"] = params
@@ -392,6 +396,15 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
         y = st.segmented_control(
             "Regret axis", axes, default=view.y, required=True, key=state.key("y"), help="Scale of the vertical axis."
         )
+        bands: list[Band] = list(words.BAND_WORDS)
+        band = st.selectbox(
+            "Band",
+            bands,
+            bands.index(view.band),
+            format_func=lambda kind: words.sentence(f"{words.BAND_WORDS[kind]} the runs"),
+            key=state.key("band"),
+            help="What is shaded around a mean. It shows how runs differ, not how well the mean is known.",
+        )
         bounds = st.toggle(
             "Bounds", view.bounds, key=state.key("bounds"), help="Theoretical bounds that apply to this instance."
         )
@@ -405,16 +418,22 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
             "20 sample runs", view.runs, key=state.key("runs"), help="Single runs, to see what the band hides."
         )
         hidden = _hidden_lines(labels)
-    return {"x": x, "y": y, "quantity": quantity, "bounds": bounds, "worst_case": worst, "runs": runs, "hidden": hidden}
+    return {
+        "x": x,
+        "y": y,
+        "quantity": quantity,
+        "band": band,
+        "bounds": bounds,
+        "worst_case": worst,
+        "runs": runs,
+        "hidden": hidden,
+    }
 
 
-def _foot(page: str) -> None:
+def _foot() -> DeltaGenerator:
+    """Spec, reset and upload; returns the place for the links, which wait for the page's own fields."""
     now = state.experiment()
-    with st.popover("Copy link", width="stretch", help="The address of exactly this picture."):
-        base = (st.context.url or "").rstrip("/").removesuffix(f"/{page}")
-        st.code(links.address(now, base, page), language=None, wrap_lines=True)
-        if links.too_long(now):
-            st.warning("This link is too long for some programs; download the spec instead.")
+    place = st.container()
     left, right = st.columns(2)
     left.download_button(
         "Spec",
@@ -447,6 +466,7 @@ def _foot(page: str) -> None:
             st.rerun()
         except InvalidInput as error:
             _show_problems("This file is not a valid spec:", error)
+    return place
 
 
 def _show_problems(head: str, error: InvalidInput) -> None:
@@ -472,8 +492,10 @@ def _read(setting: str, users: str, lines: list[dict[str, Any]]) -> dict[str, An
     return document
 
 
-def draw(page: str) -> None:
+def draw() -> DeltaGenerator:
     """Draw the sidebar and commit what it says; what is not valid is told and changes nothing.
+
+    Returns the place for the links to this picture.
 
     Every widget is drawn, whatever the others say: a widget that is not drawn would forget its value.
     """
@@ -500,6 +522,7 @@ def draw(page: str) -> None:
             state.commit(experiment.model_copy(update={"view": View.model_validate(view)}))
         else:
             _show_problems("Not drawn yet:", wrong)
-        _foot(page)
+        place = _foot()
     if wrong is not None:
         _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", wrong)
+    return place

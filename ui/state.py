@@ -16,9 +16,19 @@ from bandit_core.problems import Problem
 # Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
 OTHER_FIELDS = (
     frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
-    | frozenset({"instance", "law", "v", "budget", "trust", "users"})  # Heavy tails
+    | frozenset(
+        {"instance", "law", "v", "budget", "trust", "users", "printed", "rewards", "against", "C", "old"}
+    )  # Heavy tails
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
     | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
+    | frozenset({"controls"})  # lessons
+    | frozenset({"promise", "about", "laws", "kind", "bound", "axis", "old"})  # Theory
+    | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
+    | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
+    | frozenset(
+        {"answers", "round", "subject", "samples", "sure", "draw", "run", "sums", "count", "at"}
+    )  # its game and audit
+    | frozenset({"paper", "figure", "held"})  # Papers
     | links.STREAMLIT_OWN
 )
 _state = st.session_state
@@ -86,6 +96,16 @@ def write_address() -> None:
 def problems() -> list[Problem]:
     """What was wrong with the last link."""
     return _state.get("problems", [])
+
+
+def own_fields() -> dict[str, str]:
+    """What the page's own controls have written into the address."""
+    return {name: text for name, text in st.query_params.items() if name in OTHER_FIELDS - {"controls"}}
+
+
+def lesson() -> bool:
+    """Whether the link asks for the picture alone, without sidebar and menu."""
+    return page_field("controls", "on") == "off"
 
 
 def page_field(name: str, default: str) -> str:

@@ -12,40 +12,41 @@ from bandit_core import Experiment
 from bandit_core.policies import registry
 from bandit_core.policies.base import Privacy
 
-# On light and on dark ground. Found by a search for colours of which any two differ by more than 11 in CIE Lab, also
-# for eyes without red or green cones, with grey for no privacy, warm for local and cool for central DP.
+# On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
+# any two differ by more than 9 in CIE Lab, also for eyes without red or green cones, and by more than 7 without blue
+# ones where they can share a picture; with grey for no privacy, warm for local and cool for central DP.
 _SHADES = {
-    "ucb": ("#687880", "#a0a8b0"),
+    "ucb": ("#64727d", "#a0a8b0"),
     "kl-ucb": ("#485058", "#c0c8d8"),
-    "thompson": ("#90a0a8", "#687078"),
+    "thompson": ("#838d9b", "#687078"),
     "robust-ucb": ("#203038", "#e0e8f0"),
     "heldp-ucb-b": ("#d85800", "#f08838"),
-    "heldp-ucb-l": ("#a00880", "#d81878"),
-    "heldp-ucb-bs": ("#f87808", "#f8c810"),
+    "heldp-ucb-l": ("#a00880", "#ee0079"),
+    "heldp-ucb-bs": ("#c43b00", "#f8c810"),
     "heldp-ucb-ls": ("#600808", "#d03818"),
-    "ucb-cf": ("#e88050", "#f0b878"),
+    "ucb-cf": ("#d67c44", "#efb270"),
     "kl-ucb-cf": ("#d06068", "#c87068"),
-    "ts-cf": ("#b86040", "#e08858"),
-    "ldp-robust-se": ("#a02000", "#d03840"),
-    "private-ucb": ("#2068a0", "#0878a8"),
-    "dp-ucb-bound": ("#58a0e8", "#60a0f8"),
-    "dp-ucb": ("#0070c8", "#2080d0"),
+    "ts-cf": ("#b86040", "#ff8591"),
+    "ldp-robust-se": ("#a02000", "#a47c33"),
+    "private-ucb": ("#2068a0", "#1471a2"),
+    "dp-ucb-bound": ("#8a89df", "#6e8dff"),
+    "dp-ucb": ("#2473cd", "#0675d6"),
     "dp-ucb-int": ("#2030f8", "#6058f8"),
-    "dp-se": ("#10a880", "#00b888"),
+    "dp-se": ("#10a880", "#08bf8d"),
     "adap-ucb": ("#185838", "#108048"),
-    "adap-klucb": ("#4090b0", "#4088a0"),
-    "lazy-dp-ts": ("#302850", "#88d0b8"),
+    "adap-klucb": ("#4090b0", "#278aa4"),
+    "lazy-dp-ts": ("#302850", "#86ceb5"),
     "anytime-lazy-ucb": ("#0018c0", "#00d8f8"),
     "dp-klucb": ("#1050c8", "#40b0d0"),
     "dp-imed": ("#4888f8", "#98e8b8"),
     "dp-robust-ucb": ("#082888", "#18f898"),
     "dp-robust-se": ("#1060f8", "#0898d0"),
-    "linucb": ("#6c6060", "#505a5a"),
+    "linucb": ("#6c6060", "#556a5f"),
     "greedy-ols": ("#080408", "#f0f0dc"),
-    "ldp-ols": ("#fa823c", "#e6960a"),
-    "ldp-sgd": ("#8c1432", "#b4005a"),
-    "ldp-linucb": ("#c82828", "#aa2814"),
-    "ldp-gloc": ("#dc8c8c", "#fafab4"),
+    "ldp-ols": ("#e46f5d", "#e6960a"),
+    "ldp-sgd": ("#8c1432", "#e42fad"),
+    "ldp-linucb": ("#c82828", "#b23c24"),
+    "ldp-gloc": ("#c66cb4", "#f8ecad"),
 }
 _HUES: dict[Privacy, tuple[float, float]] = {"none": (0.58, 0.12), "local": (0.04, 0.75), "central": (0.56, 0.75)}
 TRUST_WORDS: dict[Privacy, str] = {
@@ -53,8 +54,17 @@ TRUST_WORDS: dict[Privacy, str] = {
     "central": "a curator is trusted (central DP)",
     "local": "nobody is trusted (local DP)",
 }
+MODEL_WORDS = {
+    "none": "without privacy",
+    "local": "local DP",
+    "central": "central DP",
+    "instantaneous": "instantaneous DP",
+    "environment": "environment privacy",
+}
 MARKERS: dict[Privacy, str] = {"local": "circle", "central": "square", "none": "line-ns-open"}
 TRUST_COLOURS: dict[Privacy, str] = {"none": "#6b7680", "central": "#0072b2", "local": "#d55e00"}
+# Promises of privacy, also those that no policy of the lab gives.
+MODEL_COLOURS: dict[str, str] = {**TRUST_COLOURS, "instantaneous": "#7a6bd1", "environment": "#009e73"}
 TRUST_SIGNS: dict[Privacy, str] = {"local": "●", "central": "■", "none": "–"}
 DASHES = {"proved": "dash", "derived": "dot", "asymptotic": "dot", "order-only": "longdash"}
 
@@ -85,6 +95,31 @@ def policy_colour(policy: str, dark: bool = False) -> str:
     return _mix(shade, "#ffffff", 0.35) if dark else shade
 
 
+# A mechanism has the shade of a policy that plays on it.
+_PLAYED_BY = {
+    "ctl": "heldp-ucb-l",
+    "ctb": "heldp-ucb-b",
+    "ctl-s": "heldp-ucb-ls",
+    "ctb-s": "heldp-ucb-bs",
+    "gaussian": "kl-ucb-cf",
+    "l2-ball": "ldp-sgd",
+    "binary": "private-ucb",
+    "logarithmic": "adap-ucb",
+    "hybrid": "dp-ucb-bound",
+    "adaptive-tree": "dp-robust-ucb",
+}
+
+
+def mechanism_colour(mechanism: str, dark: bool = False) -> str:
+    """The mechanism's shade: warm for what users answer, cool for a curator's counters."""
+    return policy_colour(_PLAYED_BY[mechanism], dark) if mechanism in _PLAYED_BY else TRUST_COLOURS["local"]
+
+
+def quiet(dark: bool = False) -> str:
+    """Grey for what is only compared with."""
+    return "#aab4be" if dark else "#5c6873"
+
+
 def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
     """A colour per line: the policy's shade, spread from dark to light where several lines share a policy."""
     to_black, to_white = (0.3, 0.75) if dark else (0.65, 0.5)  # never into the ground
@@ -98,6 +133,30 @@ def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
             colour = _mix(colour, "#ffffff" if step > 0 else "#000000", abs(step))
         colours.append(colour)
     return colours
+
+
+def ink(dark: bool) -> str:
+    """The colour of words in a picture: softer than the page's, but with a contrast far above 4.5."""
+    return "#b3bdc7" if dark else "#46525e"
+
+
+def contrast(one: str, other: str) -> float:
+    """How far two colours differ in brightness, from 1 to 21, as the web's guidelines for accessibility measure it."""
+
+    def brightness(colour: str) -> float:
+        shares = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+        red, green, blue = (share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    bright, faint = sorted((brightness(one) + 0.05, brightness(other) + 0.05), reverse=True)
+    return bright / faint
+
+
+def as_text(colour: str, dark: bool) -> str:
+    """The colour, moved away from the ground until words written in it can be read (contrast 4.5)."""
+    ground, far = ("#11161c", "#ffffff") if dark else ("#ffffff", "#000000")
+    steps = (_mix(colour, far, step / 20) for step in range(21))
+    return next(shade for shade in steps if contrast(shade, ground) >= 4.6)
 
 
 def readable_on(colour: str) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -160,22 +161,9 @@ def size_words(check: Experiment) -> str:
     return f"{len(check.lines)} lines, {check.trials} trials each."
 
 
-def check_panel(result: Result) -> None:
-    """Regret against V with the linear fit, and every point as a link to its curve."""
-    points = threshold_check.points(result)
-    if len(points) < 2:
-        return
+def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
+    """Regret against V, a point per line with two standard errors, and the straight line through all of them."""
     fit = linear_fit(points["v"].to_numpy(), points["regret"].to_numpy())
-    st.markdown(
-        f"Regret ≈ {words.number(fit[1])} + {words.number(fit[0])} · V with **R² = {fit[2]:.4f}** over "
-        f"{len(points)} points at {words.count(result.experiment.horizon)} users. "
-        + (
-            ""
-            if result.experiment.horizon >= 10**6
-            else "The line straightens at longer horizons: try a million users and more."
-        )
-    )
-    dark = theme.is_dark()
     figure = go.Figure()
     grid = np.array([points["v"].min(), points["v"].max()])
     figure.add_scatter(
@@ -197,6 +185,25 @@ def check_panel(result: Result) -> None:
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="V (V_L for Laplace, V_B for Bernoulli)", tickformat="~s")
     figure.update_yaxes(title="regret at the horizon", tickformat="~s")
+    return figure
+
+
+def check_panel(result: Result) -> None:
+    """Regret against V with the linear fit, and every point as a link to its curve."""
+    points = threshold_check.points(result)
+    if len(points) < 2:
+        return
+    fit = linear_fit(points["v"].to_numpy(), points["regret"].to_numpy())
+    st.markdown(
+        f"Regret ≈ {words.number(fit[1])} + {words.number(fit[0])} · V with **R² = {fit[2]:.4f}** over "
+        f"{len(points)} points at {words.count(result.experiment.horizon)} users. "
+        + (
+            ""
+            if result.experiment.horizon >= 10**6
+            else "The line straightens at longer horizons: try a million users and more."
+        )
+    )
+    figure = fit_chart(points, theme.is_dark())
     st.plotly_chart(figure, key="fit", config=charts.CONFIG, alt=f"Regret against V; R squared {fit[2]:.4f}")
     st.dataframe(points.drop(columns="line"), hide_index=True, width="stretch", alt="Regret against V as a table")
     st.page_link(

@@ -16,7 +16,7 @@ from bandit_core import Experiment, InvalidInput, links, tradeoff
 from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.summaries import baseline
 from bandit_core.sweep import SweepResult, swept_label
-from ui import charts, deployed, page_fields, state, theme, words
+from ui import charts, deployed, exports, page_fields, state, theme, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
 POINTS = 9
@@ -405,8 +405,7 @@ def tables(result: SweepResult) -> None:
             on_click="ignore",
             help="Every line, budget and checkpoint.",
         )
-        grid = ",".join(f"{value:g}" for value in result.epsilons)
-        st.code(f"python -m bandit_core sweep experiment.json --epsilon {grid} --out sweep.csv", language="bash")
+        st.code(exports.sweep_command(result.epsilons), language="bash")
 
 
 def explanation(experiment: Experiment) -> None:

@@ -8,11 +8,23 @@ import re
 from bandit_core import Experiment
 from bandit_core.engine import steps
 from bandit_core.epsilons import _EpsilonLaw
+from bandit_core.experiment import Band
 from bandit_core.notation import write_epsilon
 from bandit_core.presets import presets
 from bandit_core.problems import Problem
 from bandit_core.results import Result
 from bandit_core.summaries import Summary, baseline, summaries
+
+BAND_WORDS: dict[Band, str] = {
+    "middle-90": "middle 90 % of",
+    "half-sd": "mean ± half a standard deviation over",
+    "quarter-sd": "mean ± a quarter of a standard deviation over",
+}
+
+
+def sentence(text: str) -> str:
+    """The same words with a capital at their beginning."""
+    return text[:1].upper() + text[1:]
 
 
 def plain(text: str) -> str:
@@ -161,14 +173,14 @@ def duration(seconds: float) -> str:
     return f"about {seconds / 86400:.0f} days"
 
 
-def band(trials: int) -> str:
+def band(trials: int, kind: Band = "middle-90") -> str:
     """What the shaded band is."""
-    return f"shaded: middle 90 % of {trials} runs" if trials > 1 else "a single run, so no band"
+    return f"shaded: {BAND_WORDS[kind]} {trials} runs" if trials > 1 else "a single run, so no band"
 
 
-def legend(trials: int) -> str:
+def legend(trials: int, kind: Band = "middle-90") -> str:
     """What shading and dashes mean."""
-    return f"{band(trials).capitalize()}. Dashed: proved upper bounds; dotted: lower and asymptotic bounds."
+    return f"{sentence(band(trials, kind))}. Dashed: proved upper bounds; dotted: lower and asymptotic bounds."
 
 
 def cost(done: Result, time: str) -> str:

@@ -133,9 +133,8 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
         figure.add_scatter(
             x=result.times,
             y=scale * line.mean,
-            mode="lines",
             name=f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
-            line={"color": colour, "width": 2.5},
+            **charts.marked(row.privacy, colour, len(result.times)),
             hovertemplate="%{y:,.4~g}",
             **group,
         )

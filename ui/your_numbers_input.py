@@ -6,7 +6,6 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from bandit_core import Experiment, InvalidInput, notation
 from bandit_core.arms import Arm
 from bandit_core.epsilons import Epsilon
 from bandit_core.observations import (
+    LARGEST_REWARD,
     MOST_BYTES,
     Observations,
     Option,
@@ -116,8 +116,9 @@ def open_link() -> None:
     ]
     for name in ("base", "least", "most", "users", "eps", "limit"):
         value = notation.read_number(fields[name])
-        if isinstance(value, str) or not math.isfinite(value) or (name in ("users", "eps", "limit") and value <= 0):
-            problems.append(Problem(name, fields[name], "a number" if name in ("base", "least", "most") else "above 0"))
+        signed = name in ("base", "least", "most")
+        if isinstance(value, str) or not abs(value) <= LARGEST_REWARD or (value <= 0 and not signed):
+            problems.append(Problem(name, fields[name], "a number" if signed else "above 0"))
     for problem in problems:
         fields[problem.path] = DEFAULTS[problem.path]
     memory |= {"address": asked, "fields": fields, "generation": memory["generation"] + 1}

@@ -10,6 +10,7 @@ whole table; the simulation then draws its rows with replacement.
 from __future__ import annotations
 
 import csv
+import io
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ PRICES = 25  # candidate prices, equally spaced from 0 to LOWEST_PRICE, as in th
 LOWEST_PRICE = -25_000.0
 MOST_PROBLEMS = 20  # told of one file
 _NEWTON_STEPS = 100
+Source = Path | str | bytes  # of a CSV file; bytes are its content
 
 
 @dataclass(frozen=True)
@@ -60,29 +62,44 @@ class Table:
         return "synthetic stand-in, not real lending data" if self.synthetic else "the user's own data"
 
 
+def _name(source: Source) -> str:
+    return "file" if isinstance(source, bytes) else str(source)
+
+
+def columns_of(source: Source) -> list[str]:
+    """Names of the columns of a CSV file.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read or holds no row below its header.
+    """
+    return _rows(source)[0]
+
+
 def _plain(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalnum())
 
 
-def _rows(path: Path) -> tuple[list[str], list[list[str]]]:
+def _rows(source: Source) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a CSV file."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.reader(file))
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     except (OSError, ValueError, csv.Error) as error:
-        raise InvalidInput([Problem(str(path), None, f"cannot be read as CSV: {error}")]) from None
+        raise InvalidInput([Problem(_name(source), None, f"cannot be read as CSV: {error}")]) from None
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     if len(rows) < 2:
-        raise InvalidInput([Problem(str(path), None, "a header and at least one row of data")])
+        raise InvalidInput([Problem(_name(source), None, "a header and at least one row of data")])
     return [name.strip() for name in rows[0]], rows[1:]
 
 
 class _Reader:
     """Cells by column name; collects what is wrong, each with its row (counted from 1 below the header) and column."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.header, self.rows = _rows(path)
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.header, self.rows = _rows(source)
         self.problems: list[Problem] = []
         twice = sorted({name for name in self.header if self.header.count(name) > 1})
         if twice:
@@ -127,7 +144,7 @@ class _Reader:
             more = len(self.problems) - MOST_PROBLEMS
             shown = self.problems[:MOST_PROBLEMS]
             if more > 0:
-                shown.append(Problem(str(self.path), f"{more} more", "the problems above are the first ones"))
+                shown.append(Problem(_name(self.source), f"{more} more", "the problems above are the first ones"))
             raise InvalidInput(shown)
 
 
@@ -139,8 +156,10 @@ def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: n
     return monthly * annuity - amount
 
 
-def read_lending(path: Path | str) -> Table:
+def read_lending(source: Source) -> Table:
     """A user's own CSV of the auto-lending set, with the columns `LENDING_COLUMNS` and ``car_type``.
+
+    ``source`` is a path, or the bytes of the file.
 
     Raises
     ------
@@ -148,7 +167,7 @@ def read_lending(path: Path | str) -> Table:
         When the file cannot be read, lacks a column or holds a value outside its range: every problem names its row
         and column.
     """
-    reader = _Reader(Path(path))
+    reader = _Reader(source)
     values = {name: reader.numbers(name, *limits) for name, limits in LENDING_COLUMNS.items()}
     cars = reader.words(CAR_TYPE)
     for name in ("term", "apply"):
@@ -206,23 +225,31 @@ def synthetic(rows: int = 2000, seed: int = 0) -> Table:
     return _lending_table(values, cars, synthetic=True)
 
 
-def write_synthetic_csv(path: Path | str, rows: int = 2000, seed: int = 0) -> None:
+def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
     """The invented table as a CSV that `read_lending` reads."""
     values, cars = synthetic_rows(rows, seed)
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([*values, CAR_TYPE])
-        for number, car in enumerate(cars):
-            writer.writerow([*(repr(float(column[number])) for column in values.values()), car])
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow([*values, CAR_TYPE])
+    for number, car in enumerate(cars):
+        writer.writerow([*(repr(float(column[number])) for column in values.values()), car])
+    return file.getvalue()
+
+
+def write_synthetic_csv(path: Path | str, rows: int = 2000, seed: int = 0) -> None:
+    """The same as a file."""
+    Path(path).write_text(synthetic_csv(rows, seed), encoding="utf-8", newline="")
 
 
 def read_table(
-    path: Path | str, features: Sequence[str], action: str, reward: str, numeric_action: bool = False
+    source: Source, features: Sequence[str], action: str, reward: str, numeric_action: bool = False
 ) -> Table:
     """Any CSV with feature columns of numbers, an action column and a reward column of numbers.
 
     Parameters
     ----------
+    source
+        A path, or the bytes of the file.
     features
         Names of the feature columns, at least one. A constant is added as the last feature.
     numeric_action
@@ -235,7 +262,7 @@ def read_table(
     """
     if not features:
         raise InvalidInput([Problem("features", list(features), "at least one column")])
-    reader = _Reader(Path(path))
+    reader = _Reader(source)
     matrix = [reader.numbers(name) for name in features]
     rewards = reader.numbers(reward)
     names: tuple[str, ...] = ()
@@ -337,18 +364,25 @@ def contexts_of(
     )  # fmt: skip
 
 
-def lending_document(table: Table, horizon: int = 100_000, trials: int = 10) -> dict[str, object]:
+def lending_document(
+    table: Table,
+    horizon: int = 100_000,
+    trials: int = 10,
+    epsilons: Sequence[float] = (0.5, 1.0),
+    title: str = "Auto lending",
+    prices: Sequence[float] | None = None,
+) -> dict[str, object]:
     """A spec document at the paper's settings for auto lending: epsilon 0.5 and 1, delta 0.01, steps 1 / (t + 50)."""
     lines: list[dict[str, object]] = []
-    for epsilon in (0.5, 1.0):
+    for epsilon in epsilons:
         budget = {"kind": "fixed", "value": epsilon}
         sgd = {"gradient_bound": 1.0, "step": 1.0, "offset": 50.0}
         lines.append({"policy": "ldp-sgd", "epsilon": budget, "params": sgd, "label": f"LDP-SGD, epsilon {epsilon:g}"})
         lines.append({"policy": "ldp-gloc", "epsilon": budget, "label": f"LDP-GLOC, epsilon {epsilon:g}"})
     return {
         "version": 1,
-        "title": f"Auto lending: {table.label}",
-        "contexts": contexts_of(table).model_dump(mode="json"),
+        "title": f"{title}: {table.label}",
+        "contexts": contexts_of(table, prices).model_dump(mode="json"),
         "lines": lines,
         "horizon": horizon,
         "trials": trials,

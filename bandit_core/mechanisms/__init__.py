@@ -10,11 +10,22 @@ Counters are the curator's: they take a stream of rewards and release its noisy 
 >>> from bandit_core.mechanisms import Hybrid
 >>> Hybrid.calibrated(1.0).release([1, 0, 1, 1], np.random.default_rng(0)).shape
 (4,)
+
+What each tells about itself, formulas included, is found by itself:
+
+>>> registry()["l2-ball"].pure
+True
 """
 
+import importlib
+import pkgutil
+from functools import cache
+
+from bandit_core.mechanisms.adaptive import AdaptiveTree
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.binary import Binary
 from bandit_core.mechanisms.counter import Counter, laplace_sum_bound
+from bandit_core.mechanisms.description import Description
 from bandit_core.mechanisms.hybrid import Hybrid
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.logarithmic import Logarithmic
@@ -24,6 +35,21 @@ from bandit_core.mechanisms.sigmoid import CTB_S, CTL_S
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
 COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Logarithmic, Hybrid)}
 
+_ORDER = (*MECHANISMS, "gaussian", "l2-ball", *COUNTERS)  # simplest first; others follow in the order of their files
+
+
+@cache
+def registry() -> dict[str, Description]:
+    """Every mechanism by name, as it describes itself: what users answer, then counters."""
+    found: list[Description] = []
+    for module in pkgutil.iter_modules(__path__):
+        contents = vars(importlib.import_module(f"{__name__}.{module.name}"))
+        found.extend(contents.get("DESCRIPTIONS", (contents["DESCRIPTION"],) if "DESCRIPTION" in contents else ()))
+    place = {name: number for number, name in enumerate(_ORDER)}
+    found.sort(key=lambda one: (one.kind == "counter", place.get(one.name, len(place))))
+    return {one.name: one for one in found}
+
+
 __all__ = [
     "COUNTERS",
     "CTB",
@@ -31,10 +57,13 @@ __all__ = [
     "CTL",
     "CTL_S",
     "MECHANISMS",
+    "AdaptiveTree",
     "Binary",
     "Counter",
+    "Description",
     "Hybrid",
     "Logarithmic",
     "Mechanism",
     "laplace_sum_bound",
+    "registry",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Literal
@@ -63,6 +64,10 @@ class Mechanism(ABC):
     @abstractmethod
     def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
         """Variance of the response to ``reward``."""
+
+    def reach(self, epsilon: float) -> float:
+        """No response lies further than this from 0; infinite for noise without an end."""
+        return math.inf
 
     @abstractmethod
     def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:

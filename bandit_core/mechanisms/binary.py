@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.kernels.compiled import inlined, kernel
 from bandit_core.mechanisms.counter import Counter, depth
+from bandit_core.mechanisms.description import Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.problems import InvalidInput, Problem
 
@@ -85,3 +86,19 @@ class Binary(Counter):
 
     def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
         _advance(held, bits, uniforms, scale, noises)
+
+
+DESCRIPTION = counter(
+    Binary,
+    make=lambda epsilon, *, horizon: Binary(epsilon, horizon),
+    settings=("horizon",),
+    sensitivity="1: one item of [0, 1] changes; it lies in L = floor(log2 T) + 1 nodes",
+    formulas=Formulas(
+        density=r"\hat S_t=\sum_{i\le t}x_i+\sum_{\text{nodes of }t}\mathrm{Lap}\Big(\frac L\epsilon\Big),\quad "
+        r"L=\lfloor\log_2T\rfloor+1",
+        loss=r"\ln\frac{p(\hat S_{1..T}\mid x)}{p(\hat S_{1..T}\mid x')}\le L\cdot\frac{\epsilon}{L}=\epsilon",
+        mean=r"\mathbb E[\hat S_t]=\sum_{i\le t}x_i",
+        variance=r"\operatorname{Var}[\hat S_t]=2\,b(t)\,\frac{L^2}{\epsilon^2},"
+        r"\quad b(t)=\text{ones of }t\text{ in base }2",
+    ),
+)

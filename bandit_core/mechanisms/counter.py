@@ -107,6 +107,13 @@ class Counter(ABC):
     def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
         """Draw the noise of the next release of every stream, through the compiled step of the simulation."""
 
+    def _taken(self, items: np.ndarray, count: int) -> np.ndarray:
+        """What is added of the items that come in as number ``count``; refuses items outside [0, 1]."""
+        outside = np.flatnonzero(~((items >= 0) & (items <= 1)))  # catches NaN as well
+        if len(outside):
+            raise InvalidInput([Problem("item", float(items[outside[0]]), "a number in [0, 1]")])
+        return items
+
     def variance(self, count: int) -> float:
         """Variance of the noise after ``count`` items, reward units squared."""
         return float(2 * np.sum(self.noise_scales(count) ** 2))
@@ -154,9 +161,7 @@ class RunningCounter:
             When an item lies outside [0, 1], or the counter's horizon is exceeded.
         """
         items = np.broadcast_to(np.asarray(item, float), self._sums.shape)
-        outside = np.flatnonzero(~((items >= 0) & (items <= 1)))  # catches NaN as well
-        if len(outside):
-            raise InvalidInput([Problem("item", float(items[outside[0]]), "a number in [0, 1]")])
+        items = self.counter._taken(items, self.count + 1)
         scale = self.counter._fresh_scale(self.count + 1)
         self.count += 1
         self._sums += items

@@ -12,10 +12,13 @@ the exact condition is used. A symmetric matrix is released by its upper triangl
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.description import Formulas, answer
 from bandit_core.problems import InvalidInput, Problem
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
@@ -28,6 +31,24 @@ def smallest_delta(sensitivity: float, sd: float, epsilon: float) -> float:
 
     wide, far = sensitivity / (2 * sd), epsilon * sd / sensitivity
     return float(max(0.0, ndtr(wide - far) - math.exp(min(700.0, epsilon + float(log_ndtr(-wide - far))))))
+
+
+def smallest_epsilon(sensitivity: float, sd: float, delta: float) -> float:
+    """The smallest epsilon at which noise ``sd`` is (epsilon, ``delta``)-private (rounded up)."""
+    low, high = 0.0, 1.0
+    if smallest_delta(sensitivity, sd, low) <= delta:
+        return 0.0
+    while smallest_delta(sensitivity, sd, high) > delta:
+        low, high = high, 2 * high
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if smallest_delta(sensitivity, sd, middle) > delta:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def classical_sd(sensitivity: float, epsilon: float, delta: float) -> float:
@@ -93,3 +114,74 @@ def release_symmetric(matrices: ArrayLike, sd: float, rng: np.random.Generator) 
         raise InvalidInput([Problem("matrices", "not symmetric", "each matrix must equal its transpose")])
     upper = np.triu(release_vectors(matrices, sd, rng))
     return upper + np.swapaxes(np.triu(upper, 1), -1, -2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianNoise(Mechanism):
+    """Normal noise on one reward in [0, 1]: the scalar form of `release_vectors` with the noise of `gaussian_sd`."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        gaussian_sd(self.sensitivity, 1.0, self.delta)  # refuses a delta outside (0, 1)
+
+    def sd(self, epsilon: ArrayLike) -> np.ndarray:
+        """Standard deviation of the noise, reward units."""
+        epsilon = np.asarray(epsilon, float)
+        levels, places = np.unique(epsilon, return_inverse=True)
+        sds = np.array([gaussian_sd(self.sensitivity, float(level), self.delta) for level in levels])
+        return sds[places].reshape(epsilon.shape)
+
+    def _respond(self, rewards: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return rewards + self.sd(epsilon) * release_vectors(np.zeros(rewards.shape), 1.0, rng)
+
+    def log_density(self, response: ArrayLike, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        sd = self.sd(epsilon)
+        away = (np.asarray(response, float) - np.asarray(reward, float)) / sd
+        return -0.5 * away**2 - np.log(sd) - 0.5 * math.log(2 * math.pi)
+
+    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
+
+    def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return self.sd(epsilon) ** 2 + 0.0 * np.asarray(reward, float)
+
+    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
+
+
+def gaussian_noise(epsilon: float = 1.0, *, delta: float = 0.01) -> GaussianNoise:
+    """The mechanism for one reward in [0, 1] at (epsilon, ``delta``).
+
+    >>> round(float(gaussian_noise(delta=0.05).variance(0.5, 1.0)), 3)
+    6.438
+    """
+    return GaussianNoise(
+        delta=delta,
+        name="gaussian",
+        title="Gaussian",
+        paper="Dwork, McSherry, Nissim, Smith 2006; Balle, Wang 2018 (analytic form, Theorem 8)",
+        words="The user adds normal noise to the reward and sends the sum.",
+        outputs="real",
+        domain=(0.0, 1.0),
+        sensitivity=1.0,
+        guarantee_words="(epsilon, delta)-local DP for every reward in [0, 1]",
+    )
+
+
+DESCRIPTION = answer(
+    gaussian_noise(),
+    make=gaussian_noise,
+    settings=("delta",),
+    pure=False,
+    sensitivity="1: a reward may move anywhere in [0, 1]; vectors: the largest Euclidean distance",
+    formulas=Formulas(
+        density=r"p(y\mid r)=\frac{1}{\sigma\sqrt{2\pi}}\,e^{-(y-r)^2/2\sigma^2},\quad "
+        r"\sigma=\frac{\sqrt{2\ln(1.25/\delta)}}{\epsilon}\ (\epsilon\le1)",
+        loss=r"\ln\frac{p(y\mid r)}{p(y\mid r')}=\frac{(r-r')(2y-r-r')}{2\sigma^2}\quad\text{(no largest value)}",
+        mean=r"\mathbb E[Y]=r",
+        variance=r"\operatorname{Var}[Y]=\sigma^2",
+    ),
+    remark="Beyond epsilon = 1 the smallest sigma of the exact condition is used: "
+    "Phi(1/2s - epsilon s) - e^epsilon Phi(-1/2s - epsilon s) <= delta.",
+)

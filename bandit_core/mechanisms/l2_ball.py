@@ -14,10 +14,13 @@ synthetic updates use it; there X is a uniform direction, so z is uniform on the
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.description import Formulas, answer
 from bandit_core.problems import InvalidInput, Problem
 
 
@@ -88,3 +91,100 @@ def log_density(response: ArrayLike, vector: ArrayLike, epsilon: float, bound: f
     with np.errstate(divide="ignore"):
         mass = np.logaddexp(np.log(up) + epsilon, np.log(1 - up)) - np.logaddexp(0.0, epsilon)
     return np.where(norm > 0, math.log(2) + mass, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BallAlong(Mechanism):
+    """The ball mechanism for a vector of length |x| <= 1 along a known direction, seen along that direction.
+
+    The density of z given x depends on the side of z only, and the coordinate of z along x tells the side: what is
+    lost by looking at one coordinate tells nothing about x.
+    """
+
+    dimension: int
+
+    def __post_init__(self) -> None:
+        if self.dimension < 2:
+            words = "at least 2; in one dimension this is randomised response"
+            raise InvalidInput([Problem("dimension", self.dimension, words)])
+
+    def _reach(self, epsilon: ArrayLike) -> np.ndarray:
+        epsilon = np.asarray(epsilon, float)
+        levels, places = np.unique(epsilon, return_inverse=True)
+        return np.array([radius(self.dimension, float(level)) for level in levels])[places].reshape(epsilon.shape)
+
+    def _respond(self, rewards: np.ndarray, epsilon: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        vectors = np.zeros((*rewards.shape, self.dimension))
+        vectors[..., 0] = rewards
+        responses = np.empty(rewards.shape)
+        for level in np.unique(epsilon):
+            chosen = epsilon == level
+            responses[chosen] = release(vectors[chosen], float(level), rng)[..., 0]
+        return responses
+
+    def log_density(self, response: ArrayLike, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        response, reward, epsilon = np.broadcast_arrays(
+            *(np.asarray(value, float) for value in (response, reward, epsilon))
+        )
+        place, d = response / self._reach(epsilon), self.dimension
+        side = np.empty(response.shape)
+        for level in np.unique(epsilon):
+            chosen = epsilon == level
+            side[chosen] = log_density(response[chosen][:, None], reward[chosen][:, None], float(level))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            flat = (
+                math.lgamma(d / 2) - math.lgamma((d - 1) / 2) - 0.5 * math.log(math.pi)
+                + 0.5 * (d - 3) * np.log1p(-(place**2)) - np.log(self._reach(epsilon))
+            )  # fmt: skip
+        return np.where(np.abs(place) < 1, flat + side, -np.inf)
+
+    def reach(self, epsilon: float) -> float:
+        return radius(self.dimension, epsilon)
+
+    def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(reward, float) + 0.0 * np.asarray(epsilon, float)
+
+    def variance(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        # z_1^2 does not depend on the side, so it is as for a uniform point of the sphere.
+        return self._reach(epsilon) ** 2 / self.dimension - np.asarray(reward, float) ** 2
+
+    def estimate(self, response: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
+        return np.asarray(response, float) + 0.0 * np.asarray(epsilon, float)
+
+
+def ball_along(epsilon: float = 1.0, *, dimension: int = 3) -> BallAlong:
+    """The ball mechanism in ``dimension`` >= 2 dimensions, seen along one direction.
+
+    >>> float(ball_along(dimension=2).mean(0.4, 1.0))
+    0.4
+    """
+    return BallAlong(
+        dimension=dimension,
+        name="l2-ball",
+        title="l2-ball",
+        paper="Duchi, Jordan, Wainwright 2018; Han et al. 2021, Lemma 2.2 (corrected)",
+        words="The user sends a random point of a large sphere, more often from the half that the vector points to.",
+        outputs="real",
+        domain=(-1.0, 1.0),
+        sensitivity=2.0,
+        guarantee_words="epsilon-local DP for every vector of length at most 1 (pure)",
+    )
+
+
+DESCRIPTION = answer(
+    ball_along(),
+    make=ball_along,
+    settings=("dimension",),
+    inputs=(-1.0, 1.0),
+    symbol="length along a direction",
+    sensitivity="2: two vectors of the unit ball may be that far apart",
+    formulas=Formulas(
+        density=r"p(z\mid x)=\frac{2}{|S_r|}\cdot\frac{q e^{\epsilon}+1-q}{e^{\epsilon}+1},\quad "
+        r"q=\tfrac12\pm\tfrac{|x|}2\ \text{(+ on the side of } x),\quad "
+        r"r=\sqrt\pi\,\frac{e^{\epsilon}+1}{e^{\epsilon}-1}\,\frac{\Gamma(\frac{d+1}2)}{\Gamma(\frac d2)}",
+        loss=r"\ln\frac{p(z\mid x)}{p(z\mid x')}=\ln\frac{q e^{\epsilon}+1-q}{q' e^{\epsilon}+1-q'}",
+        mean=r"\mathbb E[Z]=x",
+        variance=r"\operatorname{Var}[Z_1]=\frac{r^2}{d}-x_1^2\quad\text{along } x",
+    ),
+    remark="Drawn is the coordinate along x of a sphere in d dimensions; it tells everything that z tells about x.",
+)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.kernels.compiled import inlined, kernel
 from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.description import Formulas, answer
 
 
 @inlined
@@ -58,4 +59,15 @@ CTL = Laplace(
     sensitivity=1.0,
     guarantee_words="epsilon-local DP for every reward in [0, 1] (pure)",
     instead="CTL-S",
+)
+
+DESCRIPTION = answer(
+    CTL,
+    sensitivity="1: a reward may move anywhere in [0, 1]",
+    formulas=Formulas(
+        density=r"p(y\mid r)=\frac{\epsilon}{2}\,e^{-\epsilon|y-r|}",
+        loss=r"\ln\frac{p(y\mid r)}{p(y\mid r')}=\epsilon\,(|y-r'|-|y-r|)\in[-\epsilon|r-r'|,\ \epsilon|r-r'|]",
+        mean=r"\mathbb E[Y]=r",
+        variance=r"\operatorname{Var}[Y]=\frac{2}{\epsilon^2}",
+    ),
 )

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.kernels.compiled import inlined, kernel
 from bandit_core.mechanisms.counter import Counter, depth
+from bandit_core.mechanisms.description import Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
 
 
@@ -61,3 +62,19 @@ class Logarithmic(Counter):
 
     def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
         _advance(held, uniforms, scale, noises)
+
+
+DESCRIPTION = counter(
+    Logarithmic,
+    make=Logarithmic,
+    sensitivity="1: one item of [0, 1] changes; it lies in one block",
+    formulas=Formulas(
+        density=r"\hat S_t=\sum_{i\le 2^k}x_i+\sum_{j=0}^{k}\mathrm{Lap}\Big(\frac1\epsilon\Big),"
+        r"\quad k=\lfloor\log_2t\rfloor",
+        loss=r"\ln\frac{p(\hat S\mid x)}{p(\hat S\mid x')}\le\epsilon\quad\text{(one block)}",
+        mean=r"\mathbb E[\hat S_t]=\sum_{i\le 2^{\lfloor\log_2t\rfloor}}x_i",
+        variance=r"\operatorname{Var}[\hat S_t]=\frac{2(\lfloor\log_2t\rfloor+1)}{\epsilon^2}",
+    ),
+    remark="Between two powers of two the last sum stands still: little noise, but up to half "
+    "of the items are missing.",
+)

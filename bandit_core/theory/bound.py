@@ -10,13 +10,22 @@ import numpy as np
 
 Side = Literal["upper", "lower"]
 Status = Literal["proved", "derived", "asymptotic", "order-only"]
+Model = Literal["none", "local", "central", "instantaneous", "environment"]
+Rewards = Literal["any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features"]
+Kind = Literal["problem-dependent", "minimax", "Bayesian"]
 Curve = Callable[[np.ndarray], np.ndarray]
+TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon times largest gap
 
 STATUS_WORDS: dict[str, str] = {
     "proved": "proved in the paper for every horizon",
     "derived": "re-derived for this project, not printed in a paper",
     "asymptotic": "holds in the limit of long horizons; it may lie above a curve at a finite one",
     "order-only": "only the shape is known; its constant is not",
+}
+KIND_WORDS: dict[str, str] = {
+    "problem-dependent": "speaks of arms with these gaps",
+    "minimax": "speaks of the hardest arms there are, for every policy",
+    "Bayesian": "speaks of the mean over arms that are drawn from the hardest prior",
 }
 
 
@@ -26,19 +35,26 @@ class Bound:
 
     ``curve`` maps an array of t to values; ``hidden`` says in words why the bound does not apply here
     (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
+    ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
+    ``model`` is the promise of privacy that the bound is about: a lower bound of model "none" holds under every
+    promise. ``rewards`` are the laws it is stated for.
     """
 
     name: str
     side: Side
+    model: Model
+    rewards: Rewards
     source: str
     status: Status
     formula: str
     words: str
     assumptions: str
     curve: Curve
+    kind: Kind = "problem-dependent"
     worst_case: bool = False
     asymptotic: bool = False
     hidden: str | None = None
+    drawn_with: str = ""
 
     def values(self, t: np.ndarray, largest_gap: float) -> np.ndarray:
         """The curve at ``t``, capped by the trivial bound t x largest gap and never below 0."""
@@ -52,11 +68,19 @@ class Bound:
         return replace(self, hidden=why)
 
     @property
+    def superseded(self) -> bool:
+        """Whether it is hidden because it cannot stand as printed, not because it does not apply here."""
+        return self.hidden is not None and self.hidden.startswith("superseded")
+
+    @property
     def label(self) -> str:
-        """Name with what must never be lost: that it is asymptotic, derived, order-only or of the worst case."""
+        """Name with what must never be lost: that it is asymptotic, derived, order-only (and with which
+        multiplier) or of the worst case."""
         notes: list[str] = []
         if self.status != "proved":
             notes.append(self.status)
+        if self.drawn_with:
+            notes.append(self.drawn_with)
         if self.asymptotic and self.status != "asymptotic":
             notes.append("asymptotic")
         if self.worst_case:

@@ -85,6 +85,8 @@ def _d_eps_bound(instance: Instance, epsilon: float) -> Bound:
     bound = Bound(
         name="Central d_eps bound",
         side="lower",
+        model="central",
+        rewards="0 or 1",
         source=D_EPS_PAPER,
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d_\epsilon(\mu_a,\mu_*)}\,\ln t,\qquad"
@@ -108,6 +110,8 @@ def _azize_basu(instance: Instance, epsilon: float) -> Bound:
     bound = Bound(
         name="Azize-Basu",
         side="lower",
+        model="central",
+        rewards="[0, 1]",
         source=AZIZE_BASU,
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\min\{d_{\inf}(a),\,6\,\epsilon\,t_{\inf}(a)\}}\,\ln t",
@@ -142,6 +146,9 @@ def _minimax(instance: Instance, epsilon: float) -> Bound:
     bound = Bound(
         name="Central minimax",
         side="lower",
+        model="central",
+        rewards="any",
+        kind="minimax",
         source=AZIZE_BASU,
         status="proved",
         formula=r"\max\Big\{\tfrac1{27}\sqrt{(K-1)\,t},\ \tfrac1{131}\,\frac{K-1}{\epsilon}\Big\}",
@@ -227,6 +234,8 @@ def dp_ucb_bound(instance: Instance) -> list[Bound]:
     bound = Bound(
         name="Theorem 3.2",
         side="upper",
+        model="central",
+        rewards="[0, 1]",
         source=f"{TOSSOU}, Theorem 3.2, at input epsilon {epsilon:g}",
         status="proved",
         formula=r"\sum_{a:\Delta_a>0}\Big[\inf_{0<\lambda_0<1}\max\Big(B(\ln B+7),\frac{8\ln t}{\lambda_0^2\Delta_a}"
@@ -250,6 +259,8 @@ def dp_ucb(instance: Instance) -> list[Bound]:
     bound = Bound(
         name="Theorem 3.3",
         side="upper",
+        model="central",
+        rewards="[0, 1]",
         source=f"{TOSSOU}, Theorem 3.3, at input epsilon {epsilon:g}",
         status="proved",
         formula=r"\sum_{a:\Delta_a>0}\Big[\max\Big(\frac{32\sqrt2\,\ln^2t}{\epsilon},\frac{32\ln t}{\Delta_a}\Big)"
@@ -284,6 +295,8 @@ def dp_ucb_int(instance: Instance) -> list[Bound]:
     bound = Bound(
         name="Theorem 3.5 as printed",
         side="upper",
+        model="central",
+        rewards="[0, 1]",
         source=f"{TOSSOU}, Theorem 3.5, with f_0 = {first}",
         status="order-only",
         formula=r"\sum_{a:\Delta_a>0}\Delta_a\Big[f_0+\frac{8\ln t}{\Delta_a^2}+1+4\zeta(1.5)\Big]",
@@ -307,6 +320,8 @@ def private_ucb(instance: Instance) -> list[Bound]:
     bound = Bound(
         name="Order of Private-UCB",
         side="upper",
+        model="central",
+        rewards="[0, 1]",
         source="Mishra and Thakurta 2015" + ("" if old else "; without the factor K, by parallel composition"),
         status="order-only",
         formula=rf"O\Big(\sum_{{a:\Delta_a>0}}\Big[\frac{{{factor}}}{{\epsilon}}+\frac{{\ln t}}{{\Delta_a}}\Big]\Big)",
@@ -355,6 +370,8 @@ def dp_se(instance: Instance) -> list[Bound]:
         Bound(
             name="Epochs until dropped",
             side="upper",
+            model="central",
+            rewards="[0, 1]",
             source="re-derived from the algorithm of Sajed and Sheffet 2019",
             status="derived",
             formula=r"\sum_{a:\Delta_a>0}\Delta_a\sum_{e=1}^{e_a}R_e+\tfrac{\pi^2}{12}\beta\,t\max_a\Delta_a,\qquad"
@@ -367,6 +384,8 @@ def dp_se(instance: Instance) -> list[Bound]:
         Bound(
             name="Order of DP-SE",
             side="upper",
+            model="central",
+            rewards="[0, 1]",
             source="Sajed and Sheffet 2019",
             status="order-only",
             formula=r"O\Big(\sum_{a:\Delta_a>0}\frac{\ln T}{\Delta_a}+\frac{K\ln T}{\epsilon}\Big)",
@@ -385,6 +404,9 @@ def _worst_case_order(instance: Instance, source: str) -> Bound:
     return Bound(
         name="Distribution-free order",
         side="upper",
+        model="central",
+        rewards="[0, 1]",
+        kind="minimax",
         source=source,
         status="order-only",
         formula=r"O\Big(\sqrt{K\,t\ln t}+\frac{K\ln t}{\epsilon}\Big)",
@@ -406,6 +428,8 @@ def adap_ucb(instance: Instance) -> list[Bound]:
     bound = Bound(
         name="AdaP-UCB",
         side="upper",
+        model="central",
+        rewards="[0, 1]",
         source=AZIZE_BASU,
         status="proved",
         formula=r"\sum_{a:\Delta_a>0}\Big[\frac{16\alpha}{\min\{\Delta_a,\epsilon\}}\ln t+\frac{\alpha}{\alpha-3}\Big]",
@@ -423,6 +447,8 @@ def adap_klucb(instance: Instance) -> list[Bound]:
     bound = Bound(
         name="Order of AdaP-KLUCB",
         side="upper",
+        model="central",
+        rewards="0 or 1",
         source=AZIZE_BASU,
         status="order-only",
         formula=r"\sum_{a:\Delta_a>0}\frac{C_1(\alpha)\,\Delta_a}{\min\{d(\mu_a,\mu_*),\,C_2\,\epsilon\Delta_a\}}\ln t"
@@ -449,6 +475,8 @@ def lazy(instance: Instance) -> list[Bound]:
     order = Bound(
         name="Order with lazy releases",
         side="upper",
+        model="central",
+        rewards="[0, 1]",
         source="Hu, Huang and Mehta 2021 (arXiv 2102.07929); Hu and Hegde 2022",
         status="order-only",
         formula=r"O\Big(\sum_{a:\Delta_a>0}\frac{\ln t}{\min\{\Delta_a,\epsilon\}}\Big)",
@@ -466,6 +494,8 @@ def _leading_term(instance: Instance, policy: str) -> list[Bound]:
     bound = Bound(
         name="Leading term",
         side="upper",
+        model="central",
+        rewards="0 or 1",
         source=f"{D_EPS_PAPER}, {policy}",
         status="asymptotic",
         formula=r"\rho\sum_{a:\Delta_a>0}\frac{\Delta_a}{d_\epsilon(\mu_a,\mu_*)}\,\ln t+o(\ln t)",

@@ -11,7 +11,7 @@ import numpy as np
 from bandit_core import arms as laws
 from bandit_core.policies.base import Instance
 from bandit_core.theory import divergences
-from bandit_core.theory.bound import Bound, Curve
+from bandit_core.theory.bound import TRIVIAL, Bound, Curve
 
 LONG_RUN = "the policy's regret grows more slowly than every power of t on every such instance; long horizons"
 BEST_IS_PERFECT = (
@@ -28,6 +28,18 @@ def nothing(t: np.ndarray) -> np.ndarray:
 def logarithmic(constant: float) -> Curve:
     """The curve ``constant x ln t``."""
     return lambda t: constant * np.log(t)
+
+
+def two_point_argument(arms: int, information: float, tempo: float, largest: float) -> Curve:
+    """max over the gap D <= ``largest`` of (t D / 8) exp(-information t D^2 / (tempo^2 (K - 1)))."""
+
+    def curve(t: np.ndarray) -> np.ndarray:
+        if arms < 2 or math.isinf(information):  # without privacy to speak of: this argument says nothing
+            return nothing(t)
+        gap = np.minimum(largest, tempo * np.sqrt((arms - 1) / (2 * information * t)))
+        return t * gap / 8 * np.exp(-information * t * (gap / tempo) ** 2 / (arms - 1))
+
+    return curve
 
 
 @dataclass(frozen=True)
@@ -105,6 +117,8 @@ def _lai_robbins(instance: Instance, binary: BinaryArms) -> Bound:
     bound = Bound(
         name="Lai-Robbins",
         side="lower",
+        model="none",
+        rewards="0 or 1",
         source="Lai and Robbins 1985",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t",
@@ -122,6 +136,8 @@ def _burnetas_katehakis(instance: Instance) -> Bound:
     bound = Bound(
         name="Burnetas-Katehakis",
         side="lower",
+        model="none",
+        rewards="[0, 1]",
         source="Burnetas and Katehakis 1996; dual form of Honda and Takemura 2010",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm{Kinf}(\nu_a,\mu_*)}\,\ln t",
@@ -144,6 +160,8 @@ def _gaussian(instance: Instance, sd: float) -> Bound:
     return Bound(
         name="Lai-Robbins",
         side="lower",
+        model="none",
+        rewards="Gaussian",
         source="Lai and Robbins 1985; Burnetas and Katehakis 1996",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{2\sigma^2}{\Delta_a}\,\ln t",
@@ -179,6 +197,8 @@ def ucb1(instance: Instance) -> Bound:
     bound = Bound(
         name="UCB1",
         side="upper",
+        model="none",
+        rewards="[0, 1]",
         source="Auer, Cesa-Bianchi and Fischer 2002, Theorem 1",
         status="proved",
         formula=r"\sum_{a:\Delta_a>0}\Big[\frac{8\ln t}{\Delta_a}+\Big(1+\frac{\pi^2}{3}\Big)\Delta_a\Big]",
@@ -203,6 +223,9 @@ def minimax_lower(instance: Instance) -> Bound:
         return Bound(
             name="Minimax without privacy",
             side="lower",
+            model="none",
+            rewards="Gaussian",
+            kind="minimax",
             source="Lattimore and Szepesvari 2020, Theorem 15.2",
             status="proved",
             formula=r"\tfrac{1}{27}\sqrt{(K-1)\,t}",
@@ -214,6 +237,9 @@ def minimax_lower(instance: Instance) -> Bound:
     bound = Bound(
         name="Minimax without privacy",
         side="lower",
+        model="none",
+        rewards="[0, 1]",
+        kind="minimax",
         source="Auer, Cesa-Bianchi, Freund and Schapire 2002",
         status="order-only",
         formula=r"\tfrac{1}{20}\min\{\sqrt{K\,t},\,t\}",
@@ -234,6 +260,9 @@ def orders(instance: Instance) -> list[Bound]:
     upper = Bound(
         name="Distribution-free order",
         side="upper",
+        model="none",
+        rewards="[0, 1]",
+        kind="minimax",
         source="Bubeck and Cesa-Bianchi 2012, from UCB1's bound",
         status="order-only",
         formula=r"O\big(\sqrt{K\,t\ln t}\big)",
@@ -252,6 +281,8 @@ def asymptotically_optimal(instance: Instance, source: str) -> Bound:
     bound = Bound(
         name="Leading term",
         side="upper",
+        model="none",
+        rewards="0 or 1",
         source=source,
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\mu_a,\mu_*)}\,\ln t+o(\ln t)",
@@ -273,8 +304,10 @@ def trivial_cap(instance: Instance) -> Bound:
     """Nobody can lose more than the largest gap at every step."""
     largest = float(instance.gaps.max())
     return Bound(
-        name="Trivial cap",
+        name=TRIVIAL,
         side="upper",
+        model="none",
+        rewards="any",
         source="by definition of regret",
         status="proved",
         formula=r"t\,\max_a\Delta_a",

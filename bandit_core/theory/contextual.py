@@ -12,7 +12,7 @@ import numpy as np
 
 from bandit_core.contextual.contexts import Contexts, Discrete, Margin
 from bandit_core.policies.base import Instance
-from bandit_core.theory.bound import Bound, Curve, Side
+from bandit_core.theory.bound import TRIVIAL, Bound, Curve, Kind, Side
 
 _HAN = "Han, Liang, Wang, Zhang 2021"
 _ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
@@ -46,8 +46,10 @@ def trivial_cap(instance: Instance) -> Bound:
     """Nobody can lose more than the largest gap at every step."""
     largest = contexts_of(instance).largest_gap
     bound = Bound(
-        name="Trivial cap",
+        name=TRIVIAL,
         side="upper",
+        model="none",
+        rewards="features",
         source="by definition of regret",
         status="proved",
         formula=r"t\,\sup_x\Delta(x)",
@@ -59,11 +61,22 @@ def trivial_cap(instance: Instance) -> Bound:
 
 
 def _shape(
-    name: str, source: str, formula: str, words: str, curve: Curve, multiplier: float, side: Side = "upper"
+    name: str,
+    source: str,
+    formula: str,
+    words: str,
+    epsilon: float,
+    curve: Curve,
+    multiplier: float,
+    side: Side = "upper",
+    kind: Kind = "minimax",
 ) -> Bound:
     return Bound(
         name=name,
         side=side,
+        model="local",
+        rewards="features",
+        kind=kind,
         source=source,
         status="order-only",
         formula=rf"C\,{formula},\quad C={multiplier:g}",
@@ -72,6 +85,7 @@ def _shape(
         curve=lambda t: multiplier * curve(np.maximum(t, 1.0)),
         worst_case=side == "lower",
         asymptotic=True,
+        drawn_with=f"C = {multiplier:g}, ε = {epsilon:g}",
     )
 
 
@@ -84,7 +98,9 @@ def theorem_3_1(epsilon: float, multiplier: float = 1.0) -> Bound:
     """sqrt(T) / epsilon: single parameter, no margin."""
     words = "LDP-OLS and LDP-SGD lose no more than this order, however small the gaps are."
     source = f"{_HAN}, Theorem 3.1"
-    return _shape("Theorem 3.1", source, r"\sqrt T/\epsilon", words, lambda t: np.sqrt(t) / epsilon, multiplier)
+    return _shape(
+        "Theorem 3.1", source, r"\sqrt T/\epsilon", words, epsilon, lambda t: np.sqrt(t) / epsilon, multiplier
+    )
 
 
 def theorem_3_2(epsilon: float, multiplier: float = 1.0) -> Bound:
@@ -92,7 +108,7 @@ def theorem_3_2(epsilon: float, multiplier: float = 1.0) -> Bound:
     words = "No locally private policy can do better than this order for every theta (two arms, normal contexts)."
     source = f"{_HAN}, Theorem 3.2"
     return _shape(
-        "Theorem 3.2", source, r"\sqrt T/\epsilon", words, lambda t: np.sqrt(t) / epsilon, multiplier, "lower"
+        "Theorem 3.2", source, r"\sqrt T/\epsilon", words, epsilon, lambda t: np.sqrt(t) / epsilon, multiplier, "lower"
     )
 
 
@@ -102,7 +118,7 @@ def theorem_3_3(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
     bound = _shape(
         "Theorem 3.3", f"{_HAN}, Theorem 3.3", formula,
         f"With the margin condition at beta = {beta:g}, small gaps are rare and regret grows this slowly.",
-        lambda t: margin_rate(t, epsilon, beta), multiplier,
+        epsilon, lambda t: margin_rate(t, epsilon, beta), multiplier, kind="problem-dependent",
     )  # fmt: skip
     return bound if beta > 0 else bound.hide("beta = 0 is no margin condition; Theorem 3.1 covers it")
 
@@ -113,7 +129,7 @@ def theorem_4_1(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
     bound = _shape(
         "Theorem 4.1", f"{_HAN}, Theorem 4.1 and Table 1", formula,
         f"With the margin condition at beta = {beta:g}, for the algorithm with elimination and the right h.",
-        lambda t: margin_rate(t, epsilon, beta, logs=2), multiplier,
+        epsilon, lambda t: margin_rate(t, epsilon, beta, logs=2), multiplier, kind="problem-dependent",
     )  # fmt: skip
     return bound if beta > 0 else bound.hide("the paper leaves beta = 0 open for one parameter for each arm")
 
@@ -122,7 +138,7 @@ def zheng(epsilon: float, multiplier: float = 1.0) -> Bound:
     """T^(3/4) / epsilon for contexts chosen by an adversary."""
     words = "LDP-LinUCB and LDP-GLOC lose no more than this order, even if an adversary chooses the contexts."
     source = f"{_ZHENG}, Theorem 10, as quoted by {_HAN}"
-    return _shape("Zheng et al.", source, r"T^{3/4}/\epsilon", words, lambda t: t**0.75 / epsilon, multiplier)
+    return _shape("Zheng et al.", source, r"T^{3/4}/\epsilon", words, epsilon, lambda t: t**0.75 / epsilon, multiplier)
 
 
 def greedy_private(instance: Instance, multiplier: float = 1.0) -> list[Bound]:

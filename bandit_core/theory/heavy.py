@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bandit_core.policies.base import Instance
 from bandit_core.theory import classic, divergences
-from bandit_core.theory.bound import Bound, Curve, Side
+from bandit_core.theory.bound import Bound, Curve, Kind, Model, Side
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,11 +61,14 @@ class _Numbers:
 
 def _shape(
     multiplier: float, name: str, side: Side, source: str, formula: str, words: str, assumptions: str, curve: Curve,
-    worst_case: bool = False,
+    worst_case: bool = False, kind: Kind | None = None,
 ) -> Bound:  # fmt: skip
     return Bound(
         name=name,
         side=side,
+        model="none",
+        rewards="heavy tails",
+        kind=kind or ("minimax" if worst_case else "problem-dependent"),
         source=source,
         status="order-only",
         formula=formula,
@@ -72,7 +76,12 @@ def _shape(
         assumptions=assumptions,
         curve=lambda t: multiplier * curve(t),
         worst_case=worst_case,
+        drawn_with=f"× {multiplier:g}",
     )
+
+
+def _under(model: Model, bounds: list[Bound]) -> list[Bound]:
+    return [replace(bound, model=model) for bound in bounds]
 
 
 def _up_to_one(bound: Bound, epsilon: float) -> Bound:
@@ -105,6 +114,7 @@ def _plain_lower(instance: Instance, multiplier: float) -> list[Bound]:
             "the (1+v)-th moments are at most u, nothing else is known about the laws; long horizons",
             lambda t: common * np.log(t),
             worst_case=True,
+            kind="problem-dependent",
         ),
         _shape(
             multiplier,
@@ -163,7 +173,7 @@ def dp_robust_ucb(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
     """DPRUCB: Theorem 2."""
     n = _Numbers(instance)
     slope = n.u ** (1 / n.v) * n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
-    return [
+    bounds = [
         _shape(
             multiplier,
             "Theorem 2",
@@ -176,6 +186,7 @@ def dp_robust_ucb(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
             lambda t: slope * np.log(t) ** (2.5 + 1 / n.v) + n.gap_sum(1),
         )
     ]
+    return _under("central", bounds)
 
 
 def dp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
@@ -195,7 +206,7 @@ def dp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
 
     words = "DPRSE pays one logarithm per worse arm, as little as any policy of a trusted curator can"
     free = "However small the gaps are, the regret of DPRSE grows no faster than this shape"
-    return [
+    bounds = [
         _shape(
             multiplier, "Theorem 4, corrected", "upper", f"{TAO}, Theorem 4, with u^(1/v) as in the algorithm",
             r"O\Big(\frac{u^{1/v}\ln t}{\epsilon}\sum_{a:\Delta_a>0}\Delta_a^{-1/v}+\max_a\Delta_a\Big)",
@@ -218,6 +229,7 @@ def dp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
             free, assumptions, worst_curve(n.v / (1 + n.v) ** 2), worst_case=True,
         ).hide(_UNITS),
     ]  # fmt: skip
+    return _under("central", bounds)
 
 
 def _gap_lower(n: _Numbers, multiplier: float, name: str, formula: str, model: str, cost: float, largest: str) -> Bound:
@@ -232,6 +244,7 @@ def _gap_lower(n: _Numbers, multiplier: float, name: str, formula: str, model: s
         f"epsilon up to 1; stated for u at most 1 and gaps below {largest}; {model}; long horizons",
         lambda t: slope * np.log(t),
         worst_case=True,
+        kind="problem-dependent",
     )
 
 
@@ -247,7 +260,7 @@ def central_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Bo
         n, multiplier, "Theorem 10",
         r"\Omega\Big(\frac{u^{1/v}\ln t}{\epsilon}\,\Delta^{-1/v}\Big)", model, n.epsilon, "1/5",
     )  # fmt: skip
-    return [_up_to_one(five, n.epsilon), _two_arms(_up_to_one(ten, n.epsilon), n.arms, "Theorem 5")]
+    return _under("central", [_up_to_one(five, n.epsilon), _two_arms(_up_to_one(ten, n.epsilon), n.arms, "Theorem 5")])
 
 
 # --- nobody is trusted ---------------------------------------------------------------------------------------------
@@ -288,7 +301,7 @@ def ldp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
             worst_case=True,
         ).hide(_WRONG),
     ]  # fmt: skip
-    return [_up_to_one(bound, epsilon) for bound in bounds]
+    return _under("local", [_up_to_one(bound, epsilon) for bound in bounds])
 
 
 def derived_local(instance: Instance) -> list[Bound]:
@@ -315,6 +328,8 @@ def derived_local(instance: Instance) -> list[Bound]:
     bound = Bound(
         name="Heavy-tailed LDP bound",
         side="lower",
+        model="local",
+        rewards="heavy tails",
         source="re-derived from Duchi, Jordan and Wainwright 2013, Theorem 1",
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\frac{u^{2/v}}{4\,\alpha_\epsilon\,5^{2/v}\,\Delta_a^{(2+v)/v}}\,\ln t,\qquad"
@@ -334,6 +349,9 @@ def derived_local(instance: Instance) -> list[Bound]:
         Bound(
             name="Heavy-tailed LDP minimax",
             side="lower",
+            model="local",
+            rewards="heavy tails",
+            kind="minimax",
             source="re-derived from Duchi, Jordan and Wainwright 2013, Theorem 1",
             status="derived",
             formula=r"u^{\frac1{1+v}}\frac{t\,\Delta}{8e},\qquad\Delta=\min\Big\{\tfrac15,\Big(\frac{K-1}"
@@ -375,10 +393,30 @@ def local_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Boun
     )
     return [
         *derived_local(instance),
-        _up_to_one(eight, n.epsilon),
-        _up_to_one(nine, n.epsilon),
-        _two_arms(_up_to_one(eleven, n.epsilon), n.arms, "Theorem 8"),
+        *_under(
+            "local",
+            [
+                _up_to_one(eight, n.epsilon),
+                _up_to_one(nine, n.epsilon),
+                _two_arms(_up_to_one(eleven, n.epsilon), n.arms, "Theorem 8"),
+            ],
+        ),
     ]
+
+
+# Bounds that speak of the hardest gaps as well as of the hardest laws: nothing in them depends on this instance's gaps.
+FREE_OF_GAPS = frozenset(
+    {
+        "Heavy-tailed minimax",
+        "Robust-UCB, distribution-free order",
+        "Theorem 4 worst case, corrected",
+        "Theorem 4 worst case as printed",
+        "Theorem 7 worst case, corrected",
+        "Theorem 7 worst case as printed",
+        "Theorem 9",
+        "Heavy-tailed LDP minimax",
+    }
+)
 
 
 # --- everything at once, for pages and tables ----------------------------------------------------------------------
@@ -401,6 +439,18 @@ def shapes(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
         central_lower_bounds, dp_robust_ucb, dp_robust_se, local_lower_bounds, ldp_robust_se,
     )  # fmt: skip
     return [*plain, *(bound for maker in makers for bound in maker(instance, multiplier))]
+
+
+def of_model(instance: Instance, local: bool, multiplier: float = 1.0) -> list[Bound]:
+    """What may stand beside a private policy of one trust model: upper bounds of that model's policies only.
+
+    Lower bounds are those of no privacy, of a trusted curator, and under local privacy those of local privacy too:
+    whoever trusts nobody can do no better than a curator, but not the other way round.
+    """
+    lower = [*_plain_lower(instance, multiplier), *central_lower_bounds(instance, multiplier)]
+    if local:
+        return [*lower, *local_lower_bounds(instance, multiplier), *ldp_robust_se(instance, multiplier)]
+    return [*lower, *dp_robust_ucb(instance, multiplier), *dp_robust_se(instance, multiplier)]
 
 
 def table_1(instance: Instance) -> pd.DataFrame:

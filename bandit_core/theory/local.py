@@ -16,9 +16,9 @@ import numpy as np
 from bandit_core import arms as laws
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.policies.base import Instance
-from bandit_core.theory import classic, divergences
+from bandit_core.theory import basu, classic, divergences
 from bandit_core.theory.bound import Bound, Curve
-from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
+from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
 
 REN = "Ren, Zhou, Liu and Shroff 2020"
 GAJANE = "Gajane, Urvoy and Kaufmann 2018"
@@ -47,6 +47,8 @@ def _exact(instance: Instance) -> Bound:
     bound = Bound(
         name="Exact LDP bound",
         side="lower",
+        model="local",
+        rewards="0 or 1",
         source="re-derived; Gajane et al. 2018, Theorem 1, extended to every locally private channel",
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\,d(\lambda_\epsilon(\mu_a),"
@@ -81,6 +83,8 @@ def _ren_theorem_4(instance: Instance) -> Bound:
     bound = Bound(
         name="Ren Theorem 4",
         side="lower",
+        model="local",
+        rewards="0 or 1",
         source=f"{REN}, Theorem 4",
         status="asymptotic",
         formula=r"\frac{1}{(e^\epsilon-e^{-\epsilon})^2}\sum_{a:\Delta_a>0}\frac{1}{\Delta_a}\,\ln t",
@@ -116,6 +120,8 @@ def _total_variation_form(instance: Instance) -> Bound:
     bound = Bound(
         name="LDP bound by total variation",
         side="lower",
+        model="local",
+        rewards="any",
         source="re-derived from Duchi, Jordan and Wainwright 2013, Theorem 1",
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\min\{\alpha_\epsilon\mathrm{TV}(\nu_a,\nu_*)^2,"
@@ -146,22 +152,13 @@ def _total_variation_form(instance: Instance) -> Bound:
     return replace(bound, curve=logarithmic(constant))
 
 
-def _two_point_argument(arms: int, information: float, tempo: float, largest: float) -> Curve:
-    """max over the gap D <= ``largest`` of (t D / 8) exp(-information t D^2 / (tempo^2 (K - 1)))."""
-
-    def curve(t: np.ndarray) -> np.ndarray:
-        if arms < 2:
-            return nothing(t)
-        gap = np.minimum(largest, tempo * np.sqrt((arms - 1) / (2 * information * t)))
-        return t * gap / 8 * np.exp(-information * t * (gap / tempo) ** 2 / (arms - 1))
-
-    return curve
-
-
 def _minimax(instance: Instance) -> Bound:
     bound = Bound(
         name="LDP minimax",
         side="lower",
+        model="local",
+        rewards="[0, 1]",
+        kind="minimax",
         source="re-derived; shape of Basu, Dimitrakakis and Tossou 2019, Theorem 1",
         status="derived",
         formula=r"\frac{e^{-1/2}}{16\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\ln 3\}}}",
@@ -178,16 +175,17 @@ def _minimax(instance: Instance) -> Bound:
 
     if classic.unit_rewards(instance):
         # Means 1/2 - D and 1/2 + D: TV = 2 D, and for D <= 1/4 the plain KL is at most 2 ln 3 (2 D)^2.
-        return replace(bound, curve=_two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
+        return replace(bound, curve=two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
     sd = classic.common_sd(instance)
     if sd is None:
         return bound.hide("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation")
     # Means 2 D apart: KL = 2 (D/sd)^2, and TV^2 <= KL / 2 = (D/sd)^2.
     return replace(
         bound,
+        rewards="Gaussian",
         formula=r"\frac{e^{-1/2}\sigma}{8\sqrt2}\sqrt{\frac{(K-1)\,t}{\mathrm E_\epsilon\min\{\alpha_\epsilon,\,2\}}}",
         assumptions=f"Gaussian arms with one standard deviation; at least two arms; {ANY_CHANNEL}",
-        curve=_two_point_argument(arms, at_most(2.0), sd, math.inf),
+        curve=two_point_argument(arms, at_most(2.0), sd, math.inf),
     )
 
 
@@ -199,6 +197,7 @@ def lower_bounds(instance: Instance) -> list[Bound]:
         _total_variation_form(instance),
         *classic.lower_bounds(instance),
         _minimax(instance),
+        *basu.local(instance),
         classic.minimax_lower(instance),
     ]
 
@@ -324,6 +323,8 @@ ANY_LAW = "rewards in [0, 1]; users' epsilons are independent draws from one law
 _THEOREM_7 = Bound(
     name="Ren Theorem 7",
     side="upper",
+    model="local",
+    rewards="[0, 1]",
     source=f"{REN}, Theorem 7",
     status="proved",
     formula=r"\inf_{\kappa>0}\sum_{a:\Delta_a>0}\Big[\max\Big\{\frac{8(1+4\sqrt{\alpha_0+\kappa Q_L})^2}{p_0\Delta_a},"
@@ -370,6 +371,9 @@ def _order(name: str, source: str, formula: str, factor: float, arms: int) -> Bo
     return Bound(
         name="Distribution-free order",
         side="upper",
+        model="local",
+        rewards="[0, 1]",
+        kind="minimax",
         source=f"{REN}, {source}",
         status="order-only",
         formula=formula,
@@ -461,6 +465,8 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
     exact = Bound(
         name="Ren Corollary 13 for these arms",
         side="upper",
+        model="local",
+        rewards="any",
         source=f"re-derived from {REN}, {theorem} and Corollary 13",
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\Delta_a\,n_a(\Delta^s_a),\qquad"
@@ -473,6 +479,8 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
     printed = Bound(
         name="Ren Corollary 13",
         side="upper",
+        model="local",
+        rewards="Gaussian",
         source=f"{REN}, Corollary 13; c_s computed here",
         status="derived",
         formula=r"c_s^{-2}\times\text{bound of "
@@ -517,6 +525,8 @@ def corrupted_feedback(instance: Instance, kind: Literal["kl-ucb-cf", "ts-cf", "
     leading = Bound(
         name="Leading term",
         side="upper",
+        model="local",
+        rewards="[0, 1]",
         source=f"{GAJANE}, {'Theorem 3' if kind == 'ts-cf' else 'Theorem 2'}",
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{d(\lambda_\epsilon(\mu_a),\lambda_\epsilon(\mu_*))}\,\ln t",

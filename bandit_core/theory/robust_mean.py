@@ -82,6 +82,22 @@ def _student_partial(z: np.ndarray, df: float) -> tuple[np.ndarray, np.ndarray, 
     return below, -(df + z**2) / (df - 1) * density, (df * below - z * (df + z**2) * density) / (df - 2)
 
 
+def chance_beyond(law: laws._Law, size: ArrayLike) -> np.ndarray:
+    """``P(|X| > size)`` for sizes >= 0 of any shape, by bisection on the quantile (absolute error 1e-15)."""
+    size = np.asarray(size, float)
+
+    def up_to(x: np.ndarray) -> np.ndarray:
+        low, high = np.zeros(x.shape), np.ones(x.shape)
+        for _ in range(52):
+            middle = (low + high) / 2
+            below = law.quantile(middle) <= x
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2
+
+    under = up_to(np.nextafter(-size, -np.inf)) if law.support[0] < 0 else np.zeros(size.shape)
+    return np.clip(1 - up_to(size) + under, 0.0, 1.0)
+
+
 def truncation_level(
     n: ArrayLike, *, v: float, u: float, estimator: Estimator, epsilon: float = 1.0, logarithm: float
 ) -> np.ndarray:

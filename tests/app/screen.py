@@ -11,13 +11,26 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("home", "explore", "tradeoff", "your-numbers", "threshold", "heavy-tails", "contextual")
+PAGES = (
+    "home",
+    "explore",
+    "tradeoff",
+    "your-numbers",
+    "threshold",
+    "heavy-tails",
+    "contextual",
+    "mechanisms",
+    "theory",
+    "papers",
+    "errata",
+    "glossary",
+)
 SMALL = {"T": "400", "n": "4"}  # an experiment that costs nothing
 
 
 def visit(page: str = "explore", **address: str) -> AppTest:
     """A new visitor opens ``page`` with these address fields."""
-    screen = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    screen = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     for name, value in address.items():
         screen.query_params[name] = value
     if page != "home":

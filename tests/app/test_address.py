@@ -11,7 +11,16 @@ CASES = {
     "arms": {"arms": "0.9,beta(4,1)x5", "T": "500", "n": "3"},
     "mixed": {"lines": 'ucb,heldp-ucb-b(discrete(0:0.5,2:0.5),eps_min=1,label="half")', "T": "500", "n": "3"},
     "preset": {"preset": "shy-users", "T": "500", "n": "3", "seed": "4"},
-    "view": {"x": "linear", "y": "log", "show": "price", "bounds": "0", "worst": "1", "runs": "1", "hide": "1"},
+    "view": {
+        "x": "linear",
+        "y": "log",
+        "show": "price",
+        "band": "quarter-sd",
+        "bounds": "0",
+        "worst": "1",
+        "runs": "1",
+        "hide": "1",
+    },
 }
 
 
@@ -30,16 +39,16 @@ def test_a_round_trip_through_the_copied_link() -> None:
     screen = on.visit(**CASES["mixed"])
     on.change(screen, "select_slider", "horizon", 1000)
     on.change(screen, "text_area", "arms", "0.7 x2, 0.6")
-    [link] = [code.value for code in screen.sidebar.code]
+    link, embedded = (code.value for code in screen.sidebar.code)
     assert link.partition("?")[0].endswith("/explore")
     again = on.visit(**on.address(screen))
     assert again.session_state["experiment"] == screen.session_state["experiment"]
-    assert [code.value for code in again.sidebar.code] == [link]
+    assert [code.value for code in again.sidebar.code] == [link, embedded]
     assert on.chart(again).traces == on.chart(screen).traces
 
 
 def test_the_copied_link_opens_the_page_it_was_copied_on() -> None:
-    [code] = on.visit("threshold", **CASES["arms"]).sidebar.code
+    code, _ = on.visit("threshold", **CASES["arms"]).sidebar.code
     assert code.value.partition("?")[0].endswith("/threshold")
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import screen as on
+from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment
+from bandit_core import Experiment, engine
+from bandit_core.contextual import lending
 from bandit_core.messages import first_users, messages
 
 TINY = {"upto": "1000", "d": "2", "K": "3"}
@@ -30,7 +32,7 @@ def test_plain_arms_get_an_example_whose_controls_live_in_the_address() -> None:
 
 def test_a_field_that_cannot_be_read_is_told() -> None:
     screen = on.visit("contextual", **{**TINY, "beta": "7"})
-    assert "beta must be a number from 0 to 1" in on.words(screen)
+    assert "beta is 7, allowed is a number from 0 to 1" in on.words(screen)
     assert screen.select_slider(key="contextual-beta").value == 0.5
 
 
@@ -114,3 +116,98 @@ def test_messages_are_unbiased_and_as_wide_as_told(policy: str) -> None:
     if told.side is not None:
         ahead = (sent * told.truth).sum(axis=2) > 0
         assert ahead.mean() == pytest.approx(told.side, abs=5 * 0.5 / np.sqrt(ahead.size))
+
+
+# --- Data of one's own ----------------------------------------------------------------------------------------------
+
+
+def source(screen: AppTest, name: str) -> AppTest:
+    """Choose where the users come from."""
+    next(group for group in screen.button_group if group.label == "Data").set_value(name)
+    return on.run(screen)
+
+
+def upload(screen: AppTest, kind: str, data: bytes) -> AppTest:
+    """Give the page a file."""
+    if not any(each.key == f"data-{kind}" for each in screen.file_uploader):
+        source(screen, kind)
+    screen.file_uploader(key=f"data-{kind}").set_value(("secret-name.csv", data, "text/csv"))
+    return on.run(screen)
+
+
+def few_users(screen: AppTest) -> AppTest:
+    """A horizon that costs little."""
+    screen.select_slider(key="data-horizon").set_value(1000)
+    return on.run(screen)
+
+
+def test_invented_loans_are_called_so() -> None:
+    screen = few_users(source(on.visit("contextual", **TINY), "invented"))
+    assert "Auto lending\\: synthetic stand\\-in, not real lending data" in [
+        each.value for each in screen.main.subheader
+    ]
+    assert "**This is a synthetic stand-in, not real lending data.**" in screen.main.success[0].value
+    assert "25 options" in screen.main.success[0].value
+    names = on.chart(screen).names
+    assert len(names) == 4 and any("LDP-GLOC, epsilon 0.5" in name for name in names)
+    assert not screen.error and not screen.warning
+
+
+def test_a_lending_file_is_simulated_and_stays_in_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shared(*_: object) -> None:
+        raise AssertionError("the store of all visitors was asked")
+
+    opened = source(on.visit("contextual", **TINY), "lending")
+    monkeypatch.setattr(engine, "default_store", shared)
+    data = lending.synthetic_csv(rows=60, seed=4).encode()
+    screen = few_users(upload(opened, "lending", data))
+    assert "60 rows" in screen.main.success[0].value and "from your file" in screen.main.success[0].value
+    store = screen.session_state["data-store"]
+    assert store.bytes_used() > 0 and not store.on_disk
+    monkeypatch.undo()
+    assert on.address(screen) == TINY
+    assert screen.session_state["experiment"].contexts is None  # the shared experiment does not know
+    assert "secret-name" not in on.words(screen)
+    assert len(on.chart(screen, "share").names) == 4
+    source(screen, "none")
+    assert "data-store" not in screen.session_state and "data-read" not in screen.session_state
+    assert "an **example**" in on.words(screen)
+
+
+def test_a_wrong_lending_file_is_refused_with_row_and_column() -> None:
+    rows = lending.synthetic_csv(rows=40).splitlines()
+    rows[3] = "12," + rows[3].split(",", 1)[1]
+    screen = upload(on.visit("contextual", **TINY), "lending", "\n".join(rows).encode())
+    [error] = [each.value for each in screen.error]
+    assert "row 3, column primary\\_fico" in error and "300 to 850" in error
+    assert "an **example**" in on.words(screen)  # the example stands in
+    screen = upload(on.visit("contextual", **TINY), "lending", b"\xff\xfe\x00rubbish")
+    assert "cannot be read as CSV" in screen.error[0].value
+
+
+@pytest.mark.parametrize("amounts", [False, True])
+def test_any_table_with_columns_of_choice(amounts: bool) -> None:
+    rng = np.random.default_rng(0)
+    rows = ["age,income,price,bought"]
+    for _ in range(80):
+        age, income, price = rng.uniform(20, 60), rng.uniform(1, 3), rng.choice([5, 7.5, 10])
+        rows.append(f"{age:.0f},{income:.2f},{price},{int(rng.random() < 0.1 * price - 0.2 * income + 0.2)}")
+    screen = upload(on.visit("contextual", **TINY), "any", "\n".join(rows).encode())
+    assert screen.selectbox(key="data-reward").value == "bought"
+    assert screen.selectbox(key="data-action").value == "price"
+    assert screen.multiselect(key="data-features").value == ["age", "income"]
+    screen.toggle(key="data-amounts").set_value(amounts)
+    few_users(on.run(screen))
+    told = screen.main.success[0].value
+    assert "80 rows, 3 features (with a constant)" in told
+    assert ("10 options" if amounts else "3 options") in told  # amounts: candidates between 5 and 10; names: 5, 7.5, 10
+    assert not screen.error and on.chart(screen).names
+    screen.multiselect(key="data-features").set_value([])
+    on.run(screen)
+    assert "at least one column" in screen.error[0].value
+
+
+def test_a_preview_with_warm_up_says_so() -> None:
+    screen = on.visit("contextual", preset="han-multi-quick")
+    assert "first 10,000 of 100,000 users, 3 of 10 trials" in on.words(screen)
+    assert "the first 3,000 users are the warm-up" in on.words(screen)

@@ -9,7 +9,7 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, load_preset
+from bandit_core import Experiment, load_preset, simulate
 
 TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
 
@@ -139,6 +139,21 @@ def test_the_view_changes_the_drawing_and_the_address_but_no_number() -> None:
     on.change(screen, "selectbox", "quantity", "regret-per-user")
     assert on.address(screen)["show"] == "regret-per-user"
     assert on.chart(screen).y("– UCB")[-1] == pytest.approx(curve[-1] / 3000, rel=1e-5)
+
+
+def test_the_band_is_what_its_words_say() -> None:
+    screen = on.visit(**TWO)
+    low, high = on.chart(screen).band("– UCB")
+    assert "Shaded: middle 90 % of 5 runs" in on.words(screen)
+    on.change(screen, "selectbox", "band", "quarter-sd")
+    assert on.address(screen)["band"] == "quarter-sd"
+    assert "Shaded: mean ± a quarter of a standard deviation over 5 runs" in on.words(screen)
+    chart = on.chart(screen)
+    narrow, wide = chart.band("– UCB")
+    line = simulate(experiment(screen)).lines[0]
+    np.testing.assert_allclose(wide, line.mean + line.std / 4, rtol=1e-6)
+    np.testing.assert_allclose(narrow, line.mean - line.std / 4, rtol=1e-6, atol=1e-6)
+    assert np.all((high - low)[-20:] > (wide - narrow)[-20:])
 
 
 def visible(screen: AppTest) -> object:

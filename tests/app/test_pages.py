@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import screen as on
 
-from bandit_core.presets import preset_names
+from bandit_core.presets import load_preset, preset_names
 
 OWN_WORDS = {
     "home": "A website, a clinic or a phone",
@@ -16,6 +16,11 @@ OWN_WORDS = {
     "threshold": "Predicted cost",
     "heavy-tails": "counted as 0",
     "contextual": "phones know",
+    "mechanisms": "What the user has, what the server sees",
+    "theory": "Choose a promise to see what",
+    "errata": "Formulas lose exponents on their way into print",
+    "glossary": "Every term of the lab in one plain sentence",
+    "papers": "Every figure of the five papers this lab is built on",
 }
 
 
@@ -43,7 +48,7 @@ def test_every_control_says_what_it_is_for(page: str) -> None:
     )
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
     silent = [element.label for element in controls if not element.help.strip()]
-    assert len(controls) > (0 if page == "home" else 10)
+    assert len(controls) > {"home": 0, "errata": 0, "glossary": 0, "papers": 5, "mechanisms": 6}.get(page, 10)
     assert silent == []
 
 
@@ -51,7 +56,7 @@ def test_every_control_says_what_it_is_for(page: str) -> None:
 def test_every_picture_has_a_text_alternative(page: str) -> None:
     screen = on.visit(page, lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
     charts = screen.get("plotly_chart")
-    assert charts and all(chart.proto.alt for chart in charts)
+    assert (charts or page == "glossary") and all(chart.proto.alt for chart in charts)
     pictures = [image for element in screen.get("imgs") for image in element.proto.imgs]
     assert all(image.alt for image in pictures)
 
@@ -102,6 +107,8 @@ def test_every_preset_opens(name: str) -> None:
     screen = on.visit("explore", preset=name, T="100", n="2")
     assert not screen.warning and not screen.error
     assert len(on.chart(screen).names) >= 2
+    assert screen.session_state["experiment"] == load_preset(name).with_changes(horizon=100, trials=2)
+    assert set(on.address(screen)) <= {"preset", "T", "n"}  # the sidebar did not rewrite it
 
 
 def test_a_partial_look_at_a_dear_experiment_is_a_preview_with_a_run_button() -> None:
@@ -118,7 +125,10 @@ def test_too_dear_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPat
         for page in on.PAGES:
             screen = on.visit(page, arms="0.9,0.5", lines="ucb", T="1e7", n="50")
             told = on.words(screen)
-            assert page in ("threshold", "tradeoff") or "steps" in told
+            assert (
+                page in ("threshold", "tradeoff", "theory", "errata", "glossary", "papers", "mechanisms")
+                or "steps" in told
+            )
             assert "Run" not in [button.label for button in screen.main.button]
     monkeypatch.setenv("LAB_MAX_STEPS", "plenty")
     assert "whole number" in on.words(on.visit())

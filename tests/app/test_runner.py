@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, Simulation
+from bandit_core import Experiment, Simulation, gate, simulate
+from bandit_core.cli import main
 from bandit_core.results import Result
-from ui import runner
+from ui import exports, runner
 
 DEAR = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "200"}  # some seconds in many blocks
 
@@ -56,11 +60,28 @@ def test_cancel_keeps_finished_blocks() -> None:
 
 def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
-    run = runner.Run(Simulation(experiment(seed=102)), "question", present=lambda: False)
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
+    here = threading.Event()
+    here.set()
+    run = runner.Run(Simulation(experiment(seed=102)), "question", present=here.is_set)
     run.start()
+    wait_for(lambda: trials_of(run.simulation.result()) > 0)
+    here.clear()
     wait_for(lambda: not run.alive)
     assert run.simulation.stopped
     assert 0 < trials_of(run.simulation.result()) < 200
+
+
+def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
+    monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
+    endless = experiment(seed=121).with_changes(horizon=10**9, trials=1)  # one block of half a minute
+    run = runner.Run(Simulation(endless), "question", present=lambda: False)
+    started = time.monotonic()
+    run.start()
+    wait_for(lambda: not run.alive)
+    assert run.simulation.stopped
+    assert trials_of(run.simulation.result()) == 0, time.monotonic() - started
 
 
 def test_a_run_goes_on_while_its_visitor_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,3 +212,64 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
     on.run(screen)
     assert "The run failed" in screen.main.error[0].value
     assert labels(screen) == ["Run"]
+
+
+def test_a_run_that_is_in_the_store_gives_its_memory_back(no_thread_left: None) -> None:
+    screen = on.visit(**{**DEAR, "seed": "116", "n": "90"})
+    press(screen, "Run")
+    run = screen.session_state["run-main"]
+    wait_for(lambda: not run.alive)
+    on.run(screen)
+    assert "run-main" not in screen.session_state
+    assert labels(screen) == []
+    on.change(screen, "button_group", "y", "log")
+    assert "middle 90 % of 90 runs" in on.words(screen)
+
+
+def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
+    monkeypatch: pytest.MonkeyPatch, no_thread_left: None
+) -> None:
+    monkeypatch.setenv("LAB_MAX_RUNS", "1")
+    go = threading.Event()
+    with gate.LONG.run(1, go.is_set):  # somebody else's run
+        screen = on.visit(seed="117", **DEAR)
+        press(screen, "Run")
+        run = screen.session_state["run-main"]
+        wait_for(lambda: run.simulation.waiting)
+        on.run(screen)
+        assert "in order of arrival" in on.words(screen)
+        assert "python -m bandit_core run experiment.json --out curves.csv" in on.words(screen)
+        assert labels(screen) == ["Cancel"]
+        assert trials_of(run.simulation.result()) <= 10  # the preview's
+    wait_for(lambda: trials_of(run.simulation.result()) > 10)  # now it is its turn
+    press(screen, "Cancel")
+    assert not run.alive
+
+
+def test_what_is_refused_is_told_with_a_command_that_does_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("LAB_MAX_STEPS", "1000000")
+    screen = on.visit(preset="ren-1c", n="7")
+    assert "at most 1e\\+06 steps" in screen.main.error[0].value
+    horizon = screen.session_state["experiment"].horizon
+    (command,) = [code.value for code in screen.main.code if "bandit_core" in code.value and "import" not in code.value]
+    assert command == "python -m bandit_core run ren-1c --trials 7 --out curves.csv"
+    assert horizon * 7 * 3 > 10**6
+    assert on.chart(screen).names  # a preview stands there all the same
+    monkeypatch.delenv("LAB_MAX_STEPS")
+    changed = on.visit(preset="ren-1c", n="7", T="50").session_state["experiment"]
+    words = shlex.split(exports.command(changed))[3:-1]
+    assert main([*words, str(tmp_path / "curves.csv")]) == 0
+    last = pd.read_csv(tmp_path / "curves.csv").groupby("line")["mean"].last()
+    assert last.tolist() == simulate(changed).curves.groupby("line")["mean"].last().tolist()
+    other = changed.with_changes(arms=[{"kind": "bernoulli", "mean": 0.5}])
+    assert exports.command(other) == "python -m bandit_core run experiment.json --out curves.csv"
+
+
+def test_what_a_run_has_to_say_reaches_its_visitor(no_thread_left: None) -> None:
+    screen = on.visit(**{**DEAR, "seed": "118", "n": "90"})
+    press(screen, "Run")
+    run = screen.session_state["run-main"]
+    run.simulation.notices.append("the cluster is gone")
+    wait_for(lambda: not run.alive)
+    on.run(screen)
+    assert "the cluster is gone" in on.words(screen)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import tomllib
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bandit_core import Experiment
 from bandit_core.policies import registry
-from ui import theme
+from ui import charts, theme
+
+with (Path(__file__).parents[2] / ".streamlit" / "config.toml").open("rb") as file:
+    CONFIG = tomllib.load(file)["theme"]
 
 # What is left of linear RGB without one kind of cones (Machado, Oliveira, Fernandes 2009, severity 1).
 VISIONS = {
@@ -19,6 +24,9 @@ VISIONS = {
     ),
     "protanopia": np.array(
         [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+    ),
+    "tritanopia": np.array(
+        [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
     ),
 }
 TO_XYZ = np.array(
@@ -58,18 +66,29 @@ def test_the_measure_itself() -> None:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("vision", VISIONS)
 def test_any_two_policies_have_different_colours(vision: str, dark: bool) -> None:
+    """Eyes without blue cones, the rarest kind, see less difference; there it counts what can share a picture."""
     colours = {name: theme.policy_colour(name, dark) for name in registry()}
+    least = (3 if vision == "tritanopia" else 4) * JUST_NOTICEABLE
     near = {
         (one, other): round(distance(colours[one], colours[other], vision), 1)
         for one, other in combinations(colours, 2)
-        if distance(colours[one], colours[other], vision) < 4 * JUST_NOTICEABLE
+        if vision != "tritanopia" or registry()[one].setting == registry()[other].setting
+        if distance(colours[one], colours[other], vision) < least
     }
     assert near == {}, "give these policies shades in ui/theme.py"
 
 
+def test_markers_tell_the_trust_models_apart_without_any_colour() -> None:
+    assert len(set(theme.MARKERS.values())) == len(set(theme.TRUST_SIGNS.values())) == len(theme.TRUST_WORDS)
+    for privacy, marker in theme.MARKERS.items():
+        drawn = charts.marked(privacy, "#000000", 200)
+        assert drawn["mode"] == "lines+markers" and drawn["marker"]["symbol"] == marker
+        assert (drawn["marker"]["size"] > 0).sum() >= 3
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_colours_stand_out_from_the_ground(dark: bool) -> None:
-    faint = {name for name in registry() if contrast(theme.policy_colour(name, dark), GROUNDS[dark]) < 2.4}
+    faint = {name for name in registry() if contrast(theme.policy_colour(name, dark), GROUNDS[dark]) < 3}
     assert faint == set()
 
 
@@ -98,3 +117,28 @@ def test_trust_decides_the_hue() -> None:
 
 def test_transparency() -> None:
     assert theme.transparent("#ff8000", 0.15) == "rgba(255,128,0,0.15)"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_words_can_be_read(dark: bool) -> None:
+    """WCAG 2.2: 4.5 for words, 3 for controls and lines; 7 is its strictest demand, met by the page's own words."""
+    colours = CONFIG["dark" if dark else "light"]
+    assert colours["backgroundColor"] == GROUNDS[dark]
+    grounds = (colours["backgroundColor"], colours["secondaryBackgroundColor"])
+    for ground in grounds:
+        assert contrast(colours["textColor"], ground) >= 7
+        assert contrast(theme.ink(dark), ground) >= 7
+        assert contrast(colours["primaryColor"], ground) >= 4.5
+    for colour in theme.TRUST_COLOURS.values():
+        assert contrast(colour, GROUNDS[dark]) >= 3
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", list(registry()))
+def test_a_policy_named_in_its_colour_can_be_read(name: str, dark: bool) -> None:
+    colour = theme.policy_colour(name, dark)
+    written = theme.as_text(colour, dark)
+    assert contrast(written, GROUNDS[dark]) >= 4.5
+    assert theme.contrast(written, GROUNDS[dark]) == pytest.approx(contrast(written, GROUNDS[dark]), rel=1e-3)
+    if contrast(colour, GROUNDS[dark]) >= 4.7:
+        assert written == colour

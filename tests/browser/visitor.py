@@ -39,7 +39,7 @@ class Visitor:
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
         )
         self.tab = self.context.new_page()
-        self.tab.set_default_timeout(30 * SECONDS)
+        self.tab.set_default_timeout(90 * SECONDS)  # a fresh machine compiles what a page needs first
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
 
     def open(self, path: str) -> None:

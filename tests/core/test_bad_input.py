@@ -76,9 +76,9 @@ odd_values = st.one_of(
 
 
 @st.composite
-def mutated_specs(draw):
-    """A valid spec with up to three places changed, removed, doubled or given a neighbour."""
-    document = copy.deepcopy(draw(specs.specs()))
+def mutated(draw, valid):
+    """A valid document with up to three places changed, removed, doubled or given a neighbour."""
+    document = copy.deepcopy(draw(valid))
     for _ in range(draw(st.integers(1, 3))):
         *above, last = draw(st.sampled_from([path for path in places(document) if path] or [("version",)]))
         holder = document
@@ -86,14 +86,20 @@ def mutated_specs(draw):
             holder = holder[step]
         action = draw(st.sampled_from(["change", "remove", "double", "add"]))
         if action == "change":
-            holder[last] = draw(odd_values)
+            holder[last] = copy.deepcopy(draw(odd_values))
         elif action == "remove" and last in (holder if isinstance(holder, dict) else range(len(holder))):
             del holder[last]
         elif isinstance(holder, list):
-            holder.append(copy.deepcopy(holder[last]) if action == "double" else draw(odd_values))
+            holder.append(copy.deepcopy(holder[last]) if action == "double" else copy.deepcopy(draw(odd_values)))
         else:
-            holder[draw(st.sampled_from(["kind", "value", "extra", "count", "a.b", "policy"]))] = draw(odd_values)
+            holder[draw(st.sampled_from(["kind", "value", "extra", "count", "a.b", "policy"]))] = copy.deepcopy(
+                draw(odd_values)
+            )
     return document
+
+
+def mutated_specs():
+    return mutated(specs.specs())
 
 
 @many

@@ -1,9 +1,11 @@
-"""The check of Tossou and Dimitrakakis' claims: its verdicts on invented curves, and one small run of its own."""
+"""The checks of what papers claim: their verdicts on invented curves, and small runs of their own."""
 
 import numpy as np
 import pytest
 
 from bandit_core import load_preset
+from bandit_core.results import LineResult
+from benchmarks import claims_han
 from benchmarks import claims_tossou as claims
 
 TIMES = np.array([1, 100, 1000, 10_000, 100_000])
@@ -61,3 +63,40 @@ def test_a_panel_is_played_with_the_settings_asked_for():
     }  # fmt: skip
     assert 32 <= start <= 200  # twice the first release, which comes after 2 x 16 pulls
     assert len(claims.judge(panel, start, 3, two_arms=True)) == len(claims.CLAIMS)
+
+
+def invented(lower, upper):
+    """Two lines of eight trials whose final regrets are these."""
+    return [
+        LineResult(np.arange(8), np.array(each, float)[:, None], *[np.zeros((8, 1))] * 2) for each in (lower, upper)
+    ]
+
+
+EIGHT = np.arange(8.0)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "verdict"),
+    [
+        (EIGHT, EIGHT + 5 + EIGHT % 2, "held"),
+        (EIGHT + 5 + EIGHT % 2, EIGHT, "not held"),
+        (EIGHT * [1, 1, 1, 1, 1, 1, 1, 100], EIGHT + 5, "not decided by 8 runs (median agrees)"),
+    ],
+)
+def test_a_comparison_of_han_holds_fails_or_is_not_decided(lower, upper, verdict):
+    assert claims_han._verdict(*invented(lower, upper)) == verdict
+
+
+def test_the_document_on_han_says_what_was_run_and_runs_more_where_it_is_not_decided(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["claims_han", "--horizon", "400", "--trials", "3", "--more", "5"])
+    claims_han.main()
+    document = capsys.readouterr().out
+    assert "Made by `python -m benchmarks.claims_han --horizon 400 --trials 3 --more 5`. T = 400, 3 runs" in document
+    rows = [line for line in document.splitlines() if line.startswith("| LDP-") and " below " in line]
+    counted = sum(" held |" in row and "not held" not in row for row in rows[:20])
+    assert f"**With 3 runs {counted} of 20 comparisons held" in document
+    open_ = {tuple(row.split(" | ")[1:3]) for row in rows[:20] if "not decided by 3 runs" in row}
+    assert open_  # within 400 users some order cannot be told
+    for name, epsilon in open_:
+        assert f"### Not decided by 3 runs: {name} at ε = {epsilon} with 5 runs" in document
+    assert len(rows) == 20 + 5 * len(open_)

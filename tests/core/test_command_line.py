@@ -15,6 +15,7 @@ import pytest
 
 from bandit_core import cli, engine, epsilons
 from bandit_core.arms import LAWS
+from bandit_core.audit import audit
 from bandit_core.cli import main
 from bandit_core.experiment import Experiment
 from bandit_core.policies import registry
@@ -226,6 +227,15 @@ def test_link(say, spec):
         (["run", "default", "--hor", "5"], "command line"),
         (["run", "default", "extra\nword"], "command line"),
         (["list", "colours"], "command line"),
+        (["audit"], "command line"),
+        (["audit", "nobody"], "name"),
+        (["audit", "ctb", "--epsilon", "0"], "epsilon"),
+        (["audit", "ctb", "--epsilon", "nan"], "epsilon"),
+        (["audit", "ctb", "--samples", "1e9"], "samples"),
+        (["audit", "ctb", "--samples", "10.5"], "samples"),
+        (["audit", "ctb", "--seed", "-1"], "seed"),
+        (["audit", "ctb", "--confidence", "1"], "confidence"),
+        (["audit", "ctb", "--out", "a.txt"], "out"),
         (["run", "nothing"], "spec"),
         (["run", ""], "spec"),
         (["run", "ren-1cc"], "spec"),
@@ -268,6 +278,26 @@ def test_a_run_beyond_the_servers_limit_is_refused(refuse, monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", "1000")
     (line,) = refuse("run", "default")
     assert line.startswith("horizon: ")
+
+
+def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
+    words = ["audit", "ctb-as-printed", "--epsilon", "0.1", "--samples", "20000", "--seed", "3"]
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    [row] = pd.read_csv(io.StringIO(out)).to_dict(orient="records")
+    found = audit("ctb-as-printed", 0.1, samples=20_000, seed=3)
+    assert row["verdict"] == "violates" and row["kind"] == "specimen"
+    assert row["lower_bound"] == pytest.approx(found.lower_bound, rel=1e-12)
+    assert (row["samples"], row["seed"], row["confidence"], row["delta"]) == (20_000, 3, 0.999, 0.0)
+    assert row["p_low"] < row["p"] < row["p_high"]
+    assert "Violation" in err and "never prove" in err
+
+
+def test_audits_are_listed(say):
+    assert "binary-natural-log" in say("list", "audits")
+    listed = json.loads(say("list", "audits", "--json"))
+    assert {"name", "title", "kind", "inputs", "seen"} == set(listed[0])
+    assert {each["kind"] for each in listed} == {"mechanism", "specimen", "run"}
 
 
 def test_help_is_printed(say):

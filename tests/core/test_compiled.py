@@ -1,8 +1,11 @@
 """Machine code on disk: found again, and a damaged file costs a compilation, never a result."""
 
 import os
+import pickle
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -81,6 +84,7 @@ def test_a_user_without_a_home_gets_no_cache_instead_of_an_error(monkeypatch):
 def test_a_start_does_not_load_linear_algebra_and_kernels_can_still_use_it():
     code = """
 import sys
+import tempfile
 import numpy as np
 from bandit_core.kernels.compiled import kernel
 loaded = "scipy.linalg" in sys.modules
@@ -95,3 +99,141 @@ print(loaded, product(np.eye(2), np.full((2, 2), 7.0))[0, 0])
         check=True,
     )
     assert done.stdout.split() == ["False", "7.0"]
+
+
+MODULE = """
+import sys
+import tempfile
+from bandit_core.kernels import compiled
+def tripled(number):
+    return 3.0 * number
+kernel = compiled.kernel(tripled)
+if "full" in sys.argv:
+    import resource, signal
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+value = kernel(2.0)
+if "share" in sys.argv:
+    compiled.open_for_reading()
+print(compiled.kernel_folder(), value, sum(kernel.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def shared_place():
+    """A folder that every user may enter (pytest's own are closed to others)."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    (folder / "program.py").write_text(MODULE)
+    yield folder
+    shutil.rmtree(folder)
+
+
+# Permissions do not bind root, unless it gives up the capability to override them.
+UNPRIVILEGED = "import ctypes, os, sys; ctypes.CDLL(None).prctl(24, 1, 0, 0, 0); os.execv(sys.executable, sys.argv[1:])"
+
+
+def played(place: Path, *words: str, bound: bool = False) -> tuple[str, float, int, str]:
+    """Run the program with machine code in ``place/machine``: folder it used, value, hits of the disk cache, errors."""
+    settings = {"LAB_KERNEL_CACHE": str(place / "machine"), "LAB_CACHE_DIR": str(place / "own")}
+    done = subprocess.run(
+        [
+            *([sys.executable, "-c", UNPRIVILEGED] if bound else []),
+            *(sys.executable, "-B", str(place / "program.py"), *words),
+        ],
+        env={**os.environ, "PYTHONPATH": str(Path(compiled.__file__).parents[2]), **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    folder, value, hits = done.stdout.split()
+    return folder, float(value), int(hits), done.stderr
+
+
+def machine_code(place: Path) -> Path:
+    return place / "machine" / f"kernels-{compiled.fingerprint()}"
+
+
+def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
+    folder, value, hits, _ = played(shared_place, "share")
+    assert (folder, value, hits) == (str(machine_code(shared_place)), 6.0, 0)
+    assert all(path.stat().st_mode & 0o044 == 0o044 for path in machine_code(shared_place).rglob("*"))
+    folders = [machine_code(shared_place), *(path for path in machine_code(shared_place).iterdir() if path.is_dir())]
+    for path in folders:
+        path.chmod(0o555)
+    before = sorted((path, path.stat().st_mtime) for path in machine_code(shared_place).rglob("*"))
+    assert played(shared_place, bound=True) == (folder, 6.0, 1, "")
+    assert sorted((path, path.stat().st_mtime) for path in machine_code(shared_place).rglob("*")) == before
+    (machine_code(shared_place) / "processor").write_text("another processor")
+    folder, value, hits, _ = played(shared_place, bound=True)
+    assert folder.startswith(str(shared_place / "own"))  # where a start can keep what it compiles
+    assert (value, hits) == (6.0, 0)
+    for path in folders:
+        path.chmod(0o755)
+
+
+def test_machine_code_that_others_can_write_is_never_loaded(shared_place):
+    played(shared_place)
+    (index,) = machine_code(shared_place).rglob("*.nbi")
+    mark = shared_place / "mark"
+
+    class Bait:
+        def __reduce__(self):
+            return Path.touch, (mark,)
+
+    index.write_bytes(pickle.dumps(Bait()))
+    machine_code(shared_place).chmod(0o777)
+    folder, value, hits, told = played(shared_place)
+    assert folder.startswith(str(shared_place / "own"))
+    assert (value, hits) == (6.0, 0)
+    assert "can be written by others" in told
+    assert not mark.exists()
+    machine_code(shared_place).chmod(0o700)
+    played(shared_place)
+    assert mark.exists()  # so the file is one that numba runs: trust in the folder is all that protects
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no such owners here")
+def test_who_may_write(tmp_path):
+    folder = tmp_path / "machine"
+    (folder / "inside").mkdir(parents=True, mode=0o755)
+    (folder / "inside" / "file").write_text("")
+    for mode, strange in ((0o755, False), (0o700, False), (0o775, True), (0o757, True)):
+        folder.chmod(mode)
+        assert compiled.written_by_others(folder) == strange
+    folder.chmod(0o755)
+    for path, mode in ((folder / "inside", 0o777), (folder / "inside" / "file", 0o666)):
+        kept = path.stat().st_mode
+        path.chmod(mode)
+        assert compiled.written_by_others(folder)
+        folder.chmod(0o700)  # behind a closed door
+        assert not compiled.written_by_others(folder)
+        folder.chmod(0o755)
+        path.chmod(kept)
+    assert not compiled.written_by_others(folder)
+    if os.getuid() == 0:
+        os.chown(folder / "inside" / "file", 65534, 65534)
+        assert compiled.written_by_others(folder)
+
+
+def test_a_new_folder_is_closed_to_others_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        assert compiled._usable(tmp_path / "kernels-new")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "kernels-new").stat().st_mode & 0o777 == 0o700
+
+
+def test_on_a_full_disk_machine_code_lives_in_memory(shared_place):
+    folder, value, hits, told = played(shared_place, "full")
+    assert (folder, value, hits, told) == (str(machine_code(shared_place)), 6.0, 0, "")
+    assert played(shared_place)[1:] == (6.0, 0, "")  # nothing half-written was left that another start would meet
+
+
+def test_folders_of_older_versions_are_removed(tmp_path):
+    for number in range(8):
+        (tmp_path / f"kernels-{number}" / "inside").mkdir(parents=True)
+        os.utime(tmp_path / f"kernels-{number}", (number, number))
+    assert compiled._usable(tmp_path / "kernels-now")
+    assert {path.name for path in tmp_path.iterdir()} == {"kernels-now", "kernels-7", "kernels-6", "kernels-5"}

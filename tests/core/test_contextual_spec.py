@@ -15,6 +15,7 @@ from bandit_core.contextual.contexts import Contexts
 from bandit_core.experiment import contexts_document
 from bandit_core.policies import registry
 from bandit_core.store import Store
+from bandit_core.summaries import summaries
 from bandit_core.theory import contextual
 from bandit_core.theory.curves import line_bounds
 
@@ -198,9 +199,17 @@ def test_bounds_of_contextual_lines_are_labelled_and_capped(structure, law):
     assert (table["value"] <= table["t"] * experiment.largest_gap * (1 + 1e-12)).all()
     assert set(table["status"]) == {"order-only", "proved"}  # proved is the trivial cap alone
     assert set(table[table["status"] == "proved"]["name"]) == {"Trivial cap"}
+    shapes = table[table["status"] == "order-only"]["name"]
+    assert shapes.str.contains("(order-only, C = 1, ε = 1", regex=False).all()
     shown = {bound.name for bound in line_bounds(experiment, 2) if bound.hidden is None}
     margin = {"Theorem 4.1"} if structure == "multi" else {"Theorem 3.3"}
     assert (margin <= shown) == (law["kind"] != "sphere")
+
+
+def test_no_regret_is_called_a_share_of_a_proved_bound_where_only_orders_are_known():
+    rows = summaries(simulate(Experiment.model_validate(spec())))
+    assert [row.bound_name for row in rows] == [None] * len(rows)
+    assert all(np.isnan(row.regret_over_bound) for row in rows)
 
 
 def test_a_cap_is_hidden_where_means_are_unbounded():

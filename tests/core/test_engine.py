@@ -416,7 +416,7 @@ def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
 
 
 def test_a_result_beyond_all_memory_is_refused_in_words():
-    with pytest.raises(InvalidInput, match="GiB"):
+    with pytest.raises(InvalidInput, match="MiB of results"):
         Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
 
 

@@ -182,6 +182,21 @@ def test_truncated_moments_are_integrals(law):
         )
 
 
+def test_the_chance_beyond_a_size_is_that_of_both_tails():
+    sizes = np.array([0.0, 0.2, 1.0, 7.0, 3000.0])
+    pareto, student = Pareto(mean=2.0, shape=1.55), Student(mean=0.4, scale=0.5, df=1.7)
+    np.testing.assert_allclose(
+        robust_mean.chance_beyond(pareto, sizes), np.minimum(1, (pareto.scale / np.maximum(sizes, 1e-9)) ** 1.55),
+        rtol=1e-9, atol=1e-13,
+    )  # fmt: skip
+    two = stats.t(1.7, 0.4, 0.5)
+    np.testing.assert_allclose(
+        robust_mean.chance_beyond(student, sizes), two.sf(sizes) + two.cdf(-sizes), rtol=1e-6, atol=1e-12
+    )
+    coin = Bernoulli(mean=0.3)
+    np.testing.assert_allclose(robust_mean.chance_beyond(coin, [0.0, 0.5, 1.0]), [0.3, 0.3, 0.0], atol=1e-12)
+
+
 @pytest.mark.parametrize("df", [1.2, 2.5, 7.0])
 @pytest.mark.parametrize("mean", [0.0, 0.8, -30.0])
 def test_students_moments(df, mean):
@@ -348,6 +363,7 @@ def test_the_papers_figures_have_the_papers_settings(name):
     experiment = load_preset(name)
     v = 0.5 if "v05" in name else 0.9
     assert experiment.trials == 90
+    assert experiment.view.band == "quarter-sd"
     assert "ours" in experiment.note  # the paper states neither horizon nor constants
     np.testing.assert_allclose(experiment.means, MEANS[name[5]], rtol=1e-12)
     assert {arm.shape for arm in experiment.single_arms} == {round(1.05 + v, 2)}

@@ -123,3 +123,16 @@ def test_an_unknown_name_is_refused_with_names_that_look_like_it(name):
 def test_close_matches_are_named():
     with pytest.raises(InvalidInput, match="shy-users"):
         load_preset("shy-user")
+
+
+def test_presets_of_later_papers_have_the_settings_that_are_known():
+    gajane, hu = load_preset("gajane-1"), load_preset("hu-1")
+    np.testing.assert_allclose(gajane.means, [0.9] + [0.8] * 9)
+    assert gajane.horizon == hu.horizon == 10**5
+    assert {line.policy for line in gajane.lines} == {"kl-ucb", "ucb-cf", "kl-ucb-cf", "ts-cf"}
+    lazy = [line.epsilon.fixed for line in hu.lines if line.policy == "lazy-dp-ts"]
+    assert lazy == [0.1, 0.25, 0.5, 1, 500]
+    np.testing.assert_allclose(load_preset("sajed-1").means, [0.75, 0.625, 0.5, 0.375, 0.25])
+    assert {line.policy for line in load_preset("zheng-1").lines} == {"linucb", "ldp-linucb"}
+    groups = {preset.name: preset.group for preset in presets()}
+    assert all(groups[name] != "Lessons" for name in ("gajane-1", "hu-1", "sajed-1", "zheng-1"))

@@ -115,3 +115,12 @@ def test_metadata_is_enough_to_get_the_numbers_again():
     assert Experiment.model_validate(again["spec"]) == EXPERIMENT
     assert again["seed"] == 0
     assert [guarantee["model"] for guarantee in again["guarantees"]] == ["none", "none"]
+
+
+def test_bands_are_quantiles_or_shares_of_a_standard_deviation():
+    line = line_of(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]]))
+    low, high = line.band("middle-90")
+    np.testing.assert_allclose((low, high), np.quantile(line.regret, [0.05, 0.95], axis=0))
+    for kind, share in (("half-sd", 0.5), ("quarter-sd", 0.25)):
+        width = share * math.sqrt((9 + 1 + 16) / 2)  # around the mean 4, two degrees of freedom
+        np.testing.assert_allclose(line.band(kind), [[0, 4 - width], [0, 4 + width]])

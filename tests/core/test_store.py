@@ -386,3 +386,38 @@ def test_the_environment_sets_the_process_store(tmp_path, monkeypatch, megabytes
         store.close()
     finally:
         default_store.cache_clear()
+
+
+def test_blocks_in_an_older_format_are_removed_and_a_newer_one_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("LAB_CACHE_DIR", str(tmp_path))
+    old = [tmp_path / f"blocks-{FORMAT - 1}.sqlite{ending}" for ending in ("", "-wal", "-shm")]
+    new = [tmp_path / f"blocks-{FORMAT + 1}.sqlite", tmp_path / "blocks-mine.sqlite"]
+    for path in (*old, *new):
+        path.write_bytes(b"of another version")
+    default_store.cache_clear()
+    try:
+        store = default_store()
+        store.put("key", 0, block_of())
+        assert len(store.get("key", 5)) == 1
+        store.close()
+    finally:
+        default_store.cache_clear()
+    assert not any(path.exists() for path in old)
+    assert all(path.read_bytes() == b"of another version" for path in new)
+
+
+def test_a_full_disk_costs_time_only(path):
+    store = Store(path, PLENTY)
+    store.put("before", 0, block_of())
+    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+    store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")  # SQLite then says what it says of a full disk
+    for number in range(10):
+        store.put(f"key {number}", 0, block_of(500, number))
+    assert store.on_disk
+    assert len(store.get("before", 5)) == 1
+    assert store.get("key 9", 500) == []
+    store._connection.execute("PRAGMA max_page_count = 100000")  # somebody made room
+    store.put("key 9", 0, block_of(500, 9))
+    ((_, found),) = store.get("key 9", 500)
+    assert same(found, block_of(500, 9))
+    store.close()

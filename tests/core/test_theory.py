@@ -503,7 +503,7 @@ def test_upper_bounds_lie_above_lower_bounds(epsilon):
     lower = [bound for bound in local.lower_bounds(here) if not bound.hidden and not bound.worst_case]
     upper = [*local.heldp_ucb_l(here), *local.heldp_ucb_b(here), *local.corrupted_feedback(here, "kl-ucb-cf")]
     upper = [bound for bound in upper if not bound.hidden and not bound.worst_case]
-    assert len(lower) == 3
+    assert len(lower) == 4
     assert len(upper) == 4
     t = np.array([1e7])
     assert min(bound.curve(t)[0] for bound in upper) >= max(bound.curve(t)[0] for bound in lower) * (1 - 1e-9)

@@ -237,7 +237,7 @@ HYBRID = Hybrid.calibrated(1.0), 8, [9, 10, 12, 16]  # item 9: three of four tre
 def test_counters_pass_a_privacy_audit(counter, before, times):
     found = audit(watching(counter, before, times), counter.total_epsilon, [(0.0, 1.0)], samples=60_000)
     assert found.verdict == "consistent", found.words
-    assert found.lower_bound > 0.7 * counter.total_epsilon  # the statistic does see the item
+    assert found.lower_bound > 0.6 * counter.total_epsilon  # the statistic does see the item
 
 
 @pytest.mark.parametrize(

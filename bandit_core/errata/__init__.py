@@ -1,0 +1,33 @@
+"""Errata of the five papers behind this project, each with a check of its own: ``python -m bandit_core errata``."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from bandit_core.errata.erratum import Erratum, Outcome
+from bandit_core.problems import InvalidInput, Problem
+
+__all__ = ["Erratum", "Outcome", "errata", "erratum_of"]
+
+
+@cache
+def errata() -> tuple[Erratum, ...]:
+    """Every erratum, by paper in the order of their years."""
+    from bandit_core.errata import basu, han, ren, tao, tossou
+
+    return (*tossou.ERRATA, *basu.ERRATA, *ren.ERRATA, *han.ERRATA, *tao.ERRATA)
+
+
+def erratum_of(name: str) -> Erratum:
+    """The erratum of that name.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none.
+    """
+    for erratum in errata():
+        if erratum.name == name:
+            return erratum
+    names = ", ".join(erratum.name for erratum in errata())
+    raise InvalidInput([Problem("name", name, f"no such erratum; allowed: {names}")])

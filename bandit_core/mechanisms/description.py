@@ -1,0 +1,84 @@
+"""What a mechanism tells about itself, beside the code that computes it: promise, formulas, source.
+
+Every file here ends in ``DESCRIPTION`` (or ``DESCRIPTIONS``), which `bandit_core.mechanisms.registry` finds by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.counter import Counter
+
+Setting = Literal["delta", "dimension", "horizon"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formulas:
+    """LaTeX; ``density`` of the output, ``loss`` = ln of the ratio of two densities, ``mean`` and ``variance``."""
+
+    density: str
+    loss: str
+    mean: str
+    variance: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """One mechanism: who is trusted, what is promised, its formulas, and how to get one that runs.
+
+    ``make(epsilon, **settings)`` builds it; ``settings`` are the names of those it takes besides epsilon.
+    ``inputs`` are two inputs that show it well, in units of its domain; ``symbol`` says what an input is.
+    ``pure`` is False where the promise may fail with probability delta.
+    """
+
+    name: str
+    title: str
+    paper: str
+    words: str
+    guarantee: str
+    trust: Literal["local", "central"]
+    kind: Literal["answer", "counter"]
+    sensitivity: str
+    formulas: Formulas
+    make: Callable[..., Any]
+    settings: tuple[Setting, ...] = ()
+    pure: bool = True
+    inputs: tuple[float, float] = (0.0, 1.0)
+    symbol: str = "reward"
+    remark: str = field(default="")
+
+
+def answer(
+    mechanism: Mechanism, make: Callable[..., Mechanism] | None = None, name: str | None = None, **told: Any
+) -> Description:
+    """Describe what a user's device answers; name, title, words, guarantee and paper are the mechanism's own."""
+    return Description(
+        name=name or mechanism.name,
+        title=mechanism.title,
+        paper=mechanism.paper,
+        words=mechanism.words,
+        guarantee=mechanism.guarantee_words,
+        trust="local",
+        kind="answer",
+        make=make or (lambda epsilon: mechanism),
+        **told,
+    )
+
+
+def counter(kind: type[Counter], make: Callable[..., Counter], **told: Any) -> Description:
+    """Describe a curator's counter; name, title, words, guarantee and paper are the class's own."""
+    return Description(
+        name=kind.name,
+        title=kind.title,
+        paper=kind.paper,
+        words=kind.words,
+        guarantee=kind.guarantee_words,
+        trust="central",
+        kind="counter",
+        make=make,
+        symbol="item of the stream",
+        **told,
+    )

@@ -1,0 +1,244 @@
+"""Many visitors at once, with the real web socket protocol on this machine.
+
+``python -m benchmarks.load`` (some minutes; Linux) starts a server and measures, in seconds at the visitor,
+
+- one visitor alone: from the address to the picture, and from a change to the new picture;
+- fifty who open one link that nobody opened before, at the same moment;
+- twenty who drag a slider, each through four positions 50 ms apart, four times, each with a seed of its own;
+- five long runs (500 million pulls each) while twenty others change a control every second or so;
+
+and after each the memory of the server. Every last picture is compared, bit for bit, with the same experiment computed
+here: nothing may be lost, and no visitor may see another's picture. The visitors share the machine with the server.
+
+``python -m benchmarks.load --soak 30`` lets visitors come, do random things and go for that many minutes, and prints
+memory and disk as they go; the caches are kept small, so that their limits are reached. It ends with exit code 1 if
+memory grew by more than `GROWTH_MB` between the end of the first fifth and the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from bandit_core import links, simulate
+from bandit_core.store import Store
+from benchmarks.measuring import machine, print_table
+from benchmarks.visitors import Server, curves_of, opened, running_server, visiting
+from ui import charts
+
+HORIZON = "Users (horizon)"
+HORIZONS = {"200": 200, "500": 500, "1,000": 1000, "2,000": 2000, "5,000": 5000, "10,000": 10_000}
+LINK = "T=20000&n=50&seed=77"
+HEAVY = "arms=0.9,0.5&lines=ucb&T=1e6&n=500&seed={seed}"
+GROWTH_MB = 40
+PAGES = ("", "explore", "tradeoff", "threshold", "heavy-tails", "contextual", "your-numbers")
+
+
+def expected(address: str, horizon: int | None = None) -> list[np.ndarray]:
+    """The curves of an address of Explore, computed here."""
+    experiment, _ = links.read(dict(part.split("=") for part in address.split("&")))
+    if horizon is not None:
+        experiment = experiment.with_changes(horizon=horizon)
+    result = simulate(experiment, store=Store(None, 0))
+    return curves_of(charts.regret_chart(result).to_json())
+
+
+def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
+    """Whether two pictures have the same curves, bit for bit."""
+    return len(one) == len(other) and all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+def spread(times: list[float]) -> list[float]:
+    """Median and 95th percentile."""
+    return [float(np.median(times)), float(np.quantile(times, 0.95))]
+
+
+async def drags(server: Server, seed: int, times: int, every: float = 0.0) -> tuple[list[float], bool]:
+    """One visitor who moves the slider; seconds from the last position to its picture, and whether it is right."""
+    address, chosen, waits = f"T=1000&n=20&seed={seed}", random.Random(seed), []
+    async with visiting(server, "explore", address) as visitor:
+        await visitor.run()
+        await visitor.settle(until_picture=True)
+        option = "1,000"
+        for _ in range(times):
+            if every:
+                await asyncio.sleep(every * chosen.uniform(0.5, 1.5))
+            for position in range(1 if every else 4):
+                if position:
+                    await asyncio.sleep(0.05)
+                option = chosen.choice([other for other in HORIZONS if other != option])
+                await visitor.move(HORIZON, option)
+            start = time.perf_counter()
+            wanted = f"T={HORIZONS[option]}"
+            while True:  # runs that were cut short by a newer position end without a picture of it
+                await visitor.settle()
+                if wanted in visitor.address.split("&") or (wanted == "T=10000" and "T=" not in visitor.address):
+                    break
+            waits.append(time.perf_counter() - start)
+        right = not visitor.errors and equal(visitor.curves(), expected(address, HORIZONS[option]))
+    return waits, right
+
+
+async def heavy(server: Server, seed: int, leave: asyncio.Event) -> tuple[float, bool]:
+    """One visitor with a long run: seconds to its end (infinite where it was left before), and whether it is right."""
+    start = time.perf_counter()
+    async with visiting(server, "explore", HEAVY.format(seed=seed)) as visitor:
+        await visitor.run()
+        await visitor.settle(until_picture=True)
+        await visitor.press("Run")
+        while True:
+            try:
+                await asyncio.wait_for(visitor.settle(), 0.5)
+            except TimeoutError:
+                if leave.is_set():
+                    return float("inf"), not visitor.errors
+            await asyncio.sleep(0.5)
+            await visitor.run()
+            if time.perf_counter() - start > 120:
+                return float("inf"), not visitor.errors
+
+
+async def load(server: Server) -> bool:
+    """Every scene in turn; prints the table, and tells whether all pictures were right."""
+    rows: list[list[object]] = []
+    right = True
+
+    def note(scene: str, times: list[float], good: bool) -> None:
+        nonlocal right
+        right = right and good
+        rows.append([scene, len(times), *spread(times), server.megabytes(), "yes" if good else "NO"])
+
+    start = server.megabytes()
+    first, _ = await opened(server, "explore", "T=1000&n=20&seed=1")
+    note("first visitor of a new server", [first], True)
+    alone = [(await opened(server, "explore", f"T=20000&n=50&seed={seed}"))[0] for seed in range(2, 12)]
+    note("one visitor alone, picture", alone, True)
+    waits, good = await drags(server, 20, 12, every=0.2)
+    note("one visitor alone, change", waits, good)
+
+    pictures = await asyncio.gather(*(opened(server, "explore", LINK) for _ in range(50)))
+    wanted = expected(LINK)
+    good = all(equal(curves_of(picture), wanted) for _, picture in pictures)
+    note("50 open one link, picture", [seconds for seconds, _ in pictures], good)
+    dragged = await asyncio.gather(*(drags(server, 100 + number, 4) for number in range(20)))
+    note("20 drag a slider, change", [wait for waits, _ in dragged for wait in waits], all(ok for _, ok in dragged))
+
+    readers = await asyncio.gather(*(drags(server, 200 + number, 10, every=1.0) for number in range(20)))
+    note("20 read, nobody else, change", [wait for waits, _ in readers for wait in waits], all(ok for _, ok in readers))
+    leave = asyncio.Event()
+    runs = [asyncio.create_task(heavy(server, 300 + number, leave)) for number in range(5)]
+    await asyncio.sleep(3)
+    readers = await asyncio.gather(*(drags(server, 400 + number, 10, every=1.0) for number in range(20)))
+    going = sum(not run.done() for run in runs)
+    note(
+        f"20 read, {going} long runs go on",
+        [wait for waits, _ in readers for wait in waits],
+        all(ok for _, ok in readers),
+    )
+    leave.set()
+    await asyncio.gather(*runs)
+    idle = time.perf_counter()
+    while server.threads() > 60 and time.perf_counter() - idle < 60:
+        await asyncio.sleep(1)
+    await asyncio.sleep(30)
+    columns = ["scene", "times", "median, s", "p95, s", "memory, MiB", "pictures right"]
+    print_table(columns, rows)
+    print(
+        f"Memory: {start:.0f} MiB before the first visitor, {server.megabytes('VmHWM'):.0f} at its highest, "
+        f"{server.megabytes():.0f} half a minute after the last one; "
+        f"{server.disk_megabytes():.0f} MiB of blocks on disk."
+    )
+    return right
+
+
+async def wander(server: Server, seed: int, until: float, counts: dict[str, int]) -> None:
+    """Come, do random things, and go, again and again; every second picture at rest is compared."""
+    chance = random.Random(seed)
+    while time.monotonic() < until:
+        page = chance.choice(PAGES)
+        dear = page == "explore" and chance.random() < 0.3
+        number = chance.randrange(10**6)
+        address = HEAVY.format(seed=number) if dear else f"T={chance.choice((500, 1000, 3000))}&n=10&seed={number}"
+        try:
+            async with visiting(server, page, address) as visitor:
+                await visitor.run()
+                await asyncio.wait_for(visitor.settle(), 120)
+                counts["visits"] += 1
+                for _ in range(chance.randrange(4)):
+                    sliders = [
+                        name for name, widget in visitor.widgets.items() if len(getattr(widget, "options", ())) > 1
+                    ]
+                    if dear and "Run" in visitor.widgets and chance.random() < 0.5:
+                        await visitor.press("Run")
+                        counts["long runs"] += 1
+                        break  # and away, in the middle of it
+                    if sliders and not dear:
+                        name = chance.choice([name for name in sliders if name != "Trials"] or sliders)
+                        options = list(visitor.widgets[name].options)
+                        await visitor.move(name, chance.choice(options[:7]))
+                        await asyncio.wait_for(visitor.settle(), 120)
+                        counts["changes"] += 1
+                    await asyncio.sleep(chance.uniform(0, 0.5))
+                if chance.random() < 0.3:
+                    await visitor.run()  # and away while it runs
+                if visitor.errors:
+                    counts["errors"] += 1
+                    print(f"{page}?{visitor.address}: {visitor.errors[0][:300]}", file=sys.stderr)
+        except (TimeoutError, OSError) as error:
+            counts["errors"] += 1
+            print(f"{page}?{address}: {type(error).__name__} {error}", file=sys.stderr)
+
+
+async def soak(server: Server, minutes: float) -> bool:
+    """Ten wandering visitors; whether memory stopped growing after the first fifth."""
+    begin = time.monotonic()
+    counts = dict.fromkeys(("visits", "changes", "long runs", "errors"), 0)
+    visitors = [asyncio.create_task(wander(server, seed, begin + 60 * minutes, counts)) for seed in range(10)]
+    print(f"at start: {server.megabytes():.0f} MiB", flush=True)
+    rows: list[list[object]] = []
+    steps = 10
+    for step in range(1, steps + 1):
+        await asyncio.sleep(max(0.0, begin + 60 * minutes * step / steps - time.monotonic()))
+        now = [server.megabytes(), server.megabytes("VmHWM"), server.disk_megabytes(), server.threads()]
+        rows.append([f"{minutes * step / steps:.1f}", *map(str, counts.values()), *now])
+        print(rows[-1], file=sys.stderr, flush=True)
+    await asyncio.gather(*visitors)
+    print_table(["minute", *counts, "memory, MiB", "highest", "blocks on disk, MiB", "threads"], rows)
+    grown = float(rows[-1][5]) - float(rows[1][5])  # type: ignore[arg-type]
+    print(f"Memory grew by {grown:.0f} MiB from minute {rows[1][0]} to {rows[-1][0]}.")
+    return grown <= GROWTH_MB and not counts["errors"]
+
+
+def main() -> int:
+    """Print the tables; 0 where all went well."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--soak", type=float, metavar="MINUTES", help="random visits for so long instead of the load test"
+    )
+    options = parser.parse_args()
+    print(machine(), end="\n\n")
+    kernels = Path(os.environ.get("LAB_KERNEL_CACHE") or Path.home() / ".cache" / "private-bandit-lab")
+    limits = {"LAB_JOBS": "2", "LAB_MAX_RUNS": "4"}
+    if options.soak:
+        limits |= {"LAB_CACHE_MB": "16"}
+    with tempfile.TemporaryDirectory() as folder, running_server(Path(folder), kernels, **limits) as server:
+        try:
+            good = asyncio.run(soak(server, options.soak) if options.soak else load(server))
+        finally:
+            output = server.log.read_text()
+            for line in output.splitlines():
+                if "Traceback" in line or "Error" in line:
+                    print(f"server: {line}", file=sys.stderr)
+    return 0 if good and "Traceback" not in output else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

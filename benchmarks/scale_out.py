@@ -1,0 +1,68 @@
+"""What a Dask cluster gains: ``python -m benchmarks.scale_out [--workers 1,2,4]``.
+
+Starts a scheduler and worker processes of one thread each on this machine, and times one long run on 1, 2, ... of them
+against the threads of this process (the same number, and one). More workers than cores cannot be faster here, so the
+cost of shipping blocks is measured as well: the same run with all but nothing to compute. From both the last column
+foretells the time on as many machines of one core each, were the network as quick as this one's loopback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+from bandit_core import Experiment, engine, remote, simulate
+from bandit_core.store import Store
+from benchmarks.measuring import arms_of, machine, print_table
+
+
+def experiment(horizon: int, trials: int) -> Experiment:
+    """One line of UCB on twenty arms."""
+    spec = {"arms": arms_of(20), "lines": [{"policy": "ucb"}], "horizon": horizon, "trials": trials}
+    return Experiment.model_validate(spec)
+
+
+def timed(work: Experiment, jobs: int) -> float:
+    """Seconds of a run that finds nothing in any store."""
+    start = time.perf_counter()
+    simulation = engine.Simulation(work, Store(None, 0))
+    simulation.run(jobs)
+    if simulation.notices:
+        raise RuntimeError(simulation.notices[0])
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print the table."""
+    from dask.distributed import LocalCluster
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--workers", default="1,2,4", help="numbers of workers to try (default 1,2,4)")
+    numbers = [int(text) for text in parser.parse_args().workers.split(",")]
+    print(machine(), end="\n\n")
+    long, empty = experiment(10**6, 1200), experiment(100, 1200)
+    engine.PATIENCE = 0.0  # send everything
+    simulate(long.with_changes(trials=2), store=Store(None, 0))
+    threads = {jobs: min(timed(long, jobs) for _ in range(2)) for jobs in (1, 2)}
+    pieces = len(engine.Simulation(long, Store(None, 0))._plan(2))
+    rows = []
+    for count in numbers:
+        with LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+            os.environ["LAB_DASK_SCHEDULER"] = cluster.scheduler_address
+            timed(long.with_changes(trials=20 * count), 2)  # workers load their machine code
+            seconds = min(timed(long, 2) for _ in range(2))
+            longest, shortest = engine.LONGEST_TASK, engine.SHORTEST_TASK
+            engine.LONGEST_TASK = engine.SHORTEST_TASK = engine._trial_seconds(empty, 0) * 1200 / pieces
+            shipping = timed(empty, 2)
+            engine.LONGEST_TASK, engine.SHORTEST_TASK = longest, shortest
+            remote.forget()
+            del os.environ["LAB_DASK_SCHEDULER"]
+        rows.append([count, seconds, threads[1] / seconds, shipping, max(threads[1] / count, shipping)])
+    print(f"{pieces} blocks. Threads of this process: one {threads[1]:.1f} s, two {threads[2]:.1f} s.\n")
+    columns = ["workers", "seconds here", "x one thread", "shipping only, s", "foretold on as many cores, s"]
+    print_table(columns, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""A server of the app in a process of its own, and visitors that speak its protocol as a browser does, without drawing.
+
+A browser opens the web socket ``/_stcore/stream`` and exchanges protobuf messages: BackMsg (run the page at this
+address, with these widgets) for ForwardMsg (elements, and when the page is done). So does `Visitor`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its port, its process, and the folder of its cache."""
+
+    port: int
+    process: int
+    folder: Path
+    log: Path
+
+    def megabytes(self, field: str = "VmRSS") -> float:
+        """Resident memory now (``VmRSS``) or at its highest so far (``VmHWM``), in MiB; Linux only."""
+        lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field + ":"))
+
+    def disk_megabytes(self) -> float:
+        """Bytes of the files with finished blocks, in MiB."""
+        return sum(path.stat().st_size for path in self.folder.glob("blocks-*")) / 2**20
+
+    def threads(self) -> int:
+        """Threads of the process."""
+        return len(list(Path(f"/proc/{self.process}/task").iterdir()))
+
+
+@contextmanager
+def running_server(folder: Path, kernels: Path, **settings: str) -> Iterator[Server]:
+    """A fresh server with an empty cache of blocks and the compiled kernels of ``kernels``."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    environment = {**os.environ, "LAB_CACHE_DIR": str(folder), "LAB_KERNEL_CACHE": str(kernels), **settings}
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        last = time.monotonic() + 60
+        while True:
+            with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+                if answer.read() == b"ok":
+                    break
+            if process.poll() is not None or time.monotonic() > last:
+                raise RuntimeError(log.read_text())
+            time.sleep(0.1)
+        yield Server(port, process.pid, folder, log)
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Visitor:
+    """One tab: it knows the address it opened, the widgets on the page and the last picture."""
+
+    def __init__(self, connection: Any, page: str, address: str) -> None:
+        self.connection, self.page, self.address = connection, page, address
+        self.hash = ""
+        self.widgets: dict[str, Any] = {}  # label -> protobuf of the widget
+        self.set: dict[str, dict[str, Any]] = {}  # id -> value, as a browser repeats it with every message
+        self.picture = ""
+        self.errors: list[str] = []
+
+    async def run(self, trigger: str | None = None) -> None:
+        """Ask for the page as the widgets stand, with one button pressed or none."""
+        message = BackMsg()
+        state = message.rerun_script
+        state.query_string, state.page_script_hash, state.page_name = self.address, self.hash, self.page
+        for number, values in self.set.items():
+            state.widget_states.widgets.add(id=number).string_array_value.data.extend(values["texts"])
+        if trigger is not None:
+            state.widget_states.widgets.add(id=trigger).trigger_value = True
+        await self.connection.send(message.SerializeToString())
+
+    async def settle(self, until_picture: bool = False) -> None:
+        """Take messages until the page is done (with a picture, where one is waited for)."""
+        seen = False
+        while True:
+            message = ForwardMsg.FromString(await self.connection.recv())
+            kind = message.WhichOneof("type")
+            if kind == "new_session":
+                self.hash = message.new_session.page_script_hash
+            elif kind == "page_info_changed":
+                self.address = message.page_info_changed.query_string
+            elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
+                seen = self._take(message.delta.new_element) or seen
+            elif (
+                kind == "script_finished"
+                and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+                and (seen or not until_picture)
+            ):
+                return
+
+    def _take(self, element: Any) -> bool:
+        kind = element.WhichOneof("type")
+        if kind == "slider":
+            self.widgets[element.slider.label] = element.slider
+        elif kind == "button":
+            self.widgets[element.button.label] = element.button
+        elif kind == "exception" or (kind == "alert" and element.alert.format == element.alert.ERROR):
+            self.errors.append(str(element)[:500])
+        elif kind == "plotly_chart" and (
+            "regret-chart" in element.plotly_chart.id or "home" in element.plotly_chart.id
+        ):
+            self.picture = element.plotly_chart.spec
+            return True
+        return False
+
+    async def move(self, label: str, option: str) -> None:
+        """Move a slider of words to ``option``; returns at once."""
+        self.set[self.widgets[label].id] = {"texts": [option]}
+        await self.run()
+
+    async def press(self, label: str) -> None:
+        """Press a button; returns at once."""
+        await self.run(self.widgets[label].id)
+
+    def curves(self) -> list[np.ndarray]:
+        """Vertical values of every trace of the last picture."""
+        return curves_of(self.picture)
+
+
+def curves_of(picture: str) -> list[np.ndarray]:
+    """Vertical values of every trace of a Plotly figure in JSON."""
+    found = []
+    for trace in json.loads(picture)["data"]:
+        y = trace.get("y", [])
+        raw = isinstance(y, dict)
+        found.append(np.frombuffer(base64.b64decode(y["bdata"]), y["dtype"]).astype(float) if raw else np.array(y))
+    return found
+
+
+@asynccontextmanager
+async def visiting(server: Server, page: str = "", address: str = "") -> AsyncIterator[Visitor]:
+    """A tab that is open; closed like a tab, without a word, in the end."""
+    url = f"ws://127.0.0.1:{server.port}/_stcore/stream"
+    async with websockets.connect(
+        url, subprotocols=["streamlit"], max_size=2**26, ping_timeout=None, close_timeout=1, open_timeout=60
+    ) as connection:
+        yield Visitor(connection, page, address)
+
+
+async def opened(server: Server, page: str, address: str) -> tuple[float, str]:
+    """Seconds until the picture of an address is there and the page done, and the picture."""
+    start = time.perf_counter()
+    async with visiting(server, page, address) as visitor:
+        await visitor.run()
+        await visitor.settle(until_picture=True)
+        seconds = time.perf_counter() - start
+        if visitor.errors:
+            raise RuntimeError(visitor.errors)
+        await asyncio.sleep(0)
+        return seconds, visitor.picture

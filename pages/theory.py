@@ -1,0 +1,32 @@
+"""Theory: what "private" may mean, and what it must cost."""
+
+import streamlit as st
+
+from bandit_core import catalogue
+from ui import bounds_view, definitions_view, shell, state, theme
+
+shell.enter()
+
+st.title("What can be promised, and what must it cost?")
+st.markdown(
+    "“Private” can mean several things: who is trusted, and what stays hidden from whom? Choose a promise to see what "
+    "it hides, and which other promises come with it."
+)
+dark = theme.is_dark()
+promise = definitions_view.choice()
+definitions_view.pictures(promise, dark)
+definitions_view.in_words(promise)
+
+st.subheader("What theory knows: every bound in one place")
+experiment = state.experiment()
+found = catalogue.entries(experiment)
+st.markdown(bounds_view.verdict(experiment, found))
+shown = bounds_view.filters(found)
+if not shown:
+    st.info("No bound has all three properties. Choose “all” in one of them.")
+    st.stop()
+bounds_view.table(shown, experiment)
+entry = bounds_view.choose(shown, found)
+bounds_view.card(entry, experiment)
+bounds_view.picture(entry, experiment, dark)
+st.page_link("pages/errata.py", label="What is printed wrongly in the papers?", icon=":material/spellcheck:")

@@ -1,0 +1,184 @@
+"""The Heavy tails page: controls and address, truncation, which constants run, epochs, theory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import screen as on
+from streamlit.testing.v1 import AppTest
+
+from bandit_core import load_preset
+from bandit_core.theory import heavy
+
+TINY = {"users": "10000"}
+
+
+def epoch_table(screen: AppTest) -> pd.DataFrame:
+    """The page's only table of data."""
+    [frame] = screen.dataframe
+    return frame.value
+
+
+def test_controls_live_in_the_address() -> None:
+    screen = on.visit("heavy-tails", **TINY, v="0.5", trust="local", law="student", budget="0.5", instance="S3")
+    assert not screen.warning and not screen.error
+    assert screen.select_slider(key="heavy-v").value == 0.5
+    assert screen.selectbox(key="heavy-trust").value == "local"
+    assert screen.selectbox(key="heavy-law").value == "student"
+    assert screen.selectbox(key="heavy-instance").value == "S3"
+    screen.select_slider(key="heavy-v").set_value(0.7)
+    screen.selectbox(key="heavy-law").set_value("pareto")
+    screen.select_slider(key="heavy-n").set_value(100)
+    on.run(screen)
+    wanted = {**TINY, "v": "0.7", "trust": "local", "budget": "0.5", "instance": "S3", "rewards": "100"}
+    assert on.address(screen) == wanted  # Pareto is the default
+    again = on.visit("heavy-tails", **wanted)
+    assert on.chart(again, "tail").traces == on.chart(screen, "tail").traces
+
+
+def test_a_number_between_the_stops_is_taken_as_it_is() -> None:
+    screen = on.visit("heavy-tails", **TINY, v="0.55", rewards="1234")
+    assert screen.select_slider(key="heavy-v").value == 0.55
+    assert "After 1,234 rewards" in on.words(screen)
+    assert on.address(screen) == {**TINY, "v": "0.55", "rewards": "1234"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("v", "1.5", "v is 1\\.5, allowed is a number from 0.2 to 1; 0\\.9 stands in"),
+        ("users", "many", "users is many, allowed is a whole number"),
+        ("trust", "nobody", "trust is nobody, allowed is one of central, local"),
+        ("law", "cauchy", "law is cauchy, allowed is one of pareto, student"),
+        ("instance", "S9", "instance is S9, allowed is one of S1, S2, S3, own"),
+        ("C", "-1", "C is \\-1, allowed is a number"),
+        ("printed", "maybe", "printed is maybe, allowed is one of 0, 1"),
+    ],
+)
+def test_what_an_address_asks_in_vain_is_told(field: str, value: str, told: str) -> None:
+    screen = on.visit("heavy-tails", **{**TINY, field: value})
+    assert told in on.words(screen)
+    assert len(screen.warning) == 1
+    assert on.chart(screen, "tail").traces
+
+
+def test_b_grows_and_less_is_thrown_away() -> None:
+    levels, lost = [], []
+    for rewards in ("100", "10000"):
+        screen = on.visit("heavy-tails", **TINY, rewards=rewards)
+        chart = on.chart(screen, "tail")
+        beyond = next(trace for trace in chart.traces if trace["name"] == "counted as 0")
+        levels.append(on._numbers(beyond["x"]).min())
+        lost.append(on._numbers(beyond["y"]).max())
+    assert levels[1] / levels[0] == pytest.approx(100 ** (1 / 1.9), rel=1e-6)  # B grows like n^(1/(1+v))
+    assert lost[1] < lost[0] / 10
+    errors = on.chart(screen, "errors")
+    assert errors.names == ["truncation (bias)", "privacy noise", "chance (sampling)"]
+    for name in errors.names:
+        assert np.all(np.diff(errors.y(name)[10:]) < 0)
+
+
+def test_it_says_which_constants_run_and_what_that_costs() -> None:
+    screen = on.visit("heavy-tails", **TINY)
+    told = on.words(screen)
+    assert "reduced constants" in told and "DPRSE κ = 0.0029" in told
+    assert "privacy guarantee is untouched" in told and "what is lost is the proof" in told
+    screen.toggle(key="heavy-printed").set_value(True)
+    on.run(screen)
+    assert on.address(screen)["printed"] == "1"
+    assert "constants of the theory" in on.words(screen) and "reduced constants" not in on.words(screen)
+    assert epoch_table(screen)["complete"].tolist() == ["no"]  # the first epoch is longer than the run
+    screen = on.visit("heavy-tails", **TINY, trust="local", budget="5")
+    assert "At ε = 5 no theorem covers LDPRSE" in on.words(screen)
+
+
+def test_the_epoch_table_is_that_of_the_run() -> None:
+    screen = on.visit("heavy-tails", users="100000", instance="S2")
+    table = epoch_table(screen)
+    assert table.columns.tolist()[:4] == ["τ", "D", "R", "B"] and "arms left" in table
+    assert table["arms left"].tolist()[-1] == 1
+    assert "The run settled on arm 0 (mean 0.9), the best one" in on.words(screen)
+    last = [int(text.replace(",", "")) for text in table["last pull"]]
+    first = [int(text.replace(",", "")) for text in table["first pull"]]
+    assert last[-1] == 100_000 and first[1:] == [end + 1 for end in last[:-1]]
+
+
+def test_a_billion_users_leave_policies_out_that_need_a_step_for_each() -> None:
+    screen = on.visit("heavy-tails", users="1e9", trust="local", budget="20")
+    assert {"■ DPRSE", "● LDPRSE"} == set(on.chart(screen, "heavy-regret").names)
+    assert "only policies that play in epochs are shown" in on.words(screen)
+    regret = on.chart(screen, "heavy-regret")
+    assert regret.y("● LDPRSE")[-1] > 10 * regret.y("■ DPRSE")[-1] > 0
+
+
+def test_arms_of_the_sidebar_are_an_instance_of_ones_own() -> None:
+    screen = on.visit("heavy-tails", **TINY, instance="own", arms="pareto(2,1.8),pareto(1,1.8)", v="0.5")
+    assert not screen.error
+    assert "arm 0 (mean 2)" in on.words(screen)
+    screen.select_slider(key="heavy-v").set_value(0.9)
+    on.run(screen)
+    assert [error.value for error in screen.error] == [
+        "Arm 0 (pareto) has no finite moment of order 1 + v = 1.9; allowed: v below 0.8"
+    ]
+    assert not screen.get("plotly_chart")
+
+
+def test_users_with_features_are_no_arms() -> None:
+    screen = on.visit("heavy-tails", **TINY, instance="own", contexts="single(2,3)", lines="linucb")
+    assert "users with features" in on.words(screen)
+
+
+def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() -> None:
+    screen = on.visit("heavy-tails", **TINY, trust="local", budget="1", v="0.9")
+    name = "↓ Theorem 8 (order-only, × {:g}, worst case)"
+    before = on.chart(screen, "heavy-shapes")
+    assert "↑ Theorem 7, corrected (order-only, × 1)" in before.names
+    assert "↓ Theorem 9 (order-only, × 1, worst case)" in on.chart(screen, "heavy-worst").names
+    assert not any("superseded" in each for each in before.names)
+    screen.number_input(key="heavy-multiplier").set_value(0.01)
+    screen.toggle(key="heavy-old").set_value(True)
+    on.run(screen)
+    assert {"C": "0.01", "old": "1"}.items() <= on.address(screen).items()
+    after = on.chart(screen, "heavy-shapes")
+    np.testing.assert_allclose(after.y(name.format(0.01))[-1], before.y(name.format(1))[-1] / 100, rtol=1e-5)
+    [old] = [trace for trace in after.traces if trace["name"].endswith("superseded")]
+    assert "Theorem 7 as printed" in old["name"] and old["line"]["color"] == "#8a949e"
+    told = on.words(screen)
+    assert "the proof takes the last epoch" in told  # the reason
+    for theorem in ("Theorem 5", "Theorem 8", "Theorem 9", "Theorem 10", "Theorem 11", "Theorem 7, corrected"):
+        assert f"{theorem}**" in told or f"{theorem} \\(" in told, theorem
+
+
+def test_no_bound_of_one_model_stands_beside_a_policy_of_another() -> None:
+    central = on.visit("heavy-tails", **TINY)
+    names = [*on.chart(central, "heavy-shapes").names, *on.chart(central, "heavy-worst").names]
+    assert any("Theorem 5" in name for name in names) and any("Theorem 2" in name for name in names)
+    assert not any(word in name for name in names for word in ("Theorem 7", "Theorem 8", "Theorem 9", "LDP "))
+    local = on.visit("heavy-tails", **TINY, trust="local")
+    names = [*on.chart(local, "heavy-shapes").names, *on.chart(local, "heavy-worst").names]
+    assert not any(word in name for name in names for word in ("Theorem 2", "Theorem 4"))
+
+
+def test_table_1_has_every_upper_and_lower_bound_once() -> None:
+    screen = on.visit("heavy-tails", **TINY)
+    tables = [element.value for element in screen.markdown if element.value.startswith("| ")]
+    assert len(tables) == 2
+    upper, lower = tables
+    assert upper.count(":gray[heavy-tailed") == 4 and ":gray" not in lower
+    assert upper.count("\n") - 1 == 12 and lower.count("\n") - 1 == 9
+    assert lower.count("derived") == 2
+
+
+def test_regret_against_v_is_drawn_when_asked_for() -> None:
+    screen = on.visit("heavy-tails", **TINY, against="1")
+    chart = on.chart(screen, "against-v")
+    assert [len(chart.y(name)) for name in chart.names] == [9, 9, 9]
+    assert on.visit("heavy-tails", **TINY, instance="own", against="1", v="0.2").get("plotly_chart")
+
+
+def test_free_of_gaps_and_models_name_bounds_that_exist() -> None:
+    instance = load_preset("tao-s3-local-v09").instances[0]
+    known = {bound.name for bound in heavy.shapes(instance)}
+    assert known >= heavy.FREE_OF_GAPS
+    assert {bound.name for bound in heavy.of_model(instance, local=True)} <= known

@@ -1,0 +1,175 @@
+"""The Mechanisms page: pictures, address, game and audit."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import screen as on
+
+from bandit_core import audit
+from bandit_core.mechanisms import CTB, registry
+from bandit_core.mechanisms.losses import play_round
+
+ANSWERS = [name for name, one in registry().items() if one.kind == "answer"]
+
+
+def test_it_opens_with_two_laws_and_their_log_ratio_under_the_line() -> None:
+    screen = on.visit("mechanisms", eps="2")
+    first, second = on.chart(screen, "density-ctl"), on.chart(screen, "density-ctb")
+    for chart in (first, second):
+        assert {"input A = 0", "input B = 1"} == set(chart.names)
+        ratio = chart.y("log ratio A : B")
+        assert np.abs(ratio).max() == pytest.approx(2.0, abs=1e-6)
+    np.testing.assert_allclose(second.y("input A = 0"), [1 - CTB.mean(0.0, 2.0), CTB.mean(0.0, 2.0)], rtol=1e-6)
+    assert f"{math.exp(2):.3g} times as likely" in on.words(screen)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_every_mechanism_is_drawn_and_told(name: str) -> None:
+    screen = on.visit("mechanisms", mech=name, **{"with": "none"})
+    assert not screen.warning and not screen.error
+    assert len(on.chart(screen, f"density-{name}").traces) == 3
+    told = on.words(screen)
+    assert registry()[name].guarantee in told and registry()[name].paper in told
+    formulas = [element.value for element in screen.latex]
+    for formula in vars(registry()[name].formulas).values():
+        assert any(formula in shown for shown in formulas)
+
+
+def test_controls_live_in_the_address() -> None:
+    screen = on.visit("mechanisms", mech="gaussian", delta="0.05", eps="0.5", x1="0.25", **{"with": "l2-ball"}, d="5")
+    assert screen.select_slider(key="mechanisms-delta").value == 0.05
+    assert screen.select_slider(key="mechanisms-d").value == 5
+    assert screen.select_slider(key="mechanisms-x1:0:1").value == 0.25
+    screen.select_slider(key="mechanisms-eps").set_value(3.0)
+    on.run(screen)
+    assert on.address(screen)["eps"] == "3"
+    screen.select_slider(key="mechanisms-eps").set_value(1.0)
+    on.run(screen)
+    assert "eps" not in on.address(screen)  # the default
+    assert on.address(screen)["x1"] == "0.25"
+
+
+def test_bad_fields_of_the_address_are_told_with_what_is_allowed() -> None:
+    screen = on.visit("mechanisms", mech="magic", eps="99", x2="left", **{"with": "ctl-s"})
+    [warning] = screen.warning
+    assert "'magic'" in warning.value and "ctb" in warning.value
+    assert "eps" in warning.value and "from 0\\.1 to 8" in warning.value
+    assert "x2" in warning.value and "from 0 to 1" in warning.value
+    assert on.chart(screen, "density-ctl").traces  # defaults stand in
+    for fields in ({"part": "dance"}, {"part": "sums", "upto": "7"}, {"part": "sums", "sums": "magic"},
+                   {"part": "sums", "at": "0"}, {"part": "guess", "answers": "2.5"},
+                   {"part": "guess", "round": "-1"}, {"part": "audit", "subject": "me"},
+                   {"part": "audit", "sure": "2"}, {"part": "audit", "run": "yes"}):  # fmt: skip
+        screen = on.visit("mechanisms", **fields)
+        assert len(screen.warning) == 1, fields
+        assert list(fields)[-1] in screen.warning[0].value
+
+
+def test_the_gaussian_is_told_to_cross_the_line_and_pure_ones_are_not() -> None:
+    told = on.words(on.visit("mechanisms", mech="gaussian", **{"with": "none"}))
+    assert "crosses the line" in told and "δ = 0.00014" in told  # the exact profile at sd = sqrt(2 ln 125)
+    assert "crosses the line" not in on.words(on.visit("mechanisms"))
+    promise = on.chart(on.visit("mechanisms", mech="gaussian", **{"with": "ctl"}), "promise")
+    assert np.isnan(promise.y("CTL (Laplace): δ that is needed")[-1])  # nothing left beyond epsilon
+    normal = promise.y("Gaussian: δ that is needed")
+    above = promise.y("Gaussian: chance of a larger loss")
+    assert np.all(normal[:80] <= above[:80])
+    assert normal[50] <= 0.01  # at epsilon itself
+
+
+def test_more_users_arrive_and_the_average_comes_close() -> None:
+    screen = on.visit("mechanisms")
+    assert "After **10** users" in on.words(screen)
+    for _ in range(2):
+        screen.button(key="mechanisms-many").click()
+        on.run(screen)
+    told = on.words(screen)
+    assert "After **2,010** users" in told
+    frame = screen.dataframe[0].value
+    assert list(frame["user"]) == list(range(2001, 2011))
+    assert set(frame["has"]) <= {0.0, 1.0} and set(frame.iloc[:, 3]) <= {0.0, 1.0}
+
+
+def test_running_sums_at_equal_epsilon() -> None:
+    screen = on.visit("mechanisms", part="sums", upto="256", sums="binary,adaptive-tree")
+    error = on.chart(screen, "sums-error")
+    assert len(error.names) == 4
+    assert error.y("Logarithmic mechanism")[-1] < error.y("Binary (tree) mechanism")[-1]
+    spent = on.chart(screen, "sums-spent")
+    for trace in spent.traces:
+        assert spent.y(trace["name"]).max() <= 1 + 1e-9
+    path = on.chart(screen, "sums-path")
+    assert path.names == ["the true sum", "Binary (tree) mechanism", "Adaptive tree"]
+    law = on.chart(screen, "sums-law")
+    assert np.abs(law.y("ln ratio")).max() == pytest.approx(1 / 9, rel=1e-2)  # one node of nine
+    screen.select_slider(key="mechanisms-at").set_value(1)
+    screen.selectbox(key="mechanisms-count").set_value("logarithmic")
+    on.run(screen)
+    assert np.abs(on.chart(screen, "sums-law").y("ln ratio")).max() == pytest.approx(1, rel=1e-2)
+    assert on.address(screen)["count"] == "logarithmic"
+
+
+def test_the_game_keeps_its_secret_until_a_guess_and_its_odds_in_the_cone() -> None:
+    screen = on.visit("mechanisms", part="guess", mech="ctb", eps="0.5", answers="6", round="4")
+    game = play_round(CTB, (0.0, 1.0), 0.5, 6, 4)
+    chart = on.chart(screen, "odds")
+    np.testing.assert_allclose(chart.y("best guesser's odds"), game.log_odds, atol=1e-6)
+    np.testing.assert_allclose(chart.y("no odds beyond ±nε"), 0.5 * np.arange(7))
+    assert "It was" not in "".join(element.value for element in screen.success) + on.words(screen)
+    screen.button(key="mechanisms-ask").click()
+    on.run(screen)
+    assert on.address(screen)["answers"] == "7"
+    screen.button(key=f"mechanisms-guess-{'AB'[game.truth]}").click()
+    on.run(screen)
+    assert "Right!" in screen.success[0].value
+    assert "right in 1 of 1 rounds" in on.words(screen)
+    assert screen.button(key="mechanisms-guess-A").disabled
+    screen.button(key="mechanisms-next").click()
+    on.run(screen)
+    assert on.address(screen)["round"] == "5" and not screen.success
+    other = play_round(CTB, (0.0, 1.0), 0.5, 7, 5)
+    screen.button(key=f"mechanisms-guess-{'BA'[other.truth]}").click()
+    on.run(screen)
+    assert "Not this time" in on.words(screen) and "right in 1 of 2 rounds" in on.words(screen)
+
+
+def test_the_audit_waits_for_its_button_and_accuses_a_broken_specimen() -> None:
+    screen = on.visit("mechanisms", part="audit", subject="binary-natural-log", samples="40000")
+    assert not screen.get("plotly_chart") and not screen.error
+    screen.button(key="mechanisms-run").click()
+    on.run(screen)
+    found = audit("binary-natural-log", 1.0, samples=40_000)
+    assert found.verdict == "violates"
+    assert "Violates its claim" in screen.error[0].value and f"{found.lower_bound:.3g}" in screen.error[0].value
+    assert "ln T of them" in on.words(screen) and "1.92" in on.words(screen)
+    assert on.address(screen)["run"] == "1"  # the link opens with this result
+    assert on.chart(screen, "audit-event").traces
+    chart = on.chart(screen, "audit-result")
+    bound = next(trace for trace in chart.traces if trace["name"] == "lower bound")
+    assert bound["x"] == [pytest.approx(found.lower_bound)]
+
+
+@pytest.mark.parametrize(
+    ("subject", "eps"), [("ctb", "1"), ("l2-ball", "0.1"), ("ucb-cf", "2"), ("ctb-as-printed", "1")]
+)
+def test_sound_claims_pass_and_are_not_called_proved(subject: str, eps: str) -> None:
+    screen = on.visit("mechanisms", part="audit", subject=subject, eps=eps, samples="10000", run="1")
+    assert not screen.error
+    assert "Consistent with its claim" in screen.success[0].value and "no proof" in screen.success[0].value
+    told = on.words(screen)
+    assert "refute, never prove" in told
+    assert ("Broken, and not caught" in told) == (subject == "ctb-as-printed")
+
+
+@pytest.mark.parametrize("part", ["sums", "guess", "audit"])
+def test_controls_and_pictures_of_all_parts_have_words(part: str) -> None:
+    screen = on.visit("mechanisms", part=part, run="1", samples="2000")
+    kinds = "button number_input selectbox multiselect select_slider slider toggle button_group"
+    controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
+    assert len(controls) >= 5
+    assert [element.label for element in controls if not element.help.strip()] == []
+    assert all(chart.proto.alt for chart in screen.get("plotly_chart"))
+    assert screen.get("plotly_chart")

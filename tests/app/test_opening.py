@@ -1,0 +1,43 @@
+"""Visitors who come together to a server that has just started."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CODE = """
+import sys, threading
+begin, failures = threading.Barrier(6), []
+def visit(first):
+    begin.wait()
+    try:
+        import ui.opening
+        for number in range(6):
+            __import__(names[(first + number) % 6])
+    except BaseException as error:
+        failures.append(repr(error))
+names = ["ui.charts", "bandit_core.theory.curves", "ui.tradeoff_view", "bandit_core", "ui.shell", "bandit_core.sweep"]
+threads = [threading.Thread(target=visit, args=(number,)) for number in range(6)]
+assert not any(name.startswith("bandit_core") for name in sys.modules)
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(failures, "ui.tradeoff_view" in sys.modules)
+"""
+
+
+def test_a_fresh_server_imports_everything_once_whoever_comes_first(project: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CODE], cwd=project, env=os.environ, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[] True"
+
+
+def test_every_page_begins_with_it(project: Path) -> None:
+    for page in sorted((project / "pages").glob("*.py")):
+        first = next(node for node in ast.parse(page.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom))
+        assert ast.unparse(first) == "import ui.opening", (
+            f"{page.name}: visitors who come together meet half-made modules"
+        )

@@ -1,0 +1,154 @@
+"""Papers: figures from shipped files beside their statements, and an address for every view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import screen as on
+import streamlit as st
+
+from bandit_core import claims, papers, reproductions
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of results of this test's own, empty."""
+    st.cache_data.clear()
+    monkeypatch.setattr(reproductions, "FOLDER", tmp_path)
+    return tmp_path
+
+
+def statements(screen: on.AppTest) -> list[str]:
+    """The verdicts on the page, by the words of their badges."""
+    known = ("not held", "not decided", "not checked", "held")
+    told = [element.value for element in screen.main.markdown if "-badge[" in element.value]
+    return [next(word for word in known if text.endswith(f" {word}]")) for text in told if "users" not in text]
+
+
+def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
+    screen = on.visit("papers")
+    told = on.words(screen)
+    assert "Figure 1c" in screen.subheader[0].value
+    assert "paper **1\\.6** · here **1\\.7" in told
+    assert "full scale: 10 million users, 50 runs" in told
+    assert statements(screen) == [verdict.held for verdict in claims.verdicts(papers.figures()["ren-1c"])]
+    chart, shipped = on.chart(screen, "paper-figure"), reproductions.load("ren-1c")
+    for number, name in enumerate(("– UCB, no privacy", "● HeLDP-UCB-B", "● HeLDP-UCB-L")):
+        drawn = chart.y(name)
+        np.testing.assert_allclose(drawn[-1], shipped.lines[number].mean[-1], rtol=1e-5)
+        assert len(drawn) == len(shipped.times)
+        low, high = chart.band(name)
+        np.testing.assert_allclose([low[-1], high[-1]], [shipped.lines[number].q05[-1], shipped.lines[number].q95[-1]])
+    assert [button.label for button in screen.get("download_button")] == ["Numbers (CSV)", "Whole file (JSON)"]
+    assert on.address(screen) == {}
+
+
+def test_the_tally_counts_every_statement() -> None:
+    every = [verdict.held for figure in papers.figures().values() for verdict in claims.verdicts(figure)]
+    told = on.words(on.visit("papers"))
+    assert f"Of **{len(every) - every.count('not checked')}** statements" in told
+    assert f"**{every.count('held')}** held, **{every.count('not held')}** did not" in told
+
+
+@pytest.mark.parametrize("figure", [paper.figures[-1].name for paper in papers.papers()])
+def test_every_figure_opens_by_its_address(figure: str) -> None:
+    screen = on.visit("papers", figure=figure)
+    assert not screen.warning and not screen.error and not screen.info
+    chosen = papers.figures()[figure]
+    assert screen.subheader[0].value.replace("\\", "") == chosen.title
+    assert len(screen.get("plotly_chart")) == (1 if chosen.presets else 0)
+    assert len(statements(screen)) == len(chosen.claims)
+
+
+def test_a_panel_has_an_address_of_its_own() -> None:
+    screen = on.visit("papers", figure="tao-s1-v09-e10")
+    assert "Figure 1" in screen.subheader[0].value and on.address(screen)["paper"] == "tao-2022"
+    [panel] = [group for group in screen.get("button_group") if group.label == "Panel"]
+    assert panel.value == "tao-s1-v09-e10"
+    panel.set_value("tao-s1-v05-e05")
+    on.run(screen)
+    assert on.address(screen)["figure"] == "tao-s1-v05-e05"
+    assert on.chart(screen, "paper-figure").y("■ DPRSE")[-1] == pytest.approx(
+        reproductions.load("tao-s1-v05-e05").lines[2].mean[-1], rel=1e-5
+    )
+
+
+def test_a_card_opens_its_figure_and_the_address_follows() -> None:
+    screen = on.visit("papers", paper="all", held="not held")
+    screen.button(key="closer-tossou-2b").click()
+    on.run(screen)
+    assert on.address(screen) == {"paper": "all", "held": "not held", "figure": "tossou-2b"}
+    assert "Figure 2b" in screen.subheader[0].value
+    assert "closer-tossou-2b" not in [button.key for button in screen.button]
+
+
+def test_another_paper_leaves_the_figure_behind() -> None:
+    screen = on.visit("papers", figure="tossou-2b")
+    assert on.address(screen) == {"paper": "tossou-2016", "figure": "tossou-2b"}
+    screen.get_by_key("papers-paper").set_value("han-2021")
+    on.run(screen)
+    assert on.address(screen) == {"paper": "han-2021"}
+    assert "one parameter" in screen.subheader[0].value
+    screen.query_params.clear()  # Back to the beginning
+    on.run(screen)
+    assert "Figure 1c" in screen.subheader[0].value
+
+
+@pytest.mark.parametrize("held", ["held", "not held", "not decided", "not checked"])
+def test_figures_are_filtered_by_their_verdicts(held: str) -> None:
+    screen = on.visit("papers", paper="all", held=held)
+    wanted = [
+        figure for figure in papers.figures().values() if held in [verdict.held for verdict in claims.verdicts(figure)]
+    ]
+    assert held in statements(screen)
+    cards = [text.value for text in screen.main.caption if f" {held}" in text.value and "✓✗?–".find(text.value[0]) >= 0]
+    assert len(cards) == len(wanted)
+
+
+def test_a_filter_that_leaves_nothing_says_so() -> None:
+    screen = on.visit("papers", paper="basu-2019", held="held")
+    assert "No figure here has a statement that is held" in on.words(screen)
+
+
+def test_a_broken_link_is_told_and_opens_the_first_figure() -> None:
+    screen = on.visit("papers", paper="nobody", figure="9z", held="maybe")
+    told = "\n".join(each.value for each in screen.warning)
+    assert all(words in told for words in ("nobody", "'9z'", "maybe", "ren\\-2020", "not decided"))
+    assert "Figure 1c" in screen.subheader[0].value
+
+
+def test_what_has_not_been_computed_is_told(folder: Path) -> None:
+    screen = on.visit("papers", figure="ren-1d")
+    assert "python -m bandit_core reproduce ren-1d" in on.words(screen)
+    assert set(statements(screen)) == {"not checked"}
+    assert not screen.get("plotly_chart")
+
+
+def test_a_damaged_file_is_told(folder: Path) -> None:
+    (folder / "tao-s3-local-v09.json").write_text("{", encoding="utf-8")
+    screen = on.visit("papers", figure="tao-s3-local-v09")
+    assert "make it again" in on.words(screen)
+
+
+def test_part_of_the_trials_is_labelled(folder: Path) -> None:
+    from bandit_core import cli
+
+    assert cli.main(["reproduce", "tao-2", "--trials", "9", "--out", str(folder)]) == 0
+    assert "at 9 of 90 runs" in on.words(on.visit("papers", figure="tao-2"))
+
+
+def test_a_figure_is_computed_again_with_another_seed() -> None:
+    screen = on.visit("papers", figure="tao-s3-local-v09")
+    assert screen.get("code")[0].value == "python -m bandit_core reproduce tao-s3-local-v09"
+    screen.toggle(key="again-tao-s3-local-v09").set_value(True)
+    on.run(screen)
+    assert "standard errors apart" in on.words(screen)
+    table = screen.main.dataframe[0].value
+    assert list(table["line"]) == ["ε = 5", "ε = 10", "ε = 20"]
+    assert all(table["this run"] != table["shipped"])
+    assert all(float(value) < 5 for value in table["standard errors apart"])
+    screen.number_input(key="again-seed-tao-s3-local-v09").set_value(0)  # the shipped file's own
+    on.run(screen)
+    assert "at most **0.0** standard errors apart" in on.words(screen)

@@ -1,0 +1,149 @@
+"""Whatever stands in a link, a title, a label or a file: it is shown as text, told in words, and never a traceback."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+import screen as on
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bandit_core import Experiment, load_preset, simulate
+from ui import charts, exports, state
+
+FIELDS = sorted(state.OTHER_FIELDS)
+BAD = ("", "nan", "-1", "1e300", "0", "[x](http://x)<b>", "9" * 400)
+MARKUP = "<b>bold</b> **strong** [link](javascript:alert(1)) $x^2$ `code` :red[x] <img src=x onerror=alert(1)> &lt;"
+
+
+@pytest.mark.parametrize("value", BAD, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("page", [page for page in on.PAGES if page not in ("home", "explore")])
+def test_every_own_field_of_every_page_may_be_nonsense(page: str, value: str) -> None:
+    screen = on.visit(page, **on.SMALL, **dict.fromkeys(FIELDS, value))
+    for alert in (*screen.main.warning, *screen.main.error):
+        assert "<b>" not in alert.value and "](" not in alert.value
+    assert len(screen.title) == 1
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    page=st.sampled_from(on.PAGES),
+    fields=st.dictionaries(st.sampled_from([*FIELDS, "preset", "arms", "lines", "x", "title"]), st.text(max_size=12)),
+)
+def test_any_text_in_any_field(page: str, fields: dict[str, str]) -> None:
+    assert len(on.visit(page, **{**on.SMALL, **fields}).title) == 1
+
+
+@pytest.mark.parametrize(("page", "field"), [("heavy-tails", "v"), ("heavy-tails", "law"), ("contextual", "beta")])
+def test_a_field_that_cannot_be_used_is_told(page: str, field: str) -> None:
+    told = " ".join(alert.value for alert in on.visit(page, **{**on.SMALL, field: "wild"}).main.warning)
+    assert field in told
+
+
+def shown(screen) -> list[str]:  # type: ignore[no-untyped-def]
+    """Everything that goes through markdown."""
+    kinds = ["title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "success"]
+    texts = [element.value for kind in kinds for element in getattr(screen, kind)]
+    return texts + [element.label for element in (*screen.expander, *screen.checkbox)]
+
+
+def active(text: str) -> bool:
+    """Whether markdown would make anything of the marks in MARKUP."""
+    return bool(re.search(r"(?<!\\)(<b>|<img|\]\(|\$x|`code|:red|&lt;)", text)) or "\\*\\*strong" not in text
+
+
+@pytest.mark.parametrize("page", ["explore", "tradeoff"])
+def test_titles_notes_and_labels_are_shown_as_text(page: str) -> None:
+    label = MARKUP[:79]
+    document = {"title": MARKUP, "note": MARKUP, "arms": "0.9,0.5", "T": "300", "n": "3"}
+    lines = f'ucb,heldp-ucb-b(1,label="{label}")'
+    screen = on.visit(page, lines=lines, **document)
+    assert not screen.warning
+    carrying = [text for text in shown(screen) if "strong" in text]
+    assert carrying
+    assert [text for text in carrying if active(text)] == []
+    assert all(element.proto.allow_html is False for element in screen.markdown if "strong" in element.value)
+    for element in screen.get("plotly_chart"):
+        assert "<b>" not in element.proto.spec and "<img" not in element.proto.spec
+
+
+def test_names_of_an_upload_are_shown_as_text() -> None:
+    screen = on.visit("your-numbers", users="2000")
+    next(group for group in screen.button_group if group.label == "Your options").set_value("upload")
+    on.run(screen)
+    name = MARKUP.replace(",", "")[:56]
+    rows = "".join(f"{int(row % 2 == 0)},{int(row % 3 == 0)}\n" for row in range(60))
+    screen.file_uploader(key="own-file").set_value(("<b>file</b>.csv", f"{name},B\n{rows}".encode(), "text/csv"))
+    on.run(screen)
+    carrying = [text for text in shown(screen) if "strong" in text]
+    assert carrying and [text for text in carrying if active(text)] == []
+    for element in screen.get("plotly_chart"):
+        assert "<b>bold" not in element.proto.spec
+
+
+def test_exports_show_markup_as_text() -> None:
+    document = load_preset("default").spec() | {"title": MARKUP, "note": MARKUP, "horizon": 200, "trials": 2}
+    document["lines"][0]["label"] = MARKUP[:79]
+    experiment = Experiment.model_validate(document)
+    result = simulate(experiment)
+    page = exports.page_of(result)
+    data = page[page.rindex("Plotly.newPlot") :]
+    assert "<b>" not in data and "<img" not in data
+    compile(exports.snippet(experiment), "snippet", "exec")
+    assert "<" not in charts.sparkline(result).replace("<svg", "").replace("</svg", "").replace("<polyline", "")
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "..%2f..%2fetc%2fpasswd", "ren-1c.toml"])
+def test_no_path_of_a_link_is_opened(name: str) -> None:
+    screen = on.visit("explore", preset=name, **on.SMALL)
+    assert "preset" in screen.main.warning[0].value
+    everything = " ".join(shown(screen))
+    assert "root:" not in everything and "daemon" not in everything
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What reaches everybody
+
+
+@pytest.mark.parametrize("page", on.PAGES)
+def test_charts_are_told_in_words_with_numbers_and_never_move_by_themselves(page: str) -> None:
+    screen = on.visit(page, lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
+    for element in screen.get("plotly_chart"):
+        assert len(element.proto.alt) > 30 and re.search(r"\d", element.proto.alt), element.proto.alt
+        assert "<" not in element.proto.alt and html.unescape(element.proto.alt) == element.proto.alt
+        assert "transition" not in on.Chart(element.proto.spec).layout
+        assert '"frames"' not in element.proto.spec
+
+
+def test_reading_aloud_tells_beginning_and_end_of_every_curve() -> None:
+    screen = on.visit(arms="0.9,0.5", lines='ucb,heldp-ucb-b(1,label="a & b")', T="300", n="3")
+    pulls = screen.get_by_key("pulls").proto.alt
+    assert pulls.startswith("Pulls per arm (pulls per arm (mean over trials) against arm: mean and reward law).")
+    assert re.search(r"UCB: [\d,.]+ at 0.9 bernoulli, [\d,.]+ at 0.5 bernoulli\.", pulls)
+    assert "a & b: " in pulls
+    assert re.search(r"a & b: from [\d.]+ at 1 to [\d.]+ at 300\.", screen.get_by_key("budget").proto.alt)
+
+
+def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
+    fields = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1)", "T": "300", "n": "3"}
+    screen = on.visit("explore", **fields)
+    link, embedded = (code.value for code in screen.sidebar.code)
+    assert embedded == link + "&embed=true&controls=off"
+    lesson = on.visit("explore", **fields, controls="off")
+    assert not lesson.sidebar.selectbox and not lesson.sidebar.code
+    assert lesson.session_state["experiment"] == screen.session_state["experiment"]
+    assert on.chart(lesson).traces == on.chart(screen).traces
+    assert on.address(lesson) == {**fields, "controls": "off"}
+    told = on.visit("explore", **fields, controls="<b>").main.warning[0].value
+    assert "controls" in told and "<b>" not in told
+
+
+def test_links_carry_what_the_page_itself_asks() -> None:
+    screen = on.visit("heavy-tails", **on.SMALL, v="0.3")
+    link, embedded = (code.value for code in screen.sidebar.code)
+    assert "/heavy-tails?" in link and "v=0.3" in link and "v=0.3" in embedded
+    screen.select_slider(key="heavy-v").set_value(0.9)
+    on.run(screen)
+    assert "v=0.9" in screen.sidebar.code[0].value

@@ -1,0 +1,168 @@
+"""Everybody can use it: on a phone, by keyboard, by screen reader, in light and dark, without motion, embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from visitor import Server, Visitor
+
+pytestmark = pytest.mark.browser
+
+Visits = Callable[..., Visitor]
+ADDRESSES = ("/", *(f"/{path.stem}" for path in sorted(Path("pages").glob("*.py")) if path.stem != "home"))
+SMALL = "arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=1000&n=4"
+PHONE = "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36"
+
+# Every visible text whose contrast with what lies behind it is below 4.5 (3 where it is large), as "ratio: text".
+# Left out: values on a slider's thumb and numbers on markers (drawn on a ground that no style tells), icons, and
+# what is switched off.
+FAINT = """() => {
+  const SKIPPED = "script,style,noscript,[disabled],[aria-disabled=true],[data-testid=stSlider],.scatterlayer," +
+    "[data-testid=stIconMaterial],[data-testid=stStatusWidget]";
+  const parse = text => { const m = text.match(/rgba?\\(([^)]+)\\)/); if (!m) return null;
+    const [r, g, b, a] = m[1].split(/[ ,\\/]+/).map(Number); return [r, g, b, a === undefined ? 1 : a]; };
+  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat([1]);
+  const ground = element => { const layers = [];
+    for (let e = element; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+      if (c && c[3] > 0) { layers.push(c); if (c[3] === 1) break; } }
+    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255, 1]); };
+  const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92
+    : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const found = []; let seen = 0;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement, words = walker.currentNode.textContent.trim();
+    if (!words || e.closest(SKIPPED) || (e.closest(".annotation") && /^\\d$/.test(words))) continue;
+    if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    const box = e.getBoundingClientRect(); if (box.width < 2 || box.height < 2) continue;
+    const style = getComputedStyle(e), svg = e instanceof SVGElement, colour = parse(svg ? style.fill : style.color);
+    if (!colour) continue;
+    let opacity = svg ? +style.fillOpacity : 1;
+    for (let p = e; p; p = p.parentElement) opacity *= +getComputedStyle(p).opacity;
+    const behind = ground(e), shown = over([...colour.slice(0, 3), colour[3] * opacity], behind);
+    const [a, b] = [light(shown), light(behind)].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05);
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && +style.fontWeight >= 700);
+    seen += 1;
+    if (ratio < (large ? 3 : 4.5)) found.push(ratio.toFixed(2) + ": " + words.slice(0, 40));
+  }
+  return [seen, found];
+}"""
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_page_can_be_read_in_light_and_dark_and_on_a_phone(visits: Visits, address: str) -> None:
+    visitor = visits(address if address == "/" else f"{address}?{SMALL}")
+    visitor.main().locator("h1").wait_for()
+    charts = visitor.main().get_by_test_id("stPlotlyChart")
+    for dark in (False, True):
+        if dark:  # curves take the colours for their ground when they are drawn
+            visitor.tab.emulate_media(color_scheme="dark")
+            visitor.tab.reload()
+        visitor.settle()
+        if charts.count():
+            charts.first.locator(".main-svg").first.wait_for()
+        for _ in range(20):  # the colours of a new ground arrive one after the other
+            ground = visitor.tab.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
+            seen, faint = visitor.tab.evaluate(FAINT)
+            if not faint and (ground == "rgb(17, 22, 28)") == dark:
+                break
+            visitor.tab.wait_for_timeout(250)
+        assert (ground == "rgb(17, 22, 28)") == dark
+        assert seen > 20 and faint == []
+    visitor.tab.set_viewport_size({"width": 390, "height": 844})
+    visitor.settle()
+    wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+    assert wide <= room
+    assert visitor.tab.get_by_test_id("stException").count() == 0
+    for chart in charts.all():  # what a screen reader says of it
+        assert chart.get_attribute("role") == "figure" and len(chart.get_attribute("aria-label") or "") > 30
+    assert visitor.main().locator("img:not([alt]), img[alt='']").count() == 0
+    assert visitor.tab.locator("html").get_attribute("lang") == "en"
+
+
+def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
+    phone = visits(f"/explore?{SMALL}", width=390, user_agent=PHONE)
+    phone.sees("best arm in")
+    phone.settle()
+    expect(phone.main().locator("h1")).to_have_css("font-size", "30.4px")
+    for _ in range(12):
+        phone.tab.keyboard.press("Tab")
+        if phone.tab.evaluate("document.activeElement.closest('[data-testid=stExpandSidebarButton]') !== null"):
+            break
+    phone.tab.keyboard.press("Enter")
+    expect(phone.tab.get_by_test_id("stSidebar").get_by_text("Start from")).to_be_visible()
+    expect(phone.tab.get_by_role("link", name="Threshold")).to_be_visible()
+
+
+def test_focus_is_seen_and_keys_open_the_link(visits: Visits) -> None:
+    visitor = visits(f"/explore?{SMALL}")
+    visitor.sees("best arm in")
+    button = visitor.tab.get_by_role("button", name="Embed link")
+    button.focus()
+    visitor.tab.keyboard.press("Shift+Tab")
+    visitor.tab.keyboard.press("Tab")
+    ring = "e => [getComputedStyle(e).outlineStyle, getComputedStyle(e).boxShadow]"
+    outline, shadow = button.evaluate(ring)
+    assert outline != "none" or shadow != "none"
+    visitor.tab.keyboard.press("Enter")
+    link = visitor.tab.get_by_test_id("stPopoverBody").locator("code").inner_text()
+    assert link.endswith("&embed=true&controls=off")
+    visitor.tab.keyboard.press("Escape")
+    expect(visitor.tab.get_by_test_id("stPopoverBody")).to_have_count(0)
+
+
+def test_a_lesson_in_a_frame_is_the_picture_alone(visits: Visits) -> None:
+    lesson = visits(f"/explore?{SMALL}&embed=true&controls=off")
+    lesson.sees("best arm in")
+    assert len(lesson.chart()) >= 2
+    assert lesson.tab.get_by_test_id("stSidebar").count() == 0
+    assert lesson.tab.get_by_role("link", name="Threshold").count() == 0
+    assert lesson.tab.get_by_test_id("stMainMenuButton").count() == 0
+    lesson.tab.set_content(f'<iframe src="{lesson.tab.url}" title="lesson" width="800" height="600"></iframe>')
+    framed = lesson.tab.frame_locator("iframe")
+    expect(framed.locator(".js-plotly-plot .main-svg").first).to_be_visible(timeout=30_000)
+
+
+def test_nothing_moves_for_those_who_asked_for_less_motion(visits: Visits) -> None:
+    longest = """() => Math.max(...[...document.querySelectorAll('*')].flatMap(e => {
+        const s = getComputedStyle(e);
+        return [...s.animationDuration.split(','), ...s.transitionDuration.split(',')].map(t =>
+            parseFloat(t) * (t.trim().endsWith('ms') ? 1 : 1000)) }).filter(Number.isFinite))"""
+    still = visits(f"/explore?{SMALL}", reduced_motion="reduce")
+    still.sees("best arm in")
+    assert still.tab.evaluate(longest) <= 2
+    moving = visits(f"/explore?{SMALL}")
+    moving.sees("best arm in")
+    assert moving.tab.evaluate(longest) > 50  # else the first half would prove nothing
+
+
+def answer(server: Server, path: str, method: str = "GET", **headers: str) -> tuple[int, bytes]:
+    """Status and beginning of the answer to a request that is sent as it is."""
+    connection = HTTPConnection(server.url.removeprefix("http://"), timeout=10)
+    try:
+        connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+        reply = connection.getresponse()
+        return reply.status, reply.read(4000) if reply.status != 101 else b""
+    finally:
+        connection.close()
+
+
+def test_the_server_gives_no_file_and_lets_no_other_site_in(server: Server) -> None:
+    for path in ("/../../etc/passwd", "/..%2f..%2fetc/passwd", "/static/../../app.py", "/media/%2e%2e/app.py"):
+        status, body = answer(server, path)
+        assert status == 400 and b"root:" not in body
+    for path in ("/app.py", "/app/static/app.py", "/.streamlit/config.toml", "/requirements.txt"):
+        _, body = answer(server, path)
+        assert b"streamlit>=" not in body and b"maxUploadSize" not in body and b"st.navigation" not in body
+    assert answer(server, "/_stcore/upload_file/a/b", "PUT")[0] == 403
+    socket = {
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }  # fmt: skip
+    assert answer(server, "/_stcore/stream", **socket, Origin="https://evil.example")[0] == 403
+    assert answer(server, "/_stcore/stream", **socket, Origin=server.url)[0] == 101
+    assert answer(server, "/_stcore/health")[1] == b"ok"

@@ -1,0 +1,307 @@
+"""Uploads, users with features and typed text in bulk: taken, or refused in words that name a place; nothing else."""
+
+from __future__ import annotations
+
+import copy
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from test_bad_input import mutated, odd_values, taken_or_refused, told_well
+from test_contextual_spec import spec as spec_with_features
+from test_contextual_spec import users
+
+from bandit_core import links, notation, presets
+from bandit_core.contextual import lending
+from bandit_core.experiment import Experiment, parse, read
+from bandit_core.observations import MOST_OPTIONS, Observations, read_budgets, read_observations
+from bandit_core.own_question import question, read_lifts, typed_arms
+from bandit_core.problems import InvalidInput
+
+many = settings(max_examples=200, deadline=None)
+
+# ---------------------------------------------------------------------------------------------------------------
+# CSV files of observations and budgets
+
+cells = st.one_of(
+    st.sampled_from([
+        "1", "0", "0.5", "-3", "1e300", "1e-300", "nan", "inf", "-inf", "", " ", "yes", "FALSE", "A", "B", "arm",
+        "reward", "1,5", "1.000,5", '"', '"a,b"', "'", "=1+1", "<b>x</b>",
+        "\u0660", "𝟙", "0x10", "1_000", "١", "\ufeff",
+        "NA", "None", "\x85", "\u2028",
+        "9" * 400, "column 1", "x" * 200, "\r", "\v",
+    ]),
+    st.floats().map(str),
+    st.integers(-5, 5).map(str),
+    st.text(max_size=4),
+)  # fmt: skip
+
+
+@st.composite
+def tables(draw):
+    """Something like a CSV: rows of cells, not always of one length, with one of many separators and encodings."""
+    separator = draw(st.sampled_from([",", ";", "\t", "|", " ", ":"]))
+    width = draw(st.integers(1, 4))
+    rows = draw(st.lists(st.lists(cells, min_size=width, max_size=width), min_size=1, max_size=8))
+    if draw(st.booleans()):
+        rows.insert(draw(st.integers(0, len(rows))), draw(st.lists(cells, max_size=6)))
+    text = draw(st.sampled_from(["\n", "\r\n", "\r"])).join(separator.join(row) for row in rows)
+    data = text.encode(draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])), "replace")
+    return data[: draw(st.integers(0, len(data)))] if draw(st.integers(0, 4)) == 0 else data
+
+
+files = st.one_of(
+    tables(),
+    st.binary(max_size=60),
+    st.binary(max_size=30).map(lambda tail: b"A,B\n1,0\n" + tail),
+    st.sampled_from([b"PK\x03\x04rest", b"\xff\xfe", b"\xfe\xff\xd8\x00", b"\xef\xbb\xbf", b"a\0b", b'"', b"\n" * 99]),
+)
+
+
+@settings(max_examples=120, deadline=None)
+@given(files)
+@example(b"\xff\xfe\x00")
+@example(b'a,b\n"1,2')
+@example(b"a,b\n1,2\n" + b"9" * 5000 + b",1")
+def test_any_bytes_as_observations(data):
+    try:
+        seen = read_observations(data)
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+        assert all(problem.path for problem in refusal.problems)
+        return
+    assert isinstance(seen, Observations) and 2 <= len(seen.options) <= MOST_OPTIONS
+    for trouble in seen.troubles:
+        assert trouble.row >= 1 and trouble.count >= 1 and trouble.what and trouble.repair
+        assert len(str(trouble)) < 300
+    for option in seen.options:
+        assert np.isfinite(option.values).all() and option.count >= 1 and len(option.name) <= 60 + len(" (again)") * 9
+    low, high = (0.0, 1.0) if seen.inside_unit else seen.limits
+    try:
+        asked = question([option.rescaled(low, high).arm() for option in seen.options], 100, 1.0, trials=1)
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+    else:
+        assert Experiment.model_validate(asked.spec()) == asked
+
+
+@many
+@given(st.one_of(files, st.lists(st.floats().map(str), max_size=6).map(lambda rows: "\n".join(rows).encode())))
+def test_any_bytes_as_budgets(data):
+    try:
+        law, count, _ = read_budgets(data)
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+    else:
+        assert count >= 1 and max(law.values) > 0
+        assert math.fsum(law.probs or [1.0]) == pytest.approx(1)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The lending file, and any table with features
+
+CLEAN, CARS = lending.synthetic_rows(40)
+HEADER = [*CLEAN, lending.CAR_TYPE]
+ROWS = [[f"{column[number]:.10g}" for column in CLEAN.values()] + [CARS[number]] for number in range(40)]
+
+
+@st.composite
+def damaged_lending(draw):
+    table = [list(HEADER), *copy.deepcopy(ROWS[: draw(st.integers(0, 40))])]
+    for _ in range(draw(st.integers(0, 3))):
+        row = draw(st.sampled_from(range(len(table))))
+        place = draw(st.integers(0, len(HEADER) - 1))
+        action = draw(st.sampled_from(["cell", "cell", "cut", "more", "swap"]))
+        if action == "cell" and place < len(table[row]):
+            table[row][place] = draw(cells)
+        elif action == "cut":
+            table[row] = table[row][:place]
+        elif action == "more":
+            table[row].append(draw(cells))
+        else:
+            table[row], table[-1] = table[-1], table[row]
+    return "\n".join(",".join(row) for row in table).encode("utf-8", "replace")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("any") / "table.csv"
+
+
+def read_and_fit(read_file, path):  # type: ignore[no-untyped-def]
+    """A table is read, its theta fitted, and the document of its experiment is valid; or each step refuses in words."""
+    try:
+        table = read_file(path)
+        Experiment.model_validate(lending.lending_document(table, horizon=10, trials=1))
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+        assert all(problem.path for problem in refusal.problems)
+        assert len(refusal.problems) <= lending.MOST_PROBLEMS + 1
+
+
+@settings(max_examples=120, deadline=None)
+@given(data=st.one_of(damaged_lending(), files))
+def test_any_bytes_as_the_lending_file(data, file):
+    file.write_bytes(data)
+    read_and_fit(lending.read_lending, file)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    data=st.one_of(tables(), damaged_lending()),
+    numeric=st.booleans(),
+    columns=st.lists(cells, min_size=3, max_size=5, unique=True),
+)
+def test_any_bytes_as_a_table_with_features(data, numeric, columns, file):
+    header = ",".join(columns)
+    file.write_bytes(header.encode("utf-8", "replace") + b"\n" + data)
+    *features, action, reward = columns
+    read_and_fit(lambda path: lending.read_table(path, features, action, reward, numeric), file)
+
+
+def test_files_that_are_none_are_refused(tmp_path):
+    for path in (tmp_path, tmp_path / "nothing.csv", tmp_path / "a\0b"):
+        with pytest.raises(InvalidInput):
+            lending.read_lending(path)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Users with features
+
+feature_specs = users().map(lambda document: spec_with_features(contexts=document))
+
+
+@many
+@given(mutated(feature_specs))
+def test_damaged_specs_with_features(document):
+    taken_or_refused(document)
+
+
+@many
+@given(st.dictionaries(st.sampled_from([
+    "dimension", "arms", "structure", "law", "link", "noise", "theta", "rewards", "extra"]), odd_values))  # fmt: skip
+def test_any_value_as_contexts(fields):
+    taken_or_refused(spec_with_features(contexts=fields))
+    taken_or_refused({**spec_with_features(), "arms": fields})
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Text: notation, lifts, links, TOML
+
+notes = st.one_of(
+    st.text(max_size=40),
+    st.text("0123456789.,;:()=x e+-\"'\\ucbdiscretmxsngl\n", max_size=40),
+    st.builds(
+        "".join,
+        st.lists(st.sampled_from([
+            "single(", "multi(", "margin(", "table(", "ucb", "heldp-ucb-b(", "discrete(", "beta(", ")", ",", "0.5",
+            "x5", "x999999999", "=", "eps_min=", "1e9", ":", '"', "label=", "theta=", "link=logistic", "(" * 300,
+            "9" * 5000,
+            "nan", "-", "[", "\\", "2", "10",
+        ]), max_size=12),
+    ),
+)  # fmt: skip
+READERS = [notation.read_arms, notation.read_contexts, notation.read_epsilon, notation.read_lines, read_lifts]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+@settings(max_examples=300, deadline=None)
+@given(text=notes)
+def test_any_text_in_notation(reader, text):
+    try:
+        found = reader(text)
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+        assert all(problem.path for problem in refusal.problems)
+    else:
+        assert found or reader is notation.read_arms
+
+
+@many
+@given(notes)
+def test_any_text_is_a_number_or_stays_text(text):
+    value = notation.read_number(text)
+    assert isinstance(value, int | float | str)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.sampled_from(links.KEYS), notes, min_size=1, max_size=5))
+def test_any_notation_in_a_link(params):
+    experiment, problems = links.read(params)
+    assert links.read(links.write(experiment)) == (experiment, [])
+    assert all(problem.path and problem.allowed and "\n" not in str(problem) for problem in problems)
+
+
+@many
+@given(st.floats(), st.lists(st.floats(), max_size=4), st.booleans(), st.tuples(st.floats(), st.floats()))
+def test_any_rates(baseline, lifts, relative, limits):
+    try:
+        arms = typed_arms(baseline, lifts, relative, limits)
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+    else:
+        assert all(0 <= arm.mean <= 1 for arm in arms)
+
+
+@many
+@given(
+    st.dictionaries(
+        st.sampled_from([*Experiment.model_fields, '"a b"', "arms.x", "view.x"]),
+        st.sampled_from([
+            "1", "-1", "1e400", "nan", "'x'", "[]", "{}", "[[]]", "[{kind='bernoulli',mean=0.5}]", "1979-05-27",
+            "07:32:00", "0xff", "true", '"\\u0000"', "[{policy='ucb'}]", "{x='log'}", "'''\n\n'''", "1_000", "inf",
+        ]),
+        max_size=6,
+    )
+)  # fmt: skip
+def test_any_toml(fields):
+    text = "\n".join(f"{name} = {value}" for name, value in fields.items())
+    try:
+        experiment = parse(text, "toml")
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+    else:
+        assert Experiment.model_validate(experiment.spec()) == experiment
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# No path from outside is opened
+
+OUTSIDE = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "..",
+    ".",
+    "",
+    "../presets/ren-1c",
+    "ren-1c.toml",
+    "~",
+    "a\0b",
+    "file:///etc",
+]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
+    presets.load_preset("default")
+    monkeypatch.setattr(Path, "open", lambda self, *_, **__: pytest.fail(f"{self} was opened"))
+    monkeypatch.setattr(Path, "read_text", lambda self, *_, **__: pytest.fail(f"{self} was read"))
+    experiment, problems = links.read({"preset": name, "title": name[:100]})
+    assert problems[0].path == "preset"
+    assert experiment.title in (name[:100], "What does privacy cost?")
+    with pytest.raises(InvalidInput):
+        presets.load_preset(name)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=12), st.sampled_from(["", ".toml", ".json"]))
+def test_any_file_name_on_the_command_line(name, ending):
+    try:
+        read(Path(f"no-such-folder/{name}{ending}"))
+    except InvalidInput as refusal:
+        told_well(refusal, None)
+    else:
+        raise AssertionError(name)

@@ -1,0 +1,100 @@
+"""The promises and their implications, checked on policies whose every outcome can be listed."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED, instantaneous_loss, loss
+
+
+def chance_of(table):
+    """A policy from random numbers: the chance of arm 1 depends on all earlier actions and rewards."""
+    return lambda actions, rewards: table[actions, rewards]
+
+
+def random_policy(seed, users, spread):
+    rng = np.random.default_rng(seed)
+    table = {}
+    for length in range(users):
+        for actions in np.ndindex(*(2,) * length):
+            for rewards in np.ndindex(*(2,) * length):
+                table[tuple(actions), tuple(rewards)] = 0.5 + spread * rng.uniform(-1, 1)
+    return chance_of(table)
+
+
+def local_policy(epsilon):
+    """Every reward passes through a coin; the next action repeats the last answer."""
+    keep = math.exp(epsilon) / (1 + math.exp(epsilon))
+
+    def chance(actions, rewards):
+        if not rewards:
+            return 0.5
+        return keep if rewards[-1] else 1 - keep
+
+    return chance
+
+
+def budget(source, target, epsilon, users):
+    (found,) = [each for each in IMPLICATIONS if (each.source, each.target) == (source, target)]
+    return found.budget(epsilon, users)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("users", [2, 3, 4])
+def test_central_and_instantaneous_budgets_bound_each_other(seed, users):
+    policy = random_policy(seed, users, 0.4)
+    whole, single = loss(policy, users), instantaneous_loss(policy, users)
+    assert 0 < single <= budget("central", "instantaneous", whole, users) * (1 + 1e-12)
+    assert whole <= budget("instantaneous", "central", single, users) * (1 + 1e-12)
+
+
+def test_what_choices_give_away_can_add_up_in_full():
+    """Every later choice tells about the first reward again: the budget (T - 1) epsilon is reached."""
+    for users in (2, 3, 4):
+        policy = lambda actions, rewards: 0.5 if not rewards else (0.6 if rewards[0] else 0.4)  # noqa: E731
+        single = instantaneous_loss(policy, users)
+        assert single == pytest.approx(math.log(1.5))
+        assert loss(policy, users) == pytest.approx((users - 1) * single)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_local_implies_central_with_the_same_budget(epsilon):
+    for users in (2, 3, 4):
+        assert loss(local_policy(epsilon), users) == pytest.approx(budget("local", "central", epsilon, users))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_central_implies_environment_by_group_privacy(seed):
+    """Chances of the actions under two laws of rewards differ by at most (T - 1) epsilon, whatever the laws are."""
+    users = 3
+    policy = random_policy(seed, users, 0.3)
+    rng = np.random.default_rng(100 + seed)
+
+    def chances(mean):
+        found = {}
+        for actions in np.ndindex(*(2,) * users):
+            total = 0.0
+            for rewards in np.ndindex(*(2,) * users):
+                weight = math.prod(mean if reward else 1 - mean for reward in rewards)
+                for t in range(users):
+                    one = policy(tuple(actions[:t]), tuple(rewards[:t]))
+                    weight *= one if actions[t] else 1 - one
+                total += weight
+            found[actions] = total
+        return np.array(list(found.values()))
+
+    first, second = chances(rng.uniform()), chances(rng.uniform())
+    assert first.sum() == pytest.approx(1)
+    largest = float(np.abs(np.log(first / second)).max())
+    assert 0 < largest <= budget("central", "environment", loss(policy, users), users)
+
+
+def test_the_map_is_complete():
+    assert set(DEFINITIONS) == {"central", "instantaneous", "local", "environment"}
+    lasting = {(each.source, each.target) for each in IMPLICATIONS if each.lasting}
+    assert lasting == {("local", "central"), ("central", "instantaneous")}
+    arrows = {(each.source, each.target) for each in IMPLICATIONS}
+    assert not arrows & {(first, second) for first, second, _ in NOT_IMPLIED}
+    for definition in DEFINITIONS.values():
+        assert all((definition.promise, definition.formula, definition.neighbouring, definition.trusted))

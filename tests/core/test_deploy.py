@@ -1,0 +1,84 @@
+"""The files for hosts agree with each other and with the project."""
+
+import re
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+
+from bandit_core import cli, warm
+from bandit_core.kernels import compiled
+from bandit_core.policies import registry
+
+
+def test_every_setting_is_documented_and_every_documented_one_exists(project: Path) -> None:
+    sources = [path for folder in ("bandit_core", "ui") for path in (project / folder).rglob("*.py")]
+    read = {name for path in sources for name in re.findall(r"LAB_[A-Z_]+[A-Z]", path.read_text())}
+    told = set(re.findall(r"LAB_[A-Z_]+[A-Z]", (project / "docs" / "hosting.md").read_text()))
+    assert read == told
+    for name in ("Dockerfile", "deploy/private-bandit-lab.service"):
+        set_there = set(re.findall(r"(LAB_[A-Z_]+[A-Z])=", (project / name).read_text()))
+        assert (
+            {"LAB_MAX_STEPS", "LAB_MAX_RUNS", "LAB_MAX_RESULT_MB", "LAB_CACHE_MB", "LAB_CACHE_DIR"} <= set_there <= read
+        )
+
+
+def test_the_image_holds_what_the_app_needs_and_runs_it_as_nobody_special(project: Path) -> None:
+    kept = {line[1:] for line in (project / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert {"app.py", "bandit_core", "ui", "pages", "presets", "deploy", ".streamlit", "requirements.txt"} <= kept
+    assert all((project / name).exists() for name in kept)
+    image = (project / "Dockerfile").read_text()
+    assert image.rindex("USER lab") < image.rindex("CMD [")
+    for script in re.findall(r'"(deploy/[^"]+)"', image):
+        assert (project / script).is_file()
+
+
+class Health(BaseHTTPRequestHandler):
+    """A server that answers every path with 200 and its word."""
+
+    word = b"ok"
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.word if self.path == "/_stcore/health" else b"<html>")
+
+    def log_message(self, *_: object) -> None:
+        """Silent."""
+
+
+@pytest.mark.parametrize(("word", "code"), [(b"ok", 0), (b"<html>a page", 1), (None, 1)])
+def test_health_is_read_from_the_body(project: Path, monkeypatch: pytest.MonkeyPatch, word: bytes, code: int) -> None:
+    with HTTPServer(("127.0.0.1", 0), Health) as server:
+        address = f"http://127.0.0.1:{server.server_port}"
+        if word is not None:
+            monkeypatch.setattr(Health, "word", word)
+            threading.Thread(target=server.handle_request, daemon=True).start()
+        else:
+            address = "http://127.0.0.1:1"
+        done = subprocess.run(
+            [sys.executable, "-I", "deploy/healthy.py", address], cwd=project, check=False, timeout=30
+        )
+    assert done.returncode == code
+
+
+def test_warm_plays_every_policy() -> None:
+    played = {experiment.lines[0].policy for experiment in warm._experiments()}
+    assert played == set(registry())
+
+
+def test_warm_compiles_and_tells_where(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    one = next(experiment for experiment in warm._experiments() if experiment.lines[0].policy == "ucb")
+    monkeypatch.setattr(warm, "_experiments", lambda: iter([one]))
+    assert cli.main(["warm"]) == 0
+    folder = compiled.kernel_folder()
+    assert folder is not None
+    assert capsys.readouterr().out == f"kernels of 1 policies are compiled, kept in {folder}\n"
+    assert compiled.compiled_before()
+    (folder / "processor").write_text("another")
+    assert not compiled.compiled_before()
+    (folder / "processor").unlink()
+    assert not compiled.compiled_before()

@@ -1,0 +1,91 @@
+"""Whatever happens to the cache in mid-run, the numbers are those of a run without any."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_engine import cut_finely, experiment_of, numbers
+
+from bandit_core import Simulation, simulate
+from bandit_core.store import Store
+
+PLENTY = 10**8
+
+
+@pytest.fixture(scope="module")
+def reference() -> list[bytes]:
+    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
+
+
+def overwrite(store: Store, path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(os.urandom(path.stat().st_size))
+
+
+def remove(store: Store, path: Path) -> None:
+    for file in path.parent.iterdir():
+        file.unlink()
+    path.parent.rmdir()
+
+
+def fill_up(store: Store, path: Path) -> None:
+    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+
+
+def forbid(store: Store, path: Path) -> None:
+    store._connection.execute("PRAGMA query_only = 1")  # every write is refused from now on
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("fault", [overwrite, remove, fill_up, forbid])
+def test_a_fault_of_the_cache_in_mid_run_costs_time_only(monkeypatch, tmp_path, reference, fault, jobs):
+    cut_finely(monkeypatch)
+    path = tmp_path / "folder" / "blocks.sqlite"
+    store = Store(path, PLENTY)
+    seen = []
+
+    def strike(simulation: Simulation) -> None:
+        seen.append(1)
+        if len(seen) == 5:
+            fault(store, path)
+
+    simulation = Simulation(experiment_of(), store)
+    assert numbers(simulation.run(jobs, strike)) == reference
+    if fault in (fill_up, forbid):
+        assert not simulation.kept  # so that the app holds on to the result
+    del simulation
+    assert numbers(simulate(experiment_of(), store=store)) == reference  # by what is left of it
+    store.close()
+    assert numbers(simulate(experiment_of(), store=Store(path, PLENTY))) == reference  # and after a new start
+
+
+KILLED = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {tests!r})
+from test_engine import experiment_of
+from bandit_core import engine, simulate
+from bandit_core.store import Store
+engine.SHORTEST_TASK, engine.LONGEST_TASK = 5e-10, 1e-9
+print("ready", flush=True)
+simulate(experiment_of(trials=4000), store=Store(Path({path!r}), 10**8), on_progress=lambda run: print(1, flush=True))
+"""
+
+
+def test_a_process_killed_while_it_writes_leaves_right_blocks(tmp_path):
+    path = tmp_path / "blocks.sqlite"
+    code = KILLED.format(tests=str(Path(__file__).parent), path=str(path))
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for _ in range(40):
+        process.stdout.readline()
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=30)
+    kept = Simulation(experiment_of(trials=200), Store(path, PLENTY))
+    done = kept.result()
+    assert sum(0 if line is None else line.count for line in done.lines) >= 30
+    assert numbers(kept.run()) == numbers(simulate(experiment_of(trials=200), store=Store(None, 0)))

@@ -1,0 +1,255 @@
+"""Many runs in one process: equal ones are computed once, short ones first, long ones in turn."""
+
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbers
+
+from bandit_core import InvalidInput, Simulation, engine, gate, simulate
+from bandit_core.gate import Gate
+from bandit_core.policies import registry
+from bandit_core.policies.base import Stopped
+from bandit_core.store import Store
+
+
+@pytest.fixture(scope="module")
+def reference() -> list[bytes]:
+    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
+
+
+def together(works) -> list:
+    """Results of these calls, each in a thread of its own; they begin together."""
+    begin = threading.Barrier(len(works))
+    results = [None] * len(works)
+
+    def call(number, work):
+        begin.wait()
+        try:
+            results[number] = work()
+        except BaseException as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=call, args=item) for item in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+        assert not thread.is_alive()
+    return results
+
+
+def wait_for(happens) -> None:
+    last = time.monotonic() + 30
+    while not happens():
+        assert time.monotonic() < last
+        time.sleep(0.002)
+
+
+@pytest.mark.parametrize("limit", [0, 10**8])
+@pytest.mark.parametrize("seconds", [1e-9, 10.0])
+def test_fifty_visitors_with_one_link_compute_it_once(monkeypatch, reference, seconds, limit):
+    cut_finely(monkeypatch, seconds)
+    counted = Counted(monkeypatch, "ucb", lambda *_: time.sleep(0.002))
+    store = Store(None, limit)  # also where nothing can be kept
+    simulations = [Simulation(experiment_of(), store) for _ in range(50)]
+    results = together([simulation.run for simulation in simulations])
+    assert [numbers(result) == reference for result in results] == [True] * 50
+    assert counted.trials == 13
+    arrays = {id(result.lines[0].regret.base) for result in results}
+    assert len(arrays) == 1  # one copy in memory
+
+
+def test_runs_that_share_only_a_line_share_it(monkeypatch, reference):
+    cut_finely(monkeypatch)
+    counted = Counted(monkeypatch, "ucb", lambda *_: time.sleep(0.002))
+    store = memory()
+    one, other = Simulation(experiment_of(), store), Simulation(experiment_of(lines=LINES[::2]), store)
+    results = together([one.run, other.run])
+    assert numbers(results[0]) == reference
+    assert numbers(results[1]) == reference[::2]
+    assert counted.trials == 13
+
+
+def test_other_stores_and_other_seeds_share_nothing(monkeypatch):
+    counted = Counted(monkeypatch, "ucb")
+    works = [Simulation(experiment_of(), memory()), Simulation(experiment_of(), memory())]
+    works.append(Simulation(experiment_of(seed=6), works[0].store))
+    results = together([work.run for work in works])
+    assert counted.trials == 3 * 13
+    assert numbers(results[0]) == numbers(results[1]) != numbers(results[2])
+
+
+def test_when_the_one_who_computes_is_stopped_the_next_one_takes_over(monkeypatch, reference):
+    cut_finely(monkeypatch, 10.0)  # one block a line
+    first_is_in = threading.Event()
+
+    def hang_once(counted, stop):
+        if len(counted.calls) == 1:
+            first_is_in.set()
+            while not stop.stopped:
+                time.sleep(0.001)
+
+    Counted(monkeypatch, "ucb", hang_once)
+    store = memory()
+    leaves, stays = Simulation(experiment_of(), store), Simulation(experiment_of(), store)
+    thread = threading.Thread(target=leaves.run)
+    thread.start()
+    assert first_is_in.wait(30)
+    results = []
+    other = threading.Thread(target=lambda: results.append(stays.run()))
+    other.start()
+    leaves.stop()
+    thread.join(timeout=30)
+    other.join(timeout=30)
+    assert not leaves.result().complete or leaves.result().lines[0] is not None
+    assert numbers(results[0]) == reference
+
+
+def test_a_failure_of_one_is_not_a_failure_of_the_others(monkeypatch, reference):
+    cut_finely(monkeypatch, 10.0)
+
+    def fail_once(counted, stop):
+        if len(counted.calls) == 1:
+            time.sleep(0.05)
+            raise MemoryError("once")
+
+    Counted(monkeypatch, "ucb", fail_once)
+    store = memory()
+    simulations = [Simulation(experiment_of(), store) for _ in range(4)]
+    results = together([simulation.run for simulation in simulations])
+    failed = [result for result in results if isinstance(result, MemoryError)]
+    assert len(failed) == 1
+    assert all(numbers(result) == reference for result in results if result is not failed[0])
+
+
+def test_finished_trials_are_not_held_for_nobody():
+    store = memory()
+    simulation = Simulation(experiment_of(), store)
+    simulation.run()
+    assert len(engine._shared[store]) == 3
+    del simulation
+    assert len(engine._shared[store]) == 0
+
+
+def entered(door: Gate, turn: gate.Turn, order: list, name: str, seconds: float, count: int) -> threading.Thread:
+    def work() -> None:
+        for _ in range(count):
+            with door.block(turn, seconds, 1, lambda: False):
+                order.append(name)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize("seconds", [1.0, 0.0])
+def test_long_runs_take_turns_and_short_ones_go_in_order_of_arrival(seconds):
+    door, order = Gate(), []
+    with door.run(9, lambda: False) as guard, door.run(9, lambda: False) as a, door.run(9, lambda: False) as b:
+        with door.block(guard, 0.0, 1, lambda: False):  # all wait until everybody is there
+            threads = [entered(door, turn, order, name, seconds, 4) for turn, name in ((b, "b"), (a, "a"))]
+            wait_for(lambda: a.outside == b.outside == 1)
+        for thread in threads:
+            thread.join(timeout=30)
+    assert order[0] == "a"  # who came to the gate first, whoever asks first
+    assert Counter(order) == {"a": 4, "b": 4}
+    if seconds:  # one who is back at the door before the other woke up is not preferred for long
+        for place in range(1, 8):
+            so_far = Counter(order[:place])
+            assert abs(so_far["a"] - so_far["b"]) <= 2, order
+
+
+def test_no_more_blocks_at_once_than_places():
+    door, inside, most = Gate(), [], []
+
+    def visit(turn):
+        for _ in range(5):
+            with door.block(turn, 1.0, 2, lambda: False) as let_in:
+                assert let_in
+                inside.append(1)
+                most.append(len(inside))
+                time.sleep(0.001)
+                inside.pop()
+
+    def run():
+        with door.run(9, lambda: False) as turn:
+            visit(turn)
+
+    assert together([run] * 6) == [None] * 6
+    assert max(most) == 2
+
+
+def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
+    monkeypatch.setenv("LAB_MAX_RUNS", "1")
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)  # everything is long
+    hold, held = threading.Event(), threading.Event()
+
+    def wait(counted, stop):
+        held.set()
+        hold.wait(30)
+
+    Counted(monkeypatch, "heldp-ucb-b", wait)
+    first, second, third = (Simulation(experiment_of(seed=seed), memory()) for seed in (1, 5, 3))
+    results = {}
+    threads = {}
+    for name, simulation in (("first", first), ("second", second), ("third", third)):
+        threads[name] = threading.Thread(target=lambda n=name, s=simulation: results.update({n: s.run(2)}))
+        threads[name].start()
+        wait_for(held.is_set if name == "first" else lambda s=simulation: s.waiting)
+    assert gate.LONG.going == 1
+    assert not first.waiting
+    third.stop()
+    threads["third"].join(timeout=30)
+    assert results["third"].lines == (None, None, None)
+    hold.set()
+    for thread in threads.values():
+        thread.join(timeout=30)
+    assert not second.waiting
+    assert numbers(results["second"]) == reference
+    assert gate.LONG.going == 0
+
+
+def test_a_short_run_passes_a_long_one(monkeypatch):
+    monkeypatch.setattr(engine, "PATIENCE", 0.02)
+    monkeypatch.setattr(engine, "LONGEST_TASK", 0.01)
+    long_ucb = replace(registry()["ucb"], step_cost=10**4)  # called long by its estimate alone
+    release, busy = threading.Event(), threading.Event()
+
+    def hang(instance, streams, checkpoints, stop):
+        busy.set()
+        release.wait(30)
+        raise Stopped
+
+    monkeypatch.setitem(registry(), "ucb", replace(long_ucb, simulate=hang))
+    heavy = Simulation(experiment_of(lines=LINES[:1]), memory())
+    thread = threading.Thread(target=heavy.run, args=(2,))
+    thread.start()
+    assert busy.wait(30)
+    try:
+        monkeypatch.setattr(engine, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
+        assert simulate(experiment_of(lines=LINES[1:2]), jobs=2, store=memory()).complete
+        assert thread.is_alive()
+    finally:
+        heavy.stop()
+        release.set()
+        thread.join(timeout=30)
+
+
+@pytest.mark.parametrize("variable", ["LAB_MAX_RUNS", "LAB_MAX_RESULT_MB"])
+def test_limits_of_a_server_are_read_and_wrong_ones_named(monkeypatch, variable):
+    call = {"LAB_MAX_RUNS": engine.most_runs, "LAB_MAX_RESULT_MB": lambda: engine.most_bytes() // 2**20}[variable]
+    monkeypatch.setenv(variable, "3")
+    assert call() == 3
+    monkeypatch.setenv(variable, "few")
+    with pytest.raises(InvalidInput, match=f"{variable}.*whole number"):
+        call()
+
+
+def test_memory_of_one_result_is_limited_in_words(monkeypatch):
+    monkeypatch.setenv("LAB_MAX_RESULT_MB", "1")
+    Simulation(experiment_of(), memory())
+    with pytest.raises(InvalidInput, match="at most 1 MiB of results here"):
+        Simulation(experiment_of(trials=500), memory())

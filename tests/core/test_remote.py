@@ -1,0 +1,183 @@
+"""A Dask cluster computes the same numbers, whatever happens to it."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from test_engine import LINES, experiment_of, memory, numbers
+
+from bandit_core import Simulation, engine, remote, simulate
+from bandit_core.store import Store
+
+pytest.importorskip("distributed")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def long_experiment(**fields):
+    return experiment_of(horizon=20_000, trials=120, **fields)
+
+
+def started(folder: Path, name: str, module: str, *options: str) -> subprocess.Popen:
+    command = [sys.executable, "-m", f"distributed.cli.{module}", *options, "--no-dashboard"]
+    with (folder / f"{name}.log").open("wb") as output:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Address of a scheduler, and the processes by name: the scheduler and two workers."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    processes = {
+        "scheduler": started(folder, "scheduler", "dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
+    }
+    for name in ("one", "two"):
+        options = ("--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--local-directory", str(folder))
+        processes[name] = started(folder, name, "dask_worker", address, *options)
+    last = time.monotonic() + 60
+    while True:
+        with contextlib.suppress(remote.Unreachable):
+            if len(remote._client(address).ncores()) == 2:
+                break
+        remote._failed.clear()
+        logs = "\n".join(path.read_text() for path in folder.glob("*.log"))
+        assert time.monotonic() < last, logs
+        assert all(process.poll() is None for process in processes.values()), logs
+        time.sleep(0.2)
+    yield address, processes
+    remote.forget()
+    for process in processes.values():
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def everything_is_long(monkeypatch):
+    """Every run goes to the cluster, in many blocks."""
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "LONGEST_TASK", 0.004)
+    monkeypatch.setattr(engine, "SHORTEST_TASK", 0.001)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return numbers(simulate(long_experiment(), jobs=1, store=Store(None, 0)))
+
+
+def from_here(*_):
+    raise AssertionError("computed on this machine")
+
+
+@pytest.mark.xdist_group("cluster")
+class TestCluster:
+    """In this order: the cluster loses a worker, and then its scheduler."""
+
+    def test_the_same_bytes_as_in_threads(self, cluster, monkeypatch, everything_is_long, reference):
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", cluster[0])
+        monkeypatch.setattr(Simulation, "_play", from_here)
+        seen = []
+        store = memory()
+        simulation = Simulation(long_experiment(), store)
+        assert numbers(simulation.run(2, lambda run: seen.append(run.fraction))) == reference
+        assert simulation.notices == []
+        assert len(seen) > 20
+        assert seen == sorted(seen)
+        assert Simulation(long_experiment(), store).missing_seconds == 0
+
+    def test_a_stop_keeps_what_is_done(self, cluster, monkeypatch, everything_is_long, reference):
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", cluster[0])
+        store = memory()
+        simulation = Simulation(long_experiment(), store)
+        result = simulation.run(2, lambda run: run.stop())
+        assert not result.complete
+        assert 0 < Simulation(long_experiment(), store).fraction < 1
+        with pytest.raises(KeyboardInterrupt):
+            Simulation(long_experiment(seed=9), store).run(2, lambda run: (_ for _ in ()).throw(KeyboardInterrupt))
+        monkeypatch.delenv("LAB_DASK_SCHEDULER")
+        assert numbers(simulate(long_experiment(), store=store)) == reference
+
+    def test_workers_of_another_version_are_not_used(self, cluster, monkeypatch, everything_is_long, reference):
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", cluster[0])
+        monkeypatch.setattr(remote, "fingerprint", lambda: "another version")
+        simulation = Simulation(long_experiment(), memory())
+        assert numbers(simulation.run(2)) == reference
+        assert "another version of this project" in simulation.notices[0]
+        remote._failed.clear()
+
+    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, cluster, monkeypatch, everything_is_long, reference):
+        address, processes = cluster
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
+        monkeypatch.setattr(Simulation, "_play", from_here)
+        simulation = Simulation(long_experiment(), memory())
+
+        def kill_at_once(run):
+            if processes["one"].poll() is None:
+                processes["one"].send_signal(signal.SIGKILL)
+                processes["one"].wait()
+                assert run.fraction < 0.5
+
+        assert numbers(simulation.run(2, kill_at_once)) == reference
+        assert processes["one"].returncode == -signal.SIGKILL
+        assert simulation.notices == []
+
+    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, cluster, monkeypatch, everything_is_long):
+        address, processes = cluster
+        experiment = experiment_of(lines=LINES[:1], horizon=500_000, trials=60)
+        alone = numbers(simulate(experiment, store=memory()))
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
+        simulation = Simulation(experiment, memory())
+
+        def kill_at_once(run):
+            if processes["scheduler"].poll() is None:
+                processes["scheduler"].send_signal(signal.SIGKILL)
+                processes["scheduler"].wait()
+                assert run.fraction < 0.5
+
+        assert numbers(simulation.run(2, kill_at_once)) == alone
+        assert len(simulation.notices) == 1
+        assert f"The Dask cluster at {address} cannot be used" in simulation.notices[0]
+        assert "this machine computes by itself" in simulation.notices[0]
+        begun = time.monotonic()
+        again = Simulation(long_experiment(lines=LINES[:1]), memory())
+        again.run(2)
+        assert again.notices == simulation.notices  # told again, but not tried again so soon
+        assert time.monotonic() - begun < remote.CONNECT_SECONDS
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no address at all", "tcp://[", "http://x"])
+def test_an_address_where_nobody_is_costs_a_moment_and_is_told(address, monkeypatch, everything_is_long, reference):
+    monkeypatch.setattr(remote, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
+    simulation = Simulation(long_experiment(), memory())
+    assert numbers(simulation.run(2)) == reference
+    assert simulation.notices[0].startswith(f"The Dask cluster at {address} cannot be used")
+
+
+def test_short_runs_stay_here(monkeypatch):
+    monkeypatch.setenv("LAB_DASK_SCHEDULER", "tcp://127.0.0.1:1")
+    simulation = Simulation(experiment_of(), memory())
+    assert simulation.run(2).complete
+    assert simulation.notices == []
+
+
+def test_without_the_package_it_is_told(monkeypatch, everything_is_long, reference):
+    monkeypatch.setenv("LAB_DASK_SCHEDULER", "tcp://127.0.0.1:2")
+    monkeypatch.setitem(sys.modules, "dask.distributed", None)
+    simulation = Simulation(long_experiment(), memory())
+    assert numbers(simulation.run(2)) == reference
+    assert "distributed is not installed" in simulation.notices[0]

@@ -1,0 +1,259 @@
+"""Shipped results: what every file must say, and that its numbers come out again."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, cli, papers, reproductions, simulate
+from bandit_core.engine import estimated_seconds
+from bandit_core.experiment import checkpoints
+from bandit_core.presets import load_preset, preset_names
+from bandit_core.problems import InvalidInput
+from bandit_core.store import Store
+
+NAMES = papers.reproducible()
+LINE_SECONDS = 0.04  # what recomputing one line may cost, by the engine's own estimate
+MOST_TRIALS, FEWEST_TRIALS = 12, 4
+# Every line is compared with the shipped one by a z-test at 5 standard errors: 5.7e-7 a line for a normal mean, so
+# about 1e-4 for all of them together. The seed is fixed: what passes once passes always.
+STANDARD_ERRORS = 5.0
+OTHER_SEED = 20_000
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return {name: reproductions.load(name) for name in NAMES}
+
+
+def test_every_figure_has_a_file_and_every_file_a_figure():
+    assert {path.stem for path in reproductions.FOLDER.glob("*")} == set(NAMES)
+    assert set(NAMES) <= set(preset_names())
+    wanted = {*(f"ren-1{letter}" for letter in "abcdefgh"), "ren-2", *(f"tossou-2{letter}" for letter in "abcd")}
+    wanted |= {"tao-1", "tao-2", "tao-3", "tao-4", "han-single", "han-multi", "basu-bounds"}
+    assert wanted <= set(papers.figures())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_is_its_preset_and_says_how_it_was_made(name, shipped):
+    file = shipped[name]
+    assert file.experiment == load_preset(name)
+    content = json.loads(reproductions.path_of(name).read_text(encoding="utf-8"))
+    made = content["made"]
+    assert content["seed"] == content["spec"]["seed"] == load_preset(name).seed
+    assert set(made["versions"]) >= {"python", "numpy", "numba", "private-bandit-lab"}
+    assert all(made["versions"].values()) and made["sampler"] and made["kernels"] and made["machine"]
+    assert made["date"].count("-") == 2 and made["cores"] >= 1 and made["workers"] >= 1
+    assert made["seconds"] >= 0 and made["processor_seconds"] >= 0 and 0 <= made["found"] <= 1
+    assert 0 < file.share <= 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_numbers_of_a_file_fit_together(name, shipped):
+    file = shipped[name]
+    assert file.times[0] == 1 and file.times[-1] == file.experiment.horizon and len(file.times) <= 62
+    assert np.all(np.diff(file.times) > 0)
+    for line in file.lines:
+        assert len(line.early) == len(line.final) == line.count
+        assert line.mean[-1] == pytest.approx(line.final.mean(), rel=1e-4)
+        assert line.stderr[-1] == pytest.approx(line.final.std(ddof=1) / math.sqrt(line.count), rel=1e-2, abs=1e-4)
+        early = int(np.searchsorted(file.times, file.early_time))
+        assert line.mean[early] == pytest.approx(line.early.mean(), rel=1e-4)
+        assert line.q05[-1] == pytest.approx(np.quantile(line.final, 0.05), rel=1e-3)
+        assert np.all(np.diff(line.mean) >= -1e-5 * line.mean[1:]) and np.all(line.q05 <= line.q95)
+
+
+def test_files_are_small():
+    sizes = {path.name: path.stat().st_size for path in reproductions.FOLDER.glob("*.json")}
+    assert max(sizes.values()) < 40_000 and sum(sizes.values()) < 2_000_000
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Played again
+
+
+def part_of(file, number):
+    """A cheap part of a line: (experiment, place of its horizon among the shipped times), or None where there is none.
+
+    Policies that do not know the horizon play the same run on a shorter one, so theirs is cut; the others are played to
+    the end, with few trials.
+    """
+    lines = file.experiment.spec()["lines"]
+    whole = file.experiment.with_changes(lines=[lines[number]], seed=OTHER_SEED, trials=MOST_TRIALS, view={})
+    places = [len(file.times) - 1]
+    if file.experiment.lines[number].entry.anytime:
+        places = list(range(len(file.times) - 1, len(file.times) // 3, -2))
+    for place in places:
+        chosen = whole.with_changes(horizon=int(file.times[place])) if place != places[0] else whole
+        each = estimated_seconds(chosen, 1) / MOST_TRIALS
+        if FEWEST_TRIALS * each <= LINE_SECONDS:
+            return chosen.with_changes(trials=min(MOST_TRIALS, max(FEWEST_TRIALS, int(LINE_SECONDS / each)))), place
+    return None
+
+
+def standard_errors_apart(again, line, place):
+    """How far the new mean is from the shipped one; the spread is taken from both runs."""
+    new = again.lines[0]
+    squares = line.count * (line.count - 1) * line.stderr[place] ** 2 + (new.count - 1) * new.std[-1] ** 2
+    spread = math.sqrt(squares / (line.count + new.count - 2))
+    gap = abs(float(new.mean[-1]) - line.mean[place])
+    if spread == 0:
+        return 0.0 if gap <= 1e-5 * line.mean[place] else math.inf
+    return gap / (spread * math.sqrt(1 / new.count + 1 / line.count))
+
+
+@pytest.fixture(scope="module")
+def played_again(shipped):
+    """Every line of every file that has a cheap part: (file, number, place, result)."""
+    found = []
+    for name in NAMES:
+        for number in range(len(shipped[name].lines)):
+            part = part_of(shipped[name], number)
+            if part is not None:
+                result = simulate(part[0], jobs=1, store=Store(None, 0))
+                found.append((shipped[name], number, part[1], result))
+    return found
+
+
+def test_shipped_numbers_come_out_again_from_other_random_numbers(played_again):
+    apart = {
+        f"{file.name}, line {number}, t = {file.times[place]}": standard_errors_apart(again, file.lines[number], place)
+        for file, number, place, again in played_again
+    }
+    assert {words: distance for words, distance in apart.items() if distance > STANDARD_ERRORS} == {}
+
+
+def test_nearly_everything_is_played_again(shipped, played_again):
+    lines = {(name, number) for name in NAMES for number in range(len(shipped[name].lines))}
+    left = lines - {(file.name, number) for file, number, _, _ in played_again}
+    # These know the horizon and cost every pull of it, or invert large matrices.
+    dear = {"ldp-linucb", "ldp-gloc", "dp-robust-ucb", "private-ucb", "ldp-ols"}
+    assert {shipped[name].experiment.lines[number].policy for name, number in left} <= dear
+    assert {file.name for file, *_ in played_again} == set(NAMES)
+
+
+def test_a_shifted_curve_would_be_noticed(played_again):
+    noticed = []
+    for file, number, place, again in played_again:
+        line = file.lines[number]
+        wrong = reproductions.ShippedLine(**{**vars(line), "mean": 2 * line.mean})
+        noticed.append(standard_errors_apart(again, wrong, place) > STANDARD_ERRORS)
+    assert np.mean(noticed) > 0.8
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Making and reading
+
+
+@pytest.fixture
+def small():
+    lines = [{"policy": "ucb"}, {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}}]
+    arms = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
+    return Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 3000, "trials": 6})
+
+
+def made_of(experiment, name="small", part=None):
+    result = simulate(part or experiment, jobs=1)
+    return result, reproductions.document(result, experiment, name, reproductions.Cost(1.5, 2.5, 0.25, 2))
+
+
+def test_what_is_written_is_read_again(small, tmp_path):
+    result, content = made_of(small)
+    path = reproductions.write(content, tmp_path)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]  # no half-written file is left
+    file = reproductions.load("small", tmp_path)
+    assert file.whole and file.experiment == small
+    assert (file.made["seconds"], file.made["processor_seconds"], file.made["workers"]) == (1.5, 2.5, 2)
+    places = np.searchsorted(result.times, file.times)
+    for line, whole in zip(file.lines, result.lines, strict=True):
+        np.testing.assert_allclose(line.mean, whole.mean[places], rtol=1e-5)
+        np.testing.assert_allclose(line.quantile(0.95), whole.quantile(0.95)[places], rtol=1e-3)
+        np.testing.assert_allclose(line.final, whole.regret[:, -1], rtol=1e-5)
+        np.testing.assert_allclose(line.early, whole.regret[:, reproductions.early_place(result.times)], rtol=1e-5)
+    assert file.lines[0].price is None
+    wanted = result.lines[1].ratio_to(result.lines[0])
+    assert (file.lines[1].price[-1], file.lines[1].price_stderr[-1]) == pytest.approx(wanted, rel=1e-2)
+    frame = reproductions.curves(file)
+    assert len(frame) == 2 * len(file.times) and set(frame["label"]) == {"UCB", "HeLDP-UCB-B"}
+
+
+def test_a_part_of_the_trials_is_told(small, tmp_path):
+    _, content = made_of(small, part=small.with_changes(trials=3))
+    file = reproductions.load(reproductions.write(content, tmp_path).stem, tmp_path)
+    assert not file.whole and file.share == 0.5 and file.experiment.trials == 6
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "t": [1], "lines": [{}]}'])
+def test_a_damaged_file_is_told_in_words(text, tmp_path):
+    (tmp_path / "odd.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"odd\.json.*make it again"):
+        reproductions.load("odd", tmp_path)
+    assert reproductions.load("absent", tmp_path) is None
+
+
+@pytest.mark.parametrize("horizon", [1, 5, 61, 1000, 10**7])
+def test_thinned_times_keep_the_ends_and_the_early_one(horizon):
+    times = checkpoints(horizon)
+    kept = reproductions.thinned(times)
+    assert kept[0] == 0 and kept[-1] == len(times) - 1 and len(kept) <= 62
+    assert reproductions.early_place(times) in kept
+    assert times[kept][reproductions.early_place(times[kept])] == times[reproductions.early_place(times)]
+
+
+CHEAP = "tao-s3-local-v09"
+
+
+def test_the_command_computes_a_figure_and_prints_its_file(tmp_path, capsys, shipped):
+    assert cli.main(["reproduce", CHEAP, "--out", str(tmp_path / "new"), "--jobs", "1", "--fresh"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [str(tmp_path / "new" / f"{CHEAP}.json")]
+    assert f"{CHEAP} (1 of 1), 90 of 90 trials" in err
+    file = reproductions.load(CHEAP, tmp_path / "new")
+    assert file.whole and file.experiment == shipped[CHEAP].experiment and file.made["found"] == 0
+    for new, old in zip(file.lines, shipped[CHEAP].lines, strict=True):
+        error = math.hypot(new.stderr[-1], old.stderr[-1])
+        assert abs(new.mean[-1] - old.mean[-1]) <= STANDARD_ERRORS * error
+
+
+def test_fewer_trials_may_be_asked_for(tmp_path, capsys):
+    assert cli.main(["reproduce", CHEAP, "--out", str(tmp_path), "--trials", "5"]) == 0
+    assert "5 of 90 trials" in capsys.readouterr().err
+    assert reproductions.load(CHEAP, tmp_path).share == pytest.approx(5 / 90)
+
+
+def test_a_figure_means_all_its_panels():
+    assert papers.presets_of(["tao-2", "ren-2", "tao-2"]) == ["tao-s3-local-v05", "tao-s3-local-v09", "ren-2"]
+    assert papers.presets_of([]) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["ren-1z"], "did you mean ren-1"),
+        (["shy-users"], "is a preset, but no figure of a paper"),
+        (["basu-bounds"], "allowed: ren-1a"),
+        (["ren-1a", "--trials", "1"], "a whole number of at least 2"),
+        (["ren-1a", "--jobs", "none"], "a whole number from 1 to 1024"),
+    ],
+)
+def test_bad_input_is_one_line_and_says_what_is_allowed(words, told, capsys, tmp_path):
+    assert cli.main(["reproduce", *words, "--out", str(tmp_path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and len(err.splitlines()) == 1 and told in err
+
+
+def test_a_folder_that_cannot_be_had_is_refused_before_anything_is_computed(tmp_path, capsys):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert cli.main(["reproduce", CHEAP, "--out", str(tmp_path / "file" / "below")]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("out:") and "trials" not in err
+
+
+def test_the_table_is_the_document_in_docs(capsys, project):
+    assert cli.main(["reproduce", "--table"]) == 0
+    out = capsys.readouterr().out
+    assert out == (project / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    assert all(f"| {name} |" in out for name in NAMES)

@@ -1,0 +1,313 @@
+"""The audit of the Mechanisms page: which epsilon does this really have? Anyone can run it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import AuditResult, audit
+from bandit_core.audit_subjects import Subject, subjects
+from ui import charts, theme, words
+from ui.mechanisms_view import epsilon_slider
+from ui.page_fields import Fields
+
+SAMPLES = (2_000, 10_000, 40_000, 200_000, 1_000_000)
+CONFIDENCES = (0.9, 0.95, 0.99, 0.999, 0.9999)
+MOST_DRAW = 10**6
+KINDS = {"mechanism": "mechanism", "specimen": "broken on purpose", "run": "policy run"}
+_KEPT = 30  # results kept for a session
+
+
+def _title(name: str) -> str:
+    one = subjects()[name]
+    return f"{one.title} ({KINDS[one.kind]})"
+
+
+def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
+    """Subject, claimed epsilon, samples, confidence, seed."""
+    names = list(subjects())
+    first, second = st.columns([3, 2])
+    name = first.selectbox(
+        "What to audit",
+        names,
+        names.index(fields.word("subject", names)),
+        format_func=_title,
+        key="mechanisms-subject",
+        help="A mechanism, the first choices of a whole policy, or a specimen that breaks its claim on purpose.",
+    )
+    fields.keep("subject", name)
+    with second:
+        epsilon = epsilon_slider(fields)
+    first, second, third = st.columns(3)
+    samples = first.select_slider(
+        "Samples for each input",
+        SAMPLES,
+        int(fields.nearest("samples", SAMPLES)),
+        key="mechanisms-samples",
+        format_func=words.count,
+        help="More samples see smaller leaks. Half of them choose where to look, the other half measure.",
+    )
+    confidence = second.select_slider(
+        "Confidence",
+        CONFIDENCES,
+        fields.nearest("sure", CONFIDENCES),
+        key="mechanisms-sure",
+        format_func=lambda value: f"{100 * value:g} %",
+        help="How sure the bound is. At 95 % one sound mechanism in twenty may be accused wrongly.",
+    )
+    seed = third.number_input(
+        "Draw",
+        0,
+        MOST_DRAW,
+        int(fields.number("draw", 0, MOST_DRAW, whole=True)),
+        key="mechanisms-audit-draw",
+        help="Seed of the samples. Trying many draws until one accuses is no audit.",
+    )
+    fields.keep("samples", samples)
+    fields.keep("sure", confidence)
+    fields.keep("draw", int(seed))
+    return subjects()[name], float(epsilon), int(samples), float(confidence), int(seed)
+
+
+def result_chart(found: AuditResult, subject: Subject) -> go.Figure:
+    """Claimed epsilon as a line; the event's loss as an interval, whose lower end is the bound."""
+    dark = theme.is_dark()
+    broken = found.verdict == "violates"
+    colour = theme.TRUST_COLOURS["local"] if broken else theme.TRUST_COLOURS["central"]
+    colour = {"#d55e00": "#f08838", "#0072b2": "#58b7e0"}.get(colour, colour) if dark else colour
+    low, seen, high = (value if math.isfinite(value) else float("nan") for value in found.event_loss)
+    low = max(0.0, low) if math.isfinite(low) else 0.0
+    real = subject.real(found.epsilon) if subject.real else None
+    ends = [found.epsilon, low, *(value for value in (seen, high, real) if value is not None and math.isfinite(value))]
+    top = 1.15 * max(ends)
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[found.lower_bound, top],
+        y=[1, 1],
+        mode="lines",
+        name="where the true ε can be",
+        line={"color": theme.transparent(colour, 0.35), "width": 16},
+        hoverinfo="skip",
+    )
+    if math.isfinite(high) and math.isfinite(seen):
+        figure.add_scatter(
+            x=[seen],
+            y=[0.55],
+            mode="markers",
+            name="loss of the event, with its interval",
+            marker={"color": colour, "size": 10},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [high - seen],
+                "arrayminus": [seen - low],
+                "color": colour,
+            },
+            hovertemplate="seen: %{x:.3~g}<extra></extra>",
+        )
+    figure.add_scatter(
+        x=[found.lower_bound],
+        y=[1],
+        mode="markers+text",
+        name="lower bound",
+        text=[f"{found.lower_bound:.3g}"],
+        textposition="top center",
+        marker={"color": colour, "size": 14, "symbol": "triangle-right"},
+        hovertemplate="lower bound %{x:.3~g}<extra></extra>",
+    )
+    figure.add_vline(
+        x=found.epsilon,
+        line={"dash": "dash", "width": 2, "color": theme.quiet(dark)},
+        annotation_text=f"claimed ε = {found.epsilon:g}",
+        annotation_position="top right" if found.epsilon < 0.5 * top else "top left",
+    )
+    if real is not None:
+        figure.add_scatter(
+            x=[real],
+            y=[0.2],
+            mode="markers",
+            name="what it really is, by calculation",
+            marker={"symbol": "star", "size": 13, "color": theme.quiet(dark)},
+            hovertemplate="%{x:.3~g}<extra></extra>",
+        )
+    charts.style(figure, 300, dark, legend_below=True)
+    figure.update_layout(
+        hovermode="closest", margin={"t": 40, "b": 110}, legend={"yref": "container", "y": 0, "yanchor": "bottom"}
+    )
+    figure.update_xaxes(title="ε", range=[-0.03 * top, top], zeroline=False)
+    figure.update_yaxes(visible=False, range=[-0.1, 1.5])
+    return figure
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _looked_at(name: str, epsilon: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Samples for the picture of where the audit looked."""
+    rng = np.random.default_rng([seed, 1])
+    return tuple(subjects()[name].sampler(np.full(20_000, float(which)), epsilon, rng) for which in (0, 1))  # type: ignore[return-value]
+
+
+def event_chart(found: AuditResult, subject: Subject, seed: int) -> go.Figure:
+    """Samples of both inputs, and the range of the event that tells them apart best."""
+    dark = theme.is_dark()
+    samples = _looked_at(subject.name, found.epsilon, seed)
+    both = np.concatenate(samples)
+    values = np.unique(both)
+    figure = go.Figure()
+    colours = (theme.quiet(dark), "#58b7e0" if dark else "#0072b2")
+    low, high = (float(x) for x in np.quantile(both, (0.003, 0.997)))
+    few = len(values) <= 12
+    edges = np.linspace(low, high, 41)
+    for which, colour in enumerate(colours):
+        if few:
+            x, y = values, np.array([np.mean(samples[which] == value) for value in values])
+        else:
+            counts, _ = np.histogram(np.clip(samples[which], low, high), edges)
+            x, y = (edges[:-1] + edges[1:]) / 2, counts / len(samples[which])
+        figure.add_bar(
+            x=x,
+            y=y,
+            name=f"input {which}",
+            marker_color=theme.transparent(colour, 0.75),
+            marker_pattern_shape="" if which else "/",
+            hovertemplate="%{y:.2%}",
+        )
+    margin = 0.5 if few else 0.0
+    left = found.event[0] + (margin if few else 0) if math.isfinite(found.event[0]) else low - 1 - margin
+    right = found.event[1] + margin if math.isfinite(found.event[1]) else high + 1 + margin
+    figure.add_vrect(x0=left, x1=right, fillcolor=theme.TRUST_COLOURS["local"], opacity=0.16, line_width=0)
+    charts.style(figure, 300, dark, legend_below=True)
+    figure.update_layout(
+        barmode="group" if few else "overlay",
+        margin={"b": 110},
+        legend={"yref": "container", "y": 0, "yanchor": "bottom"},
+    )
+    room = 0.6 if few else 0.02 * (high - low)
+    figure.update_xaxes(title="what is looked at", range=[low - room, high + room], **({"dtick": 1} if few else {}))
+    figure.update_yaxes(title="share", tickformat=".0%")
+    return figure
+
+
+def _interval(event: tuple[float, float]) -> str:
+    low, high = event
+    if not math.isfinite(low):
+        return f"at most {high:.3g}" if math.isfinite(high) else "anything at all"
+    return f"above {low:.3g}" + (f", up to {high:.3g}" if math.isfinite(high) else "")
+
+
+def _found(subject: Subject, epsilon: float, samples: int, confidence: float, seed: int) -> AuditResult:
+    bar = st.progress(0.0, "Drawing samples …")
+    found = audit(
+        subject.name,
+        epsilon,
+        samples=samples,
+        confidence=confidence,
+        seed=seed,
+        on_progress=lambda done: bar.progress(min(1.0, done), "Drawing samples …"),
+    )
+    bar.empty()
+    return found
+
+
+def show(found: AuditResult, subject: Subject, seed: int) -> None:
+    """Verdict, pictures, and the numbers behind them."""
+    at = f" at δ = {found.delta:g}" if found.delta else ""
+    if found.verdict == "violates":
+        st.error(
+            f"**Violates its claim.** With confidence {100 * found.confidence:g} % the true ε is at least "
+            f"**{found.lower_bound:.3g}**{at}; claimed is {found.epsilon:g}.",
+            icon=":material/gpp_bad:",
+        )
+    else:
+        st.success(
+            f"**Consistent with its claim.** The audit found an ε of at least **{found.lower_bound:.3g}**{at}; claimed "
+            f"is {found.epsilon:g}. That is no proof of privacy.",
+            icon=":material/fact_check:",
+        )
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**What was found**")
+        st.plotly_chart(
+            result_chart(found, subject),
+            key="audit-result",
+            config=charts.CONFIG,
+            alt=f"Claimed epsilon {found.epsilon:g}, lower bound {found.lower_bound:.3g}: {found.verdict}",
+        )
+    with right:
+        st.markdown("**Where it looked** (shaded)")
+        st.plotly_chart(
+            event_chart(found, subject, seed),
+            key="audit-event",
+            config=charts.CONFIG,
+            alt=f"Samples of both inputs, and the event {_interval(found.event)}",
+        )
+    (p_low, p, p_high), (q_low, q, q_high) = found.chances
+    st.markdown(
+        f"The event: {subject.seen}, **{_interval(found.event)}**. After input {found.pair[0]:g} it was seen in "
+        f"{p:.2%} of the samples ({p_low:.2%} to {p_high:.2%}), after input {found.pair[1]:g} in {q:.2%} "
+        f"({q_low:.2%} to {q_high:.2%}). "
+        f"The bound is ln of the lowest first{' less δ' if found.delta else ''} over the highest second."
+    )
+    if subject.flaw:
+        real = f" By calculation its ε here is {subject.real(found.epsilon):.3g}." if subject.real else ""
+        st.markdown(f"**What is wrong with it.** {subject.flaw}{real}")
+        if found.verdict == "consistent":
+            st.caption("Broken, and not caught: at this ε the flaw does no harm, or it takes more samples to see it.")
+    elif subject.words:
+        st.caption(subject.words)
+
+
+def explanation() -> None:
+    """In plain words: how it works, and what it cannot show."""
+    with st.expander("How does an audit work, and what can it not show?"):
+        st.markdown(
+            "1. Take two neighbouring inputs, and draw many samples after each.\n"
+            "2. Half of the samples choose an **event**: a range of outputs that tells the two apart best.\n"
+            "3. The other half, which had no say in the choice, measure how often it happens, with exact "
+            "(Clopper-Pearson) limits.\n"
+            "4. If it has at least the chance p after one input and at most q after the other, then no ε below "
+            "ln((p − δ)/q) can be true.\n\n"
+            "**It can refute, never prove.** It looks at one pair of inputs and at ranges of one number. A leak "
+            "elsewhere, or one too rare for the samples, stays unseen; a small lower bound may only mean a dull eye. "
+            "And a sound mechanism is accused wrongly at most as often as the confidence leaves room for: at 95 % one "
+            "time in twenty.\n\n"
+            "For policies the outputs are choices: which arm the first users get, played by the simulator's own "
+            "compiled code. Longer runs are not audited here, because their rewards differ in more than one place."
+        )
+        st.latex(r"\epsilon\ \ge\ \ln\frac{p_{\text{low}}-\delta}{q_{\text{high}}}")
+        st.code("python -m bandit_core audit ctb-as-printed --epsilon 0.1", language="bash")
+
+
+def draw(fields: Fields) -> None:
+    """The whole part."""
+    st.markdown(
+        "Do not take anybody's word for ε. **Run the audit**: it draws samples, looks for outputs that betray the "
+        "input, and says which ε they prove at least. Try the ones that are *broken on purpose*, too."
+    )
+    subject, epsilon, samples, confidence, seed = controls(fields)
+    st.caption(
+        f"Claim: {subject.guarantee}"
+        + (f", δ = {subject.delta:g}" if subject.delta else "")
+        + f". Inputs 0 and 1: {subject.inputs}. Looked at: {subject.seen}."
+    )
+    kept: dict[tuple[object, ...], AuditResult] = st.session_state.setdefault("mechanisms-audits", {})
+    key = (subject.name, epsilon, samples, confidence, seed)
+    pressed = st.button(
+        "Run the audit",
+        type="primary",
+        key="mechanisms-run",
+        icon=":material/play_arrow:",
+        help="Takes a second or two; the simulator may have to be compiled first for a policy run.",
+    )
+    wanted = pressed or fields.word("run", ("", "1")) == "1"
+    if wanted and key not in kept:
+        while len(kept) >= _KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = _found(subject, epsilon, samples, confidence, seed)
+    if wanted:
+        fields.keep("run", "1")
+    if key in kept:
+        show(kept[key], subject, seed)
+    explanation()

@@ -1,0 +1,258 @@
+"""The second half of the Theory page: every bound of the project, one card at a time."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import Experiment, catalogue
+from bandit_core.catalogue import Entry
+from bandit_core.policies import registry
+from bandit_core.theory.bound import KIND_WORDS, STATUS_WORDS
+from ui import charts, page_fields, state, theme, words
+
+ALL = "all"
+REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
+KINDS = ("problem-dependent", "minimax", "Bayesian")
+AXES = {"users": "users T", "epsilon": "budget ε", "arms": "arms K"}
+EPSILONS = tuple(float(f"{value:.3g}") for value in np.geomspace(0.05, 20, 25))
+ARMS = (2, 3, 5, 8, 13, 20, 35, 60, 100)
+FIRST = "local-exact-ldp-bound-0-or-1"
+TABLE_KEY, CARD_KEY = "theory-table", "theory-bound"
+
+
+def _pick(label: str, options: tuple[str, ...], field: str, spoken: dict[str, str], text: str) -> str:
+    everything = (ALL, *options)
+    chosen = st.selectbox(
+        label,
+        everything,
+        everything.index(page_fields.choice(field, ALL, everything)),
+        format_func=lambda name: spoken.get(name, name),
+        key=f"theory-{field}",
+        help=text,
+    )
+    state.keep_page_field(field, chosen, ALL)
+    return str(chosen)
+
+
+def filters(found: tuple[Entry, ...]) -> list[Entry]:
+    """Three filters; the bounds that pass them, those that apply first."""
+    first, second, third = st.columns(3)
+    with first:
+        model = _pick(
+            "Promise of privacy", catalogue.MODELS, "about", theme.MODEL_WORDS, "Which promise the bound is about."
+        )
+    with second:
+        rewards = _pick("Rewards", REWARDS, "laws", {"any": "any law"}, "Which laws of rewards it is stated for.")
+    with third:
+        kind = _pick("Kind", KINDS, "kind", {}, "; ".join(f"{name}: {text}" for name, text in KIND_WORDS.items()) + ".")
+    kept = [
+        entry
+        for entry in found
+        if model in (ALL, entry.bound.model)
+        if rewards in (ALL, entry.bound.rewards)
+        if kind in (ALL, entry.bound.kind)
+    ]
+    return sorted(kept, key=lambda entry: entry.bound.hidden is not None)
+
+
+def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
+    """What nobody can undercut on these arms, under each promise."""
+    floors = {floor.model: floor for floor in catalogue.floors(experiment, found)}
+    if not floors:
+        return "For these arms no lower bound with known constants is known; the shapes below still tell how fast."
+    spoken = {"none": "without privacy", "central": "when a curator is trusted", "local": "when nobody is trusted"}
+    parts = [f"**{words.number(floor.value)}** {spoken[floor.model]}" for floor in floors.values()]
+    listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+    epsilon = catalogue.fixed_epsilon(experiment)
+    return (
+        f"On the arms of the sidebar, with {words.count(experiment.horizon)} users and ε = {epsilon:g}, the best known "
+        f"lower bounds on what is lost are {listed}. (They are asymptotic: a run that is still short may lie below.)"
+    )
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else words.number(value)
+
+
+def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
+    horizon = np.array([float(experiment.horizon)])
+    rows = [
+        {
+            "bound": entry.bound.label,
+            "side": entry.bound.side,
+            "of": ", ".join(registry()[name].title for name in entry.policies) or "every policy",
+            "value at T": "–" if entry.bound.hidden else _number(float(entry.value(experiment, horizon)[0])),
+            "promise": theme.MODEL_WORDS[entry.bound.model],
+            "rewards": entry.bound.rewards,
+            "kind": entry.bound.kind,
+            "status": "superseded" if entry.bound.superseded else entry.bound.status,
+            "source": entry.bound.source,
+        }
+        for entry in shown
+    ]
+    return pd.DataFrame(rows)
+
+
+def _row_chosen(keys: tuple[str, ...]) -> None:
+    """Callback: a row of the table was clicked, the card follows."""
+    rows = st.session_state[TABLE_KEY].selection.rows
+    if rows and rows[0] < len(keys):
+        st.session_state[CARD_KEY] = keys[rows[0]]
+
+
+def table(shown: list[Entry], experiment: Experiment) -> None:
+    """All bounds that pass the filters; a click on a row opens its card."""
+    keys = tuple(entry.key for entry in shown)
+    frame = _table(shown, experiment)
+    grey = [entry.bound.hidden is not None for entry in shown]
+    styled = frame.style.apply(lambda row: ["color: #8a949e" if grey[row.name] else ""] * len(row), axis=1)
+    st.dataframe(
+        styled,
+        hide_index=True,
+        width="stretch",
+        height=320,
+        key=TABLE_KEY,
+        on_select=lambda: _row_chosen(keys),
+        selection_mode="single-row",
+        alt="Every bound with its value for the experiment of the sidebar",
+    )
+    applying = grey.count(False)
+    st.caption(
+        f"{applying} of {len(shown)} bounds apply to the experiment of the sidebar; those in grey do not, and their "
+        "card says why. Click a row to open its card."
+    )
+
+
+def choose(shown: list[Entry], found: tuple[Entry, ...]) -> Entry:
+    """The bound whose card is open; kept in the address."""
+    everywhere = {entry.key for entry in found}
+    keys = [entry.key for entry in shown]
+    if st.session_state.get(CARD_KEY) not in keys:
+        asked = page_fields.choice("bound", FIRST, everywhere)
+        st.session_state[CARD_KEY] = asked if asked in keys else keys[0]
+    names = {entry.key: _title(entry) for entry in shown}
+    key = st.selectbox(
+        "Card",
+        keys,
+        format_func=names.__getitem__,
+        key=CARD_KEY,
+        help="Each bound has a card with its formula, source, assumptions, value and picture.",
+    )
+    state.keep_page_field("bound", key, FIRST)
+    return next(entry for entry in shown if entry.key == key)
+
+
+def _title(entry: Entry) -> str:
+    whose = ", ".join(registry()[name].title for name in entry.policies)
+    arrow = "↑" if entry.bound.side == "upper" else "↓"
+    return f"{arrow} {entry.bound.name}{f', {whose}' if whose else ''} · {theme.MODEL_WORDS[entry.bound.model]}"
+
+
+def card(entry: Entry, experiment: Experiment) -> None:
+    """Formula, words, assumptions, status, source, and the value here."""
+    bound = entry.bound
+    grey = "gray" if bound.superseded else None
+    with st.container(border=True):
+        st.markdown(f":{grey}[**{words.plain(_title(entry))}**]" if grey else f"**{words.plain(_title(entry))}**")
+        st.latex(rf"\textcolor{{gray}}{{{bound.formula}}}" if grey else bound.formula)
+        st.markdown(bound.words)
+        value = float(entry.value(experiment, np.array([float(experiment.horizon)]))[0])
+        if bound.hidden:
+            st.info(bound.hidden[0].upper() + bound.hidden[1:] + ".", icon=":material/visibility_off:")
+        else:
+            st.markdown(
+                f"At {words.count(experiment.horizon)} users: **{words.number(value)}** lost rewards at "
+                f"{'most' if bound.side == 'upper' else 'least'}."
+            )
+        status = "cannot stand as printed" if bound.superseded else STATUS_WORDS[bound.status]
+        st.caption(
+            f"**Status:** {'superseded' if bound.superseded else bound.status}, {status}  \n"
+            f"**Kind:** {bound.kind}, {KIND_WORDS[bound.kind]}  \n"
+            f"**Assumes:** {bound.assumptions}  \n**Source:** {bound.source}"
+        )
+
+
+def axis(entry: Entry) -> str:
+    """What the bound is drawn against, and whether superseded bounds are drawn; the former kept in the address."""
+    chosen = st.segmented_control(
+        "Draw against",
+        list(AXES),
+        default=page_fields.choice("axis", "users", AXES),
+        required=True,
+        format_func=AXES.__getitem__,
+        key="theory-against",
+        help="Users: up to the horizon. Budget and arms: at the horizon. More arms: the worse arms take turns.",
+    )
+    state.keep_page_field("axis", chosen, "users")
+    return str(chosen)
+
+
+def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, dark: bool) -> go.Figure | None:
+    """The bound against users, budget or arms; None where there is nothing to draw."""
+    bound = entry.bound
+    if bound.superseded and not superseded:
+        return None
+    x: np.ndarray
+    if against == "users":
+        x = np.unique(np.geomspace(1, max(2, experiment.horizon), 120).round())
+        y = entry.value(experiment, x)
+    elif against == "epsilon":
+        x, y = np.array(EPSILONS), catalogue.against_epsilon(entry, experiment, EPSILONS)
+    else:
+        x, y = np.array(ARMS, float), catalogue.against_arms(entry, experiment, ARMS)
+    y = np.where(y > 0, y, np.nan)
+    if not np.isfinite(y).any():
+        return None
+    figure = go.Figure()
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        name=f"{'↑' if bound.side == 'upper' else '↓'} {escape(bound.label)}",
+        showlegend=True,
+        line={
+            "width": 2.5,
+            "dash": "longdash" if bound.superseded else theme.DASHES[bound.status],
+            "color": "#8a949e" if bound.superseded else theme.MODEL_COLOURS[bound.model],
+        },
+        hovertemplate="%{y:,.4~g}",
+    )
+    charts.style(figure, 340, dark)
+    titles = {"users": "users so far", "epsilon": "budget ε  (← more private · less private →)", "arms": "arms K"}
+    figure.update_xaxes(type="log", title=titles[against], tickformat="~s" if against == "users" else "~g")
+    wide = np.nanmax(y) > 30 * np.nanmin(y)
+    figure.update_yaxes(type="log", title="regret", exponentformat="SI", **({"dtick": 1} if wide else {}))
+    return figure
+
+
+def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
+    """The chart of the open card, or why there is none."""
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    with left:
+        against = axis(entry)
+    with right:
+        drawn = page_fields.toggle(
+            "Draw superseded versions, in grey",
+            "old",
+            "theory-old",
+            "They cannot stand as printed; their card says why.",
+        )
+    figure = chart(entry, experiment, against, drawn, dark)
+    if figure is None:
+        if entry.bound.superseded and not drawn:
+            st.caption("Superseded bounds are not drawn unless you ask for them.")
+        else:
+            st.caption("There is nothing to draw: the bound does not apply, or no number is known for it.")
+        return
+    st.plotly_chart(
+        figure, key="theory-chart", config=charts.CONFIG, alt=f"{entry.bound.label} against {AXES[against]}"
+    )
+    if entry.bound.kind != "problem-dependent":
+        st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")
+    else:
+        st.caption("Cut off where always playing the worst arm would lose less.")

@@ -1,0 +1,157 @@
+"""Users with features from a visitor's own file, for this session only, or invented ones that are called so.
+
+Nothing of a file leaves the session: it is simulated with a store in the session's memory, and no link, no shared
+experiment and no process-wide cache ever sees it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from bandit_core import Experiment, InvalidInput
+from bandit_core.contextual import lending
+from bandit_core.contextual.lending import Table
+from bandit_core.store import Store
+from ui import words
+from ui.your_numbers_input import PRIVATE_WORDS, told
+
+SOURCES = {
+    "none": "none",
+    "invented": "invented lending data",
+    "lending": "the auto-lending set (CSV)",
+    "any": "any CSV",
+}
+EPSILONS = (0.5, 1.0)
+HORIZONS = (1000, 3000, 10_000, 30_000, 100_000)
+MOST_MEGABYTES = 20
+MOST_ACTIONS = 50
+STORE_BYTES = 64 * 2**20
+TRIALS = 10
+PRICES = 10  # candidate amounts of any table, equally spaced between the smallest and the largest
+RUN = "data"  # name of the background run
+
+
+@dataclass(frozen=True)
+class Own:
+    """An experiment made of a table, and the store that keeps its numbers (None: the shared one)."""
+
+    experiment: Experiment
+    store: Store | None
+    label: str
+
+
+def panel() -> Own | None:
+    """The controls; None where the visitor has no file, or it is no use yet (why is told)."""
+    with st.expander("Users from a data set"):
+        st.markdown(
+            "The paper also tries its policies on car loans: features of a customer and an offered price, and whether "
+            "the loan was taken. A model is fitted to all rows of a table; simulated users are its rows, and what they "
+            "do follows the model. The original set is licensed and not part of this app: **bring your own copy, any "
+            "other table, or look at invented data** with the same columns."
+        )
+        source = st.segmented_control(
+            "Data", list(SOURCES), default="none", required=True, format_func=SOURCES.__getitem__, key="data-source",
+            help="What the users of this page are made of.",
+        )  # fmt: skip
+        if source == "none":
+            _forget()
+            return None
+        try:
+            table = lending.synthetic() if source == "invented" else _uploaded(source)
+            if table is None:
+                return None
+            horizon = st.select_slider(
+                "Users of the data set (horizon)", HORIZONS, 10_000, key="data-horizon", format_func=words.count,
+                help="How many simulated users arrive; rows of the table are drawn with replacement.",
+            )  # fmt: skip
+            title = "Any table" if source == "any" else "Auto lending"
+            named = source != "any" or bool(table.action_names)
+            prices = None if named else np.linspace(table.actions.min(), table.actions.max(), PRICES).tolist()
+            document = lending.lending_document(table, horizon, TRIALS, EPSILONS, title, prices)
+            experiment = Experiment.model_validate({**document, "view": {"x": "log", "y": "log", "bounds": False}})
+        except InvalidInput as error:
+            _refuse(error)
+            return None
+        st.success(
+            f"{len(table.rewards):,} rows, {table.features.shape[1]} features (with a constant), "
+            f"{experiment.arm_count} options. **This is a {table.label}.**"
+            if table.synthetic
+            else f"{len(table.rewards):,} rows, {table.features.shape[1]} features (with a constant), "
+            f"{experiment.arm_count} options, from your file."
+        )
+        return Own(experiment, None if table.synthetic else _store(), table.label)
+
+
+def _refuse(error: InvalidInput) -> None:
+    st.error("\n".join(f"- {told(problem)}" for problem in error.problems[:8]), icon=":material/error:")
+
+
+def _uploaded(source: str) -> Table | None:
+    if source == "lending":
+        names = ", ".join(f"`{name}`" for name in (*lending.LENDING_COLUMNS, lending.CAR_TYPE))
+        st.caption(f"Columns, in any order: {names}. Every value out of range is told with its row.")
+        st.download_button(
+            "An example of such a file (invented)", lending.synthetic_csv, "invented-loans.csv", "text/csv",
+            key="data-example", on_click="ignore", help="A CSV with these columns and invented values.",
+        )  # fmt: skip
+    upload = st.file_uploader(
+        "Table (CSV)", type=["csv"], key=f"data-{source}", max_upload_size=MOST_MEGABYTES,
+        help="Commas between cells, names of the columns in the first row, UTF-8. Up to 20 MB.",
+    )  # fmt: skip
+    st.caption(PRIVATE_WORDS)
+    if upload is None:
+        _forget()
+        return None
+    data = upload.getvalue()
+    if source == "lending":
+        return _kept((upload.file_id,), lambda: lending.read_lending(data))
+    columns = lending.columns_of(data)
+    left, middle, right = st.columns(3)
+    reward = left.selectbox(
+        "Reward", columns, len(columns) - 1, key="data-reward", help="The column with what a choice brought."
+    )
+    action = middle.selectbox(
+        "Action", columns, max(0, len(columns) - 2), key="data-action", help="The column with what was chosen."
+    )
+    amount = right.toggle(
+        "Actions are amounts", key="data-amounts", help="On: numbers such as prices, one model. Off: names, one each."
+    )
+    offered = [name for name in columns if name not in (reward, action)]
+    features = st.multiselect(
+        "Features", offered, offered, key="data-features", help="Columns of numbers that describe a user."
+    )
+    key = (upload.file_id, reward, action, amount, tuple(features))
+    table = _kept(key, lambda: lending.read_table(data, features, action, reward, amount))
+    if table.action_names and len(table.action_names) > MOST_ACTIONS:
+        st.error(
+            f"{words.plain(action)} has {len(table.action_names)} different names; at most {MOST_ACTIONS} actions."
+        )
+        return None
+    return table
+
+
+def _kept(key: tuple[Any, ...], read: Any) -> Table:
+    """What was read of the file, kept in the session while file and columns stay the same."""
+    if st.session_state.get("data-read", (None,))[0] != key:
+        st.session_state["data-read"] = (key, read())
+    return st.session_state["data-read"][1]
+
+
+def _store() -> Store:
+    if "data-store" not in st.session_state:
+        st.session_state["data-store"] = Store(None, STORE_BYTES)
+    return st.session_state["data-store"]
+
+
+def _forget() -> None:
+    """The file is gone: so is everything that was computed from it."""
+    for slot in (f"run-{RUN}", "data-store", "data-read"):
+        kept = st.session_state.pop(slot, None)
+        if isinstance(kept, Store):
+            kept.close()
+        elif hasattr(kept, "simulation"):
+            kept.simulation.stop()

@@ -1,0 +1,66 @@
+"""The first half of the Theory page: what "private" may mean."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from bandit_core.theory.bound import Model
+from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
+from ui import diagrams, page_fields, state
+
+FIRST: Model = "central"
+
+
+def choice() -> Model:
+    """Which promise to look at; kept in the address."""
+    names = list(DEFINITIONS)
+    chosen = st.segmented_control(
+        "Promise",
+        names,
+        default=page_fields.choice("promise", FIRST, names),
+        required=True,
+        format_func=lambda name: DEFINITIONS[name].title,
+        key="theory-promise",
+        help="Four things that people mean when they call a learner private.",
+    )
+    state.keep_page_field("promise", chosen, FIRST)
+    return chosen
+
+
+def pictures(chosen: Model, dark: bool) -> None:
+    """The map of implications beside the graphical model of the chosen promise."""
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**Which promise implies which**")
+        st.image(diagrams.implications(chosen, dark), width=460, alt=diagrams.implications_in_words())
+    with right:
+        st.markdown(f"**{DEFINITIONS[chosen].title}**: dashed is hidden, filled is seen")
+        st.image(diagrams.promise(chosen, dark), width=460, alt=diagrams.promise_in_words(chosen))
+
+
+def in_words(chosen: Model) -> None:
+    """The chosen promise in plain words and as a formula, and its arrows."""
+    definition = DEFINITIONS[chosen]
+    st.markdown(f"**{definition.title}.** {definition.promise}")
+    st.latex(definition.formula)
+    st.markdown(
+        f"- **Neighbouring** are {definition.neighbouring}.\n"
+        f"- **Trusted** is {definition.trusted}.\n"
+        f"- **Seen:** {definition.seen}.\n"
+        f"- **For example:** {definition.example}"
+    )
+    with st.expander("Why these arrows, and why not others?"):
+        arrows = [
+            f"- **{DEFINITIONS[each.source].title} ⇒ {DEFINITIONS[each.target].title}** with {each.mark}: {each.why}"
+            for each in IMPLICATIONS
+        ]
+        arrows += [
+            f"- **{DEFINITIONS[first].title} ⇏ {DEFINITIONS[second].title}**: {why}"
+            for first, second, why in NOT_IMPLIED
+        ]
+        st.markdown("\n".join(arrows))
+        st.caption(
+            "Definitions after Basu, Dimitrakakis and Tossou 2019, with the budgets of the implications worked out "
+            "here. Shuffle DP, where a mixer forgets who sent what, lies between local and central; it is not "
+            "simulated in this lab."
+        )

@@ -1,0 +1,120 @@
+"""The Errata page: what is printed, what should stand there, and the live result of each check."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core.errata import Erratum, Outcome, errata
+from ui import charts, glossary, page_fields, state
+
+ALL = "all five"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900")
+
+
+@st.cache_data(max_entries=1, show_spinner="Checking …")
+def outcomes() -> dict[str, Outcome]:
+    """The result of every check, by name."""
+    return {erratum.name: erratum.check() for erratum in errata()}
+
+
+def papers() -> tuple[str, ...]:
+    """The five papers."""
+    return tuple(dict.fromkeys(erratum.paper for erratum in errata()))
+
+
+def _author(paper: str) -> str:
+    return paper.split(",", maxsplit=1)[0].split(" ", maxsplit=1)[0].lower()
+
+
+def _short(paper: str) -> str:
+    return f"{paper.split(',', maxsplit=1)[0].split(' and ', maxsplit=1)[0]} {paper.rsplit(' ', 1)[-1]}"
+
+
+def verdict(found: dict[str, Outcome]) -> str:
+    """How many checks confirm their erratum."""
+    confirmed = sum(outcome.confirmed for outcome in found.values())
+    return (
+        f"**{confirmed} of {len(found)}** errata are confirmed by their checks, run just now: what is printed fails, "
+        "what should stand there passes."
+    )
+
+
+def choice() -> str:
+    """Which paper; kept in the address as its first author's name."""
+    names = {"all": ALL} | {_author(paper): paper for paper in papers()}
+    chosen = st.selectbox(
+        "Paper",
+        list(names),
+        list(names).index(page_fields.choice("paper", "all", names)),
+        format_func=names.__getitem__,
+        key="errata-paper",
+        help="The five papers that this lab is built on.",
+    )
+    state.keep_page_field("paper", chosen, "all")
+    return names[chosen]
+
+
+def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
+    """By which factor each printed version misses what is wanted, where that is a factor."""
+    figure = go.Figure()
+    for place, paper in enumerate(papers()):
+        ratios = {
+            erratum.name: (found[erratum.name].printed / found[erratum.name].wanted, erratum)
+            for erratum in errata()
+            if erratum.paper == paper and _is_ratio(found[erratum.name])
+        }
+        figure.add_scatter(
+            x=[ratio for ratio, _ in ratios.values()],
+            y=list(ratios),
+            mode="markers",
+            name=_short(paper),
+            marker={"size": 11, "color": COLOURS[place], "symbol": ("circle", "square", "diamond", "x", "star")[place]},
+            hovertemplate="× %{x:.3~g}<extra>%{y}</extra>",
+        )
+    charts.style(figure, 520, dark)
+    figure.add_vline(x=1, line={"dash": "dash", "width": 1.5, "color": "#888888"})
+    figure.update_layout(hovermode="closest")
+    figure.update_xaxes(type="log", title="printed ÷ what it should be", tickformat="~g", dtick=2)
+    figure.update_yaxes(autorange="reversed", tickfont={"size": 10})
+    return figure
+
+
+def _is_ratio(outcome: Outcome) -> bool:
+    return all(0 < value < math.inf for value in (outcome.wanted, outcome.printed))
+
+
+def listing(chosen: str, found: dict[str, Outcome]) -> None:
+    """The errata of the chosen paper, each with its check; the one of the address stands open."""
+    opened = page_fields.choice("erratum", "", ("", *found))
+    for paper in papers():
+        if chosen not in (ALL, paper):
+            continue
+        st.subheader(paper)
+        for erratum in (each for each in errata() if each.paper == paper):
+            outcome = found[erratum.name]
+            sign = ":material/check_circle:" if outcome.confirmed else ":material/error:"
+            with st.expander(f"{sign} {_heading(erratum)}", expanded=erratum.name == opened):
+                _one(erratum, outcome)
+
+
+def _heading(erratum: Erratum) -> str:
+    subject = " ".join(erratum.name.split("-")[1:])
+    return erratum.place if subject in erratum.place.lower() else f"{erratum.place} · {subject}"
+
+
+def _one(erratum: Erratum, outcome: Outcome) -> None:
+    st.markdown(
+        f"**Printed:** {erratum.printed}\n\n**Should be:** {erratum.corrected}\n\n**Why:** {erratum.why}\n\n"
+        f"**Checked just now:** {outcome.words}"
+    )
+    st.code(erratum.command, language="bash")
+    st.code(inspect.getsource(erratum.check), language="python")
+    st.page_link(
+        f"pages/{erratum.page}.py",
+        label=f"See it on {glossary.PAGE_TITLES[erratum.page]}",
+        icon=":material/arrow_forward:",
+    )

@@ -1,0 +1,84 @@
+"""The words of the lab: one file of terms, read by the Glossary page and by whoever needs a term's sentence."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from ui import state
+
+_FILE = Path(__file__).with_name("glossary.toml")
+PAGE_TITLES = {
+    "explore": "Explore",
+    "tradeoff": "Trade-off",
+    "threshold": "Threshold",
+    "heavy-tails": "Heavy tails",
+    "contextual": "Contextual",
+    "theory": "Theory",
+    "errata": "Errata",
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """One word, with other names for it, one plain sentence, and the page where it is seen."""
+
+    name: str
+    group: str
+    page: str
+    words: str
+    other: tuple[str, ...] = ()
+
+    def matches(self, text: str) -> bool:
+        """Whether the text occurs in the name, another name or the sentence."""
+        return any(text.lower() in each.lower() for each in (self.name, *self.other, self.words))
+
+
+@cache
+def terms() -> tuple[Term, ...]:
+    """Every term, in the order of the file."""
+    found = tomllib.loads(_FILE.read_text(encoding="utf-8"))["term"]
+    return tuple(Term(**{**each, "other": tuple(each.get("other", ()))}) for each in found)
+
+
+def search() -> tuple[Term, ...]:
+    """The search box; the terms that match it."""
+    text = st.text_input(
+        "Search",
+        state.page_field("term", ""),
+        key="glossary-term",
+        max_chars=60,
+        help="Part of a term, of another name for it, or of its sentence.",
+        placeholder="for example: budget",
+    ).strip()
+    state.keep_page_field("term", text, "")
+    named = tuple(term for term in terms() if text.lower() in (each.lower() for each in (term.name, *term.other)))
+    return named or tuple(term for term in terms() if term.matches(text))
+
+
+def listing(found: tuple[Term, ...]) -> None:
+    """The terms by group, each with a link to the page where it is seen."""
+    if not found:
+        st.info("No term has these words. Try a shorter one.")
+    for group in dict.fromkeys(term.group for term in found):
+        st.subheader(group)
+        for term in sorted((term for term in found if term.group == group), key=lambda term: term.name.lower()):
+            left, right = st.columns([5, 1], vertical_alignment="center")
+            other = f" *(also: {', '.join(term.other)})*" if term.other else ""
+            left.markdown(f"**{term.name}**{other}: {term.words[0].lower() + term.words[1:]}")
+            right.page_link(f"pages/{term.page}.py", label=PAGE_TITLES[term.page], icon=":material/arrow_forward:")
+
+
+def footer() -> None:
+    """The way to the glossary and the errata, at the end of every page."""
+    with st.container(horizontal=True, horizontal_alignment="center", gap="medium"):
+        st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
+        st.page_link("pages/errata.py", label="Errata", icon=":material/spellcheck:")
+    st.caption(
+        "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
+        text_alignment="center",
+    )

@@ -1,0 +1,152 @@
+"""The guessing game of the Mechanisms page: which of two inputs does this user have?"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core.mechanisms.losses import Round, chance_of_right_guess, play_round
+from ui import charts, theme, words
+from ui.mechanisms_view import Choice, choice
+from ui.page_fields import Fields
+
+MOST_ANSWERS, MOST_ROUNDS = 50, 10**6
+_SCORE = "mechanisms-score"  # (round as text) -> whether the guess was right
+
+
+def _more() -> None:
+    key = "mechanisms-answers"
+    st.session_state[key] = min(MOST_ANSWERS, st.session_state[key] + 1)
+
+
+def _next_round() -> None:
+    key = "mechanisms-round"
+    st.session_state[key] = st.session_state[key] % MOST_ROUNDS + 1
+
+
+def _guess(which: str, guess: int, truth: int) -> None:
+    st.session_state.setdefault(_SCORE, {})[which] = guess == truth
+
+
+def odds_chart(game: Round, chosen: Choice, height: int = 400) -> go.Figure:
+    """ln of the odds for input A after each answer, within the cone that n epsilon allows."""
+    dark = theme.is_dark()
+    one = chosen.shown[0]
+    colour, quiet = theme.mechanism_colour(one.name, dark), theme.quiet(dark)
+    counts = np.arange(len(game.log_odds))
+    figure = go.Figure()
+    if one.told.pure:
+        edge = {"mode": "lines", "line": {"width": 1.2, "dash": "dash", "color": quiet}, "hoverinfo": "skip"}
+        figure.add_scatter(x=counts, y=game.most, name="no odds beyond ±nε", **edge)
+        figure.add_scatter(
+            x=counts, y=-game.most, showlegend=False, fill="tonexty", fillcolor=theme.transparent(quiet, 0.12), **edge
+        )
+    figure.add_scatter(
+        x=counts,
+        y=game.log_odds,
+        mode="lines+markers",
+        name="best guesser's odds",
+        line={"color": colour, "width": 2.5},
+        customdata=100 / (1 + np.exp(-np.clip(game.log_odds, -700, 700))),
+        hovertemplate="ln odds %{y:.3~g}: A with %{customdata:.1f} %",
+    )
+    charts.style(figure, height, dark)
+    figure.update_layout(hovermode="closest")
+    figure.update_xaxes(title="answers so far", rangemode="tozero", dtick=max(1, len(counts) // 10))
+    top = max(1.0, float(np.abs(game.log_odds).max()), float(game.most[-1]) if one.told.pure else 0.0)
+    figure.update_yaxes(title="ln odds: ← B · A →", range=[-1.1 * top, 1.1 * top], nticks=7)
+    return figure
+
+
+def _answers_text(game: Round, bits: bool) -> str:
+    shown = game.responses[-12:]
+    listed = ", ".join(f"{value:.0f}" if bits else f"{value:.2f}" for value in shown)
+    return ("…, " if len(game.responses) > len(shown) else "") + listed.replace("-", "−") if listed else "nothing yet"
+
+
+def draw(fields: Fields) -> None:
+    """The whole part."""
+    st.markdown(
+        "A coin gave one user **input A or input B**. The user's device answers, again and again, always about the "
+        "same secret. Which is it? Guess, then look. The curve is what the best possible guesser believes."
+    )
+    chosen = choice(fields, compare=False)
+    one = chosen.shown[0]
+    first, second = st.columns(2)
+    # Kept under their keys, because buttons move them; read from the address when the page opens.
+    for key, name, most in (
+        ("mechanisms-answers", "answers", MOST_ANSWERS),
+        ("mechanisms-round", "round", MOST_ROUNDS),
+    ):
+        if key not in st.session_state:
+            st.session_state[key] = int(fields.number(name, 1, most, whole=True))
+    answers = first.slider(
+        "Answers so far (n)",
+        1,
+        MOST_ANSWERS,
+        key="mechanisms-answers",
+        help="How often the same user has answered. Every answer spends ε once more.",
+    )
+    number = second.number_input(
+        "Round", 1, MOST_ROUNDS, key="mechanisms-round", help="Every round draws a new secret. Same number, same round."
+    )
+    fields.keep("answers", answers)
+    fields.keep("round", number)
+    game = play_round(one.mechanism, chosen.inputs, chosen.epsilon, int(answers), int(number))
+    st.plotly_chart(
+        odds_chart(game, chosen),
+        key="odds",
+        config=charts.CONFIG,
+        alt=f"ln odds for input A after each of {answers} answers, now {game.log_odds[-1]:.2f}",
+    )
+    st.markdown(f"The server has seen: {_answers_text(game, one.mechanism.outputs == 'bit')}.")
+    which = f"{one.name} {chosen.inputs} {chosen.epsilon} {number}"
+    score: dict[str, bool] = st.session_state.setdefault(_SCORE, {})
+    guessed = which in score
+    buttons = st.columns(4)
+    buttons[0].button(
+        "One more answer",
+        key="mechanisms-ask",
+        on_click=_more,
+        width="stretch",
+        disabled=int(answers) >= MOST_ANSWERS,
+        help="The device answers once more; that spends ε again.",
+    )
+    for column, label, guess in zip(buttons[1:3], "AB", (0, 1), strict=True):
+        column.button(
+            f"It is {label}: {chosen.inputs[guess]:g}",
+            key=f"mechanisms-guess-{label}",
+            on_click=_guess,
+            args=(which, guess, game.truth),
+            disabled=guessed,
+            width="stretch",
+            help="Your guess; it is final.",
+        )
+    buttons[3].button(
+        "New round", key="mechanisms-next", on_click=_next_round, width="stretch", help="A new secret, drawn by a coin."
+    )
+    sure = chance_of_right_guess(float(game.log_odds[-1]))
+    if guessed:
+        truth = f"It was **{'AB'[game.truth]}**, {chosen.inputs[game.truth]:g}."
+        if score[which]:
+            st.success(f"Right! {truth}", icon=":material/check:")
+        else:
+            st.info(f"Not this time. {truth}", icon=":material/shuffle:")
+    right = sum(score.values())
+    tally = f" You were right in {right} of {len(score)} rounds." if score else ""
+    nats = answers * chosen.epsilon
+    limit = 100 / (1 + math.exp(-min(nats, 700.0)))
+    st.markdown(
+        f"Whoever guesses by these odds is right with a chance of **{100 * sure:.3g} %**."
+        + (
+            f" After {answers} answers at ε = {chosen.epsilon:g} nobody can ever be more than **{limit:.4g} %** sure: "
+            f"the odds stay below e^(nε) = {words.number(math.exp(min(nats, 700.0)))}. Promises add up."
+            if one.told.pure
+            else f" The odds of a Gaussian mechanism have **no** upper limit: with probability up to nδ = "
+            f"{answers * getattr(one.mechanism, 'delta', 0.0):.2g} they may leave what nε = {nats:g} allows."
+        )
+        + tally
+    )

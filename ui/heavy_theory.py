@@ -1,0 +1,189 @@
+"""What theory says of heavy tails: shapes with a multiplier, theorems as cards, superseded ones in grey, Table 1."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import Experiment
+from bandit_core.results import Result
+from bandit_core.theory import heavy
+from bandit_core.theory.bound import STATUS_WORDS, Bound
+from ui import charts, page_fields, theme, words
+
+# One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
+_SHADES = (
+    ("#6b7680", "#b08d57", "#5f6fb0", "#8a5a83", "#4f8a6b", "#a0522d"),
+    ("#aab4be", "#d8b47c", "#98a8e8", "#c896c0", "#86c8a4", "#e09468"),
+)
+_GREY = "#8a949e"
+
+
+def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool) -> None:
+    """The section of the page."""
+    instance = experiment.instances[-1]
+    st.subheader("What theory says")
+    st.markdown(
+        "Of most bounds only the **shape** is known: how regret grows, not how large it is. Move the multiplier until "
+        "a shape can be compared with the curves. Upper bounds (↑) say what a policy loses at most, lower bounds (↓) "
+        "what any policy must lose "
+        + ("when nobody is trusted." if local else "when a curator is trusted.")
+        + " Heavier tails make small gaps dearer."
+    )
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    with left:
+        multiplier = st.number_input(
+            "Multiplier of the shapes",
+            1e-9,
+            1e9,
+            page_fields.number("C", "1", 1e-9, 1e9),
+            key="heavy-multiplier",
+            format="%g",
+            help="Most bounds are known in order only: this stands for their unknown constant.",
+        )
+        page_fields.keep("C", multiplier, "1")
+    with right:
+        superseded = page_fields.toggle(
+            "Draw superseded versions, in grey",
+            "old",
+            "heavy-old",
+            "Theorems as printed that cannot be right, next to the corrected ones.",
+        )
+    bounds = heavy.of_model(instance, local, multiplier)
+    budget = instance.epsilon
+    small = budget is not None and budget.fixed is not None and budget.fixed <= 1
+    in_range = small or not local
+    first, second = st.columns(2)
+    for column, free, heading, name in (
+        (first, False, "**For these gaps**, and the measured curves", "heavy-shapes"),
+        (second, True, "**However small the gaps are** (not for these arms)", "heavy-worst"),
+    ):
+        chosen = [bound for bound in bounds if (bound.name in heavy.FREE_OF_GAPS) == free]
+        with column:
+            st.markdown(heading)
+            picture = shapes_chart(experiment, None if free else result, chosen, superseded and in_range, dark)
+            alt = "; ".join(
+                f"{bound.label} at the horizon: {words.number(_end(bound, experiment))}"
+                for bound in chosen
+                if not bound.hidden
+            )
+            st.plotly_chart(picture, key=name, config=charts.CONFIG, alt=f"Shapes of bounds against time: {alt}")
+    with st.expander("The theorems, one by one"):
+        cards(experiment, bounds)
+    with st.expander("Table 1 of the paper, for these arms"):
+        st.markdown(
+            f"Values after {words.count(experiment.horizon)} users, shapes with the factor 1, not capped by what can "
+            "be lost at all. *Bounded*: the same gaps with rewards between 0 and 1, for comparison."
+            + ("" if small else " The heavy-tailed ones are stated for ε up to 1, and ε is larger here.")
+        )
+        table(heavy.table_1(instance))
+
+
+def _end(bound: Bound, experiment: Experiment) -> float:
+    return float(bound.values(np.array([float(experiment.horizon)]), experiment.largest_gap)[0])
+
+
+def shapes_chart(
+    experiment: Experiment, result: Result | None, bounds: list[Bound], superseded: bool, dark: bool
+) -> go.Figure:
+    """Bounds against the number of users on log-log axes, with the measured curves where there is a result."""
+    times = np.unique(np.geomspace(10, max(20, experiment.horizon), 80).round())
+    figure = go.Figure()
+    colours = theme.line_colours(experiment, dark)
+    for number, line in enumerate(result.lines if result is not None else ()):
+        if line is not None and result is not None:
+            figure.add_scatter(
+                x=result.times,
+                y=np.where(line.mean > 0, line.mean, np.nan).astype(np.float32),
+                mode="lines",
+                name=f"measured: {escape(experiment.label(number))}",
+                line={"width": 2.5, "color": colours[number]},
+                hovertemplate="%{y:,.3~g}",
+            )
+    place = 0
+    for bound in bounds:
+        old = _superseded(bound)
+        if bound.hidden and not (old and superseded):
+            continue
+        figure.add_scatter(
+            x=times,
+            y=bound.values(times, experiment.largest_gap).astype(np.float32),
+            mode="lines",
+            name=f"{'↑' if bound.side == 'upper' else '↓'} {escape(bound.label)}{', superseded' if old else ''}",
+            line={
+                "dash": "dot" if old else theme.DASHES[bound.status],
+                "width": 1.2 if old else 1.8,
+                "color": _GREY if old else _SHADES[dark][place % len(_SHADES[dark])],
+            },
+            hovertemplate="%{y:,.3~g}",
+        )
+        place += not old
+    rows = len(figure.data)
+    charts.style(figure, 330 + 20 * rows, dark, legend_below=True)
+    figure.update_layout(
+        legend={"yref": "container", "y": 0, "yanchor": "bottom", "orientation": "v"}, margin={"b": 60 + 20 * rows}
+    )
+    figure.update_xaxes(type="log", title="users so far", tickformat="~s")
+    figure.update_yaxes(type="log", title="regret", exponentformat="SI", dtick=1, range=_range(figure))
+    return figure
+
+
+def _range(figure: go.Figure) -> list[float]:
+    """Six powers of ten below the largest value: shapes may begin at nothing."""
+    tops = [float(np.nanmax(trace.y)) for trace in figure.data if len(trace.y) and not np.all(np.isnan(trace.y))]
+    top = math.log10(max([*tops, 1.0]))
+    return [max(-1.0, top - 6), top + 0.3]
+
+
+def _superseded(bound: Bound) -> bool:
+    return bool(bound.hidden and bound.hidden.startswith("superseded"))
+
+
+def cards(experiment: Experiment, bounds: list[Bound]) -> None:
+    """A card for every bound: formula, what it says, what it assumes; grey with the reason where it is not drawn."""
+    order = sorted(bounds, key=lambda bound: bool(bound.hidden))
+    for start in range(0, len(order), 2):
+        for column, bound in zip(st.columns(2), order[start : start + 2], strict=False):
+            with column.container(border=True, height="stretch"):
+                _card(experiment, bound)
+
+
+def _card(experiment: Experiment, bound: Bound) -> None:
+    sign = "↑" if bound.side == "upper" else "↓"
+    if bound.hidden:
+        st.markdown(f":gray[**{sign} {words.plain(bound.name)}**]")
+        st.latex(rf"\color{{gray}}{{{bound.formula}}}")
+        st.caption(f"Not drawn: {words.plain(bound.hidden)}.")
+        return
+    st.markdown(f"**{sign} {words.plain(bound.label)}** · {words.number(_end(bound, experiment))} at the horizon")
+    st.latex(bound.formula)
+    st.markdown(words.plain(bound.words.rstrip(".")) + ".")
+    st.caption(
+        f"Assumes: {words.plain(bound.assumptions)}. Source: {words.plain(bound.source)}. "
+        f"Status: {STATUS_WORDS[bound.status]}."
+    )
+
+
+def table(frame: pd.DataFrame) -> None:
+    """Table 1 with its formulas set, upper bounds beside lower ones; what is superseded in grey."""
+    for column, side in zip(st.columns(2), ("upper", "lower"), strict=True):
+        lines = [f"| {side} bounds | value |", "|---|---|"]
+        for row in frame.to_dict("records"):
+            printed = row["version"] == "printed" and row["rewards"] == "heavy-tailed"
+            if not row[side]:
+                continue
+            where = f"{row['rewards']}, {row['model']}, {row['kind']}"
+            value = words.number(row[f"{side}_value"])
+            if printed and side == "upper":  # of the printed versions only the lower bounds stand
+                lines.append(f"| :gray[{where}, as printed (superseded)] ${row[side]}$ | :gray[{value}] |")
+            else:
+                version = "as printed" if row["version"] == "printed" else row["version"]
+                if side == "lower" and version == "corrected":  # lower bounds are the paper's, or ours
+                    version = "as printed" if row["model"] == "central" else "derived"
+                lines.append(f"| {where}, {version} ${row[side]}$ | {value} |")
+        column.markdown("\n".join(dict.fromkeys(lines)))  # Theorem 5 stands in two rows

@@ -1,0 +1,507 @@
+"""The Mechanisms page: its controls, and what one answer shows (densities, loss, cost, promise, a stream)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.subplots import make_subplots
+
+from bandit_core.mechanisms import Description, Mechanism, registry
+from bandit_core.mechanisms.losses import profile, span
+from ui import charts, theme, words
+from ui.page_fields import Fields
+
+PARTS = {"answers": "One answer", "sums": "Running sums", "guess": "Guess my reward", "audit": "Audit"}
+EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+DELTAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.2)
+DIMENSIONS = (2, 3, 5, 10, 20)
+ANSWERS = {name: one for name, one in registry().items() if one.kind == "answer"}
+COUNTERS = {name: one for name, one in registry().items() if one.kind == "counter"}
+DEFAULTS = {
+    "part": "answers",
+    "mech": "ctl",
+    "with": "ctb",
+    "eps": "1",
+    "delta": "0.01",
+    "d": "3",
+    "upto": "1024",
+    "answers": "8",
+    "round": "1",
+    "subject": "ctb",
+    "samples": "200000",
+    "sure": "0.999",
+    "draw": "0",
+    "run": "",
+    "sums": "binary,logarithmic,hybrid",
+    "at": "8",
+    "count": "binary",
+}
+SHOWN_USERS = 10
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One mechanism as the controls have it: its description, and itself at their settings."""
+
+    told: Description
+    mechanism: Mechanism
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        return self.told.name
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the controls say: one or two mechanisms at equal epsilon, and two inputs."""
+
+    shown: tuple[Shown, ...]
+    epsilon: float
+    inputs: tuple[float, float]
+
+
+def part_control(fields: Fields) -> str:
+    """Which part of the page is open."""
+    chosen = st.segmented_control(
+        "Part",
+        list(PARTS),
+        default=fields.word("part", PARTS),
+        format_func=PARTS.__getitem__,
+        key="mechanisms-part",
+        label_visibility="collapsed",
+        help="One answer of one user, a curator's running sums, a guessing game, or an audit that anyone can run.",
+    )
+    chosen = chosen or DEFAULTS["part"]
+    fields.keep("part", chosen)
+    return chosen
+
+
+def epsilon_slider(fields: Fields) -> float:
+    """The privacy budget, shared by all parts."""
+    epsilon = st.select_slider(
+        "ε: ← more private · less noise →",
+        EPSILONS,
+        fields.nearest("eps", EPSILONS),
+        key="mechanisms-eps",
+        format_func=lambda value: f"{value:g}",
+        help="The privacy budget: no answer may be more than e^ε times as likely for one input as for the other.",
+    )
+    fields.keep("eps", epsilon)
+    return epsilon
+
+
+def mechanism_box(fields: Fields, label: str = "Mechanism", name: str = "mech", none: bool = False) -> str:
+    """One mechanism that answers for a single user."""
+    allowed = [*ANSWERS, *(["none"] if none else [])]
+    chosen: str = st.selectbox(
+        label,
+        allowed,
+        allowed.index(fields.word(name, allowed)),
+        format_func=lambda one: ANSWERS[one].title if one in ANSWERS else "nothing",
+        key=f"mechanisms-{name}",
+        help="What leaves the device of a user in place of the reward.",
+    )
+    fields.keep(name, chosen)
+    return chosen
+
+
+def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
+    """Controls for what the chosen mechanisms take besides epsilon."""
+    wanted = {setting for name in names for setting in ANSWERS[name].settings}
+    found: dict[str, float] = {}
+    if "delta" in wanted:
+        found["delta"] = st.select_slider(
+            "δ: chance that the promise may fail",
+            DELTAS,
+            fields.nearest("delta", DELTAS),
+            key="mechanisms-delta",
+            format_func=lambda value: f"{value:g}",
+            help="Of the Gaussian mechanism: the loss may exceed ε, at the price of at most δ.",
+        )
+        fields.keep("delta", found["delta"])
+    if "dimension" in wanted:
+        found["dimension"] = st.select_slider(
+            "Dimension d of the vector",
+            DIMENSIONS,
+            int(fields.nearest("d", DIMENSIONS)),
+            key="mechanisms-d",
+            help="Of the l2-ball mechanism. Drawn is the coordinate along the vector.",
+        )
+        fields.keep("d", found["dimension"])
+    return found
+
+
+def _input_sliders(fields: Fields, mechanisms: list[Mechanism]) -> tuple[float, float]:
+    """The two inputs, within what all chosen mechanisms take."""
+    low, high = max(one.domain[0] for one in mechanisms), min(one.domain[1] for one in mechanisms)
+    if math.isinf(low):
+        low, high, step, usual = -8.0, 8.0, 0.5, (-4.0, 4.0)
+    else:
+        step, usual = 0.05 if low == 0 else 0.1, (low, high)
+    grid = tuple(round(low + step * number, 2) for number in range(round((high - low) / step) + 1))
+    values = []
+    for column, name, label, start in zip(st.columns(2), ("x1", "x2"), "AB", usual, strict=True):
+        asked = fields.nearest(name, grid, start)
+        value = column.select_slider(
+            f"Input {label}",
+            grid,
+            asked,
+            key=f"mechanisms-{name}:{low:g}:{high:g}",
+            format_func=lambda value: f"{value:g}",
+            help="What the user has. The promise holds for every two inputs; far apart it is used up most.",
+        )
+        fields.keep(name, value, start)
+        values.append(float(value))
+    return values[0], values[1]
+
+
+def choice(fields: Fields, compare: bool = True) -> Choice:
+    """All controls of a part about single answers."""
+    columns = st.columns(3 if compare else 2)
+    with columns[0]:
+        names = [mechanism_box(fields)]
+    if compare:
+        with columns[1]:
+            other = mechanism_box(fields, "Compare with", "with", none=True)
+        names += [other] if other not in ("none", names[0]) else []
+    with columns[-1]:
+        epsilon = epsilon_slider(fields)
+    settings = _settings(fields, names)
+    shown = []
+    for name in names:
+        told = ANSWERS[name]
+        shown.append(Shown(told, told.make(epsilon, **{key: settings[key] for key in told.settings})))
+    inputs = _input_sliders(fields, [one.mechanism for one in shown])
+    return Choice(tuple(shown), epsilon, inputs)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The opening picture
+
+
+def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> list[tuple[str, np.ndarray, str]]:
+    """(name, density of ``responses``, colour) of both inputs; the second is grey."""
+    dark = theme.is_dark()
+    colours = (theme.mechanism_colour(one.name, dark), theme.quiet(dark))
+    found = []
+    for label, value, colour in zip("AB", chosen.inputs, colours, strict=True):
+        with np.errstate(over="ignore"):
+            density = np.exp(one.mechanism.log_density(responses, value, chosen.epsilon))
+        found.append((f"input {label} = {value:g}", density, colour))
+    return found
+
+
+def density_chart(one: Shown, chosen: Choice, height: int = 460) -> go.Figure:
+    """The two output laws on top, their log ratio between the lines at plus and minus epsilon below."""
+    dark, epsilon = theme.is_dark(), chosen.epsilon
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
+    bits = one.mechanism.outputs == "bit"
+    low, high = span(one.mechanism, chosen.inputs, epsilon, 2.5 if one.told.pure else 4.0)  # so far that it crosses
+    edge = 1e-4 * (high - low)
+    responses = np.array([0.0, 1.0]) if bits else np.linspace(low + edge, high - edge, 400)
+    for number, (name, density, colour) in enumerate(_pair(one, chosen, responses)):
+        if bits:
+            figure.add_bar(
+                x=["answer 0", "answer 1"],
+                y=density,
+                name=name,
+                marker_color=colour,
+                marker_pattern_shape="" if number == 0 else "/",
+                hovertemplate="%{y:.1%}",
+                row=1,
+                col=1,
+            )
+        else:
+            figure.add_scatter(
+                x=responses,
+                y=density,
+                name=name,
+                mode="lines",
+                fill="tozeroy",
+                line={"color": colour, "width": 2.5, "dash": "solid" if number == 0 else "dash"},
+                fillcolor=theme.transparent(colour, 0.22),
+                hovertemplate="%{y:.3~g}",
+                row=1,
+                col=1,
+            )
+    loss = np.asarray(one.mechanism.log_ratio(responses, *chosen.inputs, epsilon), float)
+    colour = theme.mechanism_colour(one.name, dark)
+    quiet = {"name": "log ratio A : B", "showlegend": False, "hovertemplate": "ln ratio %{y:.3~g}"}
+    if bits:
+        figure.add_bar(x=["answer 0", "answer 1"], y=loss, marker_color=colour, width=0.35, row=2, col=1, **quiet)
+    else:
+        figure.add_scatter(
+            x=responses, y=loss, mode="lines", line={"color": colour, "width": 2.5}, row=2, col=1, **quiet
+        )
+    line = {"dash": "dash", "width": 1.5, "color": theme.quiet(dark)}
+    for level, text in ((epsilon, "ε"), (-epsilon, "−ε")):
+        figure.add_hline(
+            y=level,
+            line=line,
+            row=2,
+            col=1,
+            annotation_text=text,
+            annotation_position="top right" if level > 0 else "bottom right",
+        )
+    charts.style(figure, height, dark)
+    figure.update_layout(barmode="group", margin={"t": 40})
+    top = max(epsilon, float(np.abs(loss[np.isfinite(loss)]).max(initial=0.0)))
+    figure.update_yaxes(title="chance" if bits else "density", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="ln ratio", range=[-1.45 * top, 1.45 * top], nticks=5, row=2, col=1)
+    figure.update_xaxes(title="what the server sees" if bits else "response that the server sees", row=2, col=1)
+    if not bits and one.mechanism.reach(epsilon) < math.inf and getattr(one.mechanism, "dimension", 3) < 3:
+        figure.update_yaxes(range=[0, 6 / (high - low)], row=1, col=1)  # the density has no largest value at the ends
+    return figure
+
+
+def picture_words(one: Shown, chosen: Choice) -> str:
+    """What the opening picture says, with its number."""
+    (delta,), (above,) = profile(one.mechanism, chosen.inputs, chosen.epsilon, [chosen.epsilon])
+    low, high = span(one.mechanism, chosen.inputs, chosen.epsilon, 6.0)
+    edge = 1e-4 * (high - low)
+    responses = np.array([0.0, 1.0]) if one.mechanism.outputs == "bit" else np.linspace(low + edge, high - edge, 400)
+    largest = float(np.abs(one.mechanism.log_ratio(responses, *chosen.inputs, chosen.epsilon)).max())
+    if one.told.pure:
+        return (
+            f"The largest log ratio of these two is **{largest:.3g}**, at most ε = {chosen.epsilon:g}: no answer is "
+            f"more than {math.exp(largest):.3g} times as likely after one input as after the other."
+        )
+    if above == 0:
+        return f"For these two inputs the log ratio hardly ever passes ε = {chosen.epsilon:g}."
+    return (
+        f"**The log ratio crosses the line**: with chance {above:.2g} the loss is above ε = {chosen.epsilon:g}. What "
+        f"that costs is δ = {delta:.2g} for these two inputs; the promise allows "
+        f"{getattr(one.mechanism, 'delta', 0):g}."
+    )
+
+
+def densities(chosen: Choice) -> None:
+    """The picture that carries the page's idea."""
+    for column, one in zip(st.columns(len(chosen.shown)), chosen.shown, strict=True):
+        with column:
+            st.markdown(f"**{one.told.title}**")
+            text = picture_words(one, chosen)
+            st.plotly_chart(
+                density_chart(one, chosen),
+                key=f"density-{one.name}",
+                config=charts.CONFIG,
+                alt=f"Laws of the answer of {one.told.title} for inputs {chosen.inputs[0]:g} and {chosen.inputs[1]:g}, "
+                f"and their log ratio. {text.replace('*', '')}",
+            )
+            st.markdown(text)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Cost and promise
+
+
+def _estimate_sd(one: Shown, value: float, epsilon: float) -> float:
+    """Standard deviation of the unbiased estimate from one answer; `estimate` is linear in the answer."""
+    zero, unit = (float(one.mechanism.estimate(response, epsilon)) for response in (0.0, 1.0))
+    return (unit - zero) * math.sqrt(float(one.mechanism.variance(value, epsilon)))
+
+
+def cost_charts(chosen: Choice) -> tuple[go.Figure, go.Figure]:
+    """Mean of the answer, and its variance raw and decoded, against epsilon."""
+    dark = theme.is_dark()
+    grid = np.geomspace(0.1, 8, 60)
+    means, variances = go.Figure(), go.Figure()
+    for one in chosen.shown:
+        colour = theme.mechanism_colour(one.name, dark)
+        for label, value, dash in zip("AB", chosen.inputs, ("solid", "dash"), strict=True):
+            means.add_scatter(
+                x=grid,
+                y=[float(one.mechanism.mean(value, e)) for e in grid],
+                mode="lines",
+                name=f"{one.told.title}, input {label}",
+                line={"color": colour, "width": 2.5, "dash": dash},
+                hovertemplate="%{y:.3~g}",
+            )
+        value = chosen.inputs[0]
+        raw = [float(one.mechanism.variance(value, e)) for e in grid]
+        decoded = [_estimate_sd(one, value, float(e)) ** 2 for e in grid]
+        variances.add_scatter(
+            x=grid,
+            y=raw,
+            mode="lines",
+            name=f"{one.told.title}: answer",
+            line={"color": colour, "width": 2.5},
+            hovertemplate="%{y:.3~g}",
+        )
+        if not np.allclose(raw, decoded):
+            variances.add_scatter(
+                x=grid,
+                y=decoded,
+                mode="lines",
+                name=f"{one.told.title}: after decoding",
+                line={"color": colour, "width": 2.5, "dash": "dot"},
+                hovertemplate="%{y:.3~g}",
+            )
+    for figure, title in ((means, "mean of the answer"), (variances, "variance")):
+        charts.style(figure, 360, dark, legend_below=True)
+        figure.add_vline(x=chosen.epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
+        figure.update_xaxes(type="log", title="ε", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
+        figure.update_yaxes(title=title)
+        figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
+    variances.update_yaxes(type="log", tickformat="~g", dtick=1)
+    return means, variances
+
+
+def cost(chosen: Choice) -> None:
+    """What privacy costs: mean and variance against epsilon."""
+    st.subheader("What it costs")
+    means, variances = cost_charts(chosen)
+    left, right = st.columns(2)
+    with left:
+        st.plotly_chart(means, key="means", config=charts.CONFIG, alt="Mean of the answer against epsilon")
+        st.caption("A mean that moves with ε is decoded afterwards; where both inputs meet, nothing is told.")
+    with right:
+        st.plotly_chart(variances, key="variances", config=charts.CONFIG, alt="Variance of the answer against epsilon")
+        st.caption(
+            f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate; compare these."
+        )
+    decoded = {one.told.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
+    parts = [
+        f"**{title}** {sd:.3g}, and a mean known to ±0.1 takes {words.count(max(1, round((sd / 0.1) ** 2)))} users"
+        for title, sd in decoded.items()
+    ]
+    st.markdown(
+        f"At ε = {chosen.epsilon:g} one answer, decoded, is off by a standard deviation of " + "; ".join(parts) + "."
+    )
+
+
+def promise_chart(chosen: Choice) -> go.Figure:
+    """The real delta at every epsilon, and the chance of a loss above it."""
+    dark = theme.is_dark()
+    levels = np.linspace(0, 2.5 * chosen.epsilon, 126)
+    figure = go.Figure()
+    for one in chosen.shown:
+        colour = theme.mechanism_colour(one.name, dark)
+        delta, above = profile(one.mechanism, chosen.inputs, chosen.epsilon, levels)
+        for values, dash, text in ((delta, "solid", "δ that is needed"), (above, "dot", "chance of a larger loss")):
+            figure.add_scatter(
+                x=levels,
+                y=np.where(values > 1e-12, values, np.nan),
+                mode="lines",
+                name=f"{one.told.title}: {text}",
+                line={"color": colour, "width": 2.5, "dash": dash},
+                hovertemplate="%{y:.2~e}",
+            )
+        if not one.told.pure:
+            allowed = getattr(one.mechanism, "delta", 0.0)
+            figure.add_scatter(
+                x=[chosen.epsilon],
+                y=[allowed],
+                mode="markers",
+                name=f"promised: (ε, δ) = ({chosen.epsilon:g}, {allowed:g})",
+                marker={"symbol": "x", "size": 11, "color": colour},
+                hovertemplate="%{y:.2~g}",
+            )
+    figure.add_vline(x=chosen.epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
+    charts.style(figure, 380, dark, legend_below=True)
+    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 120})
+    figure.update_xaxes(title="privacy loss (nats)")
+    figure.update_yaxes(type="log", title="probability", range=[-7, 0.1], exponentformat="power", dtick=1)
+    return figure
+
+
+def promise(chosen: Choice) -> None:
+    """How sure the promise is: delta, told honestly."""
+    st.subheader("How sure is the promise?")
+    st.plotly_chart(
+        promise_chart(chosen),
+        key="promise",
+        config=charts.CONFIG,
+        alt="The delta that is needed at each epsilon, and the chance of a larger loss",
+    )
+    st.markdown(
+        "A **pure** promise needs no δ from ε on: its curve ends at the dashed line. Normal noise has no such end. Its "
+        "loss is above ε now and then, and δ says what that is worth: it is smaller than the chance of a crossing, "
+        "because a crossing is usually a narrow one. The classical recipe adds more noise than its δ needs."
+        if any(not one.told.pure for one in chosen.shown)
+        else "The promise is **pure**: from ε on (dashed) there is no loss at all, with certainty. Choose the Gaussian "
+        "mechanism to see a promise that holds up to a δ."
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The stream, and the facts
+
+
+def stream(chosen: Choice) -> None:
+    """What the user has beside what the server sees, and what both add up to; live where that is wanted."""
+    st.subheader("A stream of users")
+    st.markdown("**What the user has, what the server sees**")
+    live = st.toggle(
+        "Live: ten more users every second", key="mechanisms-live", help="Lets users arrive by themselves."
+    )
+    st.fragment(_stream, run_every=1.0 if live else None)(chosen, live)
+
+
+def _stream(chosen: Choice, live: bool) -> None:
+    before = st.session_state.setdefault("mechanisms-users", SHOWN_USERS)
+    seen = before + SHOWN_USERS if live else before
+    first, second = st.columns(2)
+    if first.button("10 more users", key="mechanisms-more", help="The next users arrive.", width="stretch"):
+        seen += SHOWN_USERS
+    if second.button("1,000 more users", key="mechanisms-many", help="Many users arrive.", width="stretch"):
+        seen += 1000
+    st.session_state["mechanisms-users"] = seen = min(seen, 100_000)
+    rng = np.random.default_rng(0)
+    has = np.where(rng.random(100_000) < 0.5, *chosen.inputs)[:seen]
+    table = {"user": np.arange(seen)[-SHOWN_USERS:] + 1, "has": has[-SHOWN_USERS:]}
+    notes = []
+    for one in chosen.shown:
+        answers = one.mechanism.release(has, chosen.epsilon, np.random.default_rng(1))
+        table[f"server sees: {one.told.title}"] = answers[-SHOWN_USERS:].round(2)
+        decoded = one.mechanism.estimate(answers, chosen.epsilon)
+        truth, error = _average(one, chosen, has)
+        notes.append(
+            f"{one.told.title}: the server's average **{decoded.mean():.3f}** ± {error:.2g}, really {truth:.3f}"
+        )
+    st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch", alt="Rewards of users and what the server sees")
+    st.markdown(f"After **{words.count(seen)}** users. " + "; ".join(notes) + ".")
+    st.caption(
+        "Every user has input A or B, by a coin. One answer says little about one user; the average of many says what "
+        "is needed about all."
+        + (
+            " A sigmoid mechanism is decoded into the sigmoid of the reward."
+            if any(one.name.endswith("-s") for one in chosen.shown)
+            else ""
+        )
+    )
+
+
+def _average(one: Shown, chosen: Choice, has: np.ndarray) -> tuple[float, float]:
+    """What the server's average estimates (the average of what is randomised), and its standard error."""
+    share = float(np.mean(has == chosen.inputs[0]))
+    values, variances = [], []
+    for value in chosen.inputs:
+        values.append(float(one.mechanism.estimate(one.mechanism.mean(value, chosen.epsilon), chosen.epsilon)))
+        variances.append(_estimate_sd(one, value, chosen.epsilon) ** 2)
+    variance = share * variances[0] + (1 - share) * variances[1]
+    return share * values[0] + (1 - share) * values[1], math.sqrt(variance / len(has))
+
+
+def facts(described: list[Description]) -> None:
+    """Guarantee, sensitivity, formulas and source of each mechanism, as they stand beside its code."""
+    for told in described:
+        with st.expander(f"{told.title}: promise and formulas"):
+            st.markdown(f"{told.words}\n\n**Promise**: {told.guarantee}. **Sensitivity**: {told.sensitivity}.")
+            for label, formula in (
+                ("What comes out", told.formulas.density),
+                ("Privacy loss", told.formulas.loss),
+                ("Mean", told.formulas.mean),
+                ("Variance", told.formulas.variance),
+            ):
+                st.caption(label)
+                st.latex(formula)
+            if told.remark:
+                st.markdown(told.remark)
+            st.caption(f"Source: {told.paper}.")

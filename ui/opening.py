@@ -1,0 +1,16 @@
+"""The first imports of a server process: whole, and in one thread. Imported before all else by app.py and every page.
+
+Visitors who come together to a fresh server would import the same modules from different threads in different orders.
+Python breaks the deadlock of their module locks with an error, or by handing out half-made modules. Here all wait for
+the lock of one module that nothing else imports.
+"""
+
+import importlib
+import pkgutil
+from pathlib import Path
+
+for _name in ("pandas", "joblib.parallel", "plotly.graph_objects"):  # elsewhere imported inside functions
+    importlib.import_module(_name)
+for _module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+    if _module.name != "opening":
+        importlib.import_module(f"ui.{_module.name}")

@@ -1,0 +1,93 @@
+"""Computing a paper's figure again, here and with other random numbers, beside the shipped one."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+
+from bandit_core import reproductions
+from bandit_core.engine import estimated_seconds, steps
+from bandit_core.presets import load_preset
+from bandit_core.reproductions import Shipped
+from bandit_core.results import Result
+from ui import charts, runner, theme, words
+
+
+def panel(name: str) -> None:
+    """The command that computes the shipped file, and a run of one's own with another seed."""
+    experiment = load_preset(name)
+    with st.expander("Compute it again", icon=":material/replay:"):
+        st.markdown("Where the project is installed, this writes the shipped file anew, with its own seed:")
+        st.code(f"python -m bandit_core reproduce {name}", language="bash")
+        seed = st.number_input(
+            "Seed of another run",
+            min_value=0,
+            max_value=2**53 - 1,
+            value=experiment.seed + 1,
+            step=1,
+            key=f"again-seed-{name}",
+            help="Another seed gives other random numbers; the result should agree within its errors.",
+        )
+        time = words.duration(estimated_seconds(experiment))
+        wanted = st.toggle(
+            f"Compute here ({words.count(steps(experiment))} pulls, {time})",
+            key=f"again-{name}",
+            help="Short runs start at once; longer ones ask first, and can be cancelled.",
+        )
+        if not wanted:
+            return
+        result = runner.result_of(
+            experiment.with_changes(seed=seed, view={"y": "log", "bounds": False}), f"again-{name}"
+        )
+        shipped = reproductions.load(name)
+        if result is None:
+            return
+        if shipped is not None:
+            st.markdown(agreement(result, shipped))
+            st.dataframe(
+                beside(result, shipped), hide_index=True, width="stretch", alt="This run beside the shipped one"
+            )
+        drawn = charts.regret_chart(result, theme.is_dark(), 380, direct_labels=not theme.is_phone())
+        st.plotly_chart(drawn, key="again-figure", config=charts.CONFIG, alt=charts.describe(result))
+
+
+def _distance(result: Result, shipped: Shipped, number: int) -> float:
+    """Difference of the two means at the horizon in its standard errors; NaN where there is no error."""
+    mine, theirs = result.lines[number], shipped.lines[number]
+    if mine is None:
+        return math.nan
+    gap = float(mine.mean[-1] - theirs.mean[-1])
+    error = math.hypot(float(mine.stderr[-1]), float(theirs.stderr[-1]))
+    return gap / error if error > 1e-9 * abs(theirs.mean[-1]) else math.nan
+
+
+def beside(result: Result, shipped: Shipped) -> pd.DataFrame:
+    """Final regret of both runs, a row per line."""
+    rows = []
+    for number, theirs in enumerate(shipped.lines):
+        mine = result.lines[number]
+        if mine is None:
+            continue
+        distance = _distance(result, shipped, number)
+        rows.append(
+            {
+                "line": shipped.experiment.label(number),
+                "this run": words.with_error(float(mine.mean[-1]), float(mine.stderr[-1])),
+                "shipped": words.with_error(float(theirs.mean[-1]), float(theirs.stderr[-1])),
+                "standard errors apart": "–" if math.isnan(distance) else f"{abs(distance):.1f}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def agreement(result: Result, shipped: Shipped) -> str:
+    """Whether the two runs agree, in a sentence."""
+    apart = [_distance(result, shipped, number) for number in range(len(shipped.lines))]
+    apart = [abs(value) for value in apart if math.isfinite(value)]
+    if not apart:
+        return "Neither run has an error to compare with."
+    wide = sum(value > 3 for value in apart)
+    trust = "They agree." if not wide else f"{wide} of {len(apart)} lines lie more than three standard errors apart."
+    return f"This run and the shipped one are at most **{max(apart):.1f}** standard errors apart. {trust}"

@@ -1,0 +1,363 @@
+"""Papers' parts: which paper and figure, a figure beside what its paper says of it, and the cards of all figures."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import claims, links, papers, reproductions, threshold_check
+from bandit_core.claims import Verdict
+from bandit_core.engine import estimated_seconds
+from bandit_core.papers import Figure, Paper
+from bandit_core.presets import load_preset
+from bandit_core.problems import InvalidInput, Problem
+from bandit_core.reproductions import Shipped
+from ui import charts, page_fields, papers_again, state, theme, threshold_view, words
+
+EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
+EVERY = "all"
+HELD = ("held", "not held", "not decided", "not checked")
+_MARKS = {
+    "held": ("check_circle", "green"),
+    "not held": ("cancel", "red"),
+    "not decided": ("help", "orange"),
+    "not checked": ("remove_circle", "grey"),
+}
+_SHORT = {"held": "✓", "not held": "✗", "not decided": "?", "not checked": "–"}
+_PAGES_FOLDER = Path(__file__).resolve().parent.parent / "pages"
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What is looked at
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def _verdicts(name: str, changed: tuple[float, ...]) -> list[Verdict]:
+    return claims.verdicts(papers.figures()[name])
+
+
+def verdicts(figure: Figure) -> list[Verdict]:
+    """The figure's statements with their verdicts; computed anew when one of the shipped files changes."""
+    files = sorted(reproductions.FOLDER.glob("*.json"))
+    return _verdicts(figure.name, tuple(path.stat().st_mtime for path in files))
+
+
+def chip(paper: Paper) -> str:
+    """First author and year."""
+    return f"{paper.authors.partition(',')[0].split()[-1]} {paper.year}"
+
+
+def _pills(label: str, options: list[str], name: str, default: str, help: str, shown: dict[str, str]) -> str:
+    """Pills whose choice is the address field ``name``; the address wins whenever it says something new."""
+    now = st.session_state
+    asked = state.page_field(name, default)
+    if f"papers-{name}" not in now or asked != now.get(f"papers-{name}-address"):
+        now[f"papers-{name}"] = page_fields.choice(name, default, options)
+    chosen: str = st.pills(
+        label, options, key=f"papers-{name}", required=True, help=help, format_func=lambda option: shown[option]
+    )
+    if chosen != asked and asked in options:
+        state.keep_page_field(name, chosen, default)
+    now[f"papers-{name}-address"] = state.page_field(name, default)
+    return chosen
+
+
+def tally() -> str:
+    """How many statements hold, over all papers."""
+    counts = Counter(each.held for figure in papers.figures().values() for each in verdicts(figure))
+    checked = sum(counts.values()) - counts["not checked"]
+    return (
+        f"Of **{checked}** statements that we checked, **{counts['held']}** held, **{counts['not held']}** did not, "
+        f"and {counts['not decided']} could not be decided by so many trials; {counts['not checked']} were not "
+        "checked, each with its reason."
+    )
+
+
+def choose() -> tuple[list[Paper], str]:
+    """The papers to show, and which verdicts to look for (``all`` for any)."""
+    known = {paper.name: paper for paper in papers.papers()}
+    asked = state.page_field("figure", "")
+    owner = next((paper for paper in known.values() if asked in _names(paper)), None)
+    first = next(iter(known))
+    if owner is not None and "paper" not in st.query_params and asked != st.session_state.get("papers-opened"):
+        state.keep_page_field("paper", owner.name, first)  # a link that names a figure needs no paper
+    st.session_state["papers-opened"] = asked
+    chips = {name: chip(paper) for name, paper in known.items()} | {EVERY: "All papers"}
+    chosen = _pills("Paper", [*known, EVERY], "paper", first, "Whose figures to look at.", chips)
+    offered = {EVERY: "any", **{held: f"{_SHORT[held]} {held}" for held in HELD}}
+    if owner is not None and chosen not in (EVERY, owner.name):
+        state.keep_page_field("figure", "", "")  # another paper was chosen
+    wanted = _pills(
+        "With a statement that", list(offered), "held", EVERY, "Show only figures with such a statement.", offered
+    )
+    return (list(known.values()) if chosen == EVERY else [known[chosen]]), wanted
+
+
+def _names(paper: Paper) -> set[str]:
+    """Figures of a paper, and presets that are panels of one."""
+    return {name for figure in paper.figures for name in (figure.name, *figure.presets)}
+
+
+def figures_of(chosen: list[Paper], wanted: str) -> list[Figure]:
+    """The figures of these papers that have a statement with the wanted verdict."""
+    found = [figure for paper in chosen for figure in paper.figures]
+    return [figure for figure in found if wanted == EVERY or any(each.held == wanted for each in verdicts(figure))]
+
+
+def opened(shown: list[Figure]) -> tuple[Figure, str]:
+    """The figure to show large, and its panel: what the address says, else the first with a number of the paper's."""
+    asked = state.page_field("figure", "")
+    for figure in shown:
+        if asked == figure.name or asked in figure.presets:
+            return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
+    if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
+        told = words.problem(Problem("figure", asked, "no such figure; allowed are those of the cards below"))
+        st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
+    figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
+    return figure, (figure.presets or ("",))[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# One figure
+
+
+def about(paper: Paper) -> None:
+    """Who wrote it, where, and what it is about."""
+    where = f"[{words.plain(paper.where)}]({paper.link})" if paper.link else words.plain(paper.where)
+    st.markdown(f"**{words.plain(paper.title)}** · {words.plain(paper.authors)} ({paper.year}) · {where}")
+    st.caption(words.plain(paper.about))
+
+
+def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
+    """The figure from shipped numbers, and its text alternative."""
+    if is_fit(_figure_of(shipped)):
+        points = threshold_check.points(shipped)  # type: ignore[arg-type]
+        return threshold_view.fit_chart(points, dark), f"Regret against V for {len(points)} lines, and a straight line."
+    quiet = shipped.experiment.view.model_copy(update={"bounds": False, "runs": False})
+    plain = reproductions.Shipped(
+        shipped.name, shipped.experiment.model_copy(update={"view": quiet}), shipped.times, shipped.lines, shipped.made
+    )
+    return charts.regret_chart(plain, dark, height, direct_labels=not theme.is_phone()), charts.describe(plain)
+
+
+def is_fit(figure: Figure) -> bool:
+    """Whether the figure draws regret against V instead of against time."""
+    return any(isinstance(claim, papers.Straight) for claim in figure.claims)
+
+
+def _figure_of(shipped: Shipped) -> Figure:
+    return next(figure for figure in papers.figures().values() if shipped.name in figure.presets)
+
+
+def shipped_or_told(name: str) -> Shipped | None:
+    """The shipped file; what is wrong with it is told."""
+    try:
+        shipped = reproductions.load(name)
+    except InvalidInput as error:
+        st.error(words.problems(error.problems))
+        return None
+    if shipped is None:
+        st.info(f"Not computed yet. `python -m bandit_core reproduce {name}` does it.", icon=":material/hourglass:")
+    return shipped
+
+
+def scale_words(shipped: Shipped) -> str:
+    """At which scale the figure was played."""
+    experiment = shipped.experiment
+    trials = min(line.count for line in shipped.lines)
+    size = f"{words.count(experiment.horizon)} users, {trials} runs"
+    if shipped.whole:
+        return f"full scale: {size}"
+    return f"at {trials} of {experiment.trials} runs: {size}"
+
+
+def made_words(shipped: Shipped) -> str:
+    """When, where, and in how much time the numbers were made."""
+    made = shipped.made
+    found = f" ({made['found']:.0%} of the work had been done for other figures)" if made["found"] else ""
+    versions = ", ".join(f"{name} {text}" for name, text in made["versions"].items())
+    return words.plain(
+        f"Computed on {made['date']} in {words.number(made['seconds'])} s, {words.number(made['processor_seconds'])} s "
+        f"of processor time{found}; {made['machine']}, {made['cores']} cores; seed {shipped.experiment.seed}, "
+        f"sampler {made['sampler']}, {versions}."
+    )
+
+
+def badge(held: str) -> None:
+    """A verdict as sign, word and colour."""
+    icon, colour = _MARKS[held]
+    st.badge(held, icon=f":material/{icon}:", color=colour)
+
+
+def statements(figure: Figure, wanted: str = EVERY) -> None:
+    """What the paper says, and whether it held, a block each."""
+    found = verdicts(figure)
+    for verdict in found:
+        with st.container(border=True):
+            badge(verdict.held)
+            reading = " *(our reading)*" if verdict.basis == "reading" else ""
+            st.markdown(f"{words.plain(verdict.says)}{reading}")
+            if verdict.held == "not checked":
+                st.caption(words.plain(verdict.measured))
+                continue
+            paper = f"paper **{words.plain(verdict.reported)}** · " if verdict.reported else ""
+            st.markdown(f"{paper}here **{words.plain(verdict.measured)}**")
+    details = [(verdict.says, verdict.detail) for verdict in found if verdict.detail]
+    if details:
+        with st.expander("What was compared"):
+            for says, detail in details:
+                st.markdown(f"**{words.plain(says)}**")
+                parts = [words.plain(part) for part in detail.split("; ")]
+                st.caption("\n".join(f"- {part}" for part in parts) if len(parts) > 2 else "; ".join(parts))
+            st.caption(
+                "± is one standard error. A comparison counts beyond two standard errors of the difference; lines of "
+                "one panel share their random numbers, so their difference is taken run by run. A ratio that a paper "
+                "reports counts as held where it lies within the errors of our curve somewhere from half of T on."
+            )
+
+
+def large(figure: Figure, panel: str, dark: bool) -> None:
+    """The chosen figure: picture on the left, statements on the right, what to do with it below."""
+    st.subheader(words.plain(figure.title))
+    st.markdown(words.plain(figure.shows))
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        if len(figure.presets) > 1:
+            panel = _panels(figure, panel)
+        if not panel:
+            _elsewhere(figure)
+        elif (shipped := shipped_or_told(panel)) is not None:
+            st.badge(scale_words(shipped), icon=":material/straighten:", color="blue" if shipped.whole else "orange")
+            drawn, alt = picture(shipped, dark)
+            st.plotly_chart(drawn, key="paper-figure", config=charts.CONFIG, alt=alt)
+            if not is_fit(figure):
+                st.caption(words.band(min(line.count for line in shipped.lines)).capitalize() + ".")
+            if figure.caveat:
+                st.caption(words.plain(figure.caveat))
+            actions(shipped)
+            st.caption(made_words(shipped))
+        elif figure.caveat:
+            st.caption(words.plain(figure.caveat))
+    with right:
+        statements(figure)
+    if panel:
+        papers_again.panel(panel)
+
+
+def _panels(figure: Figure, panel: str) -> str:
+    """Which panel of a figure with several."""
+    names = {name: load_preset(name).title.partition(": ")[2] for name in figure.presets}
+    common = next(iter(names.values()))
+    for title in names.values():
+        while not title.startswith(common):
+            common = common.rpartition(",")[0]
+    short = {name: title[len(common) :].lstrip(", ") or title for name, title in names.items()}
+    chosen: str = st.pills(
+        "Panel",
+        list(names),
+        default=panel,
+        key=f"papers-panel-{figure.name}-{panel}",
+        required=True,
+        format_func=lambda name: short[name],
+        help="One setting of the figure.",
+    )
+    if chosen != panel:
+        state.keep_page_field("figure", chosen, "")
+        st.rerun()
+    return chosen
+
+
+def _elsewhere(figure: Figure) -> None:
+    """A figure that is no simulation leads to the page that shows it."""
+    if (_PAGES_FOLDER / f"{figure.page}.py").exists():
+        st.page_link(f"pages/{figure.page}.py", label="Open Theory", icon=":material/arrow_forward:")
+
+
+def actions(shipped: Shipped) -> None:
+    """Open, and take away."""
+    explore, data, file = st.columns(3)
+    experiment = load_preset(shipped.name)
+    explore.page_link(
+        EXPLORE if experiment.contexts is None else CONTEXTUAL,
+        label="Open in Explore" if experiment.contexts is None else "Open in Contextual",
+        icon=":material/arrow_forward:",
+        query_params=links.write(experiment),
+        help=f"The same experiment with all controls; {words.duration(estimated_seconds(experiment))} at full scale.",
+    )
+    data.download_button(
+        "Numbers (CSV)",
+        data=lambda: reproductions.curves(shipped).to_csv(index=False),
+        file_name=f"{shipped.name}.csv",
+        mime="text/csv",
+        on_click="ignore",
+        help="Mean, standard error and quantiles of every line.",
+        width="stretch",
+    )
+    file.download_button(
+        "Whole file (JSON)",
+        data=lambda: json.dumps(json.loads(reproductions.path_of(shipped.name).read_text(encoding="utf-8")), indent=1),
+        file_name=f"{shipped.name}.json",
+        mime="application/json",
+        on_click="ignore",
+        help="The shipped file: spec, seed, versions, sampler, machine, time, curves, and every run at the end.",
+        width="stretch",
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Cards
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def _thumbnail(name: str, dark: bool, changed: float) -> str:
+    shipped = reproductions.load(name)
+    return charts.sparkline(shipped, dark) if shipped is not None else ""
+
+
+def cards(shown: list[Figure], current: Figure, dark: bool) -> None:
+    """Every figure small: picture, title, verdicts, and a link that opens it large."""
+    for start in range(0, len(shown), 4):
+        for column, figure in zip(st.columns(4), shown[start : start + 4], strict=False):
+            with column.container(border=True, height="stretch"):
+                _card(figure, figure is current, dark)
+
+
+def _card(figure: Figure, current: bool, dark: bool) -> None:
+    paper = papers.paper_of(figure.name)
+    path = reproductions.path_of(figure.presets[0]) if figure.presets else None
+    if path is not None and path.exists():
+        small = _thumbnail(figure.presets[0], dark, path.stat().st_mtime)
+        st.image(small, width="stretch", alt=f"Regret curves of {figure.title}")
+    st.markdown(f"**{words.plain(chip(paper))}** · {words.plain(figure.title)}")
+    counts = Counter(each.held for each in verdicts(figure))
+    st.caption(" · ".join(f"{_SHORT[held]} {counts[held]} {held}" for held in HELD if counts[held]))
+    if current:
+        st.caption("shown above")
+    else:
+        # A link to the page one is on would leave the address as it was.
+        st.button(
+            "Look closer",
+            icon=":material/zoom_in:",
+            key=f"closer-{figure.name}",
+            on_click=_open,
+            args=(figure.name,),
+            help="Show this figure large, with what the paper says of it.",
+        )
+
+
+def _open(name: str) -> None:
+    """Callback of a card: its figure becomes the address's, and the page goes back to its top."""
+    st.query_params["figure"] = name
+    st.session_state["papers-up"] = name
+
+
+def back_up() -> None:
+    """After a click on a card the large figure is out of sight, above."""
+    name = st.session_state.pop("papers-up", None)
+    if name is not None:
+        up = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'smooth'})"
+        st.html(f"<script>{up} // {name}</script>", unsafe_allow_javascript=True)

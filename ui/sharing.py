@@ -1,0 +1,25 @@
+"""Links of the picture on the screen: to copy, and to embed in slides or a course page."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from bandit_core import links
+from ui import state
+
+LESSON = {"embed": "true", "controls": "off"}
+
+
+def panel(page: str) -> None:
+    """Copy link and Embed link, side by side; drawn when the page has said what its own controls are."""
+    now = state.experiment()
+    base = (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}")
+    own = state.own_fields()
+    left, right = st.columns(2)
+    with left.popover("Copy link", width="stretch", help="The address of exactly this picture."):
+        st.code(links.address(now, base, page, own), language=None, wrap_lines=True)
+        if links.too_long(now):
+            st.warning("This link is too long for some programs; download the spec instead.")
+    with right.popover("Embed link", width="stretch", help="The same picture without sidebar and menu."):
+        st.caption("For a frame in slides or a course page: the picture without sidebar and menu.")
+        st.code(links.address(now, base, page, {**own, **LESSON}), language=None, wrap_lines=True)

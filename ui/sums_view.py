@@ -1,0 +1,333 @@
+"""The part of the Mechanisms page about counters: running sums that a trusted curator releases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.subplots import make_subplots
+
+from bandit_core.mechanisms import AdaptiveTree, Counter
+from bandit_core.mechanisms.losses import noise_density
+from ui import charts, state, theme, words
+from ui.mechanisms_view import COUNTERS, DEFAULTS, epsilon_slider, facts
+from ui.page_fields import Fields
+
+DASHES = {"binary": "solid", "logarithmic": "dashdot", "hybrid": "dash", "adaptive-tree": "dot"}
+AT = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64)
+LENGTHS = (64, 256, 1024, 4096, 16384)
+CHANCE = 0.4  # of an item that is 1
+MOST_DRAW = 10**6
+
+
+@dataclass(frozen=True)
+class Sums:
+    """All counters at one epsilon, over streams of one length."""
+
+    epsilon: float
+    horizon: int
+    draw: int
+
+    def counter(self, name: str) -> Counter:
+        """The counter of that name."""
+        told = COUNTERS[name]
+        counter: Counter = told.make(self.epsilon, **({"horizon": self.horizon} if told.settings else {}))
+        return counter
+
+
+def controls(fields: Fields) -> Sums:
+    """Epsilon, length of the stream, and which draw."""
+    first, second, third = st.columns(3, vertical_alignment="bottom")
+    with first:
+        epsilon = epsilon_slider(fields)
+    horizon = second.select_slider(
+        "Length T of the stream",
+        LENGTHS,
+        int(fields.nearest("upto", LENGTHS)),
+        key="mechanisms-upto",
+        format_func=words.count,
+        help="How many items come in. Binary and adaptive tree must know it beforehand; the others need not.",
+    )
+    fields.keep("upto", horizon)
+    draw = int(
+        third.number_input(
+            "Draw",
+            0,
+            MOST_DRAW,
+            int(fields.number("draw", 0, MOST_DRAW, whole=True)),
+            key="mechanisms-draw",
+            help="Which random stream, and which noise, is shown below.",
+        )
+    )
+    fields.keep("draw", draw)
+    return Sums(epsilon, int(horizon), draw)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _windows(chosen: Sums, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Times, and the least, the quadratic mean and the largest standard deviation of the noise around each."""
+    counter = chosen.counter(name)
+    ends = np.unique(np.round(np.geomspace(1, chosen.horizon, 48)).astype(int))
+    sd = np.sqrt([counter.variance(count) for count in range(1, chosen.horizon + 1)])
+    groups = [sd[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    return (
+        ends,
+        np.array([group.min() for group in groups]),
+        np.array([np.sqrt((group**2).mean()) for group in groups]),
+        np.array([group.max() for group in groups]),
+    )
+
+
+def error_chart(chosen: Sums) -> go.Figure:
+    """Standard deviation of the noise against the number of items; the band is the spread from count to count."""
+    dark = theme.is_dark()
+    figure = go.Figure()
+    for name, told in COUNTERS.items():
+        times, least, usual, most = _windows(chosen, name)
+        colour = theme.mechanism_colour(name, dark)
+        quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": name}
+        figure.add_scatter(x=times, y=most, **quiet)
+        figure.add_scatter(x=times, y=least, fill="tonexty", fillcolor=theme.transparent(colour, 0.15), **quiet)
+        figure.add_scatter(
+            x=times,
+            y=usual,
+            mode="lines",
+            name=told.title,
+            legendgroup=name,
+            line={"color": colour, "width": 2.5, "dash": DASHES[name]},
+            hovertemplate="%{y:.3~g}",
+        )
+    charts.style(figure, 440, dark, legend_below=True)
+    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
+    figure.update_xaxes(type="log", title="items so far", tickformat="~s")
+    figure.update_yaxes(type="log", title="sd of the noise", tickformat="~g", dtick=1)
+    return figure
+
+
+def _paths(fields: Fields) -> list[str]:
+    """Whose published sums are drawn."""
+    text = state.page_field("sums", DEFAULTS["sums"])
+    asked = [name for name in text.split(",") if name]
+    unknown = [name for name in asked if name not in COUNTERS]
+    if unknown:
+        fields.refuse("sums", text, f"names of {', '.join(COUNTERS)}, with commas between them")
+        asked = DEFAULTS["sums"].split(",")
+    names = st.multiselect(
+        "Published by",
+        list(COUNTERS),
+        asked,
+        format_func=lambda name: COUNTERS[name].title,
+        key="mechanisms-sums",
+        help="The adaptive tree is made for rewards of any size; on items of [0, 1] its noise drowns the others.",
+    )
+    fields.keep("sums", ",".join(names))
+    return names
+
+
+def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
+    """Laws of one published sum with and without the first item, and their log ratio; and its largest value."""
+    dark, colour = theme.is_dark(), theme.mechanism_colour(name, theme.is_dark())
+    counter = chosen.counter(name)
+    item = counter.level(1) if isinstance(counter, AdaptiveTree) else 1.0
+    scales = counter.noise_scales(count)
+    sd = float(np.sqrt(2 * (scales**2).sum()))
+    x = np.linspace(-3 * sd, item + 3 * sd, 401)
+    without, with_item = noise_density(scales, x), noise_density(scales, x - item)
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
+    for y, label, shade, dash in (
+        (with_item, f"first item {item:.3g}", colour, "solid"),
+        (without, "first item 0", theme.quiet(dark), "dash"),
+    ):
+        figure.add_scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name=label,
+            fill="tozeroy",
+            fillcolor=theme.transparent(shade, 0.2),
+            line={"color": shade, "width": 2.5, "dash": dash},
+            hovertemplate="%{y:.3~g}",
+            row=1,
+            col=1,
+        )
+    loss = np.log(with_item) - np.log(without)
+    figure.add_scatter(
+        x=x,
+        y=loss,
+        mode="lines",
+        showlegend=False,
+        name="ln ratio",
+        line={"color": colour, "width": 2.5},
+        hovertemplate="ln ratio %{y:.3~g}",
+        row=2,
+        col=1,
+    )
+    for level, text in ((chosen.epsilon, "ε"), (-chosen.epsilon, "−ε")):
+        figure.add_hline(
+            y=level,
+            line={"dash": "dash", "width": 1.5, "color": theme.quiet(dark)},
+            annotation_text=text,
+            annotation_position="top right" if level > 0 else "bottom right",
+            row=2,
+            col=1,
+        )
+    charts.style(figure, 440, dark)
+    figure.update_layout(margin={"t": 40})
+    figure.update_yaxes(title="density", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="ln ratio", range=[-1.45 * chosen.epsilon, 1.45 * chosen.epsilon], nticks=5, row=2, col=1)
+    figure.update_xaxes(title="published sum (all other items 0)", row=2, col=1)
+    return figure, float(np.abs(loss).max())
+
+
+def laws(fields: Fields, chosen: Sums) -> None:
+    """One published sum for two neighbouring streams."""
+    first, second = st.columns(2)
+    names = list(COUNTERS)
+    name = first.selectbox(
+        "Counter",
+        names,
+        names.index(fields.word("count", names)),
+        format_func=lambda one: COUNTERS[one].title,
+        key="mechanisms-count",
+        help="Whose published sum is looked at.",
+    )
+    fields.keep("count", name)
+    count = second.select_slider(
+        "After so many items",
+        AT,
+        int(fields.nearest("at", AT)),
+        key="mechanisms-at",
+        help="Which of the published sums.",
+    )
+    fields.keep("at", count)
+    figure, largest = law_chart(chosen, name, int(count))
+    st.plotly_chart(
+        figure,
+        key="sums-law",
+        config=charts.CONFIG,
+        alt=f"Laws of the sum published after {count} items for two streams that differ in the first item; largest "
+        f"log ratio {largest:.2g}",
+    )
+    st.caption(
+        f"This one sum gives away at most **{largest:.2g}** about the first item. All sums together stay within "
+        f"ε = {chosen.epsilon:g}: see the last picture."
+    )
+
+
+def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, float]]:
+    """Released sums over one stream beside the true one; and how far each ends from it."""
+    dark = theme.is_dark()
+    items = (np.random.default_rng([chosen.draw, 0]).random(chosen.horizon) < CHANCE).astype(float)
+    true = np.cumsum(items)
+    shown = np.unique(np.round(np.linspace(1, chosen.horizon, min(400, chosen.horizon))).astype(int)) - 1
+    figure = go.Figure()
+    figure.add_scatter(
+        x=shown + 1,
+        y=true[shown],
+        mode="lines",
+        name="the true sum",
+        line={"color": theme.quiet(dark), "width": 5},
+        opacity=0.6,
+        hovertemplate="%{y:.0f}",
+    )
+    ends = {}
+    for name in names:
+        told = COUNTERS[name]
+        released = chosen.counter(name).release(items, np.random.default_rng([chosen.draw, 1]))
+        ends[told.title] = float(released[-1] - true[-1])
+        figure.add_scatter(
+            x=shown + 1,
+            y=released[shown].astype(np.float32),
+            mode="lines",
+            name=told.title,
+            line={"color": theme.mechanism_colour(name, dark), "width": 1.5, "shape": "hv"},
+            hovertemplate="%{y:.1f}",
+        )
+    charts.style(figure, 440, dark, legend_below=True)
+    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
+    figure.update_xaxes(title="items so far", tickformat="~s")
+    span = max(float(true[-1]), 1.0)
+    figure.update_yaxes(title="running sum", range=[-0.6 * span, 1.7 * span])
+    return figure, ends
+
+
+def spending_chart(chosen: Sums) -> go.Figure:
+    """The most that one item has spent, under the line at epsilon."""
+    dark = theme.is_dark()
+    counts = np.unique(np.round(np.geomspace(1, chosen.horizon, 200)).astype(int))
+    figure = go.Figure()
+    for name, told in COUNTERS.items():
+        label = f"{told.title} (at most)" if name == "adaptive-tree" else told.title
+        figure.add_scatter(
+            x=counts,
+            y=chosen.counter(name).spent(counts),
+            mode="lines",
+            name=label,
+            line={
+                "color": theme.mechanism_colour(name, dark),
+                "width": 2.5,
+                "dash": DASHES[name],
+                "shape": "hv",
+            },
+            hovertemplate="%{y:.3~g}",
+        )
+    figure.add_hline(
+        y=chosen.epsilon,
+        line={"dash": "dash", "width": 1.5, "color": theme.quiet(dark)},
+        annotation_text="ε",
+        annotation_position="top left",
+    )
+    charts.style(figure, 440, dark, legend_below=True)
+    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
+    figure.update_xaxes(type="log", title="items so far", tickformat="~s")
+    figure.update_yaxes(title="loss of one item", range=[0, 1.25 * chosen.epsilon])
+    return figure
+
+
+def draw(fields: Fields) -> None:
+    """The whole part."""
+    st.markdown(
+        "A **trusted curator** sees every item and publishes a running sum after each. Fresh noise for each sum would "
+        "cost ε again and again; a tree of partial sums pays for it with a logarithm. All four below keep the **same "
+        "ε** for every item, over all releases together (central DP, not local)."
+    )
+    chosen = controls(fields)
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**Would one person be seen in it?** One published sum, with and without the first item")
+        laws(fields, chosen)
+    with right:
+        st.markdown("**What is published**, beside the truth")
+        figure, ends = path_chart(chosen, _paths(fields))
+        st.plotly_chart(
+            figure, key="sums-path", config=charts.CONFIG, alt="Released running sums of counters and the true sum"
+        )
+        told = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
+        early = " The adaptive tree counts large early items 0." if COUNTERS["adaptive-tree"].title in ends else ""
+        st.caption(f"One stream of items 0 or 1. Off at the end by: {told or 'nothing is drawn'}.{early}")
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
+        st.plotly_chart(
+            error_chart(chosen),
+            key="sums-error",
+            config=charts.CONFIG,
+            alt="Standard deviation of the noise of four counters against the number of items",
+        )
+        st.caption(
+            "Line: quadratic mean over nearby counts. Band: from the luckiest to the unluckiest count (a count with "
+            "few ones in base 2 adds up few nodes). The logarithmic mechanism pays in another way: between powers of "
+            "two its sum stands still. The adaptive tree protects rewards of any size, which costs more."
+        )
+    with right:
+        st.markdown("**What one item has given away** so far, at the most, under the line ε")
+        st.plotly_chart(
+            spending_chart(chosen),
+            key="sums-spent",
+            config=charts.CONFIG,
+            alt="Largest privacy loss of a single item against the number of items, never above epsilon",
+        )
+        st.caption("Log ratio of the whole published sequence for two streams that differ in one item.")
+    facts(list(COUNTERS.values()))
