@@ -31,7 +31,7 @@ result = runner.result_of(experiment, name, store)
 if result is None:
     result = runner.preview_of(experiment, store)
     if result is None:
-        st.stop()
+        shell.leave()
     st.info(words.preview(result, experiment) + contextual_view.warm_up_words(result), icon=":material/preview:")
 
 st.subheader("What the server learns all the same")

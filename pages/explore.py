@@ -19,7 +19,7 @@ result = runner.shared_result()
 if result is None:
     result = runner.preview_of(experiment)
     if result is None:
-        st.stop()
+        shell.leave()
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
 st.markdown(words.verdict(result))

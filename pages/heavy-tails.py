@@ -20,7 +20,7 @@ choice = heavy_view.controls()
 dark = theme.is_dark()
 experiment = heavy_view.experiment_of(choice)
 if experiment is None:
-    st.stop()
+    shell.leave()
 
 tail, parts = st.columns(2)
 n = heavy_view.sample_slider()

@@ -19,7 +19,7 @@ chosen, wanted = papers_view.choose()
 shown = papers_view.figures_of(chosen, wanted)
 if not shown:
     st.info(f"No figure here has a statement that is {wanted}. Choose another verdict, or all papers.")
-    st.stop()
+    shell.leave()
 
 current, panel = papers_view.opened(shown)
 dark = theme.is_dark()

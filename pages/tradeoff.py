@@ -14,16 +14,16 @@ experiment = distinct_lines(state.experiment())
 st.title("How much privacy can you afford?")
 if experiment.contexts is not None:
     st.info("This page compares arms; the experiment has users with features. Their page is Contextual.")
-    st.stop()
+    shell.leave()
 if not tradeoff_view.has_private_lines(experiment):
     st.info("None of the policies is private, so there is nothing to trade. Add one in the sidebar.")
-    st.stop()
+    shell.leave()
 
 epsilons, quantity = tradeoff_view.controls()
 result = runner.sweep_of(experiment, epsilons)
 if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
-    st.stop()
+    shell.leave()
 
 st.markdown(tradeoff_view.verdict(result))
 chosen = st.plotly_chart(

@@ -19,20 +19,20 @@ st.markdown(
 asking.open_link()
 asked = asking.options()
 if asked is None:
-    st.stop()
+    shell.leave()
 chosen = asking.setting(asked)
 if chosen is None:
-    st.stop()
+    shell.leave()
 experiment = asking.experiment_of(asked, chosen)
 if experiment is None:
-    st.stop()
+    shell.leave()
 
 st.subheader("The price")
 store = asking.store() if asking.is_private(asked, chosen) else None
 result = runner.result_of(experiment, "own", store)
 if result is None or any(line is None for line in result.lines):
     st.info("Nothing computed yet. Press Run, or choose fewer users.")
-    st.stop()
+    shell.leave()
 answer = answering.reply(asked, chosen, result)
 st.markdown(answering.verdict(answer))
 answering.cards(answer)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import runpy
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -37,6 +38,15 @@ def enter() -> None:
         st.stop()
 
 
+class _Left(Exception):
+    """A page has nothing more to draw."""
+
+
+def leave() -> NoReturn:
+    """End the page here. After ``st.stop()``, Streamlit would also drop what stands around the page."""
+    raise _Left
+
+
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place."""
     st.html(_STYLE)
@@ -57,13 +67,9 @@ def open_page(page: Any) -> None:
             icon=":material/link_off:",
         )
     st.session_state["inside"] = True
-    body = st.container()
-    with st.container():  # drawn before the page: after st.stop() nothing can be drawn any more
-        glossary.footer()
-    try:
-        with body:
-            page.run()
-    finally:  # only now the page's own controls have written their fields
-        if place is not None:
-            with place:
-                sharing.panel(page.url_path)
+    with contextlib.suppress(_Left):
+        page.run()
+    glossary.footer()
+    if place is not None:  # only now the page's own controls have written their fields
+        with place:
+            sharing.panel(page.url_path)
