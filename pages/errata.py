@@ -1,5 +1,8 @@
 """Errata: what is printed wrongly in the five papers, and how to see it."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, errata_view, shell, theme
