@@ -19,7 +19,8 @@ OWN_CONTROLS = ("", "your-numbers", "mechanisms", "papers", "errata", "glossary"
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
-.js-plotly-plot :is(.xtitle,.ytitle,.xtick text,.ytick text){fill:INK!important}
+.js-plotly-plot :is([class^=x],[class^=y])[class$=title],
+.js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{fill:INK!important}
 @media (max-width:640px){h1{font-size:1.9rem!important}}
 @media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
 animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}

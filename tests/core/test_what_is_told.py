@@ -1,0 +1,200 @@
+"""What is told of finished results: prices, shares, what single users send, V against regret; and rare refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+import runpy
+import sys
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, InvalidInput, notation, simulate, tradeoff
+from bandit_core.arms import MOST_OBSERVED, Empirical
+from bandit_core.contextual import lending
+from bandit_core.contextual.contexts import Contexts
+from bandit_core.epsilons import Lognormal
+from bandit_core.messages import first_users, messages
+from bandit_core.observations import Option, read_observations
+from bandit_core.results import Result
+from bandit_core.store import Store
+from bandit_core.summaries import baseline, best_share_at_end, scale, summaries
+from bandit_core.theory import threshold
+from bandit_core.threshold_check import experiment_of, points, spread_thresholds
+
+LINES = [
+    {"policy": "ucb"},
+    {"policy": "kl-ucb"},
+    {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1.0}},
+    {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": 1.0}},
+]
+ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    experiment = Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 2000, "trials": 8})
+    return simulate(experiment, store=Store(None, 2**24))
+
+
+def test_a_price_is_a_ratio_to_the_parent_of_the_policy(result):
+    rows = summaries(result)
+    assert [baseline(result.experiment, line) for line in range(4)] == [None, None, 0, 1]
+    assert math.isnan(rows[0].price) and math.isnan(rows[0].price_stderr)
+    for line, parent in ((2, 0), (3, 1)):
+        ends = [result.lines[number].regret[:, -1].mean() for number in (line, parent)]
+        assert rows[line].price == pytest.approx(ends[0] / ends[1])
+        assert rows[line].regret == pytest.approx(ends[0]) and rows[line].price_stderr > 0
+    proved = [row for row in rows if row.bound_name]
+    assert proved and all(0 < row.regret_over_bound < 1 for row in proved)
+
+
+def test_the_last_half_counts_best_pulls_after_the_middle(result):
+    for line in result.lines:
+        middle = int(np.searchsorted(result.times, 1000))
+        won = (line.best_pulls[:, -1] - line.best_pulls[:, middle]).mean()
+        assert best_share_at_end(line, result.times) == pytest.approx(won / (2000 - result.times[middle]))
+    one = simulate(result.experiment.with_changes(horizon=1), store=Store(None, 2**20))
+    assert 0 <= best_share_at_end(one.lines[0], one.times) <= 1
+
+
+def test_quantities_are_regret_over_their_scale(result):
+    times = result.times.astype(float)
+    assert (scale(result, 0, "regret") == 1).all()
+    np.testing.assert_array_equal(scale(result, 0, "regret-per-user"), times)
+    np.testing.assert_allclose(scale(result, 0, "regret-per-log")[times > 1], np.log(times[times > 1]))
+    np.testing.assert_array_equal(np.nan_to_num(scale(result, 2, "price")), np.nan_to_num(result.lines[0].mean))
+    np.testing.assert_array_equal(np.nan_to_num(scale(result, 0, "price")), np.nan_to_num(result.lines[0].mean))
+    only = Result(result.experiment, result.times, (None, None, *result.lines[2:]))
+    assert scale(only, 2, "price") is None
+    assert [row.line for row in summaries(only)] == [2, 3] and math.isnan(summaries(only)[0].price)
+    alone = simulate(result.experiment.with_changes(lines=LINES[2:3]), store=Store(None, 2**22))
+    assert scale(alone, 0, "price") is None and baseline(alone.experiment, 0) is None
+
+
+def test_v_and_regret_stand_beside_each_other():
+    law = Lognormal(median=1, sigma=1)
+    thresholds = spread_thresholds(law, 3)
+    assert len(thresholds) == 3 and (np.diff(thresholds) > 0).all()
+    base = Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 300, "trials": 2})
+    checked = experiment_of(base, law, thresholds)
+    table = points(simulate(checked, store=Store(None, 2**22)))
+    assert list(table.policy) == ["heldp-ucb-l"] * 3 + ["heldp-ucb-b"] * 3
+    np.testing.assert_allclose(table.eps_min, [*thresholds, *thresholds])
+    assert (table.v > 0).all() and (table.regret >= 0).all()
+    assert dict(zip(table.eps_min[3:], table.v[3:], strict=True)) == {x: threshold.v_b(law, x) for x in thresholds}
+    discrete = Experiment.model_validate(
+        {"arms": ARMS, "lines": [{"policy": "heldp-ucb-b", "epsilon": {"kind": "discrete", "values": [0, 0.5, 2, 8]}}]}
+    )
+    np.testing.assert_array_equal(spread_thresholds(discrete.lines[0].epsilon), [0.5, 2, 8])
+    np.testing.assert_array_equal(spread_thresholds(discrete.lines[0].epsilon, 2), [0.5, 8])
+    assert points(simulate(base, store=Store(None, 2**22))).policy.tolist() == ["heldp-ucb-b"]
+
+
+@pytest.mark.parametrize("law", [{"kind": "sphere"}, {"kind": "discrete", "points": 5, "gap": 0.1}])
+@pytest.mark.parametrize("structure", ["single", "multi"])
+def test_messages_scatter_around_the_truth(law, structure):
+    lines = [
+        {"policy": name, "epsilon": {"kind": "fixed", "value": 4.0}, "params": params}
+        for name, params in (("ldp-ols", {}), ("ldp-sgd", {"gradient_bound": 1.0}))
+    ]
+    if structure == "multi" and law["kind"] == "discrete":
+        law = {"kind": "cube", "half_width": 0.5}
+    document = {"dimension": 2, "arms": 3, "law": law, "structure": structure}
+    experiment = Experiment.model_validate({"contexts": document, "lines": lines, "horizon": 10, "trials": 1})
+    users = first_users(experiment.contexts, 0, 4000)
+    assert users.arms[:4].tolist() == [0, 1, 2, 0]
+    for line in range(2):
+        sent = messages(experiment, line, users)
+        off = (sent.sent - sent.truth).mean(axis=0)
+        assert (np.abs(off) < 5 * sent.spread / math.sqrt(4000)).all()
+        assert (sent.matrices is not None) == (sent.policy == "ldp-ols")
+    assert 0.5 < sent.side < 1
+
+
+def test_more_observations_than_a_law_holds_keep_their_frequencies():
+    counts = np.array([3 * MOST_OBSERVED + 1, 2 * MOST_OBSERVED, 1])
+    law = Option("a", np.array([0.0, 0.5, 1.0]), counts).arm()
+    assert isinstance(law, Empirical) and sum(law.counts) == MOST_OBSERVED
+    assert law.law_mean == pytest.approx(float(np.array([0.0, 0.5, 1.0]) @ counts / counts.sum()), abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\n" * 70_000 + b"A,B\n1,0\n", "blank"),
+        (b"A,B\n" + b"1,0\n" * 300 + b"1,0,1\n", "cells"),
+        (b"A;B\n1,5;0\n1.5;0\n", "point"),
+        (b"arm,reward\nA,1e13\nB,0\nA,1\n", "too large"),
+        (",".join(f"c{place}" for place in range(101)).encode() + b"\n" + b"1," * 100 + b"1\n", "100"),
+        (b"arm,reward\n" + b"".join(b"a%d,1\n" % place for place in range(101)), "100"),
+    ],
+)
+def test_files_that_go_wrong_in_rare_ways(data, words):
+    try:
+        told = "; ".join(map(str, read_observations(data).troubles))
+    except InvalidInput as refusal:
+        told = str(refusal)
+    assert words in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "single(2,3,sphere,4)", "single(2,3,dimension=2)", "single(2,3,nothing)", "single(2,3,noise=a(1))",
+        'single(2,3,"no json")', 'single(2,3,"[1]")', "single(2,3,gaussian(1,2,3))", "single(2,3,gaussian(1,sd=2))",
+        "single(2,3,theta=given(1,2,3))", "multi(2,2,noise=0.1,link=logistic,theta=given(1,0,0,1))",
+        "single(2,3,link=poisson,theta=given(9,9))",
+    ],
+)  # fmt: skip
+def test_contexts_that_cannot_be_read_are_refused(text):
+    with pytest.raises(InvalidInput) as refusal:
+        Experiment.model_validate({"contexts": notation.read_contexts(text), "lines": [{"policy": "linucb"}]})
+    assert all(problem.path.startswith("contexts") for problem in refusal.value.problems)
+
+
+def test_laws_of_values_take_no_names_and_no_calls():
+    for text in ("empirical(values=1)", "beta(a(1),2)", "empirical(1:2,3)"):
+        with pytest.raises(InvalidInput):
+            notation.read_arms(text)
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        ({"noise": 0.1}, (-math.inf, math.inf)),
+        ({"noise": 0}, (-2.0, 2.0)),
+        ({"noise": 0, "link": "logistic"}, (0.0, 1.0)),
+        ({"noise": 0, "link": "poisson"}, (0.0, math.inf)),
+        ({"noise": 0, "link": "poisson", "rewards": "mean"}, (0.0, math.exp(2))),
+    ],
+)
+def test_the_range_of_rewards_with_features(fields, wanted):
+    theta = {"kind": "given", "values": [2.0, 0.0]}
+    users = Contexts.model_validate({"dimension": 2, "arms": 2, "law": {"kind": "sphere"}, "theta": theta, **fields})
+    assert users.reward_range == pytest.approx(wanted)
+
+
+def test_a_table_with_too_little_to_fit_is_refused():
+    table = lending.Table(("x", "one"), np.ones((3, 2)), np.array([0.0, 0, 1]), np.array([0.0, 1, 0]), ("a", "b"))
+    with pytest.raises(InvalidInput, match="action b"):
+        lending.contexts_of(table)
+    numbers = lending.Table(("x", "one"), np.ones((3, 2)), np.array([0.0, 1, 2]), np.array([0.0, 1, 0]))
+    for prices, words in (([1.0], "at least two candidates"), ([1.0, 2.0], "two for each feature")):
+        with pytest.raises(InvalidInput, match=words):
+            lending.contexts_of(numbers, prices)
+    with pytest.raises(InvalidInput, match="at least one column"):
+        lending.read_table("x.csv", [], "a", "r")
+
+
+def test_lines_without_numbers_are_left_out_of_the_trade_off():
+    assert all(math.isnan(number) for number in tradeoff._at_end(None))
+
+
+def test_the_command_is_a_module(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["bandit_core", "list", "policies", "--json"])
+    with pytest.raises(SystemExit) as end:
+        runpy.run_module("bandit_core", run_name="__main__")
+    assert end.value.code == 0
+    assert {row["name"] for row in json.loads(capsys.readouterr().out)} >= {"ucb", "dp-se"}
