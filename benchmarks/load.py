@@ -79,7 +79,7 @@ async def drags(server: Server, seed: int, times: int, every: float = 0.0) -> tu
             start = time.perf_counter()
             wanted = f"T={HORIZONS[option]}"
             while True:  # runs that were cut short by a newer position end without a picture of it
-                await visitor.settle()
+                await asyncio.wait_for(visitor.settle(), 120)
                 if wanted in visitor.address.split("&") or (wanted == "T=10000" and "T=" not in visitor.address):
                     break
             waits.append(time.perf_counter() - start)
@@ -149,12 +149,12 @@ async def load(server: Server) -> bool:
     idle = time.perf_counter()
     while server.threads() > 60 and time.perf_counter() - idle < 60:
         await asyncio.sleep(1)
-    await asyncio.sleep(30)
+    await asyncio.sleep(20)
     columns = ["scene", "times", "median, s", "p95, s", "memory, MiB", "pictures right"]
     print_table(columns, rows)
     print(
         f"Memory: {start:.0f} MiB before the first visitor, {server.megabytes('VmHWM'):.0f} at its highest, "
-        f"{server.megabytes():.0f} half a minute after the last one; "
+        f"{server.megabytes():.0f} a while after the last one; "
         f"{server.disk_megabytes():.0f} MiB of blocks on disk."
     )
     return right

@@ -126,3 +126,16 @@ def test_a_slider_moved_before_the_new_address_arrived_is_not_moved_back() -> No
     screen.query_params["T"] = "2000"  # and this is the Back button: no control was moved
     on.run(screen)
     assert screen.session_state["experiment"].horizon == 2000
+
+
+def test_neither_is_the_slider_of_home() -> None:
+    screen = on.visit("home")
+    for epsilon in (2.0, 0.5, 5.0):
+        screen.query_params.clear()  # what the browser still had
+        screen.select_slider(key="home-epsilon").set_value(epsilon)
+        on.run(screen)
+        assert screen.select_slider(key="home-epsilon").value == epsilon
+        assert on.address(screen) == {"eps": f"{epsilon:g}"}
+    screen.query_params.clear()  # the Back button
+    on.run(screen)
+    assert screen.select_slider(key="home-epsilon").value == 1.0
