@@ -130,7 +130,7 @@ def test_a_slider_moved_before_the_new_address_arrived_is_not_moved_back() -> No
 
 def test_neither_is_the_slider_of_home() -> None:
     screen = on.visit("home")
-    for epsilon in (2.0, 0.5, 5.0):
+    for epsilon in (2.0, 0.5, 6.0):
         screen.query_params.clear()  # what the browser still had
         screen.select_slider(key="home-epsilon").set_value(epsilon)
         on.run(screen)
