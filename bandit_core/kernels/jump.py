@@ -15,7 +15,9 @@ responses were the larger one of two values, and, behind Laplace noise, the sums
 3. If even then the leader stays ahead of what any other index can grow to in the meantime, no leader could have
    changed: the whole piece is played at once, and regret inside it is linear.
 4. If not, the piece is halved (hypergeometric counts, beta shares of the gamma sums), the second half goes back to the
-   front of the tape, and the first half is tried; a single pull needs no test.
+   front of the tape, and the first half is tried.
+5. Short stretches are played pull by pull, from the tape as far as it is known, with one product a pull to see that
+   nobody can have passed, as the tournament of `kernels.index` does.
 
 A block may reach beyond the horizon: what lies beyond is just not counted. So a shorter horizon is a prefix.
 
@@ -40,7 +42,7 @@ SHORT = 24.0  # shorter pieces cost more than single pulls
 CAUTION = 0.8  # share of the lead that a proposed piece is expected to use up
 DEEPEST = 128  # pieces on one tape; halving the longest takes forty
 LONGEST = 2.0**40  # pulls in one piece: counts stay exact
-PATIENCE = 65_536  # decisions between two looks at the signal
+PATIENCE = 65_536  # pulls one by one, or pieces, between two looks at the signal
 USERS, ONES, UP, DOWN = range(4)  # statistics of one group of users in a piece
 
 
@@ -171,7 +173,7 @@ def jump(
         patience = PATIENCE
         while t <= horizon:
             patience -= 1
-            if patience == 0:
+            if patience <= 0:
                 patience = PATIENCE
                 if signal[0] != 0:
                     return
@@ -326,7 +328,8 @@ def jump(
                 spreads[leader] = spread_sum
                 pulled[leader] += done
                 if not must:
-                    window = 2.0 * window if done == window else max(1.0, done)
+                    window = min(2.0 * window, PATIENCE) if done == window else max(1.0, done)
+                patience -= int(done)
             if count > counts[leader]:
                 counts[leader] = count
                 means[leader] = shift + stretch * (sums[leader] / count)

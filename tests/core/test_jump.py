@@ -6,6 +6,7 @@ two-sample Kolmogorov-Smirnov tests. All comparisons of one case together have s
 
 import numpy as np
 import pytest
+from interpreter import assert_left_free
 from scipy import stats
 
 from bandit_core import Experiment, engine, simulate
@@ -201,3 +202,10 @@ def test_a_stop_is_heard_within_a_trial():
     signal.stop()
     with pytest.raises(Stopped):
         experiment.lines[0].entry.simulate(experiment.instances[0], streams(0, 0, 1), np.array([10**9]), signal)
+
+
+def test_a_running_kernel_leaves_the_interpreter_free():
+    experiment = experiment_of(line_of("ucb", None), bernoulli(*[1.0] * 30), 10**9)
+    entry, instance = experiment.lines[0].entry, experiment.instances[0]
+    assert entry.sampler(instance) == "jump"
+    assert_left_free(entry, instance)
