@@ -111,17 +111,25 @@ async def load(server: Server) -> bool:
     rows: list[list[object]] = []
     right = True
 
-    def note(scene: str, times: list[float], good: bool) -> None:
+    def note(scene: str, times: list[float], good: bool | None) -> None:
         nonlocal right
-        right = right and good
-        rows.append([scene, len(times), *spread(times), server.megabytes(), "yes" if good else "NO"])
+        right = right and good is not False
+        rows.append(
+            [
+                scene,
+                len(times),
+                *spread(times),
+                server.megabytes(),
+                {None: "not compared", True: "yes", False: "NO"}[good],
+            ]
+        )
         print(rows[-1], file=sys.stderr, flush=True)
 
     start = server.megabytes()
     first, _ = await opened(server, "explore", "T=1000&n=20&seed=1")
-    note("first visitor of a new server", [first], True)
+    note("first visitor of a new server", [first], None)
     alone = [(await opened(server, "explore", f"T=20000&n=50&seed={seed}"))[0] for seed in range(2, 12)]
-    note("one visitor alone, picture", alone, True)
+    note("one visitor alone, picture", alone, None)
     waits, good = await drags(server, 20, 12, every=0.2)
     note("one visitor alone, change", waits, good)
 
