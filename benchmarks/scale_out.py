@@ -56,7 +56,7 @@ def main() -> None:
             seconds = timed(long, 2)
             longest, shortest = engine.LONGEST_TASK, engine.SHORTEST_TASK
             engine.LONGEST_TASK = engine.SHORTEST_TASK = engine._trial_seconds(empty, 0) * options.trials / pieces
-            shipping = timed(empty, 2)
+            shipping = min(timed(empty, 2) for _ in range(3))  # the first one loads another kernel
             engine.LONGEST_TASK, engine.SHORTEST_TASK = longest, shortest
             remote.forget()
             del os.environ["LAB_DASK_SCHEDULER"]

@@ -30,7 +30,9 @@ def home_slider() -> float:
     """Home's one control; its value is the address field ``eps``."""
     now = st.session_state
     asked = st.query_params.get("eps", "1")
-    if "home-epsilon" not in now or asked != now.get("home-address"):
+    moved = "home-epsilon" in now and now["home-epsilon"] != now["home-drawn"]
+    late = moved and asked in now.get("home-left", [])  # sent before our last address had reached the browser
+    if "home-epsilon" not in now or (asked != now.get("home-address") and not late):
         now["home-epsilon"] = now["home-drawn"] = _asked_epsilon(asked)
     epsilon = st.select_slider(
         "Privacy budget ε: ← more private · less regret →",
@@ -42,6 +44,7 @@ def home_slider() -> float:
     st.caption(words.odds(epsilon))
     if epsilon != now["home-drawn"]:  # the slider was moved: the address follows
         now["home-drawn"] = epsilon
+        now["home-left"] = [*now.get("home-left", []), now.get("home-address", asked)][-10:]
         st.query_params["eps"] = asked = f"{epsilon:g}"
     now["home-address"] = asked
     return epsilon

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import runpy
+import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -11,6 +12,10 @@ import streamlit as st
 
 from bandit_core.problems import Problem
 from ui import glossary, sharing, sidebar, state, theme, words
+
+# Drawing is work of the interpreter, one thread's at a time: of fifty pages drawn together all are late, in turns half.
+PAGES_AT_ONCE = 4
+_at_once = threading.BoundedSemaphore(PAGES_AT_ONCE)
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
@@ -49,7 +54,12 @@ def leave() -> NoReturn:
 
 
 def open_page(page: Any) -> None:
-    """Run ``page`` with the shared experiment in place."""
+    """Run ``page`` with the shared experiment in place, a few visitors' pages at a time."""
+    with _at_once:
+        _open(page)
+
+
+def _open(page: Any) -> None:
     st.html(_STYLE)
     lesson = state.lesson()
     if lesson:

@@ -71,10 +71,18 @@ def open_preset(name: str) -> None:
     adopt(load_preset(name))
 
 
+def _widgets() -> str:
+    """What the sidebar's widgets say, to tell a moved one from the Back button."""
+    own = f":{_state.get('generation')}"
+    return repr({name: value for name, value in sorted(_state.items(), key=str) if str(name).endswith(own)})
+
+
 def read_address(page: str) -> None:
     """Adopt what the address says, if it says something new (a link, an edited address, the Back button)."""
     address = {name: value for name, value in st.query_params.items() if name not in OTHER_FIELDS}
     moved = _state.get("page") != page
+    if not moved and address in _state.get("left-addresses", []) and _widgets() != _state.get("drawn-widgets"):
+        address = _state["address"]  # moved before our last address reached the browser, which sent an earlier one
     _state["page"] = page
     if "experiment" not in _state or (address != _state.get("address") and not (moved and not address)):
         adopt(*links.read(address))
@@ -85,9 +93,11 @@ def read_address(page: str) -> None:
 
 def write_address() -> None:
     """Let the address follow the committed experiment; only differences from the default are written."""
+    _state["drawn-widgets"] = _widgets()
     wanted = links.write(experiment())
     if wanted == _state.get("address"):
         return
+    _state["left-addresses"] = [*_state.get("left-addresses", []), _state.get("address")][-10:]
     own = {name: value for name, value in st.query_params.items() if name in OTHER_FIELDS}
     st.query_params.from_dict({**wanted, **own})
     _state["address"] = wanted

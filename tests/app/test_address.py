@@ -110,3 +110,32 @@ def test_a_broken_budget_on_home_is_told(value: str) -> None:
     assert "eps" in screen.main.warning[0].value
     assert "](" not in screen.main.warning[0].value
     assert screen.select_slider(key="home-epsilon").value == 1.0
+
+
+def test_a_slider_moved_before_the_new_address_arrived_is_not_moved_back() -> None:
+    screen = on.visit(T="1000", n="4")
+    before = on.address(screen)
+    on.change(screen, "select_slider", "horizon", 2000)
+    assert on.address(screen)["T"] == "2000"
+    for horizon in (500, 200, 500):
+        screen.query_params["T"] = "1000"  # what the browser still had
+        assert on.address(screen) == before
+        on.change(screen, "select_slider", "horizon", horizon)
+        assert screen.session_state["experiment"].horizon == horizon
+        assert on.address(screen)["T"] == str(horizon)
+    screen.query_params["T"] = "2000"  # and this is the Back button: no control was moved
+    on.run(screen)
+    assert screen.session_state["experiment"].horizon == 2000
+
+
+def test_neither_is_the_slider_of_home() -> None:
+    screen = on.visit("home")
+    for epsilon in (2.0, 0.5, 6.0):
+        screen.query_params.clear()  # what the browser still had
+        screen.select_slider(key="home-epsilon").set_value(epsilon)
+        on.run(screen)
+        assert screen.select_slider(key="home-epsilon").value == epsilon
+        assert on.address(screen) == {"eps": f"{epsilon:g}"}
+    screen.query_params.clear()  # the Back button
+    on.run(screen)
+    assert screen.select_slider(key="home-epsilon").value == 1.0

@@ -19,7 +19,7 @@ from bandit_core.cli import main
 from bandit_core.results import Result
 from ui import exports, runner
 
-DEAR = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "200"}  # some seconds in many blocks
+DEAR = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +28,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LAB_JOBS", "2")
 
 
-def experiment(seed: int, trials: int = 200) -> Experiment:
+def experiment(seed: int, trials: int = 2000) -> Experiment:
     arms = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
     return Experiment.model_validate(
         {"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 10**6, "trials": trials, "seed": seed}
@@ -54,7 +54,7 @@ def test_cancel_keeps_finished_blocks() -> None:
     run.cancel()
     kept = trials_of(run.simulation.result())
     assert not run.alive and run.error is None
-    assert 0 < kept < 200
+    assert 0 < kept < 2000
     assert trials_of(Simulation(experiment(seed=101)).result()) == kept  # also for the next visitor
 
 
@@ -69,13 +69,14 @@ def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyP
     here.clear()
     wait_for(lambda: not run.alive)
     assert run.simulation.stopped
-    assert 0 < trials_of(run.simulation.result()) < 200
+    assert 0 < trials_of(run.simulation.result()) < 2000
 
 
 def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
     monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
-    endless = experiment(seed=121).with_changes(horizon=10**9, trials=1)  # one block of half a minute
+    lines = [{"policy": "kl-ucb"}]
+    endless = experiment(seed=121).with_changes(lines=lines, horizon=10**9, trials=1)  # one block of a minute
     run = runner.Run(Simulation(endless), "question", present=lambda: False)
     started = time.monotonic()
     run.start()
@@ -155,7 +156,7 @@ def no_thread_left() -> object:
 
 def test_run_watch_change_the_view_and_cancel(no_thread_left: None) -> None:
     screen = on.visit(seed="111", **DEAR)
-    assert "200 million pulls" in on.words(screen)
+    assert "2 billion pulls" in on.words(screen)
     press(screen, "Run")
     assert labels(screen) == ["Cancel"]
     run = screen.session_state["run-main"]
@@ -167,7 +168,7 @@ def test_run_watch_change_the_view_and_cancel(no_thread_left: None) -> None:
     assert "a preview" not in on.words(screen).lower()
     press(screen, "Cancel")
     kept = trials_of(run.simulation.result())
-    assert not run.alive and 0 < kept < 200
+    assert not run.alive and 0 < kept < 2000
     assert labels(screen) == ["Run"]
     assert f"middle 90 % of {kept} runs" in on.words(screen) or kept == 1
     on.change(screen, "select_slider", "horizon", 1000)  # controls are alive
@@ -214,10 +215,20 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
     assert labels(screen) == ["Run"]
 
 
+def finishing(seed: str) -> tuple[AppTest, runner.Run]:
+    """A visitor who has pressed Run, and a run that was still going then."""
+    go = threading.Event()
+    with pytest.MonkeyPatch.context() as patch, gate.LONG.run(1, go.is_set):
+        patch.setenv("LAB_MAX_RUNS", "1")
+        screen = on.visit(**{**DEAR, "seed": seed, "n": "90"})
+        press(screen, "Run")
+        run = screen.session_state["run-main"]
+        wait_for(lambda: run.simulation.waiting)
+    return screen, run
+
+
 def test_a_run_that_is_in_the_store_gives_its_memory_back(no_thread_left: None) -> None:
-    screen = on.visit(**{**DEAR, "seed": "116", "n": "90"})
-    press(screen, "Run")
-    run = screen.session_state["run-main"]
+    screen, run = finishing(seed="116")
     wait_for(lambda: not run.alive)
     on.run(screen)
     assert "run-main" not in screen.session_state
@@ -266,9 +277,7 @@ def test_what_is_refused_is_told_with_a_command_that_does_it(monkeypatch: pytest
 
 
 def test_what_a_run_has_to_say_reaches_its_visitor(no_thread_left: None) -> None:
-    screen = on.visit(**{**DEAR, "seed": "118", "n": "90"})
-    press(screen, "Run")
-    run = screen.session_state["run-main"]
+    screen, run = finishing(seed="118")
     run.simulation.notices.append("the cluster is gone")
     wait_for(lambda: not run.alive)
     on.run(screen)
