@@ -20,7 +20,11 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
             "pages/errata.py", title="Errata", icon=":material/spellcheck:", url_path="errata", visibility="hidden"
         ),
         st.Page(
-            "pages/glossary.py", title="Glossary", icon=":material/menu_book:", url_path="glossary", visibility="hidden"
+            "pages/glossary.py",
+            title="Glossary",
+            icon=":material/dictionary:",
+            url_path="glossary",
+            visibility="hidden",
         ),
     ],
     position="hidden" if st.query_params.get("controls") == "off" else "top",  # a lesson is the picture alone

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -342,7 +342,7 @@ def table(names: list[str], folder: Path | None = None) -> str:
             word = f"**{verdict.held}**" if verdict.held == "not held" else verdict.held
             mark = " *" if verdict.basis == "reading" else ""
             rows.append(f"| {title} | {verdict.says}{mark} | {verdict.reported} | {verdict.measured} | {word} |")
-    tally = ", ".join(f"{count} {held}" for held, count in counts.items())
+    tally = ", ".join(f"{counts[held]} {held}" for held in get_args(Held) if held in counts)
     out.append(f"Statements: {tally}. Those with * are our reading of a theorem, the others are the paper's own.\n")
     out += ["\n".join(rows) + "\n", "## How long it took\n", _costs(names, folder)]
     return "\n".join(out)
@@ -353,14 +353,14 @@ def _costs(names: list[str], folder: Path | None) -> str:
         "| preset | users | trials | seconds | processor seconds | from the cache | sampler | date | machine |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    wall = work = 0.0
+    wall = work = found = 0.0
     for name in names:
         shipped = reproductions.load(name, folder)
         if shipped is None:
             rows.append(f"| {name} | not made yet | | | | | | | |")
             continue
         made = shipped.made
-        wall, work = wall + made["seconds"], work + made["processor_seconds"]
+        wall, work, found = wall + made["seconds"], work + made["processor_seconds"], found + made["found"]
         trials = f"{min(line.count for line in shipped.lines)} of {shipped.experiment.trials}"
         rows.append(
             f"| {name} | {shipped.experiment.horizon:.0e} | {trials} | {made['seconds']:.1f} | "
@@ -369,8 +369,9 @@ def _costs(names: list[str], folder: Path | None) -> str:
         )
     total = f"Together {wall / 60:.1f} minutes on the clock, {work / 60:.1f} of processor time. "
     words = (
-        "Compiling is not counted. Lines that several figures share are computed once: what was found in the cache "
-        "took no time. Seconds on the clock include waiting for other programs on the same machine; processor "
-        "seconds divided by the number of cores are what an idle machine needs at least.\n"
+        "Compiling is not counted. Seconds on the clock include waiting for other programs on the same machine; "
+        "processor seconds divided by the number of cores are what an idle machine needs at least."
     )
-    return "\n".join(rows) + "\n\n" + total + words
+    if found:
+        words += " Lines that several figures share were computed once: what was found in the cache took no time."
+    return "\n".join(rows) + "\n\n" + total + words + "\n"

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.engine import worker_count
-from bandit_core.experiment import Experiment
+from bandit_core.experiment import Band, Experiment
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import LineResult, Result
 from bandit_core.summaries import baseline
@@ -56,6 +56,15 @@ class ShippedLine:
     def quantile(self, q: float) -> np.ndarray:
         """The 5 % or the 95 % quantile over trials; a shipped file holds no other."""
         return {0.05: self.q05, 0.95: self.q95}[q]
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviation over trials, shape (times,)."""
+        return self.stderr * np.sqrt(self.count)
+
+    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
+        """As of a `LineResult`."""
+        return LineResult.band(self, kind)  # type: ignore[arg-type]  # needs mean, std and quantile only
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from bandit_core.engine import simulate
 from bandit_core.experiment import Experiment
-from bandit_core.kernels.compiled import open_for_reading
+from bandit_core.kernels.compiled import compiled_before, open_for_reading
 from bandit_core.policies import registry
 from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
@@ -66,3 +66,8 @@ def warm() -> int:
             simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
     open_for_reading()
     return len(policies)
+
+
+def is_warm() -> bool:
+    """Whether every kernel was compiled for this processor before this process began."""
+    return compiled_before()

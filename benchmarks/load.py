@@ -115,6 +115,7 @@ async def load(server: Server) -> bool:
         nonlocal right
         right = right and good
         rows.append([scene, len(times), *spread(times), server.megabytes(), "yes" if good else "NO"])
+        print(rows[-1], file=sys.stderr, flush=True)
 
     start = server.megabytes()
     first, _ = await opened(server, "explore", "T=1000&n=20&seed=1")

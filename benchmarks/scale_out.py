@@ -1,4 +1,4 @@
-"""What a Dask cluster gains: ``python -m benchmarks.scale_out [--workers 1,2,4]``.
+"""What a Dask cluster gains: ``python -m benchmarks.scale_out [--workers 1,2,4] [--trials 600]``.
 
 Starts a scheduler and worker processes of one thread each on this machine, and times one long run on 1, 2, ... of them
 against the threads of this process (the same number, and one). More workers than cores cannot be faster here, so the
@@ -39,21 +39,23 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--workers", default="1,2,4", help="numbers of workers to try (default 1,2,4)")
-    numbers = [int(text) for text in parser.parse_args().workers.split(",")]
+    parser.add_argument("--trials", type=int, default=600, help="trials of a million pulls (default 600)")
+    options = parser.parse_args()
+    numbers = [int(text) for text in options.workers.split(",")]
     print(machine(), end="\n\n")
-    long, empty = experiment(10**6, 1200), experiment(100, 1200)
+    long, empty = experiment(10**6, options.trials), experiment(100, options.trials)
     engine.PATIENCE = 0.0  # send everything
     simulate(long.with_changes(trials=2), store=Store(None, 0))
-    threads = {jobs: min(timed(long, jobs) for _ in range(2)) for jobs in (1, 2)}
+    threads = {jobs: timed(long, jobs) for jobs in (1, 2)}
     pieces = len(engine.Simulation(long, Store(None, 0))._plan(2))
     rows = []
     for count in numbers:
         with LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
             os.environ["LAB_DASK_SCHEDULER"] = cluster.scheduler_address
             timed(long.with_changes(trials=20 * count), 2)  # workers load their machine code
-            seconds = min(timed(long, 2) for _ in range(2))
+            seconds = timed(long, 2)
             longest, shortest = engine.LONGEST_TASK, engine.SHORTEST_TASK
-            engine.LONGEST_TASK = engine.SHORTEST_TASK = engine._trial_seconds(empty, 0) * 1200 / pieces
+            engine.LONGEST_TASK = engine.SHORTEST_TASK = engine._trial_seconds(empty, 0) * options.trials / pieces
             shipping = timed(empty, 2)
             engine.LONGEST_TASK, engine.SHORTEST_TASK = longest, shortest
             remote.forget()

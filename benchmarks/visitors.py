@@ -113,8 +113,8 @@ class Visitor:
         while True:
             message = ForwardMsg.FromString(await self.connection.recv())
             kind = message.WhichOneof("type")
-            if kind == "new_session":
-                self.hash = message.new_session.page_script_hash
+            if kind == "navigation":  # which page it became; before, the address alone decides
+                self.hash = message.navigation.page_script_hash
             elif kind == "page_info_changed":
                 self.address = message.page_info_changed.query_string
             elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":

@@ -1,5 +1,8 @@
 """Errata: what is printed wrongly in the five papers, and how to see it."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import charts, errata_view, shell, theme
@@ -13,12 +16,9 @@ st.markdown(
 )
 found = errata_view.outcomes()
 st.markdown(errata_view.verdict(found))
-st.plotly_chart(
-    errata_view.chart(found, theme.is_dark()),
-    key="errata-chart",
-    config=charts.CONFIG,
-    alt="For each erratum whose check measures a factor: the printed value divided by what it should be",
-)
+picture = errata_view.chart(found, theme.is_dark())
+told = charts.read_aloud(picture, "The printed value divided by what it should be")
+st.plotly_chart(picture, key="errata-chart", config=charts.CONFIG, alt=told)
 st.caption("Only errata whose check measures a positive number; the dashed line is where it should be.")
 
 paper = errata_view.choice()

@@ -1,5 +1,8 @@
 """Glossary: every word of the lab in one plain sentence."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import glossary, shell

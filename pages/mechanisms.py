@@ -1,5 +1,8 @@
 """Mechanisms: what the server sees, how little it tells, and an audit that anyone can run."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import audit_view, guess_view, mechanisms_view, shell, sums_view

@@ -1,5 +1,8 @@
 """Papers: what the papers' figures say, and what comes out when they are played again."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from ui import papers_view, shell, theme

@@ -1,5 +1,8 @@
 """Theory: what "private" may mean, and what it must cost."""
 
+import ui.opening  # noqa: F401 - before all other imports, see there
+
+# isort: split
 import streamlit as st
 
 from bandit_core import catalogue
@@ -24,9 +27,9 @@ st.markdown(bounds_view.verdict(experiment, found))
 shown = bounds_view.filters(found)
 if not shown:
     st.info("No bound has all three properties. Choose “all” in one of them.")
-    st.stop()
-bounds_view.table(shown, experiment)
-entry = bounds_view.choose(shown, found)
-bounds_view.card(entry, experiment)
-bounds_view.picture(entry, experiment, dark)
+else:
+    bounds_view.table(shown, experiment)
+    entry = bounds_view.choose(shown, found)
+    bounds_view.card(entry, experiment)
+    bounds_view.picture(entry, experiment, dark)
 st.page_link("pages/errata.py", label="What is printed wrongly in the papers?", icon=":material/spellcheck:")

@@ -225,8 +225,12 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
     charts.style(figure, 340, dark)
     titles = {"users": "users so far", "epsilon": "budget ε  (← more private · less private →)", "arms": "arms K"}
     figure.update_xaxes(type="log", title=titles[against], tickformat="~s" if against == "users" else "~g")
+    if against != "users":
+        figure.update_xaxes(tickvals=(0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if against == "epsilon" else ARMS)
     wide = np.nanmax(y) > 30 * np.nanmin(y)
-    figure.update_yaxes(type="log", title="regret", exponentformat="SI", **({"dtick": 1} if wide else {}))
+    figure.update_yaxes(type="log", title="regret", exponentformat="SI" if np.nanmin(y) > 0.01 else "power")
+    if wide:
+        figure.update_yaxes(dtick=1 if np.nanmax(y) < 1e6 * np.nanmin(y) else 2)
     return figure
 
 
@@ -250,7 +254,10 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
             st.caption("There is nothing to draw: the bound does not apply, or no number is known for it.")
         return
     st.plotly_chart(
-        figure, key="theory-chart", config=charts.CONFIG, alt=f"{entry.bound.label} against {AXES[against]}"
+        figure,
+        key="theory-chart",
+        config=charts.CONFIG,
+        alt=charts.read_aloud(figure, f"{entry.bound.label} against {AXES[against]}"),
     )
     if entry.bound.kind != "problem-dependent":
         st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")

@@ -219,10 +219,19 @@ def describe(result: Result) -> str:
     return " ".join(parts)
 
 
+def _numbers(values: Any) -> np.ndarray | None:
+    """Values of an axis as numbers; None where it has names."""
+    try:
+        return np.asarray(values, float)
+    except (TypeError, ValueError):
+        return None
+
+
 def _at(trace: Any, place: int) -> str:
-    x, y = trace.x[place], trace.y[place]
-    where = x if isinstance(x, str) else words.number(float(x))
-    return f"{words.number(float(y))} at {where}"
+    shown = [
+        value if isinstance(value, str) else words.number(float(value)) for value in (trace.x[place], trace.y[place])
+    ]
+    return f"{shown[0]} at {shown[1]}" if isinstance(trace.y[place], str) else f"{shown[1]} at {shown[0]}"
 
 
 def read_aloud(figure: go.Figure, what: str) -> str:
@@ -230,13 +239,13 @@ def read_aloud(figure: go.Figure, what: str) -> str:
     axes = [html.unescape(axis.title.text) for axis in (figure.layout.xaxis, figure.layout.yaxis) if axis.title.text]
     parts = [f"{what}{f' ({axes[1]} against {axes[0]})' if len(axes) == 2 else ''}."]
     for trace in figure.data:
-        if not trace.name or trace.showlegend is False or trace.y is None:
+        if not trace.name or trace.showlegend is False or trace.x is None or trace.y is None:
             continue
-        values = np.asarray(trace.y, float)
-        places = np.flatnonzero(np.isfinite(values))
+        values = [axis for axis in map(_numbers, (trace.x, trace.y)) if axis is not None]
+        places = np.flatnonzero(np.isfinite(values[-1])) if values else []
         if not len(places):
             continue
-        if trace.type == "bar":
+        if trace.type == "bar" or len(values) < 2:
             found = ", ".join(_at(trace, place) for place in places[:10])
         elif places[0] == places[-1]:
             found = _at(trace, places[0])

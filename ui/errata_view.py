@@ -102,8 +102,10 @@ def listing(chosen: str, found: dict[str, Outcome]) -> None:
 
 
 def _heading(erratum: Erratum) -> str:
-    subject = " ".join(erratum.name.split("-")[1:])
-    return erratum.place if subject in erratum.place.lower() else f"{erratum.place} · {subject}"
+    """The place; where a paper has several errata in one place, what each is about."""
+    if sum((each.paper, each.place) == (erratum.paper, erratum.place) for each in errata()) == 1:
+        return erratum.place
+    return f"{erratum.place}: {' '.join(erratum.name.split('-')[1:])}"
 
 
 def _one(erratum: Erratum, outcome: Outcome) -> None:

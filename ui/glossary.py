@@ -18,6 +18,7 @@ PAGE_TITLES = {
     "threshold": "Threshold",
     "heavy-tails": "Heavy tails",
     "contextual": "Contextual",
+    "mechanisms": "Mechanisms",
     "theory": "Theory",
     "errata": "Errata",
 }
@@ -76,7 +77,7 @@ def listing(found: tuple[Term, ...]) -> None:
 def footer() -> None:
     """The way to the glossary and the errata, at the end of every page."""
     with st.container(horizontal=True, horizontal_alignment="center", gap="medium"):
-        st.page_link("pages/glossary.py", label="Glossary", icon=":material/menu_book:")
+        st.page_link("pages/glossary.py", label="Glossary", icon=":material/dictionary:")
         st.page_link("pages/errata.py", label="Errata", icon=":material/spellcheck:")
     st.caption(
         "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",

@@ -96,7 +96,8 @@ def shapes_chart(
     figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
     for number, line in enumerate(result.lines if result is not None else ()):
-        if line is not None and result is not None:
+        same_model = experiment.lines[number].entry.privacy == experiment.lines[-1].entry.privacy
+        if line is not None and result is not None and same_model:  # no lower bound beside a policy it does not bind
             figure.add_scatter(
                 x=result.times,
                 y=np.where(line.mean > 0, line.mean, np.nan).astype(np.float32),

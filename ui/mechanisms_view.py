@@ -359,10 +359,12 @@ def cost(chosen: Choice) -> None:
     means, variances = cost_charts(chosen)
     left, right = st.columns(2)
     with left:
-        st.plotly_chart(means, key="means", config=charts.CONFIG, alt="Mean of the answer against epsilon")
+        told = charts.read_aloud(means, "Mean of the answer")
+        st.plotly_chart(means, key="means", config=charts.CONFIG, alt=told)
         st.caption("A mean that moves with ε is decoded afterwards; where both inputs meet, nothing is told.")
     with right:
-        st.plotly_chart(variances, key="variances", config=charts.CONFIG, alt="Variance of the answer against epsilon")
+        told = charts.read_aloud(variances, "Variance of the answer")
+        st.plotly_chart(variances, key="variances", config=charts.CONFIG, alt=told)
         st.caption(
             f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate; compare these."
         )
@@ -414,12 +416,9 @@ def promise_chart(chosen: Choice) -> go.Figure:
 def promise(chosen: Choice) -> None:
     """How sure the promise is: delta, told honestly."""
     st.subheader("How sure is the promise?")
-    st.plotly_chart(
-        promise_chart(chosen),
-        key="promise",
-        config=charts.CONFIG,
-        alt="The delta that is needed at each epsilon, and the chance of a larger loss",
-    )
+    figure = promise_chart(chosen)
+    told = charts.read_aloud(figure, "The delta that is needed at each epsilon, and the chance of a larger loss")
+    st.plotly_chart(figure, key="promise", config=charts.CONFIG, alt=told)
     st.markdown(
         "A **pure** promise needs no δ from ε on: its curve ends at the dashed line. Normal noise has no such end. Its "
         "loss is above ε now and then, and δ says what that is worth: it is smaller than the chance of a crossing, "

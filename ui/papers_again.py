@@ -39,7 +39,8 @@ def panel(name: str) -> None:
         if not wanted:
             return
         result = runner.result_of(
-            experiment.with_changes(seed=seed, view={"y": "log", "bounds": False}), f"again-{name}"
+            experiment.with_changes(seed=seed, view={**experiment.view.model_dump(mode="json"), "bounds": False}),
+            f"again-{name}",
         )
         shipped = reproductions.load(name)
         if result is None:

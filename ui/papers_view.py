@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import Counter
 from pathlib import Path
@@ -137,10 +138,8 @@ def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure,
     if is_fit(_figure_of(shipped)):
         points = threshold_check.points(shipped)  # type: ignore[arg-type]
         return threshold_view.fit_chart(points, dark), f"Regret against V for {len(points)} lines, and a straight line."
-    quiet = shipped.experiment.view.model_copy(update={"bounds": False, "runs": False})
-    plain = reproductions.Shipped(
-        shipped.name, shipped.experiment.model_copy(update={"view": quiet}), shipped.times, shipped.lines, shipped.made
-    )
+    quiet = load_preset(shipped.name).view.model_copy(update={"bounds": False, "runs": False})
+    plain = dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
     return charts.regret_chart(plain, dark, height, direct_labels=not theme.is_phone()), charts.describe(plain)
 
 
@@ -235,7 +234,8 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             drawn, alt = picture(shipped, dark)
             st.plotly_chart(drawn, key="paper-figure", config=charts.CONFIG, alt=alt)
             if not is_fit(figure):
-                st.caption(words.band(min(line.count for line in shipped.lines)).capitalize() + ".")
+                band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view.band)
+                st.caption(f"{words.sentence(band)}.")
             if figure.caveat:
                 st.caption(words.plain(figure.caveat))
             actions(shipped)

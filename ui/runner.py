@@ -19,10 +19,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
 from bandit_core.engine import estimated_seconds, lower_priority, most_steps, steps, worker_count
-from bandit_core.kernels.compiled import compiled_before
 from bandit_core.results import Result
 from bandit_core.store import Store
 from bandit_core.sweep import Sweep, SweepResult
+from bandit_core.warm import is_warm
 from ui import exports, state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
@@ -33,7 +33,7 @@ FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machi
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
 
-_process: set[str] = {"warm"} if compiled_before() else set()  # what this server process has been through
+_process: set[str] = {"warm"} if is_warm() else set()  # what this server process has been through
 
 
 def _presence() -> Callable[[], bool]:

@@ -57,10 +57,13 @@ def open_page(page: Any) -> None:
             icon=":material/link_off:",
         )
     st.session_state["inside"] = True
-    try:
-        page.run()
-    finally:  # also where the page stops early; only now its own controls have written their fields
+    body = st.container()
+    with st.container():  # drawn before the page: after st.stop() nothing can be drawn any more
         glossary.footer()
+    try:
+        with body:
+            page.run()
+    finally:  # only now the page's own controls have written their fields
         if place is not None:
             with place:
                 sharing.panel(page.url_path)

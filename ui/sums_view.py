@@ -301,21 +301,17 @@ def draw(fields: Fields) -> None:
     with right:
         st.markdown("**What is published**, beside the truth")
         figure, ends = path_chart(chosen, _paths(fields))
-        st.plotly_chart(
-            figure, key="sums-path", config=charts.CONFIG, alt="Released running sums of counters and the true sum"
-        )
+        told = charts.read_aloud(figure, "Released running sums and the true sum")
+        st.plotly_chart(figure, key="sums-path", config=charts.CONFIG, alt=told)
         told = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
         early = " The adaptive tree counts large early items 0." if COUNTERS["adaptive-tree"].title in ends else ""
         st.caption(f"One stream of items 0 or 1. Off at the end by: {told or 'nothing is drawn'}.{early}")
     left, right = st.columns(2)
     with left:
         st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
-        st.plotly_chart(
-            error_chart(chosen),
-            key="sums-error",
-            config=charts.CONFIG,
-            alt="Standard deviation of the noise of four counters against the number of items",
-        )
+        figure = error_chart(chosen)
+        told = charts.read_aloud(figure, "Standard deviation of the noise of each counter")
+        st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=told)
         st.caption(
             "Line: quadratic mean over nearby counts. Band: from the luckiest to the unluckiest count (a count with "
             "few ones in base 2 adds up few nodes). The logarithmic mechanism pays in another way: between powers of "
@@ -323,11 +319,8 @@ def draw(fields: Fields) -> None:
         )
     with right:
         st.markdown("**What one item has given away** so far, at the most, under the line ε")
-        st.plotly_chart(
-            spending_chart(chosen),
-            key="sums-spent",
-            config=charts.CONFIG,
-            alt="Largest privacy loss of a single item against the number of items, never above epsilon",
-        )
+        figure = spending_chart(chosen)
+        told = charts.read_aloud(figure, "Largest privacy loss of a single item, never above epsilon")
+        st.plotly_chart(figure, key="sums-spent", config=charts.CONFIG, alt=told)
         st.caption("Log ratio of the whole published sequence for two streams that differ in one item.")
     facts(list(COUNTERS.values()))

@@ -119,7 +119,7 @@ ERRATA = tuple(
             "The exponential was lost. As printed two rewards change the chance of an answer by the factor "
             "max(ε, 1/ε), which is 10 at ε = 0.1: hardly private where much privacy was asked for.",
             curator_3,
-            "explore",
+            "mechanisms",
         ),
         (
             "ren-lemma-9",
@@ -129,7 +129,7 @@ ERRATA = tuple(
             "The same loss as in Curator 3. Only the corrected slope is undone by the map g, so that estimates are "
             "unbiased.",
             lemma_9,
-            "explore",
+            "mechanisms",
         ),
         (
             "ren-response-not-reward",

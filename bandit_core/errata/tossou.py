@@ -117,7 +117,7 @@ ERRATA = tuple(
             "Every reward enters a tree and a block; what they give away adds up to twice the budget. Parameter "
             "*accounting* runs either.",
             hybrid_budget,
-            "explore",
+            "mechanisms",
         ),
         (
             "tossou-noise-bound",
@@ -127,7 +127,7 @@ ERRATA = tuple(
             r"$\sqrt8\,b\sqrt{\ln\frac2\gamma}\,\max\{\sqrt m,\sqrt{\ln\frac2\gamma}\}$ for $m$ nodes of scale $b$",
             "The index uses it with γ of the order t⁻⁴, where it is fine; as a general statement it fails.",
             noise_bound,
-            "explore",
+            "mechanisms",
         ),
         (
             "tossou-summation-index",

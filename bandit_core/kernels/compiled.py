@@ -147,9 +147,10 @@ def open_for_reading() -> None:
     folder = kernel_folder()
     if folder is None:
         return
-    (folder / "processor").write_text(_processor())
-    for path in (folder, *folder.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)
+    with contextlib.suppress(OSError):  # somebody else's folder, who has done it
+        (folder / "processor").write_text(_processor())
+        for path in (folder, *folder.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def _skip_the_search_for_blas() -> None:

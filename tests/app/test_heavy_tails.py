@@ -158,6 +158,7 @@ def test_no_bound_of_one_model_stands_beside_a_policy_of_another() -> None:
     local = on.visit("heavy-tails", **TINY, trust="local")
     names = [*on.chart(local, "heavy-shapes").names, *on.chart(local, "heavy-worst").names]
     assert not any(word in name for name in names for word in ("Theorem 2", "Theorem 4"))
+    assert [name for name in names if "measured" in name] == ["measured: LDPRSE"]
 
 
 def test_table_1_has_every_upper_and_lower_bound_once() -> None:

@@ -173,3 +173,10 @@ def test_controls_and_pictures_of_all_parts_have_words(part: str) -> None:
     assert [element.label for element in controls if not element.help.strip()] == []
     assert all(chart.proto.alt for chart in screen.get("plotly_chart"))
     assert screen.get("plotly_chart")
+
+
+@pytest.mark.parametrize("part", ["answers", "sums", "guess", "audit"])
+def test_pictures_are_told_in_words_with_numbers(part: str) -> None:
+    screen = on.visit("mechanisms", part=part, run="1", samples="2000")
+    told = [chart.proto.alt for chart in screen.get("plotly_chart")]
+    assert told and all(len(text) > 30 and any(mark.isdigit() for mark in text) for text in told)

@@ -32,6 +32,7 @@ def test_a_page_prints_what_only_it_prints(page: str) -> None:
     assert not any(words in told for other, words in OWN_WORDS.items() if other != page)
     assert not screen.warning and not screen.error
     assert len(screen.title) == 1
+    assert [link.proto.label for link in screen.get("page_link")][-2:] == ["Glossary", "Errata"]
 
 
 def test_pages_are_all_known_here() -> None:
@@ -57,7 +58,7 @@ def test_every_picture_has_a_text_alternative(page: str) -> None:
     screen = on.visit(page, lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
     charts = screen.get("plotly_chart")
     assert (charts or page == "glossary") and all(chart.proto.alt for chart in charts)
-    pictures = [image for element in screen.get("imgs") for image in element.proto.imgs]
+    pictures = [image for element in screen.get("image") for image in element.proto.imgs]
     assert all(image.alt for image in pictures)
 
 

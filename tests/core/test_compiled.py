@@ -237,3 +237,19 @@ def test_folders_of_older_versions_are_removed(tmp_path):
         os.utime(tmp_path / f"kernels-{number}", (number, number))
     assert compiled._usable(tmp_path / "kernels-now")
     assert {path.name for path in tmp_path.iterdir()} == {"kernels-now", "kernels-7", "kernels-6", "kernels-5"}
+
+
+def test_a_folder_of_somebody_else_is_left_as_it_is(tmp_path, monkeypatch):
+    (tmp_path / "processor").write_text("theirs")
+
+    def refuse(*_, **__):
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(compiled, "kernel_folder", lambda: tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", refuse)
+        compiled.open_for_reading()
+    assert (tmp_path / "processor").read_text() == "theirs"
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "chmod", refuse)
+        compiled.open_for_reading()

@@ -39,8 +39,10 @@ def test_every_figure_has_a_file_and_every_file_a_figure():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_is_its_preset_and_says_how_it_was_made(name, shipped):
-    file = shipped[name]
-    assert file.experiment == load_preset(name)
+    # Title, note and view change no number. Where this fails: python -m bandit_core reproduce NAME.
+    file, preset = shipped[name], load_preset(name)
+    words = {field: getattr(preset, field) for field in ("title", "note", "view")}
+    assert file.experiment.model_copy(update=words) == preset
     content = json.loads(reproductions.path_of(name).read_text(encoding="utf-8"))
     made = content["made"]
     assert content["seed"] == content["spec"]["seed"] == load_preset(name).seed
@@ -212,7 +214,7 @@ def test_the_command_computes_a_figure_and_prints_its_file(tmp_path, capsys, shi
     assert out.splitlines() == [str(tmp_path / "new" / f"{CHEAP}.json")]
     assert f"{CHEAP} (1 of 1), 90 of 90 trials" in err
     file = reproductions.load(CHEAP, tmp_path / "new")
-    assert file.whole and file.experiment == shipped[CHEAP].experiment and file.made["found"] == 0
+    assert file.whole and file.experiment == load_preset(CHEAP) and file.made["found"] == 0
     for new, old in zip(file.lines, shipped[CHEAP].lines, strict=True):
         error = math.hypot(new.stderr[-1], old.stderr[-1])
         assert abs(new.mean[-1] - old.mean[-1]) <= STANDARD_ERRORS * error

@@ -1,0 +1,216 @@
+"""Theory, Errata and Glossary: what a reader chooses is what is shown, and every view is a link."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import screen as on
+
+from bandit_core import catalogue
+from bandit_core.errata import errata
+from bandit_core.presets import load_preset
+from bandit_core.theory.bound import STATUS_WORDS
+from bandit_core.theory.definitions import DEFINITIONS
+from ui import diagrams, glossary
+
+TRUST = {"preset": "trust", **on.SMALL}
+
+
+def pictures(screen) -> list[str]:
+    return [image.alt for element in screen.get("image") for image in element.proto.imgs]
+
+
+def card(screen) -> str:
+    """The formula of the open card."""
+    return screen.latex[1].value
+
+
+# --- promises ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("promise", DEFINITIONS)
+def test_a_promise_changes_picture_words_and_formula(promise: str) -> None:
+    screen = on.visit("theory", promise=promise, **TRUST)
+    definition = DEFINITIONS[promise]
+    assert screen.latex[0].value.strip("$\n") == definition.formula
+    assert definition.promise in on.words(screen)
+    assert definition.neighbouring in on.words(screen)
+    the_map, model = pictures(screen)
+    assert "Local DP implies Central DP with ε" in the_map and "Central DP does not imply Local DP" in the_map
+    assert model.startswith(definition.title) and definition.trusted in model
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_drawings_differ_by_promise_and_mark_the_chosen_one(dark: bool) -> None:
+    for draw in (diagrams.promise, diagrams.implications):
+        drawn = {name: draw(name, dark) for name in DEFINITIONS}
+        assert len(set(drawn.values())) == len(DEFINITIONS)
+        assert all(svg.startswith("<svg") and svg.endswith("</svg>") for svg in drawn.values())
+    assert "z<tspan" in diagrams.promise("local", dark)
+    assert "z<tspan" not in diagrams.promise("central", dark)
+    assert diagrams.promise("central", True) != diagrams.promise("central", False)
+
+
+def test_the_promise_is_in_the_address() -> None:
+    screen = on.visit("theory", **TRUST)
+    screen.button_group(key="theory-promise").set_value("environment")
+    on.run(screen)
+    assert on.address(screen)["promise"] == "environment"
+    assert "cannot tell what people like on the whole" in on.words(screen)
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_every_bound_and_filters_narrow_it() -> None:
+    screen = on.visit("theory", **TRUST)
+    whole = screen.dataframe[0].value
+    assert len(whole) == len(catalogue.entries(load_preset("trust")))
+    assert {"proved", "derived", "asymptotic", "order-only", "superseded"} == set(whole["status"])
+    screen.selectbox(key="theory-about").set_value("local")
+    on.run(screen)
+    screen.selectbox(key="theory-kind").set_value("minimax")
+    on.run(screen)
+    part = screen.dataframe[0].value
+    assert 0 < len(part) < len(whole)
+    assert set(part["promise"]) == {"local DP"} and set(part["kind"]) == {"minimax"}
+    assert on.address(screen)["about"] == "local" and on.address(screen)["kind"] == "minimax"
+    again = on.visit("theory", about="local", kind="minimax", **TRUST)
+    assert again.dataframe[0].value.equals(part)
+
+
+def test_no_bound_with_all_three_properties_is_told() -> None:
+    screen = on.visit("theory", about="environment", kind="Bayesian", **TRUST)
+    assert "No bound has all three properties" in on.words(screen)
+    assert screen.get("page_link")  # the foot of the page is there all the same
+
+
+@pytest.mark.parametrize("axis", ["users", "epsilon", "arms"])
+def test_a_card_shows_formula_value_and_picture_of_the_bound(axis: str) -> None:
+    key = "local-exact-ldp-bound-0-or-1"
+    experiment = load_preset("trust").with_changes(horizon=400, trials=4)
+    entry = catalogue.entry_of(catalogue.entries(experiment), key)
+    assert entry is not None
+    screen = on.visit("theory", bound=key, axis=axis, **TRUST)
+    assert card(screen).strip("$\n") == entry.bound.formula
+    told = on.words(screen)
+    assert entry.bound.words in told and entry.bound.source in told and STATUS_WORDS[entry.bound.status] in told
+    curve = on.chart(screen, "theory-chart")
+    (trace,) = curve.traces
+    values = on.chart(screen, "theory-chart").y(trace["name"])
+    assert np.all(values[np.isfinite(values)] > 0)
+    rising = np.diff(values[np.isfinite(values)])
+    assert np.all(rising <= 1e-9) if axis == "epsilon" else np.all(rising >= -1e-9)
+
+
+@pytest.mark.parametrize("key", ["instantaneous-basu-theorem-2-any", "central-basu-theorem-3-any"])
+def test_superseded_bounds_are_off_and_grey(key: str) -> None:
+    screen = on.visit("theory", bound=key, **TRUST)
+    assert "textcolor{gray}" in card(screen)
+    assert any("DP-SE" in box.value for box in screen.info)
+    assert not screen.get("plotly_chart")
+    assert "not drawn unless you ask" in on.words(screen)
+    screen.toggle(key="theory-old").set_value(True)
+    on.run(screen)
+    assert on.address(screen)["old"] == "1"
+    drawn = screen.get("plotly_chart")
+    if "theorem-3" in key:  # its numbers are not known
+        assert not drawn and "no number is known" in on.words(screen)
+    else:
+        (trace,) = on.chart(screen, "theory-chart").traces
+        assert trace["line"]["color"] == "#8a949e"
+
+
+def test_a_bound_that_does_not_apply_says_why() -> None:
+    screen = on.visit("theory", bound="ldp-ols-theorem-3-1", **TRUST)
+    assert any("users with features" in box.value for box in screen.info)
+    screen = on.visit("theory", bound="ldp-ols-theorem-3-1", preset="han-single-quick", **on.SMALL)
+    assert not any("users with features" in box.value for box in screen.info)
+    assert screen.get("plotly_chart")
+
+
+@pytest.mark.parametrize("field", ["promise", "about", "laws", "kind", "bound", "axis", "old"])
+def test_a_wrong_field_is_told_and_the_default_stands_in(field: str) -> None:
+    screen = on.visit("theory", **{field: "nonsense"}, **TRUST)
+    assert any("nonsense" in box.value and field in box.value for box in screen.warning)
+    assert field not in on.address(screen)
+
+
+# --- errata -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_erratum_is_listed_with_command_and_live_result() -> None:
+    screen = on.visit("errata")
+    told = on.words(screen)
+    assert f"**{len(errata())} of {len(errata())}** errata are confirmed" in told
+    codes = [block.value for block in screen.code]
+    for erratum in errata():
+        assert erratum.command in codes
+        assert erratum.printed in told and erratum.corrected in told
+    assert told.count("Checked just now:") == len(errata())
+    assert sum(code.startswith("def ") for code in codes) == len(errata())
+
+
+def test_a_link_opens_one_paper_and_one_erratum() -> None:
+    screen = on.visit("errata", paper="ren", erratum="ren-curator-3")
+    opened = [box.label for box in screen.expander if box.proto.expanded]
+    assert opened == [":material/check_circle: Curator 3 (the Bernoulli mechanism)"]
+    assert [box.value for box in screen.subheader] == ["Ren, Zhou, Liu and Shroff 2020"]
+    screen.selectbox(key="errata-paper").set_value("tao")
+    on.run(screen)
+    assert on.address(screen)["paper"] == "tao"
+
+
+def test_a_wrong_paper_is_told() -> None:
+    screen = on.visit("errata", paper="nobody")
+    assert any("nobody" in box.value for box in screen.warning)
+
+
+# --- glossary ---------------------------------------------------------------------------------------------------------
+
+REQUIRED = """arm, asymptotic, band, Bayesian, central DP, checkpoint, composition, context, delta, derived, epsilon,
+environment privacy, eps_min, heavy tail, horizon, instantaneous DP, Laplace noise, local DP, lower bound, margin,
+mechanism, minimax, neighbouring, order-only, policy, price of privacy, privacy budget, pseudo-regret, randomised
+response, regret, sensitivity, shuffle DP, tree counter, trial, truncation, upper bound, V_L and V_B"""
+
+
+def test_the_glossary_has_the_words_of_the_field_once_and_in_plain_sentences() -> None:
+    names = [name for term in glossary.terms() for name in (term.name, *term.other)]
+    assert len(names) == len(set(names))
+    names = [name.lower() for name in names]
+    wanted = {word.strip().lower() for word in REQUIRED.replace("\n", " ").split(",")}
+    assert wanted <= set(names)
+    for term in glossary.terms():
+        assert term.words.endswith(".") and len(term.words.split()) > 7, term.name
+        assert (on.ROOT / "pages" / f"{term.page}.py").exists()
+
+
+def test_statuses_and_kinds_of_bounds_are_in_the_glossary() -> None:
+    names = {term.name.lower() for term in glossary.terms()}
+    assert {*STATUS_WORDS, "problem-dependent", "minimax", "bayesian", "superseded"} <= names
+    assert {definition.title.lower() for definition in DEFINITIONS.values()} <= names
+
+
+def test_searching_the_glossary() -> None:
+    screen = on.visit("glossary", term="ε")
+    assert "**Privacy budget**" in on.words(screen) and "**Arm**" not in on.words(screen)
+    screen.text_input(key="glossary-term").set_value("flipped")
+    on.run(screen)
+    assert "**Randomised response**" in on.words(screen)
+    assert on.address(screen)["term"] == "flipped"
+    screen.text_input(key="glossary-term").set_value("xyzzy")
+    on.run(screen)
+    assert "No term has these words" in on.words(screen)
+
+
+def test_pages_are_called_the_same_everywhere() -> None:
+    """Navigation, the table in the README and the glossary's links use one name for a page."""
+    source = Path(on.ROOT / "app.py").read_text(encoding="utf-8")
+    titles = dict(re.findall(r'"pages/([\w-]+)\.py",\s*title="([^"]+)"', source))
+    assert set(titles) == set(on.PAGES)
+    rows = dict(re.findall(r"^\| ([\w -]+) `/([\w-]*)` \|", (on.ROOT / "README.md").read_text(), re.MULTILINE))
+    assert {address or "home": name for name, address in rows.items()} == titles
+    assert all(titles[page] == title for page, title in glossary.PAGE_TITLES.items())
