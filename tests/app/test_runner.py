@@ -75,7 +75,8 @@ def test_a_run_whose_visitor_is_gone_stops_by_itself(monkeypatch: pytest.MonkeyP
 def test_it_stops_also_in_the_middle_of_an_endless_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", 0.0)
     monkeypatch.setattr(runner, "LOOK_SECONDS", 0.01)
-    endless = experiment(seed=121).with_changes(horizon=10**9, trials=1)  # one block of half a minute
+    slow = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # cannot be jumped over
+    endless = experiment(seed=121).with_changes(arms=slow, horizon=10**9, trials=1)  # one block of minutes
     run = runner.Run(Simulation(endless), "question", present=lambda: False)
     started = time.monotonic()
     run.start()
