@@ -12,7 +12,7 @@ import streamlit as st
 from bandit_core import Experiment, catalogue
 from bandit_core.catalogue import Entry
 from bandit_core.policies import registry
-from bandit_core.theory.bound import KIND_WORDS, STATUS_WORDS
+from bandit_core.theory.bound import KIND_WORDS, STATUS_WORDS, Bound
 from ui import charts, page_fields, state, theme, words
 
 ALL = "all"
@@ -153,6 +153,19 @@ def _title(entry: Entry) -> str:
     return f"{arrow} {entry.bound.name}{f', {whose}' if whose else ''} · {theme.MODEL_WORDS[entry.bound.model]}"
 
 
+def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
+    """The value at the horizon, with no more said than the bound's status allows."""
+    when, amount = f"At {words.count(experiment.horizon)} users", f"**{words.number(value)}**"
+    if bound.status == "order-only":
+        return f"{when} the shape as drawn is at {amount}; its constant is not known, so this is no limit to rely on."
+    if bound.kind == "problem-dependent":
+        whose = ", for the hardest laws with these gaps" if bound.worst_case else ""
+    else:
+        whose = ", on the hardest arms"
+    limit = " in the long run" if bound.asymptotic or bound.status == "asymptotic" else ""
+    return f"{when}: {amount} lost rewards at {'most' if bound.side == 'upper' else 'least'}{limit}{whose}."
+
+
 def card(entry: Entry, experiment: Experiment) -> None:
     """Formula, words, assumptions, status, source, and the value here."""
     bound = entry.bound
@@ -165,10 +178,7 @@ def card(entry: Entry, experiment: Experiment) -> None:
         if bound.hidden:
             st.info(bound.hidden[0].upper() + bound.hidden[1:] + ".", icon=":material/visibility_off:")
         else:
-            st.markdown(
-                f"At {words.count(experiment.horizon)} users: **{words.number(value)}** lost rewards at "
-                f"{'most' if bound.side == 'upper' else 'least'}."
-            )
+            st.markdown(_value_words(bound, value, experiment))
         status = "cannot stand as printed" if bound.superseded else STATUS_WORDS[bound.status]
         st.caption(
             f"**Status:** {'superseded' if bound.superseded else bound.status}, {status}  \n"

@@ -106,6 +106,21 @@ def test_a_card_shows_formula_value_and_picture_of_the_bound(axis: str) -> None:
     assert np.all(rising <= 1e-9) if axis == "epsilon" else np.all(rising >= -1e-9)
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("ucb-ucb1", "lost rewards at most."),
+        ("local-exact-ldp-bound-0-or-1", "lost rewards at least in the long run."),
+        ("local-basu-theorem-1-0-1", "lost rewards at least, on the hardest arms."),
+        ("dp-se-order-of-dp-se", "no limit to rely on"),
+    ],
+)
+def test_no_more_is_said_of_a_value_than_its_status_allows(key: str, said: str) -> None:
+    told = on.words(on.visit("theory", bound=key, **TRUST))
+    assert said in told
+    assert told.count("lost rewards at") == (said != "no limit to rely on")
+
+
 @pytest.mark.parametrize("key", ["instantaneous-basu-theorem-2-any", "central-basu-theorem-3-any"])
 def test_superseded_bounds_are_off_and_grey(key: str) -> None:
     screen = on.visit("theory", bound=key, **TRUST)

@@ -107,6 +107,9 @@ def standard_errors_apart(again, line, place):
     return gap / (spread * math.sqrt(1 / new.count + 1 / line.count))
 
 
+together = pytest.mark.xdist_group("played-again")  # one process, so that everything is played once
+
+
 @pytest.fixture(scope="module")
 def played_again(shipped):
     """Every line of every file that has a cheap part: (file, number, place, result)."""
@@ -120,6 +123,7 @@ def played_again(shipped):
     return found
 
 
+@together
 def test_shipped_numbers_come_out_again_from_other_random_numbers(played_again):
     apart = {
         f"{file.name}, line {number}, t = {file.times[place]}": standard_errors_apart(again, file.lines[number], place)
@@ -128,6 +132,7 @@ def test_shipped_numbers_come_out_again_from_other_random_numbers(played_again):
     assert {words: distance for words, distance in apart.items() if distance > STANDARD_ERRORS} == {}
 
 
+@together
 def test_nearly_everything_is_played_again(shipped, played_again):
     lines = {(name, number) for name in NAMES for number in range(len(shipped[name].lines))}
     left = lines - {(file.name, number) for file, number, _, _ in played_again}
@@ -137,6 +142,7 @@ def test_nearly_everything_is_played_again(shipped, played_again):
     assert {file.name for file, *_ in played_again} == set(NAMES)
 
 
+@together
 def test_a_shifted_curve_would_be_noticed(played_again):
     noticed = []
     for file, number, place, again in played_again:
