@@ -20,6 +20,7 @@ from bandit_core.problems import InvalidInput
 from bandit_core.store import Store
 
 SIZES = ((1_000, 2), (300_000, 1))  # users and trials: below and above where one sampler takes over from another
+JUMPED = 5_000_000  # users who are jumped over, in some milliseconds, where a line can be
 
 
 def _experiments() -> Iterator[Experiment]:
@@ -64,6 +65,9 @@ def warm() -> int:
         for horizon, trials in SIZES:
             longest = horizon if experiment.contexts is None else min(horizon, 3_000)
             simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
+        far = experiment.with_changes(horizon=JUMPED, trials=1) if experiment.contexts is None else experiment
+        if far.lines[0].entry.sampler(far.instances[0]) == "jump":
+            simulate(far, jobs=1, store=nothing)
     open_for_reading()
     return len(policies)
 

@@ -20,7 +20,8 @@ Visits = Callable[..., Visitor]
 PAGES = {"/": "What does privacy cost a learner?", "/explore": "best arm in", "/threshold": "Predicted cost"}
 EPSILON = "ε: ← more private · less regret →"
 SMALL = "/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=3000&n=8"
-SOME_SECONDS = "/explore?arms=0.9,0.5&lines=ucb&T=1e7&n=80"
+# Rewards of more than two values: millions of these users cannot be jumped over.
+SOME_SECONDS = "/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb&T=1e7&n=80"
 
 
 def button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
@@ -152,7 +153,7 @@ def test_a_heavy_run_does_not_stall_somebody_else(visits: Visits) -> None:
     keys = ["ArrowLeft"] * 4
     latencies(second, keys[:1])
     idle = median(latencies(second, keys))
-    first = visits("/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(1)&T=1e7&n=400&seed=3")
+    first = visits("/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb,heldp-ucb-l(1)&T=1e7&n=400&seed=3")
     button(first, "Run").click()
     expect(button(first, "Cancel")).to_be_visible()
     busy = median(latencies(second, ["ArrowRight"] * 2 + ["ArrowLeft"] * 2 + keys[:1]))

@@ -18,6 +18,7 @@ from bandit_core.policies.base import Block, Stopped
 from bandit_core.store import Store
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
+SLOW = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # drawn one by one at every horizon, for minutes at 10^9
 LINES = [
     {"policy": "ucb"},
     {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}, "params": {"eps_min": 2.0}},
@@ -198,7 +199,7 @@ def test_stopping_from_on_progress_keeps_finished_blocks(monkeypatch, reference,
 
 
 def test_stopping_from_another_thread_ends_a_kernel_in_the_middle():
-    experiment = experiment_of(lines=LINES[:1], horizon=10**9, trials=2)
+    experiment = experiment_of(arms=SLOW, lines=LINES[:1], horizon=10**9, trials=2)
     simulation = Simulation(experiment, memory())
     done = []
     thread = threading.Thread(target=lambda: done.append(simulation.run(jobs=2)))
@@ -356,7 +357,7 @@ def test_progress_grows_from_nothing_to_one_and_results_can_be_read_meanwhile(mo
 
 
 def test_progress_counts_the_steps_of_unfinished_blocks():
-    simulation = Simulation(experiment_of(lines=LINES[:1], horizon=10**9, trials=1), memory())
+    simulation = Simulation(experiment_of(arms=SLOW, lines=LINES[:1], horizon=10**9, trials=1), memory())
     thread = threading.Thread(target=simulation.run)
     thread.start()
     while simulation.fraction == 0:
@@ -449,7 +450,7 @@ def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(mon
     assert np.all(covered == 1)
 
 
-@pytest.mark.parametrize(("arms", "horizon"), [(ARMS, 10**9), (ARMS[:1] * 2, 200_000)])
+@pytest.mark.parametrize(("arms", "horizon"), [(SLOW, 10**9), (ARMS[:1] * 2, 200_000)])
 def test_kernels_release_the_interpreter_lock(arms, horizon):
     """Another Python thread watches the steps grow; if kernels held the lock it would see nothing but the end."""
     trials = 1 if horizon == 10**9 else 3000
