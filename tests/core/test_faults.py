@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_engine import cut_finely, experiment_of, numbers
+from test_engine import cut_finely, experiment_of, numbers, take_time
 
 from bandit_core import Simulation, simulate
 from bandit_core.store import Store
@@ -44,6 +44,7 @@ def forbid(store: Store, path: Path) -> None:
 @pytest.mark.parametrize("fault", [overwrite, remove, fill_up, forbid])
 def test_a_fault_of_the_cache_in_mid_run_costs_time_only(monkeypatch, tmp_path, reference, fault, jobs):
     cut_finely(monkeypatch)
+    take_time(monkeypatch, 0.01)
     path = tmp_path / "folder" / "blocks.sqlite"
     store = Store(path, PLENTY)
     seen = []

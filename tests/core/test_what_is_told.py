@@ -194,6 +194,7 @@ def test_lines_without_numbers_are_left_out_of_the_trade_off():
 
 def test_the_command_is_a_module(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["bandit_core", "list", "policies", "--json"])
+    monkeypatch.delitem(sys.modules, "bandit_core.__main__", raising=False)  # another test may have imported it
     with pytest.raises(SystemExit) as end:
         runpy.run_module("bandit_core", run_name="__main__")
     assert end.value.code == 0
