@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 from bandit_core import Experiment, links, notation, simulate
 from bandit_core.presets import load_preset, presets
 from bandit_core.problems import InvalidInput, Problem
-from ui import charts, theme, words
+from ui import charts, state, theme, words
 
 OPENING = "first-look"
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
@@ -31,7 +33,8 @@ def home_slider() -> float:
     now = st.session_state
     asked = st.query_params.get("eps", "1")
     moved = "home-epsilon" in now and now["home-epsilon"] != now["home-drawn"]
-    late = moved and asked in now.get("home-left", [])  # sent before our last address had reached the browser
+    soon = time.monotonic() - now.get("home-sent", 0.0) < state.SOON
+    late = (moved or soon) and asked in now.get("home-left", [])  # our last address had not reached the browser
     if "home-epsilon" not in now or (asked != now.get("home-address") and not late):
         now["home-epsilon"] = now["home-drawn"] = _asked_epsilon(asked)
     epsilon = st.select_slider(
@@ -45,8 +48,13 @@ def home_slider() -> float:
     if epsilon != now["home-drawn"]:  # the slider was moved: the address follows
         now["home-drawn"] = epsilon
         now["home-left"] = [*now.get("home-left", []), now.get("home-address", asked)][-10:]
-        st.query_params["eps"] = asked = f"{epsilon:g}"
-    now["home-address"] = asked
+        # Noted before it is sent: sending is where a newer position of the slider may cut this run short.
+        now["home-address"], now["home-sent"] = f"{epsilon:g}", time.monotonic()
+        st.query_params["eps"] = f"{epsilon:g}"
+    elif late:
+        st.query_params["eps"] = now["home-address"]
+    else:
+        now["home-address"] = asked
     return epsilon
 
 

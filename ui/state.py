@@ -7,6 +7,8 @@ widget's own edits change only the committed experiment, and the address follows
 
 from __future__ import annotations
 
+import time
+
 import streamlit as st
 
 from bandit_core import Experiment, links
@@ -32,6 +34,7 @@ OTHER_FIELDS = (
     | links.STREAMLIT_OWN
 )
 _state = st.session_state
+SOON = 0.5  # seconds
 
 
 def experiment() -> Experiment:
@@ -77,12 +80,22 @@ def _widgets() -> str:
     return repr({name: value for name, value in sorted(_state.items(), key=str) if str(name).endswith(own)})
 
 
+def _is_late() -> bool:
+    """Whether an earlier address was sent by a moved control, and not by the Back button.
+
+    A control that went and came back looks like no move at all; but nobody presses Back that soon after a move.
+    """
+    return _widgets() != _state.get("seen-widgets") or time.monotonic() - _state.get("address-sent", 0.0) < SOON
+
+
 def read_address(page: str) -> None:
     """Adopt what the address says, if it says something new (a link, an edited address, the Back button)."""
     address = {name: value for name, value in st.query_params.items() if name not in OTHER_FIELDS}
     moved = _state.get("page") != page
-    if not moved and address in _state.get("left-addresses", []) and _widgets() != _state.get("drawn-widgets"):
-        address = _state["address"]  # moved before our last address reached the browser, which sent an earlier one
+    if not moved and address in _state.get("left-addresses", []) and _is_late():
+        address = _state["address"]  # a control was moved before our last address had reached the browser
+        _state["address-unsent"] = True
+    _state["seen-widgets"] = _widgets()
     _state["page"] = page
     if "experiment" not in _state or (address != _state.get("address") and not (moved and not address)):
         adopt(*links.read(address))
@@ -93,14 +106,17 @@ def read_address(page: str) -> None:
 
 def write_address() -> None:
     """Let the address follow the committed experiment; only differences from the default are written."""
-    _state["drawn-widgets"] = _widgets()
     wanted = links.write(experiment())
-    if wanted == _state.get("address"):
+    if wanted == _state.get("address") and not _state.get("address-unsent"):
         return
-    _state["left-addresses"] = [*_state.get("left-addresses", []), _state.get("address")][-10:]
+    if wanted != _state.get("address"):
+        _state["left-addresses"] = [*_state.get("left-addresses", []), _state.get("address")][-50:]
+    # Noted before it is sent: sending is a point at which a newer position of a slider may cut this run short.
+    _state["address"], _state["address-unsent"] = wanted, True
     own = {name: value for name, value in st.query_params.items() if name in OTHER_FIELDS}
+    _state["address-sent"] = time.monotonic()
     st.query_params.from_dict({**wanted, **own})
-    _state["address"] = wanted
+    _state["address-unsent"] = False
 
 
 def problems() -> list[Problem]:

@@ -6,6 +6,7 @@ import pytest
 import screen as on
 
 from bandit_core import Experiment, links, load_preset
+from ui import state
 
 CASES = {
     "arms": {"arms": "0.9,beta(4,1)x5", "T": "500", "n": "3"},
@@ -22,6 +23,12 @@ CASES = {
         "hide": "1",
     },
 }
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_faster_than_a_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test presses Back at once after a move, which the app would take for a late address."""
+    monkeypatch.setattr(state, "SOON", 0.0)
 
 
 @pytest.mark.parametrize("page", ["explore", "threshold"])
@@ -126,6 +133,16 @@ def test_a_slider_moved_before_the_new_address_arrived_is_not_moved_back() -> No
     screen.query_params["T"] = "2000"  # and this is the Back button: no control was moved
     on.run(screen)
     assert screen.session_state["experiment"].horizon == 2000
+
+
+def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "SOON", 60.0)  # this machine may be slow
+    screen = on.visit(T="1000", n="4")
+    on.change(screen, "select_slider", "horizon", 500)
+    screen.query_params["T"] = "1000"  # the positions in between were skipped, and the browser knows no new address yet
+    on.run(screen)
+    assert screen.session_state["experiment"].horizon == 500
+    assert on.address(screen)["T"] == "500"
 
 
 def test_neither_is_the_slider_of_home() -> None:

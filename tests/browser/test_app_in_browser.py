@@ -64,7 +64,7 @@ def test_keys_move_the_slider_and_back_returns(visits: Visits) -> None:
     assert not np.array_equal(before["● HeLDP-UCB-B"], after["● HeLDP-UCB-B"])
     assert np.array_equal(before["– UCB"], after["– UCB"])
     assert visitor.address["lines"] == "ucb,heldp-ucb-b(1.5)"
-    visitor.tab.go_back()
+    visitor.go_back()
     visitor.sees("At ε = 2")
     visitor.settle()
     assert visitor.address["lines"] == "ucb,heldp-ucb-b(2)"
@@ -78,7 +78,7 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
     visitor.press_on_slider("Privacy budget", "ArrowLeft")
     visitor.sees("At ε = 1.5")
     assert visitor.address == {"eps": "1.5"}
-    visitor.tab.go_back()
+    visitor.go_back()
     visitor.sees("At ε = 2")
     visitor.settle()
     assert visitor.address == {"eps": "2"}

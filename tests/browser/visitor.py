@@ -53,6 +53,11 @@ class Visitor:
         self.tab.wait_for_timeout(150)  # a change reaches the server a moment after the key press
         self.tab.locator(IDLE).wait_for(state="attached")
 
+    def go_back(self) -> None:
+        """Press Back as soon as a person could: at once after a move, an earlier address is a late one."""
+        self.tab.wait_for_timeout(700)
+        self.tab.go_back()
+
     def leave(self) -> None:
         """Close the browser profile."""
         self.context.close()
