@@ -71,10 +71,11 @@ async def drags(server: Server, seed: int, times: int, every: float = 0.0) -> tu
         for _ in range(times):
             if every:
                 await asyncio.sleep(every * chosen.uniform(0.5, 1.5))
-            for position in range(1 if every else 4):
-                if position:
+            others = [other for other in HORIZONS if other != option]  # a hand that drags does not come back
+            for place, position in enumerate(chosen.sample(others, 1 if every else 4)):
+                if place:
                     await asyncio.sleep(0.05)
-                option = chosen.choice([other for other in HORIZONS if other != option])
+                option = position
                 await visitor.move(HORIZON, option)
             start = time.perf_counter()
             wanted = f"T={HORIZONS[option]}"
