@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 
 from bandit_core import Experiment, links, notation, simulate
@@ -33,8 +31,8 @@ def home_slider() -> float:
     now = st.session_state
     asked = st.query_params.get("eps", "1")
     moved = "home-epsilon" in now and now["home-epsilon"] != now["home-drawn"]
-    soon = time.monotonic() - now.get("home-sent", 0.0) < state.SOON
-    late = (moved or soon) and asked in now.get("home-left", [])  # our last address had not reached the browser
+    sent = now.setdefault("home-sent", state.Sent())
+    late = sent.is_late(asked, moved)
     if "home-epsilon" not in now or (asked != now.get("home-address") and not late):
         now["home-epsilon"] = now["home-drawn"] = _asked_epsilon(asked)
     epsilon = st.select_slider(
@@ -47,9 +45,9 @@ def home_slider() -> float:
     st.caption(words.odds(epsilon))
     if epsilon != now["home-drawn"]:  # the slider was moved: the address follows
         now["home-drawn"] = epsilon
-        now["home-left"] = [*now.get("home-left", []), now.get("home-address", asked)][-10:]
         # Noted before it is sent: sending is where a newer position of the slider may cut this run short.
-        now["home-address"], now["home-sent"] = f"{epsilon:g}", time.monotonic()
+        sent.note(now.get("home-address", asked))
+        now["home-address"] = f"{epsilon:g}"
         st.query_params["eps"] = f"{epsilon:g}"
     elif late:
         st.query_params["eps"] = now["home-address"]

@@ -8,6 +8,8 @@ widget's own edits change only the committed experiment, and the address follows
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
@@ -80,19 +82,33 @@ def _widgets() -> str:
     return repr({name: value for name, value in sorted(_state.items(), key=str) if str(name).endswith(own)})
 
 
-def _is_late() -> bool:
-    """Whether an earlier address was sent by a moved control, and not by the Back button.
+@dataclass
+class Sent:
+    """What was written into the address: a browser that has not received it yet sends an earlier one."""
 
-    A control that went and came back looks like no move at all; but nobody presses Back that soon after a move.
-    """
-    return _widgets() != _state.get("seen-widgets") or time.monotonic() - _state.get("address-sent", 0.0) < SOON
+    left: list[Any] = field(default_factory=list)
+    at: float = 0.0
+
+    def note(self, replaced: Any) -> None:
+        """A new address is about to be sent in place of ``replaced``."""
+        self.left = [*self.left, replaced][-50:]
+        self.at = time.monotonic()
+
+    def is_late(self, asked: Any, moved: bool) -> bool:
+        """Whether an earlier address was sent by a moved control, and not by the Back button.
+
+        A control that went and came back looks like no move at all; but nobody presses Back that soon after a move.
+        """
+        return asked in self.left and (moved or time.monotonic() - self.at < SOON)
 
 
 def read_address(page: str) -> None:
     """Adopt what the address says, if it says something new (a link, an edited address, the Back button)."""
     address = {name: value for name, value in st.query_params.items() if name not in OTHER_FIELDS}
     moved = _state.get("page") != page
-    if not moved and address in _state.get("left-addresses", []) and _is_late():
+    sent = _state.setdefault("sent", Sent())
+    another = not moved and address != _state.get("address")
+    if another and sent.is_late(address, _widgets() != _state.get("seen-widgets")):
         address = _state["address"]  # a control was moved before our last address had reached the browser
         _state["address-unsent"] = True
     _state["seen-widgets"] = _widgets()
@@ -106,15 +122,14 @@ def read_address(page: str) -> None:
 
 def write_address() -> None:
     """Let the address follow the committed experiment; only differences from the default are written."""
+    _state["seen-widgets"] = _widgets()
     wanted = links.write(experiment())
     if wanted == _state.get("address") and not _state.get("address-unsent"):
         return
-    if wanted != _state.get("address"):
-        _state["left-addresses"] = [*_state.get("left-addresses", []), _state.get("address")][-50:]
+    _state["sent"].note(_state.get("address"))
     # Noted before it is sent: sending is a point at which a newer position of a slider may cut this run short.
     _state["address"], _state["address-unsent"] = wanted, True
     own = {name: value for name, value in st.query_params.items() if name in OTHER_FIELDS}
-    _state["address-sent"] = time.monotonic()
     st.query_params.from_dict({**wanted, **own})
     _state["address-unsent"] = False
 
