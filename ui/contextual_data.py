@@ -16,8 +16,7 @@ from bandit_core import Experiment, InvalidInput
 from bandit_core.contextual import lending
 from bandit_core.contextual.lending import Table
 from bandit_core.store import Store
-from ui import words
-from ui.your_numbers_input import PRIVATE_WORDS, told
+from ui import uploads, words
 
 SOURCES = {
     "none": "none",
@@ -29,10 +28,10 @@ EPSILONS = (0.5, 1.0)
 HORIZONS = (1000, 3000, 10_000, 30_000, 100_000)
 MOST_MEGABYTES = 20
 MOST_ACTIONS = 50
-STORE_BYTES = 64 * 2**20
 TRIALS = 10
 PRICES = 10  # candidate amounts of any table, equally spaced between the smallest and the largest
 RUN = "data"  # name of the background run
+SLOTS = (f"run-{RUN}", "data-store", "data-read")  # of the session, filled from the file
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def panel() -> Own | None:
             help="What the users of this page are made of.",
         )  # fmt: skip
         if source == "none":
-            _forget()
+            uploads.forget(*SLOTS)
             return None
         try:
             table = lending.synthetic() if source == "invented" else _uploaded(source)
@@ -74,7 +73,7 @@ def panel() -> Own | None:
             document = lending.lending_document(table, horizon, TRIALS, EPSILONS, title, prices)
             experiment = Experiment.model_validate({**document, "view": {"x": "log", "y": "log", "bounds": False}})
         except InvalidInput as error:
-            _refuse(error)
+            uploads.refuse(error)
             return None
         st.success(
             f"{len(table.rewards):,} rows, {table.features.shape[1]} features (with a constant), "
@@ -83,11 +82,7 @@ def panel() -> Own | None:
             else f"{len(table.rewards):,} rows, {table.features.shape[1]} features (with a constant), "
             f"{experiment.arm_count} options, from your file."
         )
-        return Own(experiment, None if table.synthetic else _store(), table.label)
-
-
-def _refuse(error: InvalidInput) -> None:
-    st.error("\n".join(f"- {told(problem)}" for problem in error.problems[:8]), icon=":material/error:")
+        return Own(experiment, None if table.synthetic else uploads.store("data-store"), table.label)
 
 
 def _uploaded(source: str) -> Table | None:
@@ -102,9 +97,9 @@ def _uploaded(source: str) -> Table | None:
         "Table (CSV)", type=["csv"], key=f"data-{source}", max_upload_size=MOST_MEGABYTES,
         help="Commas between cells, names of the columns in the first row, UTF-8. Up to 20 MB.",
     )  # fmt: skip
-    st.caption(PRIVATE_WORDS)
+    st.caption(uploads.PRIVATE_WORDS)
     if upload is None:
-        _forget()
+        uploads.forget(*SLOTS)
         return None
     data = upload.getvalue()
     if source == "lending":
@@ -139,19 +134,3 @@ def _kept(key: tuple[Any, ...], read: Any) -> Table:
     if st.session_state.get("data-read", (None,))[0] != key:
         st.session_state["data-read"] = (key, read())
     return st.session_state["data-read"][1]
-
-
-def _store() -> Store:
-    if "data-store" not in st.session_state:
-        st.session_state["data-store"] = Store(None, STORE_BYTES)
-    return st.session_state["data-store"]
-
-
-def _forget() -> None:
-    """The file is gone: so is everything that was computed from it."""
-    for slot in (f"run-{RUN}", "data-store", "data-read"):
-        kept = st.session_state.pop(slot, None)
-        if isinstance(kept, Store):
-            kept.close()
-        elif hasattr(kept, "simulation"):
-            kept.simulation.stop()

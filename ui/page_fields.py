@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import notation
 from bandit_core.problems import Problem
@@ -20,13 +21,34 @@ def _told(name: str, allowed: str, default: str) -> None:
     )
 
 
+def tell(problems: Sequence[Problem], place: DeltaGenerator | None = None) -> None:
+    """Say which fields of a link could not be used, in ``place`` or here; nothing where there are none."""
+    if problems:
+        (place or st).warning(
+            f"Some of this link could not be used; defaults stand in for it.\n{words.problems(list(problems))}",
+            icon=":material/link_off:",
+        )
+
+
+def _number(text: str, low: float, high: float, whole: bool) -> float | None:
+    """The number that a text says, where it is an allowed one."""
+    wanted = notation.read_number(text)
+    if isinstance(wanted, str) or not low <= wanted <= high or (whole and wanted != int(wanted)):
+        return None
+    return float(wanted)
+
+
+def _allowed(low: float, high: float, whole: bool) -> str:
+    return f"a {'whole ' * whole}number from {low:g} to {high:g}"
+
+
 def number(name: str, default: str, low: float, high: float, whole: bool = False) -> float:
     """A number of the address between ``low`` and ``high``; the default stands in for anything else, and is told."""
-    wanted = notation.read_number(state.page_field(name, default))
-    if isinstance(wanted, str) or not low <= wanted <= high or (whole and wanted != int(wanted)):
-        _told(name, f"a {'whole ' * whole}number from {low:g} to {high:g}", default)
+    wanted = _number(state.page_field(name, default), low, high, whole)
+    if wanted is None:
+        _told(name, _allowed(low, high, whole), default)
         return float(default)
-    return float(wanted)
+    return wanted
 
 
 def choice(name: str, default: str, allowed: Iterable[str]) -> str:
@@ -91,12 +113,11 @@ class Fields:
         text = state.page_field(name, "")
         if not text:
             return fallback
-        wanted = notation.read_number(text)
-        if isinstance(wanted, str) or not low <= wanted <= high or (whole and wanted != int(wanted)):
-            kind = "a whole number" if whole else "a number"
-            self._problems.append(Problem(name, text, f"{kind} from {low:g} to {high:g}"))
+        wanted = _number(text, low, high, whole)
+        if wanted is None:
+            self._problems.append(Problem(name, text, _allowed(low, high, whole)))
             return fallback
-        return float(wanted)
+        return wanted
 
     def nearest(self, name: str, grid: Collection[float], default: float | None = None) -> float:
         """The value of a grid that is nearest to the number in the address."""
@@ -114,11 +135,7 @@ class Fields:
 
     def tell(self) -> None:
         """Say what could not be used, above the controls."""
-        if self._problems:
-            self._place.warning(
-                f"Some of this link could not be used; defaults stand in for it.\n{words.problems(self._problems)}",
-                icon=":material/link_off:",
-            )
+        tell(self._problems, self._place)
 
 
 def _text(value: str | float) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from bandit_core.problems import Problem
-from ui import glossary, sharing, sidebar, state, theme, words
+from ui import glossary, page_fields, sharing, sidebar, state, theme, words
 
 # Drawing is work of the interpreter, one thread's at a time: of fifty pages drawn together all are late, in turns half.
 PAGES_AT_ONCE = 4
@@ -72,11 +72,7 @@ def _open(page: Any) -> None:
     if not lesson and page.url_path not in OWN_CONTROLS:
         place = sidebar.draw()
         state.write_address()
-    if state.problems():
-        st.warning(
-            f"Some of this link could not be used; defaults stand in for it.\n{words.problems(state.problems())}",
-            icon=":material/link_off:",
-        )
+    page_fields.tell(state.problems())
     st.session_state["inside"] = True
     with contextlib.suppress(_Left):
         page.run()

@@ -220,10 +220,6 @@ def _budget_words(law: dict[str, Any]) -> str:
     return str(EPSILON_LAWS[kind].words)
 
 
-def _limit(field: FieldInfo, name: str) -> Any:
-    return next((getattr(item, name) for item in field.metadata if hasattr(item, name)), None)
-
-
 def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
     """One control for one parameter of a policy; None means "leave it at its default"."""
     label, help = name.replace("_", " "), field.description or ""

@@ -14,7 +14,7 @@ from bandit_core.inverse import Answer, Goal, smallest_epsilon
 from bandit_core.own_question import Cost, costs
 from bandit_core.results import Result
 from bandit_core.store import Store
-from ui import charts, gallery, theme, tradeoff_view, words
+from ui import charts, gallery, theme, tradeoff_view, uploads, words
 from ui import your_numbers_input as asking
 from ui.your_numbers_input import Asked, Setting, is_private
 from ui.your_numbers_summary import summary_page
@@ -213,7 +213,7 @@ def search(answer: Reply, kept: Store | None) -> list[tuple[int, str, Answer]]:
         try:
             found.append((row.line, row.label, smallest_epsilon(answer.experiment, row.line, goal, None, trying, kept)))
         except InvalidInput as error:
-            asking.refuse(error)
+            uploads.refuse(error)
             return []
     place.empty()
     scale, what = (1.0, "price") if kind == "price" else (answer.asked.scale, f"{answer.chosen.unit} lost")

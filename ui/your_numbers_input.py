@@ -31,7 +31,7 @@ from bandit_core.observations import (
 from bandit_core.own_question import question, read_lifts, typed_arms
 from bandit_core.problems import Problem
 from bandit_core.store import Store
-from ui import deployed, words
+from ui import deployed, page_fields, uploads, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 UNITS = ("conversions", "clicks", "euros", "minutes", "recovered patients", "units of reward")
@@ -50,11 +50,6 @@ DEFAULTS = {
     "limit": "2",
 }
 CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": ("price", "regret")}
-STORE_BYTES = 64 * 2**20
-PRIVATE_WORDS = (
-    "**Your file stays in this session.** It is read into memory for this browser tab only: never written to disk, a "
-    "link, a log or the cache that visitors share, and forgotten when you remove it or close the tab."
-)
 _MEMORY = "your-numbers"
 
 
@@ -122,11 +117,7 @@ def open_link() -> None:
     for problem in problems:
         fields[problem.path] = DEFAULTS[problem.path]
     memory |= {"address": asked, "fields": fields, "generation": memory["generation"] + 1}
-    if problems:
-        told = words.problems(problems)
-        st.warning(
-            f"Some of this link could not be used; defaults stand in for it.\n{told}", icon=":material/link_off:"
-        )
+    page_fields.tell(problems)
 
 
 def first_value(name: str) -> str:
@@ -167,15 +158,6 @@ def link() -> str:
 
 # ---------------------------------------------------------------------------------------------------------------
 # The options
-
-
-def told(problem: Problem) -> str:
-    """A problem in plain words, safe inside markdown."""
-    return words.plain(f"{problem.path}: {problem.allowed}" if problem.value is None else str(problem))
-
-
-def refuse(error: InvalidInput) -> None:
-    st.error("\n".join(f"- {told(problem)}" for problem in error.problems[:8]), icon=":material/error:")
 
 
 def options() -> Asked | None:
@@ -254,7 +236,7 @@ def _typed() -> Asked | None:
     try:
         arms = typed_arms(base, read_lifts(text), by == "percent", (low, high))
     except InvalidInput as error:
-        refuse(error)
+        uploads.refuse(error)
         return None
     names = ("baseline", *(f"option {number}" for number in range(1, len(arms))))
     means = [low + (high - low) * arm.mean for arm in arms]
@@ -283,26 +265,14 @@ def _parsed(upload: Any, name: str, read: Any) -> Any:
     found = st.session_state[slot][1]
     if isinstance(found, InvalidInput):
         st.markdown("**This file cannot be used yet:**")
-        refuse(found)
+        uploads.refuse(found)
         return None
     return found
 
 
 def store() -> Store:
-    """The session's own store in memory, for everything that was uploaded."""
-    if "own-store" not in st.session_state:
-        st.session_state["own-store"] = Store(None, STORE_BYTES)
-    return st.session_state["own-store"]
-
-
-def _forget() -> None:
-    """The file is gone: so is everything that was computed from it."""
-    for slot in ("own-store", "own-file-read", "own-budgets-read", "run-own"):
-        kept = st.session_state.pop(slot, None)
-        if isinstance(kept, Store):
-            kept.close()
-        elif hasattr(kept, "simulation"):
-            kept.simulation.stop()
+    """The session's own store in memory."""
+    return uploads.store("own-store")
 
 
 def _accepted(troubles: Sequence[Trouble], slot: str) -> bool:
@@ -335,10 +305,10 @@ def _uploaded() -> Asked | None:
         max_upload_size=MOST_BYTES // 2**20,
         help="One column per option, or two columns: option and reward. Up to 20 MB.",
     )
-    st.caption(PRIVATE_WORDS)
+    st.caption(uploads.PRIVATE_WORDS)
     seen: Observations | None = _parsed(upload, "file", read_observations)
     if upload is None:
-        _forget()
+        uploads.forget("own-store", "own-file-read", "own-budgets-read", "run-own")
         st.caption(
             "For example `arm,reward` with one line per user below it (`A,1`, `B,0`, …), or `A,B` with the rewards "
             "of each option in its own column."
@@ -355,7 +325,7 @@ def _uploaded() -> Asked | None:
     try:
         arms = tuple(option.rescaled(*limits).arm() for option in seen.options)
     except InvalidInput as error:
-        refuse(error)
+        uploads.refuse(error)
         return None
     sure = certainty(seen.options)
     _observed_table(seen.options)
@@ -486,7 +456,7 @@ def setting(asked: Asked) -> Setting | None:
         if upload is not None and read is None:
             return None
         if read is not None and upload is not None:
-            st.caption(PRIVATE_WORDS)
+            st.caption(uploads.PRIVATE_WORDS)
             if not _accepted(read[2], upload.file_id):
                 return None
             law = read[0]
@@ -505,5 +475,5 @@ def experiment_of(asked: Asked, chosen: Setting) -> Experiment | None:
     try:
         return question(asked.arms, chosen.users, chosen.epsilon)
     except InvalidInput as error:
-        refuse(error)
+        uploads.refuse(error)
         return None
