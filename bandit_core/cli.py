@@ -312,13 +312,12 @@ def _reproduced(name: str, jobs: int | None, most: int | None, fresh: bool) -> d
     from bandit_core.presets import load_preset
     from bandit_core.results import Result
     from bandit_core.store import Store
+    from bandit_core.warm import compile_for
 
     experiment = load_preset(name)
     part = experiment.with_changes(trials=min(most or experiment.trials, experiment.trials))
     print(f"{part.trials} of {experiment.trials} trials", file=sys.stderr)
-    # Compile before the clock runs; long horizons may have a sampler of their own.
-    short = 100 if part.horizon <= 10**6 else 10**6 + 1
-    Simulation(part.with_changes(horizon=min(short, part.horizon), trials=1)).run(jobs)
+    compile_for(part)  # before the clock runs
     simulation = Simulation(part, Store(None, 0) if fresh else None)
     found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
     result = _finished(simulation, jobs)

@@ -56,18 +56,26 @@ def _anywhere(policy: Policy) -> Experiment:
     raise LookupError(f"no preset has arms that {policy.name} accepts")
 
 
+def compile_for(experiment: Experiment) -> None:
+    """Compile every kernel that the experiment's lines can meet, at any horizon, by playing some short trials."""
+    nothing = Store(None, 0)
+    for horizon, trials in SIZES:
+        longest = horizon if experiment.contexts is None else min(horizon, 3_000)
+        simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
+    if experiment.contexts is None:
+        far = experiment.with_changes(horizon=JUMPED, trials=1)
+        for line, instance in zip(far.lines, far.instances, strict=True):
+            if line.entry.sampler(instance) == "jump":
+                alone = far.with_changes(lines=[far.spec()["lines"][far.lines.index(line)]], view={})
+                simulate(alone, jobs=1, store=nothing)
+
+
 def warm() -> int:
     """Compile and keep what simulations need; how many policies were played."""
-    nothing = Store(None, 0)
     policies = set()
     for experiment in _experiments():
         policies.add(experiment.lines[0].policy)
-        for horizon, trials in SIZES:
-            longest = horizon if experiment.contexts is None else min(horizon, 3_000)
-            simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
-        far = experiment.with_changes(horizon=JUMPED, trials=1) if experiment.contexts is None else experiment
-        if far.lines[0].entry.sampler(far.instances[0]) == "jump":
-            simulate(far, jobs=1, store=nothing)
+        compile_for(experiment)
     open_for_reading()
     return len(policies)
 
