@@ -28,6 +28,8 @@ T = TypeVar("T")
 
 FORMAT = 3  # part of the file's name: another format never meets this code
 PATIENCE = 3.0  # seconds to wait for another process that is writing
+PAGE = 4096  # bytes; SQLite gives what is larger than one of its pages pages of its own
+JOURNAL = 2**20  # bytes that the write-ahead log comes down to again, on top of the limit
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (
@@ -77,7 +79,8 @@ class Store:
     path
         The file; None keeps everything in memory.
     limit_bytes
-        What all blocks together may take; 0 keeps nothing.
+        What all blocks together may take on disk, in whole pages (a journal of a MiB or so comes on top); 0 keeps
+        nothing.
     """
 
     def __init__(self, path: Path | None, limit_bytes: int) -> None:
@@ -119,8 +122,11 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
         try:
+            connection.execute(f"PRAGMA page_size={PAGE}")
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint={JOURNAL // PAGE}")
+            connection.execute(f"PRAGMA journal_size_limit={JOURNAL}")
             connection.executescript(_SCHEMA)  # BEGIN IMMEDIATE proves that the file can be written
             connection.execute("SELECT COUNT(*), SUM(bytes) FROM blocks").fetchone()
         except BaseException:
@@ -224,7 +230,8 @@ class Store:
         if self.limit_bytes <= 0:
             return False
         data = _pack(block)
-        if len(data) > self.limit_bytes:
+        room = len(data) if len(data) <= PAGE // 2 else -(-len(data) // PAGE) * PAGE
+        if room > self.limit_bytes:
             return False
         place = (key, first, block.trials)
 
@@ -234,7 +241,7 @@ class Store:
                 _delete(database, old)
             number = database.execute(
                 "INSERT INTO blocks (key, first, trials, bytes, used, checksum) VALUES (?, ?, ?, ?, ?, ?)",
-                (*place, len(data), time.time(), zlib.crc32(data)),
+                (*place, room, time.time(), zlib.crc32(data)),
             ).lastrowid
             database.execute("INSERT OR REPLACE INTO contents VALUES (?, ?)", (number, data))
             excess = _total(database) - self.limit_bytes
@@ -248,7 +255,7 @@ class Store:
         return self._write(insert)
 
     def bytes_used(self) -> int:
-        """Bytes of all stored blocks."""
+        """Room that all stored blocks take, in bytes."""
         return self._read(_total, 0)
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+import plotly.io as pio
 
 from bandit_core.notation import write_epsilon
 from bandit_core.policies.base import Privacy
@@ -22,26 +23,44 @@ MOST_DIRECT_LABELS = 6
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
+def _template(dark: bool) -> go.layout.Template:
+    """The look of a chart on light or dark ground. Plotly's own templates style thirty kinds of charts: ten times the
+    work for every picture, and some kilobytes on the way to every visitor."""
+    ink, grid = theme.ink(dark), "#283442" if dark else "#EBF0F8"
+    axis = {
+        "automargin": True,
+        "gridcolor": grid,
+        "linecolor": grid,
+        "tickfont": {"color": ink},
+        "ticks": "",
+        "title": {"font": {"color": ink}, "standoff": 15},
+        "zerolinecolor": grid,
+        "zerolinewidth": 2,
+    }
+    everywhere = {"autotypenumbers": "strict", "font": {"color": ink}, "hoverlabel": {"align": "left"}}
+    return go.layout.Template(layout={**everywhere, "xaxis": axis, "yaxis": axis})
+
+
+TEMPLATES = {False: "lab-light", True: "lab-dark"}
+for _dark, _name in TEMPLATES.items():
+    pio.templates[_name] = _template(_dark)
+
+
 def style(figure: go.Figure, height: int, dark: bool, legend_below: bool = False) -> None:
-    """What all charts have in common."""
-    figure.update_layout(
-        height=height,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        hovermode="x unified",
-        template="plotly_dark" if dark else "plotly_white",
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font_color=theme.ink(dark),
-        legend={
-            "orientation": "h",
-            "x": 0,
-            "groupclick": "togglegroup",
-            **({"yanchor": "top", "y": -0.18} if legend_below else {"yanchor": "bottom", "y": 1.02}),
-        },
-    )
-    words_on_axes = {"tickfont_color": theme.ink(dark), "title_font_color": theme.ink(dark), "automargin": True}
-    figure.update_xaxes(**words_on_axes)
-    figure.update_yaxes(**words_on_axes)
+    """What all charts have in common (set one by one: `update_layout` takes four times as long)."""
+    layout = figure.layout
+    layout.template = TEMPLATES[dark]
+    layout.height = height
+    layout.margin = {"l": 10, "r": 10, "t": 10, "b": 10}
+    layout.hovermode = "x unified"
+    layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)"
+    layout.font.color = theme.ink(dark)
+    layout.legend = {
+        "orientation": "h",
+        "x": 0,
+        "groupclick": "togglegroup",
+        **({"yanchor": "top", "y": -0.18} if legend_below else {"yanchor": "bottom", "y": 1.02}),
+    }
 
 
 def _shown(values: np.ndarray, log: bool) -> np.ndarray:

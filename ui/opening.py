@@ -5,6 +5,7 @@ Python breaks the deadlock of their module locks with an error, or by handing ou
 the lock of one module that nothing else imports.
 """
 
+import gc
 import importlib
 import pkgutil
 from pathlib import Path
@@ -14,3 +15,6 @@ for _name in ("pandas", "joblib.parallel", "plotly.graph_objects"):  # elsewhere
 for _module in pkgutil.iter_modules([str(Path(__file__).parent)]):
     if _module.name != "opening":
         importlib.import_module(f"ui.{_module.name}")
+# Streamlit has the interpreter look for garbage in all of its memory after every page; what was imported stays for ever
+# and need not be looked at: that was a tenth of a second, more than half of the time of a page.
+gc.freeze()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import runpy
 import threading
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -57,6 +59,14 @@ def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, a few visitors' pages at a time."""
     with _at_once:
         _open(page)
+        _settle(page.url_path)
+
+
+@cache
+def _settle(page: str) -> None:
+    """Once for every page: the kernels that it has loaded stay, like the modules in `ui.opening`."""
+    gc.collect()
+    gc.freeze()
 
 
 def _open(page: Any) -> None:

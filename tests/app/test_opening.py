@@ -35,6 +35,16 @@ def test_a_fresh_server_imports_everything_once_whoever_comes_first(project: Pat
     assert done.stdout.strip() == "[] True"
 
 
+def test_what_is_imported_is_never_searched_for_garbage(project: Path) -> None:
+    """Streamlit asks for a full search after every page; over all modules that takes longer than the page."""
+    code = "import gc, ui.opening; print(len(gc.get_objects()), gc.get_freeze_count())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, env=os.environ, capture_output=True, text=True, check=True
+    )
+    searched, passed_over = map(int, done.stdout.split())
+    assert searched < 0.02 * passed_over
+
+
 def test_every_page_begins_with_it(project: Path) -> None:
     for page in sorted((project / "pages").glob("*.py")):
         first = next(node for node in ast.parse(page.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom))
