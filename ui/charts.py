@@ -144,7 +144,6 @@ def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: 
                 "color": "#8a949e" if shared else theme.TRUST_COLOURS[private] if several else colours[lines[0]],
                 "dash": theme.DASHES[bound.status],
             },
-            opacity=0.85,
             legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
             hovertemplate="%{y:,.3~g}",
         )

@@ -17,8 +17,8 @@ from visitor import Server
 
 
 @contextmanager
-def running_server(folder: Path) -> Iterator[Server]:
-    """A fresh server process with a cache of its own; compiled kernels come from the suite's cache."""
+def running_server(folder: Path, **settings: str) -> Iterator[Server]:
+    """A fresh server process with a cache and settings of its own; compiled kernels come from the suite's cache."""
     from bandit_core.kernels.compiled import cache_folder, fingerprint
 
     kernels = f"kernels-{fingerprint()}"
@@ -36,7 +36,7 @@ def running_server(folder: Path) -> Iterator[Server]:
         process = subprocess.Popen(
             command,
             cwd=Path(__file__).resolve().parents[2],
-            env={**os.environ, "LAB_CACHE_DIR": str(cache), "LAB_JOBS": "2"},
+            env={**os.environ, "LAB_CACHE_DIR": str(cache), "LAB_JOBS": "2", **settings},
             stdout=output,
             stderr=subprocess.STDOUT,
         )
