@@ -58,7 +58,10 @@ def leave() -> NoReturn:
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, a few visitors' pages at a time."""
     with _at_once:
-        _open(page)
+        try:
+            _open(page)
+        finally:
+            state.drawn()
         _settle(page.url_path)
 
 

@@ -88,11 +88,17 @@ class Sent:
 
     left: list[Any] = field(default_factory=list)
     at: float = 0.0
+    drawing: bool = False
 
     def note(self, replaced: Any) -> None:
         """A new address is about to be sent in place of ``replaced``."""
         self.left = [*self.left, replaced][-50:]
-        self.at = time.monotonic()
+        self.at, self.drawing = time.monotonic(), True
+
+    def drawn(self) -> None:
+        """The page of the new address is drawn, or cut short: on a busy server much later than its address was sent."""
+        if self.drawing:
+            self.at, self.drawing = time.monotonic(), False
 
     def is_late(self, asked: Any, moved: bool) -> bool:
         """Whether an earlier address was sent by a moved control, and not by the Back button.
@@ -132,6 +138,13 @@ def write_address() -> None:
     own = {name: value for name, value in st.query_params.items() if name in OTHER_FIELDS}
     st.query_params.from_dict({**wanted, **own})
     _state["address-unsent"] = False
+
+
+def drawn() -> None:
+    """The page is drawn, or was cut short by a newer change."""
+    for name in ("sent", "home-sent"):
+        if name in _state:
+            _state[name].drawn()
 
 
 def problems() -> list[Problem]:

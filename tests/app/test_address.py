@@ -156,6 +156,36 @@ def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch:
     assert on.address(screen)["T"] == "500"
 
 
+def test_nor_on_a_server_that_draws_for_many_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "SOON", 0.5)
+    now = [100.0]
+    monkeypatch.setattr(state.time, "monotonic", lambda: now[0])
+    sent = state.Sent()
+    sent.note("before")
+    for seconds, late in ((0.1, True), (7.0, False)):  # since the address was sent
+        now[0] = 100.0 + seconds
+        assert sent.is_late("before", moved=False) is late
+    sent.drawn()  # after seven seconds, perhaps because the slider went and came back
+    now[0] += 0.1
+    assert sent.is_late("before", moved=False)
+    sent.drawn()  # another look at the same address changes nothing
+    now[0] += 0.5
+    assert not sent.is_late("before", moved=False)  # the Back button
+    assert not sent.is_late("never sent", moved=True)
+
+
+@pytest.mark.parametrize("page", ["home", "explore"])
+def test_every_page_tells_when_it_is_drawn(page: str) -> None:
+    screen = on.visit(page, **(on.SMALL if page == "explore" else {}))
+    if page == "home":
+        screen.select_slider(key="home-epsilon").set_value(2.0)
+        on.run(screen)
+    else:
+        on.change(screen, "select_slider", "horizon", 500)
+    sent = screen.session_state["home-sent" if page == "home" else "sent"]
+    assert sent.left and not sent.drawing
+
+
 def test_neither_is_the_slider_of_home() -> None:
     screen = on.visit("home")
     for epsilon in (2.0, 0.5, 6.0):
