@@ -23,10 +23,9 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core.mechanisms.base import Mechanism
+from bandit_core.mechanisms.base import Mechanism, Sampler
 from bandit_core.problems import InvalidInput, Problem
 
-Sampler = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]
 Progress = Callable[[float], None]
 Limits = tuple[float, float, float]
 MOST_SAMPLES = 1_000_000

@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bandit_core.audit import Sampler
 from bandit_core.mechanisms import (
     CTL,
     AdaptiveTree,
@@ -27,6 +26,7 @@ from bandit_core.mechanisms import (
     Mechanism,
     registry,
 )
+from bandit_core.mechanisms.base import Sampler
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
 from bandit_core.policies import registry as policies
 from bandit_core.policies.base import Signal

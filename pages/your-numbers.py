@@ -8,6 +8,7 @@ import streamlit as st
 from ui import charts, runner, shell, theme
 from ui import your_numbers_answer as answering
 from ui import your_numbers_input as asking
+from ui import your_numbers_reply as replying
 
 shell.enter()
 
@@ -33,14 +34,14 @@ result = runner.result_of(experiment, "own", store)
 if result is None or any(line is None for line in result.lines):
     st.info("Nothing computed yet. Press Run, or choose fewer users.")
     shell.leave()
-answer = answering.reply(asked, chosen, result)
-st.markdown(answering.verdict(answer))
+answer = replying.reply(asked, chosen, result)
+st.markdown(replying.verdict(answer))
 answering.cards(answer)
 st.plotly_chart(
     answering.chart(answer, result, theme.is_dark()),
     config=charts.CONFIG,
     key="own-chart",
-    alt=answering.describe(answer),
+    alt=replying.describe(answer),
 )
 st.caption(f"Shaded: middle 90 % of {experiment.trials} runs, that is what a single roll-out may look like.")
 found = answering.search(answer, store)

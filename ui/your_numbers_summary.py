@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandit_core.inverse import Answer
 from ui import theme, words
-
-if TYPE_CHECKING:
-    from bandit_core.inverse import Answer
-    from ui.your_numbers_answer import Reply
+from ui.your_numbers_reply import Reply
 
 _STYLE = """
 body{font:16px/1.5 'Source Sans 3','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d2733;background:#fff;

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bandit_core.arms import TWO_POINT
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.kernels.curves import record
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -20,18 +21,6 @@ STOPPED = -1
 @inlined
 def _by_the_sum(laws, arm, at_once):
     return at_once and laws[arm, 0] == TWO_POINT
-
-
-@inlined
-def _record(pulled, gaps, trial, place, regret, best_pulls):
-    lost = 0.0
-    good = 0.0
-    for arm in range(pulled.shape[0]):
-        lost += pulled[arm] * gaps[arm]
-        if gaps[arm] == 0.0:
-            good += pulled[arm]
-    regret[trial, place] = lost
-    best_pulls[trial, place] = good
 
 
 @piece
@@ -77,7 +66,7 @@ def pull_in_turns(
         t += length
         steps -= length
         if t == checkpoints[place]:
-            _record(pulled, gaps, trial, place, regret, best_pulls)
+            record(pulled, gaps, trial, place, regret, best_pulls)
             signal[1] += t - (checkpoints[place - 1] if place > 0 else 0)
             place += 1
             if signal[0] != 0:

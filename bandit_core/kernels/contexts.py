@@ -278,6 +278,42 @@ def greedy_arm(estimate, x, arms):
 
 
 @inlined
+def surviving_arm(estimate, early, x, spread):
+    """Greedy arm among those whose early predictor is above the best early one less ``spread`` (elimination)."""
+    top = -math.inf
+    for arm in range(estimate.shape[0]):
+        top = max(top, dot(x, 0, early, arm))
+    choice = 0
+    best = -math.inf
+    for arm in range(estimate.shape[0]):
+        if dot(x, 0, early, arm) > top - spread:
+            value = dot(x, 0, estimate, arm)
+            if value > best:
+                best = value
+                choice = arm
+    return choice
+
+
+@inlined
+def chosen_arm(t, warm_up, spread, estimate, early, x, arms):
+    """The arm of a greedy learner; with several parameters in turns at first, then of those that survive."""
+    if estimate.shape[0] > 1 and t <= warm_up:
+        return (t - 1) % arms
+    if estimate.shape[0] > 1 and spread < math.inf:
+        return surviving_arm(estimate, early, x, spread)
+    return greedy_arm(estimate, x, arms)
+
+
+@inlined
+def played(world, state, row, theta, x, arm, arm_means, pulls):
+    """Play ``arm`` for this user: what that loses against the best arm, whether it is one, and the reward."""
+    top = means_of(world, theta, x, arm_means)
+    pulls[row, arm] += 1.0
+    mean = arm_means[arm]
+    return top - mean, mean == top, draw_reward(world, state, row, mean)
+
+
+@inlined
 def distance(estimate, theta):
     """Root mean square, over the parameters, of the Euclidean distance."""
     total = 0.0

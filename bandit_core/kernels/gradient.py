@@ -13,17 +13,15 @@ import numpy as np
 
 from bandit_core.kernels.compiled import kernel, piece
 from bandit_core.kernels.contexts import (
+    chosen_arm,
     distance,
     dot,
     draw_contexts,
     draw_pool,
-    draw_reward,
     draw_theta,
-    greedy_arm,
     mean_reward,
-    means_of,
+    played,
 )
-from bandit_core.kernels.least_squares import surviving_arm
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
 
@@ -85,17 +83,10 @@ def play(
             started = t
             while t <= checkpoints[checkpoint]:
                 draw_contexts(world, state, trial, theta, pool, x)
-                if models > 1 and t <= warm_up:
-                    arm = (t - 1) % arms
-                elif models > 1 and spread < math.inf:
-                    arm = surviving_arm(estimate, early, x, spread)
-                else:
-                    arm = greedy_arm(estimate, x, arms)
-                top = means_of(world, theta, x, arm_means)
-                lost += top - arm_means[arm]
-                good += arm_means[arm] == top
-                pulls[trial, arm] += 1.0
-                reward = draw_reward(world, state, trial, arm_means[arm])
+                arm = chosen_arm(t, warm_up, spread, estimate, early, x, arms)
+                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                lost += loss
+                good += best_played
                 at = arm if vectors > 1 else 0
                 model = arm if models > 1 else 0
                 miss = mean_reward(link, dot(x, at, estimate, model)) - reward

@@ -20,6 +20,7 @@ from bandit_core.arms import GAUSSIAN, PARETO, TWO_POINT
 from bandit_core.kernels.batches import STOPPED, pull_in_turns
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.kernels.curves import record
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_quantile
 from bandit_core.mechanisms.binary import tree_noise
@@ -127,14 +128,7 @@ def by_index(
                 sums[arm] = total
                 means[arm] = noisy / count
                 widths[arm] = _power(powers, exponent, count)
-            lost = 0.0
-            good = 0.0
-            for arm in range(arms):
-                lost += counts[arm] * gaps[arm]
-                if gaps[arm] == 0.0:
-                    good += counts[arm]
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
+            record(counts, gaps, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

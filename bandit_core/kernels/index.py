@@ -27,6 +27,7 @@ from numba import uint64
 from bandit_core.arms import TWO_POINT
 from bandit_core.epsilons import DISCRETE, FIXED
 from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.kernels.curves import record
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_lanes, next_uniform
 from bandit_core.kernels.users import draw_epsilon, draw_group, surely_below
@@ -453,14 +454,7 @@ def tournament(
                         while node >= 1:
                             least[node] = min(least[2 * node], least[2 * node + 1])
                             node >>= 1
-            lost = 0.0
-            good = 0.0
-            for arm in range(arms):
-                lost += pulled[arm] * gaps[arm]
-                if gaps[arm] == 0.0:
-                    good += pulled[arm]
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
+            record(pulled, gaps, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.kernels.curves import record
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 
@@ -217,14 +218,7 @@ def play(
                 capped[arm] = False
                 t += done
                 window = window * 2 if done == window else max(1, done)
-            lost = 0.0
-            good = 0.0
-            for arm in range(arms):
-                lost += counts[arm] * gaps[arm]
-                if gaps[arm] == 0.0:
-                    good += counts[arm]
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
+            record(counts, gaps, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

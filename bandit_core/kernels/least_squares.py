@@ -15,14 +15,14 @@ import numpy as np
 
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.contexts import (
+    chosen_arm,
     distance,
     dot,
     draw_contexts,
     draw_pool,
-    draw_reward,
     draw_theta,
     greedy_arm,
-    means_of,
+    played,
     shrunk,
 )
 from bandit_core.kernels.normals import normal
@@ -45,23 +45,6 @@ def add_noise(state, row, matrix, vector, at, releases, matrix_sd, vector_sd):
             matrix[i, j] += scale * matrix_sd * normal(state, row, 4)
     for i in range(size):
         vector[at, i] += scale * vector_sd * normal(state, row, 4)
-
-
-@inlined
-def surviving_arm(estimate, early, x, spread):
-    """Greedy arm among those whose early predictor is above the best early one less ``spread`` (elimination)."""
-    top = -math.inf
-    for arm in range(estimate.shape[0]):
-        top = max(top, dot(x, 0, early, arm))
-    choice = 0
-    best = -math.inf
-    for arm in range(estimate.shape[0]):
-        if dot(x, 0, early, arm) > top - spread:
-            value = dot(x, 0, estimate, arm)
-            if value > best:
-                best = value
-                choice = arm
-    return choice
 
 
 @kernel
@@ -101,17 +84,10 @@ def private(
             started = t
             while t <= checkpoints[checkpoint]:
                 draw_contexts(world, state, trial, theta, pool, x)
-                if models > 1 and t <= warm_up:
-                    arm = (t - 1) % arms
-                elif models > 1 and spread < math.inf:
-                    arm = surviving_arm(estimate, early, x, spread)
-                else:
-                    arm = greedy_arm(estimate, x, arms)
-                top = means_of(world, theta, x, arm_means)
-                lost += top - arm_means[arm]
-                good += arm_means[arm] == top
-                pulls[trial, arm] += 1.0
-                reward = draw_reward(world, state, trial, arm_means[arm])
+                arm = chosen_arm(t, warm_up, spread, estimate, early, x, arms)
+                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                lost += loss
+                good += best_played
                 reward = shrunk(x, arm if vectors > 1 else 0, reward, bound, reward_bound, True, shared)
                 model = arm if models > 1 else 0
                 for i in range(d):
@@ -189,11 +165,9 @@ def exact(
                             arm = other
                 else:
                     arm = greedy_arm(estimate, x, arms)
-                top = means_of(world, theta, x, arm_means)
-                lost += top - arm_means[arm]
-                good += arm_means[arm] == top
-                pulls[trial, arm] += 1.0
-                reward = draw_reward(world, state, trial, arm_means[arm])
+                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                lost += loss
+                good += best_played
                 at = arm if vectors > 1 else 0
                 model = arm if models > 1 else 0
                 spread = 1.0

@@ -17,10 +17,9 @@ from bandit_core.kernels.contexts import (
     dot,
     draw_contexts,
     draw_pool,
-    draw_reward,
     draw_theta,
     mean_reward,
-    means_of,
+    played,
     shrunk,
 )
 from bandit_core.kernels.least_squares import add_noise, next_due
@@ -80,11 +79,9 @@ def play(
                     if index > best:
                         best = index
                         arm = other
-                top = means_of(world, theta, x, arm_means)
-                lost += top - arm_means[arm]
-                good += arm_means[arm] == top
-                pulls[trial, arm] += 1.0
-                reward = draw_reward(world, state, trial, arm_means[arm])
+                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                lost += loss
+                good += best_played
                 at = arm if vectors > 1 else 0
                 model = arm if models > 1 else 0
                 reward = shrunk(x, at, reward, bound, reward_bound, linear, shared)

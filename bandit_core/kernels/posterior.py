@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.kernels.compiled import kernel
+from bandit_core.kernels.curves import record
 from bandit_core.kernels.streams import beta, next_uniform
 
 
@@ -38,16 +39,9 @@ def play(state, chances, gaps, checkpoints, regret, best_pulls, pulls, signal):
                 else:
                     zeros[choice] += 1.0
                 t += 1
-            lost = 0.0
-            good = 0.0
             for arm in range(arms):
-                pulled = ones[arm] + zeros[arm]
-                pulls[trial, arm] = pulled
-                lost += pulled * gaps[arm]
-                if gaps[arm] == 0.0:
-                    good += pulled
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
+                pulls[trial, arm] = ones[arm] + zeros[arm]
+            record(pulls[trial], gaps, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

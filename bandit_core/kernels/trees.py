@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from bandit_core.kernels.compiled import inlined, kernel
+from bandit_core.kernels.curves import record
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.binary import tree_noise
@@ -143,14 +144,7 @@ def own_counters(
                 means[arm] = noisy / count
                 widths[arm] = math.sqrt(per_pull * count) / count
                 margins[arm] = _factor(shape, count, count - (1 << (depth - 1))) / count
-            lost = 0.0
-            good = 0.0
-            for arm in range(arms):
-                lost += counts[arm] * gaps[arm]
-                if gaps[arm] == 0.0:
-                    good += counts[arm]
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
+            record(counts, gaps, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
@@ -195,15 +189,9 @@ def common_counters(
                     if index > best:
                         best = index
                         choice = arm
-            lost = 0.0
-            good = 0.0
-            for arm in range(arms):
-                pulls[trial, arm] = counts[arm]
-                lost += counts[arm] * gaps[arm]
-                if gaps[arm] == 0.0:
-                    good += counts[arm]
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
+            record(counts, gaps, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
+        for arm in range(arms):
+            pulls[trial, arm] = counts[arm]

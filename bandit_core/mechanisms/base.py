@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.problems import InvalidInput, Problem
+
+Sampler = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]  # such as `Mechanism.release`
 
 
 @dataclass(frozen=True, kw_only=True)
