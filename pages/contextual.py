@@ -5,7 +5,8 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, contextual_data, contextual_view, panels, runner, shell, theme, words
+from ui import charts, panels, runner, shell, theme, words
+from ui.contextual import data, view
 
 shell.enter()
 
@@ -15,15 +16,15 @@ st.markdown(
     "how well it went; all that ever leaves it is **one noisy message**."
 )
 opening, controls = st.container(), st.container()
-own = contextual_data.panel()
+own = data.panel()
 if own is None:
     with controls:
-        experiment, example = contextual_view.experiment()
+        experiment, example = view.experiment()
     store, name = None, "contextual"
 else:
-    experiment, example, store, name = own.experiment, False, own.store, contextual_data.RUN
+    experiment, example, store, name = own.experiment, False, own.store, data.RUN
 with opening:
-    contextual_view.messages_panel(experiment, shared=store is None)
+    view.messages_panel(experiment, shared=store is None)
 
 if own is not None:
     st.subheader(words.plain(experiment.title))
@@ -32,14 +33,12 @@ if result is None:
     result = runner.preview_of(experiment, store)
     if result is None:
         shell.leave()
-    st.info(words.preview(result, experiment) + contextual_view.warm_up_words(result), icon=":material/preview:")
+    st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 
 st.subheader("What the server learns all the same")
 st.markdown(words.verdict(result))
 st.plotly_chart(
-    charts.regret_chart(
-        contextual_view.without_bounds(result), theme.is_dark(), height=420, direct_labels=not theme.is_phone()
-    ),
+    charts.regret_chart(view.without_bounds(result), theme.is_dark(), height=420, direct_labels=not theme.is_phone()),
     config=charts.CONFIG,
     key="regret-chart",
     alt=charts.describe(result),
@@ -48,7 +47,7 @@ st.caption(words.sentence(words.band(max(line.count for line in result.lines if 
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")
-    picture = contextual_view.error_chart(result, theme.is_dark())
+    picture = view.error_chart(result, theme.is_dark())
     st.plotly_chart(picture, key="error", config=charts.CONFIG, alt=charts.read_aloud(picture, "Error of the estimate"))
     st.caption(
         "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
@@ -56,9 +55,9 @@ with left:
     )
 with right:
     st.markdown("**How many users get what is best for them?**")
-    picture = contextual_view.share_chart(result, theme.is_dark())
+    picture = view.share_chart(result, theme.is_dark())
     st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=charts.read_aloud(picture, "Best choices"))
     st.caption("Of the latest users at each point. Dotted: choosing at random.")
-contextual_view.regimes_panel(result, example)
+view.regimes_panel(result, example)
 panels.cards(result)
-contextual_view.explanation()
+view.explanation()

@@ -5,7 +5,8 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, heavy_theory, heavy_view, runner, shell, theme, words
+from ui import charts, runner, shell, theme, words
+from ui.heavy_tails import theory, view
 
 shell.enter()
 
@@ -16,36 +17,36 @@ st.markdown(
     "That throws away the tail, which makes every estimate too small (bias), but then noise of size B is enough for "
     "privacy. As more rewards arrive B grows, and both errors shrink in step."
 )
-choice = heavy_view.controls()
+choice = view.controls()
 dark = theme.is_dark()
-experiment = heavy_view.experiment_of(choice)
+experiment = view.experiment_of(choice)
 if experiment is None:
     shell.leave()
 
 tail, parts = st.columns(2)
-n = heavy_view.sample_slider()
+n = view.sample_slider()
 with tail:
     st.markdown("**What is thrown away** of the best arm's rewards")
-    picture = heavy_view.tail_chart(choice, experiment, n, dark)
+    picture = view.tail_chart(choice, experiment, n, dark)
     st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt=charts.read_aloud(picture, "What is thrown away"))
-    st.caption(heavy_view.tail_words(choice, experiment, n))
+    st.caption(view.tail_words(choice, experiment, n))
 with parts:
     st.markdown("**What the estimate loses**: truncation, noise, chance")
-    picture = heavy_view.error_chart(choice, experiment, n, dark)
+    picture = view.error_chart(choice, experiment, n, dark)
     st.plotly_chart(
         picture, key="errors", config=charts.CONFIG, alt=charts.read_aloud(picture, "Bias, noise and chance")
     )
-    st.caption(heavy_view.error_words(choice))
+    st.caption(view.error_words(choice))
 
 st.subheader("Regret")
-st.markdown(heavy_view.constants_words(choice, experiment))
+st.markdown(view.constants_words(choice, experiment))
 result = runner.result_of(experiment, "heavy")
 if result is not None:
     st.markdown(words.verdict(result))
     picture = charts.regret_chart(result, dark)
     st.plotly_chart(picture, key="heavy-regret", config=charts.CONFIG, alt=charts.describe(result))
-    st.caption(heavy_view.band_words(result))
-heavy_view.link_to_explore(experiment)
-heavy_view.against_v(choice, dark)
-heavy_view.epoch_table(experiment)
-heavy_theory.draw(experiment, result, choice.trust == "local", dark)
+    st.caption(view.band_words(result))
+view.link_to_explore(experiment)
+view.against_v(choice, dark)
+view.epoch_table(experiment)
+theory.draw(experiment, result, choice.trust == "local", dark)

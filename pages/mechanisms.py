@@ -5,7 +5,8 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import audit_view, guess_view, mechanisms_view, shell, sums_view
+from ui import shell
+from ui.mechanisms import answer, audit, guess, sums
 from ui.page_fields import Fields
 
 shell.enter()
@@ -16,19 +17,19 @@ st.markdown(
     "people with different secrets would send almost the same: the two laws of what the server sees overlap, and "
     "**their log ratio stays under the line ε**."
 )
-fields = Fields(mechanisms_view.DEFAULTS)
-part = mechanisms_view.part_control(fields)
+fields = Fields(answer.DEFAULTS)
+part = answer.part_control(fields)
 if part == "answers":
-    chosen = mechanisms_view.choice(fields)
-    mechanisms_view.densities(chosen)
-    mechanisms_view.stream(chosen)
-    mechanisms_view.cost(chosen)
-    mechanisms_view.promise(chosen)
-    mechanisms_view.facts([one.told for one in chosen.shown])
+    chosen = answer.choice(fields)
+    answer.densities(chosen)
+    answer.stream(chosen)
+    answer.cost(chosen)
+    answer.promise(chosen)
+    answer.facts([one.told for one in chosen.shown])
 elif part == "sums":
-    sums_view.draw(fields)
+    sums.draw(fields)
 elif part == "guess":
-    guess_view.draw(fields)
+    guess.draw(fields)
 else:
-    audit_view.draw(fields)
+    audit.draw(fields)
 fields.tell()

@@ -6,7 +6,8 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core import catalogue
-from ui import bounds_view, definitions_view, shell, state, theme
+from ui import shell, state, theme
+from ui.theory import bounds, definitions
 
 shell.enter()
 
@@ -16,20 +17,20 @@ st.markdown(
     "it hides, and which other promises come with it."
 )
 dark = theme.is_dark()
-promise = definitions_view.choice()
-definitions_view.pictures(promise, dark)
-definitions_view.in_words(promise)
+promise = definitions.choice()
+definitions.pictures(promise, dark)
+definitions.in_words(promise)
 
 st.subheader("What theory knows: every bound in one place")
 experiment = state.experiment()
 found = catalogue.entries(experiment)
-st.markdown(bounds_view.verdict(experiment, found))
-shown = bounds_view.filters(found)
+st.markdown(bounds.verdict(experiment, found))
+shown = bounds.filters(found)
 if not shown:
     st.info("No bound has all three properties. Choose “all” in one of them.")
 else:
-    bounds_view.table(shown, experiment)
-    entry = bounds_view.choose(shown, found)
-    bounds_view.card(entry, experiment)
-    bounds_view.picture(entry, experiment, dark)
+    bounds.table(shown, experiment)
+    entry = bounds.choose(shown, found)
+    bounds.card(entry, experiment)
+    bounds.picture(entry, experiment, dark)
 st.page_link("pages/errata.py", label="What is printed wrongly in the papers?", icon=":material/spellcheck:")

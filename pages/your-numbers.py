@@ -6,9 +6,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from ui import charts, runner, shell, theme
-from ui import your_numbers_answer as answering
-from ui import your_numbers_input as asking
-from ui import your_numbers_reply as replying
+from ui.your_numbers import asking, drawing, replying
 
 shell.enter()
 
@@ -36,14 +34,14 @@ if result is None or any(line is None for line in result.lines):
     shell.leave()
 answer = replying.reply(asked, chosen, result)
 st.markdown(replying.verdict(answer))
-answering.cards(answer)
+drawing.cards(answer)
 st.plotly_chart(
-    answering.chart(answer, result, theme.is_dark()),
+    drawing.chart(answer, result, theme.is_dark()),
     config=charts.CONFIG,
     key="own-chart",
     alt=replying.describe(answer),
 )
 st.caption(f"Shaded: middle 90 % of {experiment.trials} runs, that is what a single roll-out may look like.")
-found = answering.search(answer, store)
-answering.take_away(answer, found)
-answering.explanation(answer)
+found = drawing.search(answer, store)
+drawing.take_away(answer, found)
+drawing.explanation(answer)

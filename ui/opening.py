@@ -12,9 +12,9 @@ from pathlib import Path
 
 for _name in ("pandas", "joblib.parallel", "plotly.graph_objects"):  # elsewhere imported inside functions
     importlib.import_module(_name)
-for _module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-    if _module.name != "opening":
-        importlib.import_module(f"ui.{_module.name}")
+for _module in pkgutil.walk_packages([str(Path(__file__).parent)], "ui."):
+    if _module.name != "ui.opening":
+        importlib.import_module(_module.name)
 # Streamlit has the interpreter look for garbage in all of its memory after every page; what was imported stays for ever
 # and need not be looked at: that was a tenth of a second, more than half of the time of a page.
 gc.freeze()

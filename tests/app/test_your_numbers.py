@@ -130,6 +130,6 @@ def test_a_name_from_the_file_is_shown_as_text() -> None:
 
 
 def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor() -> None:
-    from ui import your_numbers_summary as summary
+    from ui.your_numbers import summary
 
     assert summary._plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"

@@ -9,7 +9,7 @@ from bandit_core import Experiment, tradeoff
 from bandit_core.own_question import Cost, costs
 from bandit_core.results import Result
 from ui import words
-from ui.your_numbers_input import Asked, Setting
+from ui.your_numbers.asking import Asked, Setting
 
 
 @dataclass(frozen=True)

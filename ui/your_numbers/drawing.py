@@ -14,10 +14,10 @@ from bandit_core.own_question import Cost
 from bandit_core.results import Result
 from bandit_core.store import Store
 from ui import charts, gallery, theme, tradeoff_view, uploads, words
-from ui import your_numbers_input as asking
-from ui.your_numbers_input import is_private
-from ui.your_numbers_reply import Reply, verdict
-from ui.your_numbers_summary import summary_page
+from ui.your_numbers import asking
+from ui.your_numbers.asking import is_private
+from ui.your_numbers.replying import Reply, verdict
+from ui.your_numbers.summary import summary_page
 
 SEARCH_POINTS = 12  # budgets that a search usually tries
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_core.inverse import Answer
 from ui import theme, words
-from ui.your_numbers_reply import Reply
+from ui.your_numbers.replying import Reply
 
 _STYLE = """
 body{font:16px/1.5 'Source Sans 3','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d2733;background:#fff;

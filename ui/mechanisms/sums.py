@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 from bandit_core.mechanisms import AdaptiveTree, Counter
 from bandit_core.mechanisms.losses import noise_density
 from ui import charts, state, theme, words
-from ui.mechanisms_view import COUNTERS, DEFAULTS, epsilon_slider, facts
+from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts
 from ui.page_fields import Fields
 
 DASHES = {"binary": "solid", "logarithmic": "dashdot", "hybrid": "dash", "adaptive-tree": "dot"}

@@ -11,7 +11,7 @@ import streamlit as st
 from bandit_core import AuditResult, audit
 from bandit_core.audit_subjects import Subject, subjects
 from ui import charts, theme, words
-from ui.mechanisms_view import epsilon_slider
+from ui.mechanisms.answer import epsilon_slider
 from ui.page_fields import Fields
 
 SAMPLES = (2_000, 10_000, 40_000, 200_000, 1_000_000)

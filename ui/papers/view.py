@@ -17,7 +17,8 @@ from bandit_core.papers import Figure, Paper
 from bandit_core.presets import load_preset
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.reproductions import Shipped
-from ui import charts, page_fields, papers_again, state, theme, threshold_view, words
+from ui import charts, page_fields, state, theme, threshold_view, words
+from ui.papers import again
 
 EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
 EVERY = "all"
@@ -29,7 +30,7 @@ _MARKS = {
     "not checked": ("remove_circle", "grey"),
 }
 _SHORT = {"held": "✓", "not held": "✗", "not decided": "?", "not checked": "–"}
-_PAGES_FOLDER = Path(__file__).resolve().parent.parent / "pages"
+_PAGES_FOLDER = Path(__file__).resolve().parents[2] / "pages"
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -245,7 +246,7 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
     with right:
         statements(figure)
     if panel:
-        papers_again.panel(panel)
+        again.panel(panel)
 
 
 def _panels(figure: Figure, panel: str) -> str:

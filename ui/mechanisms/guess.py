@@ -10,7 +10,7 @@ import streamlit as st
 
 from bandit_core.mechanisms.losses import Round, chance_of_right_guess, play_round
 from ui import charts, theme, words
-from ui.mechanisms_view import Choice, choice
+from ui.mechanisms.answer import Choice, choice
 from ui.page_fields import Fields
 
 MOST_ANSWERS, MOST_ROUNDS = 50, 10**6

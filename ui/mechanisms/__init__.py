@@ -1,0 +1,1 @@
+"""The page Mechanisms, a file for each of its parts."""
