@@ -278,7 +278,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 def _reproduce(options: argparse.Namespace) -> int:
     from bandit_core import papers, reproductions
-    from bandit_core.engine import estimated_seconds
+    from bandit_core.limits import estimated_seconds
     from bandit_core.presets import load_preset
 
     names = papers.presets_of(options.names)

@@ -15,7 +15,6 @@ import math
 import os
 import sys
 import threading
-import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -25,110 +24,14 @@ from bandit_core import gate, remote
 from bandit_core.experiment import Experiment, checkpoints
 from bandit_core.kernels.compiled import fingerprint
 from bandit_core.kernels.streams import streams
+from bandit_core.limits import most_runs, refuse_if_too_large, trial_seconds, worker_count
 from bandit_core.policies.base import Block, Signal, Stopped
-from bandit_core.problems import InvalidInput, Problem
-from bandit_core.results import LineResult, Result
+from bandit_core.results import Result
 from bandit_core.store import Store, default_store
+from bandit_core.trials import shared_trials
 
-STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
-TRIAL_SECONDS = 25e-6  # seeding a trial and setting up its arms, however short it is
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
 PATIENCE = 1.0  # a run of more seconds than that (on all workers) gives way to shorter ones
-
-
-def _setting(name: str, default: int) -> int:
-    """A whole number of at least 1 from the environment; ``1e9`` is one, too."""
-    text = os.environ.get(name, "").strip()
-    if not text:
-        return default
-    try:
-        value = float(text)
-        if value >= 1 and value == int(value):
-            return int(value)
-    except (ValueError, OverflowError):
-        pass
-    raise InvalidInput([Problem(name, text, "this environment variable takes a whole number of at least 1")])
-
-
-def worker_count(jobs: int | None = None) -> int:
-    """Workers to use: ``jobs``, else ``LAB_JOBS``, else every core this process may use.
-
-    Raises
-    ------
-    InvalidInput
-        When one of them is no whole number of at least 1.
-    """
-    if jobs is None:
-        jobs = _setting("LAB_JOBS", 0)
-    elif jobs < 1:
-        raise InvalidInput([Problem("jobs", jobs, "a whole number of at least 1")])
-    if jobs == 0:
-        import joblib
-
-        jobs = joblib.cpu_count()
-    return jobs
-
-
-def _trial_seconds(experiment: Experiment, line: int) -> float:
-    arms = experiment.arm_count
-    crowd = max(1.0, math.log2(arms / 10)) if experiment.contexts is None else 1.0
-    cost = experiment.lines[line].entry.cost(experiment.instances[line])
-    pulls = experiment.horizon * STEP_SECONDS * crowd * cost
-    return pulls + TRIAL_SECONDS * (1 + arms / 100)
-
-
-def estimated_seconds(experiment: Experiment, jobs: int | None = None) -> float:
-    """Rough wall-clock time of the whole experiment, nothing cached (reads no clock, so it is the same everywhere)."""
-    work = sum(_trial_seconds(experiment, line) for line in range(len(experiment.lines))) * experiment.trials
-    return work / worker_count(jobs)
-
-
-def steps(experiment: Experiment) -> int:
-    """Pulls that the whole experiment takes: horizon x trials x lines."""
-    return experiment.horizon * experiment.trials * len(experiment.lines)
-
-
-def most_steps() -> int:
-    """What one run may cost (``LAB_MAX_STEPS``).
-
-    Raises
-    ------
-    InvalidInput
-        When the variable is no whole number: a limit that its owner believes in must not vanish.
-    """
-    return _setting("LAB_MAX_STEPS", 10**12)
-
-
-def most_runs() -> int:
-    """How many long runs of one process may be going at once (``LAB_MAX_RUNS``); others wait their turn."""
-    return _setting("LAB_MAX_RUNS", 16)
-
-
-def most_bytes() -> int:
-    """Memory that the trials of one result may take (``LAB_MAX_RESULT_MB``)."""
-    return _setting("LAB_MAX_RESULT_MB", 2048) * 2**20
-
-
-def result_bytes(experiment: Experiment) -> int:
-    """Memory of all trials: regret, best pulls (and error) at the checkpoints, pulls of every arm."""
-    curves = 2 if experiment.contexts is None else 3
-    numbers = curves * min(experiment.horizon, 200) + experiment.arm_count
-    return 8 * numbers * experiment.trials * len(experiment.lines)
-
-
-def _refuse_if_too_large(experiment: Experiment) -> None:
-    problems = []
-    if steps(experiment) > most_steps():
-        allowed = (
-            f"at most {most_steps():.3g} steps (horizon x trials x lines) here; use a shorter horizon or fewer "
-            "trials, or run it on your own machine, where nobody else waits"
-        )
-        problems.append(Problem("horizon", f"{steps(experiment):.3g} steps", allowed))
-    if result_bytes(experiment) > most_bytes():
-        allowed = f"at most {most_bytes() / 2**20:g} MiB of results here; use fewer trials, arms or lines"
-        problems.append(Problem("trials", f"{result_bytes(experiment) / 2**20:.0f} MiB", allowed))
-    if problems:
-        raise InvalidInput(problems)
 
 
 def line_key(experiment: Experiment, line: int) -> str:
@@ -164,73 +67,6 @@ class _Task:
     signal: Signal = field(default_factory=Signal)
 
 
-class _Trials:
-    """The trials of one line, filled block by block. Rows are read only when they are done.
-
-    Runs of one process that need the same trials share them (`_shared`): fifty visitors with one link keep one copy
-    and compute it once. A block is claimed by whoever computes it, and the others wait for that one block; should its
-    claimant be stopped, the next one takes it over.
-    """
-
-    def __init__(self, trials: int, times: int, arms: int, error: bool) -> None:
-        self._claims: list[tuple[int, int]] = []
-        self._changed = threading.Condition()
-        self.done = np.zeros(trials, bool)
-        curves = [np.zeros((trials, times)) for _ in range(3 if error else 2)]
-        self.block = Block(curves[0], curves[1], np.zeros((trials, arms)), *curves[2:])
-
-    def fits(self, block: Block) -> bool:
-        """Whether a block has the right arrays, with the right number of checkpoints and arms."""
-
-        def widths(block: Block) -> dict[str, tuple[int, ...]]:
-            return {name: array.shape[1:] for name, array in block.arrays.items()}
-
-        lengths = {len(array) for array in block.arrays.values()}
-        return widths(block) == widths(self.block) and len(lengths) == 1
-
-    def claim(self, first: int, last: int, given_up: Callable[[], bool]) -> bool:
-        """Wait while others compute these rows; whether they are then still to be computed, and by the caller."""
-        with self._changed:
-            while not given_up() and not self.done[first:last].all():
-                if all(last <= begin or end <= first for begin, end in self._claims):
-                    self._claims.append((first, last))
-                    return True
-                self._changed.wait(gate.TICK)
-        return False
-
-    def release(self, first: int, last: int) -> None:
-        """Give a claim back, fulfilled or not."""
-        with self._changed:
-            self._claims.remove((first, last))
-            self._changed.notify_all()
-
-    def fill(self, first: int, block: Block) -> None:
-        """Take a finished block in; one that is there already has the same numbers."""
-        rows = slice(first, first + block.trials)
-        arrays = block.arrays
-        for name, mine in self.block.arrays.items():
-            mine[rows] = arrays[name]
-        self.done[rows] = True
-
-    def line_result(self, done: np.ndarray) -> LineResult | None:
-        """The rows marked in ``done``; no copy once all of them are."""
-        trials = np.flatnonzero(done)
-        if not len(trials):
-            return None
-        arrays = {
-            name: array.view() if len(trials) == len(done) else array[trials]
-            for name, array in self.block.arrays.items()
-        }
-        for array in arrays.values():
-            array.flags.writeable = False  # results are shared between visitors
-        return LineResult(trials, **arrays)
-
-
-_sharing = threading.Lock()
-_shared: weakref.WeakKeyDictionary[Store, weakref.WeakValueDictionary[tuple[str, int], _Trials]]
-_shared = weakref.WeakKeyDictionary()  # trials that somebody holds now, by store, line and number
-
-
 class Simulation:
     """One experiment being computed, once.
 
@@ -244,7 +80,7 @@ class Simulation:
     """
 
     def __init__(self, experiment: Experiment, store: Store | None = None) -> None:
-        _refuse_if_too_large(experiment)
+        refuse_if_too_large(experiment)
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
@@ -259,25 +95,16 @@ class Simulation:
         self._failure: BaseException | None = None
         self._caller = 0
         self._keys = [line_key(experiment, line) for line in range(len(experiment.lines))]
-        self._seconds = [_trial_seconds(experiment, line) for line in range(len(experiment.lines))]
+        self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
         self._trials = []
+        size = (experiment.trials, len(self.times), experiment.arm_count)
         for key in self._keys:
-            trials = self._trials_of(key)
+            trials = shared_trials(self.store, key, *size, error=experiment.contexts is not None)
             kept = [] if trials.done.all() else self.store.get(key, experiment.trials)
             for first, block in kept:
                 if trials.fits(block):
                     trials.fill(first, block)
             self._trials.append(trials)
-
-    def _trials_of(self, key: str) -> _Trials:
-        """The trials of a line, those of another run where one holds them."""
-        size = (self.experiment.trials, len(self.times), self.experiment.arm_count)
-        with _sharing:
-            known = _shared.setdefault(self.store, weakref.WeakValueDictionary())
-            found = known.get((key, size[0]))
-            if found is None:
-                known[key, size[0]] = found = _Trials(*size, error=self.experiment.contexts is not None)
-        return found
 
     @property
     def missing_seconds(self) -> float:

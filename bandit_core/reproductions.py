@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.engine import worker_count
 from bandit_core.experiment import Band, Experiment
+from bandit_core.limits import worker_count
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import LineResult, Result
 from bandit_core.summaries import baseline

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.engine import PATIENCE, Simulation, most_steps, steps, worker_count
+from bandit_core.engine import PATIENCE, Simulation
 from bandit_core.epsilons import LARGEST
 from bandit_core.experiment import Experiment, Line
+from bandit_core.limits import most_steps, steps, worker_count
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import Result
 from bandit_core.store import Store

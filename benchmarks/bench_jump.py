@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from bandit_core import Experiment, engine, load_preset, simulate
+from bandit_core import Experiment, limits, load_preset, simulate
 from bandit_core.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.policies import index_family, registry
@@ -81,8 +81,8 @@ def preset() -> None:
     wall, used = time.perf_counter() - start, time.process_time() - used
     print_table(
         ["ren-1c", "pulls", "processor, s", "processor / 2, s", "wall, s", "load", "estimate, s"],
-        [["3 lines", f"{engine.steps(experiment):.3g}", used, used / 2, wall, f"{os.getloadavg()[0]:.1f}",
-          engine.estimated_seconds(experiment, 2)]],
+        [["3 lines", f"{limits.steps(experiment):.3g}", used, used / 2, wall, f"{os.getloadavg()[0]:.1f}",
+          limits.estimated_seconds(experiment, 2)]],
     )  # fmt: skip
     print_table(
         ["line", "sampler", "final regret", "standard error", "to UCB"],

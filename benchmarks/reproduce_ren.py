@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from bandit_core import Simulation, load_preset
-from bandit_core.engine import estimated_seconds, steps, worker_count
+from bandit_core.limits import estimated_seconds, steps, worker_count
 from bandit_core.results import LineResult, Result, linear_fit
 from bandit_core.store import Store, default_store
 from bandit_core.theory import threshold

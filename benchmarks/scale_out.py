@@ -12,7 +12,7 @@ import argparse
 import os
 import time
 
-from bandit_core import Experiment, engine, remote, simulate
+from bandit_core import Experiment, engine, limits, remote, simulate
 from bandit_core.store import Store
 from benchmarks.measuring import arms_of, machine, print_table
 
@@ -55,7 +55,7 @@ def main() -> None:
             timed(long.with_changes(trials=20 * count), 2)  # workers load their machine code
             seconds = timed(long, 2)
             longest, shortest = engine.LONGEST_TASK, engine.SHORTEST_TASK
-            engine.LONGEST_TASK = engine.SHORTEST_TASK = engine._trial_seconds(empty, 0) * options.trials / pieces
+            engine.LONGEST_TASK = engine.SHORTEST_TASK = limits.trial_seconds(empty, 0) * options.trials / pieces
             shipping = min(timed(empty, 2) for _ in range(3))  # the first one loads another kernel
             engine.LONGEST_TASK, engine.SHORTEST_TASK = longest, shortest
             remote.forget()

@@ -18,7 +18,8 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
-from bandit_core.engine import estimated_seconds, lower_priority, most_steps, steps, worker_count
+from bandit_core.engine import lower_priority
+from bandit_core.limits import estimated_seconds, most_steps, steps, worker_count
 from bandit_core.results import Result
 from bandit_core.store import Store
 from bandit_core.sweep import Sweep, SweepResult

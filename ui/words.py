@@ -6,9 +6,9 @@ import math
 import re
 
 from bandit_core import Experiment
-from bandit_core.engine import steps
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.experiment import Band
+from bandit_core.limits import steps
 from bandit_core.notation import write_epsilon
 from bandit_core.presets import presets
 from bandit_core.problems import Problem

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_core import load_preset, simulate
-from bandit_core.engine import STEP_SECONDS
+from bandit_core.limits import STEP_SECONDS
 from bandit_core.presets import group, preset_names
 
 FIELDS = {

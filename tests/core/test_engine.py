@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InvalidInput, Simulation, engine, simulate
+from bandit_core import Experiment, InvalidInput, Simulation, engine, limits, simulate
 from bandit_core.policies import registry
 from bandit_core.policies.base import Block, Stopped
 from bandit_core.store import Store
@@ -387,7 +387,7 @@ def test_regret_pulls_and_gaps_agree():
 
 @pytest.mark.parametrize(
     ("variable", "call"),
-    [("LAB_JOBS", engine.worker_count), ("LAB_MAX_STEPS", engine.most_steps)],
+    [("LAB_JOBS", limits.worker_count), ("LAB_MAX_STEPS", limits.most_steps)],
 )
 @pytest.mark.parametrize("value", ["many", "0", "-2", "1.5", "nan", "1e999"])
 def test_a_wrong_setting_is_named(monkeypatch, variable, call, value):
@@ -398,19 +398,19 @@ def test_a_wrong_setting_is_named(monkeypatch, variable, call, value):
 
 def test_settings_are_honoured(monkeypatch):
     monkeypatch.setenv("LAB_JOBS", "3")
-    assert engine.worker_count() == 3
-    assert engine.worker_count(2) == 2
+    assert limits.worker_count() == 3
+    assert limits.worker_count(2) == 2
     monkeypatch.setenv("LAB_JOBS", "")
-    assert engine.worker_count() >= 1
+    assert limits.worker_count() >= 1
     monkeypatch.setenv("LAB_MAX_STEPS", "2e4")
-    assert engine.most_steps() == 20_000
+    assert limits.most_steps() == 20_000
     with pytest.raises(InvalidInput, match="jobs"):
-        engine.worker_count(0)
+        limits.worker_count(0)
 
 
 def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", str(600 * 13 * 3))
-    assert engine.steps(experiment_of()) == 600 * 13 * 3
+    assert limits.steps(experiment_of()) == 600 * 13 * 3
     Simulation(experiment_of(), memory())
     with pytest.raises(InvalidInput, match=r"at most .* steps \(horizon x trials x lines\)"):
         Simulation(experiment_of(trials=14), memory())
@@ -428,12 +428,12 @@ def test_ten_thousand_short_trials():
 
 
 def test_cost_estimates_grow_with_the_work_and_shrink_with_workers():
-    base = engine.estimated_seconds(experiment_of(), 1)
+    base = limits.estimated_seconds(experiment_of(), 1)
     assert base > 0
-    assert engine.estimated_seconds(experiment_of(), 2) == pytest.approx(base / 2)
-    assert engine.estimated_seconds(experiment_of(trials=26), 1) == pytest.approx(2 * base)
-    assert engine.estimated_seconds(experiment_of(horizon=10**6), 1) > base
-    assert engine.estimated_seconds(experiment_of(arms=[{**ARMS[0], "count": 1000}]), 1) > base
+    assert limits.estimated_seconds(experiment_of(), 2) == pytest.approx(base / 2)
+    assert limits.estimated_seconds(experiment_of(trials=26), 1) == pytest.approx(2 * base)
+    assert limits.estimated_seconds(experiment_of(horizon=10**6), 1) > base
+    assert limits.estimated_seconds(experiment_of(arms=[{**ARMS[0], "count": 1000}]), 1) > base
     simulation = Simulation(experiment_of(), memory())
     assert simulation.missing_seconds == pytest.approx(base)
     simulation.run()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbers
 
-from bandit_core import InvalidInput, Simulation, engine, gate, simulate
+from bandit_core import InvalidInput, Simulation, engine, gate, limits, simulate, trials
 from bandit_core.gate import Gate
 from bandit_core.policies import registry
 from bandit_core.policies.base import Stopped
@@ -129,9 +129,9 @@ def test_finished_trials_are_not_held_for_nobody():
     store = memory()
     simulation = Simulation(experiment_of(), store)
     simulation.run()
-    assert len(engine._shared[store]) == 3
+    assert len(trials._shared[store]) == 3
     del simulation
-    assert len(engine._shared[store]) == 0
+    assert len(trials._shared[store]) == 0
 
 
 def entered(door: Gate, turn: gate.Turn, order: list, name: str, seconds: float, count: int) -> threading.Thread:
@@ -240,7 +240,7 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
 
 @pytest.mark.parametrize("variable", ["LAB_MAX_RUNS", "LAB_MAX_RESULT_MB"])
 def test_limits_of_a_server_are_read_and_wrong_ones_named(monkeypatch, variable):
-    call = {"LAB_MAX_RUNS": engine.most_runs, "LAB_MAX_RESULT_MB": lambda: engine.most_bytes() // 2**20}[variable]
+    call = {"LAB_MAX_RUNS": limits.most_runs, "LAB_MAX_RESULT_MB": lambda: limits.most_bytes() // 2**20}[variable]
     monkeypatch.setenv(variable, "3")
     assert call() == 3
     monkeypatch.setenv(variable, "few")

@@ -9,7 +9,7 @@ import pytest
 from interpreter import assert_left_free
 from scipy import stats
 
-from bandit_core import Experiment, engine, simulate
+from bandit_core import Experiment, engine, limits, simulate
 from bandit_core.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.policies import index_family
@@ -190,7 +190,7 @@ def test_the_sampler_is_told_and_separates_stored_blocks(monkeypatch):
 
 def test_the_estimate_follows_the_sampler():
     estimates = [
-        engine.estimated_seconds(experiment_of(line_of("heldp-ucb-l", FIXED), APART, horizon), 1)
+        limits.estimated_seconds(experiment_of(line_of("heldp-ucb-l", FIXED), APART, horizon), 1)
         for horizon in (10**6, 10**7, 10**9)
     ]
     assert estimates[0] < estimates[1] < estimates[2] < 100 * estimates[0]

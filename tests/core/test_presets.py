@@ -7,8 +7,8 @@ import tomllib
 import numpy as np
 import pytest
 
-from bandit_core.engine import STEP_SECONDS
 from bandit_core.experiment import Experiment
+from bandit_core.limits import STEP_SECONDS
 from bandit_core.presets import FOLDER, load_preset, preset_names, presets
 from bandit_core.problems import InvalidInput
 

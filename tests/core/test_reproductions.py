@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, cli, papers, reproductions, simulate
-from bandit_core.engine import estimated_seconds
 from bandit_core.experiment import checkpoints
+from bandit_core.limits import estimated_seconds
 from bandit_core.presets import load_preset, preset_names
 from bandit_core.problems import InvalidInput
 from bandit_core.store import Store

@@ -12,7 +12,7 @@ import streamlit as st
 
 from bandit_core import Experiment, InvalidInput
 from bandit_core.contextual.contexts import Contexts, Margin
-from bandit_core.engine import estimated_seconds
+from bandit_core.limits import estimated_seconds
 from bandit_core.messages import POLICIES as SENDERS
 from bandit_core.messages import Messages, Users, first_users, messages
 from bandit_core.results import Result

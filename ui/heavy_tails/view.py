@@ -14,7 +14,7 @@ import streamlit as st
 
 from bandit_core import Experiment, InvalidInput, links, simulate
 from bandit_core.arms import _Law
-from bandit_core.engine import estimated_seconds, worker_count
+from bandit_core.limits import estimated_seconds, worker_count
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.results import Result
 from bandit_core.theory import robust_mean

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from bandit_core import reproductions
-from bandit_core.engine import estimated_seconds, steps
+from bandit_core.limits import estimated_seconds, steps
 from bandit_core.presets import load_preset
 from bandit_core.reproductions import Shipped
 from bandit_core.results import Result

@@ -12,7 +12,7 @@ import streamlit as st
 
 from bandit_core import claims, links, papers, reproductions, threshold_check
 from bandit_core.claims import Verdict
-from bandit_core.engine import estimated_seconds
+from bandit_core.limits import estimated_seconds
 from bandit_core.papers import Figure, Paper
 from bandit_core.presets import load_preset
 from bandit_core.problems import InvalidInput, Problem

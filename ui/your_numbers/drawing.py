@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import InvalidInput
-from bandit_core.engine import estimated_seconds
 from bandit_core.inverse import Answer, Goal, smallest_epsilon
+from bandit_core.limits import estimated_seconds
 from bandit_core.own_question import Cost
 from bandit_core.results import Result
 from bandit_core.store import Store
