@@ -24,7 +24,7 @@ from bandit_core.results import Result
 from bandit_core.store import Store
 from bandit_core.sweep import Sweep, SweepResult
 from bandit_core.warm import is_warm
-from ui import exports, state, words
+from ui import exports, state, turns, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 PREVIEW_SECONDS = 0.3
@@ -164,7 +164,8 @@ def _computed(
         if time.monotonic() - started > 0.3:  # also the point where a newer change may cut this run short
             place.progress(running.fraction, "computing …")
 
-    result = simulation.run(on_progress=show)  # type: ignore[arg-type]
+    with turns.computing():
+        result = simulation.run(on_progress=show)  # type: ignore[arg-type]
     place.empty()
     _process.add("warm")
     return result
@@ -286,7 +287,8 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
                 small = fewer
                 break
             small = small.with_changes(horizon=max(100, small.horizon // 10))
-        return simulate(small, store=store)
+        with turns.computing():
+            return simulate(small, store=store)
     except InvalidInput:
         return None
 

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import runpy
-import threading
-from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 import streamlit as st
 
 from bandit_core.problems import Problem
-from ui import glossary, page_fields, sharing, sidebar, state, theme, words
-
-# Drawing is work of the interpreter, one thread's at a time: of fifty pages drawn together all are late, in turns half.
-PAGES_AT_ONCE = 4
-_at_once = threading.BoundedSemaphore(PAGES_AT_ONCE)
+from ui import glossary, page_fields, sharing, sidebar, state, theme, turns, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
@@ -56,20 +49,14 @@ def leave() -> NoReturn:
 
 
 def open_page(page: Any) -> None:
-    """Run ``page`` with the shared experiment in place, a few visitors' pages at a time."""
-    with _at_once:
+    """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
+    with turns.drawing():
         try:
             _open(page)
         finally:
             state.drawn()
-        _settle(page.url_path)
-
-
-@cache
-def _settle(page: str) -> None:
-    """Once for every page: the kernels that it has loaded stay, like the modules in `ui.opening`."""
-    gc.collect()
-    gc.freeze()
+        turns.settle(page.url_path)
+        turns.search_for_garbage()
 
 
 def _open(page: Any) -> None:

@@ -16,7 +16,7 @@ from bandit_core import Experiment, InvalidInput, links, tradeoff
 from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.summaries import baseline
 from bandit_core.sweep import SweepResult, swept_label
-from ui import charts, deployed, exports, page_fields, state, theme, words
+from ui import charts, deployed, exports, page_fields, state, theme, turns, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
 POINTS = 9
@@ -301,10 +301,11 @@ def question(experiment: Experiment) -> None:
             def trying(at: float, name: str = name, what: str = "ε =") -> None:
                 place.progress(0.5, f"{name}: trying {what} {at:.3g}")
 
-            rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
-            if kind == "missed":
-                told = partial(trying, what="users:")
-                users.append((number, name, fewest_users(experiment, number, goal, on_point=told)))
+            with turns.computing():
+                rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
+                if kind == "missed":
+                    told = partial(trying, what="users:")
+                    users.append((number, name, fewest_users(experiment, number, goal, on_point=told)))
     except InvalidInput as error:
         place.error(words.problems(error.problems), icon=":material/speed:")
         return

@@ -18,7 +18,7 @@ from bandit_core.limits import estimated_seconds, worker_count
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.results import Result
 from bandit_core.theory import robust_mean
-from ui import charts, page_fields, state, theme, words
+from ui import charts, page_fields, state, theme, turns, words
 
 MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -364,7 +364,8 @@ def against_v(choice: Choice, dark: bool) -> None:
     if cost / worker_count() > LONGEST_SECONDS:
         st.info(f"That would take {words.duration(cost / worker_count())} here. Choose fewer users, or Pareto rewards.")
         return
-    points = _points(replace(choice, v=DEFAULT_V))
+    with turns.computing():
+        points = _points(replace(choice, v=DEFAULT_V))
     experiment = Experiment.model_validate(_document_at(choice, choice.v))
     colours = theme.line_colours(experiment, dark)
     figure = go.Figure()

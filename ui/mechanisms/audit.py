@@ -10,7 +10,7 @@ import streamlit as st
 
 from bandit_core import AuditResult, audit
 from bandit_core.audit_subjects import Subject, subjects
-from ui import charts, theme, words
+from ui import charts, theme, turns, words
 from ui.mechanisms.answer import epsilon_slider
 from ui.page_fields import Fields
 
@@ -199,14 +199,15 @@ def _interval(event: tuple[float, float]) -> str:
 
 def _found(subject: Subject, epsilon: float, samples: int, confidence: float, seed: int) -> AuditResult:
     bar = st.progress(0.0, "Drawing samples …")
-    found = audit(
-        subject.name,
-        epsilon,
-        samples=samples,
-        confidence=confidence,
-        seed=seed,
-        on_progress=lambda done: bar.progress(min(1.0, done), "Drawing samples …"),
-    )
+    with turns.computing():
+        found = audit(
+            subject.name,
+            epsilon,
+            samples=samples,
+            confidence=confidence,
+            seed=seed,
+            on_progress=lambda done: bar.progress(min(1.0, done), "Drawing samples …"),
+        )
     bar.empty()
     return found
 

@@ -13,7 +13,7 @@ from bandit_core.limits import estimated_seconds
 from bandit_core.own_question import Cost
 from bandit_core.results import Result
 from bandit_core.store import Store
-from ui import charts, gallery, theme, tradeoff_view, uploads, words
+from ui import charts, gallery, theme, tradeoff_view, turns, uploads, words
 from ui.your_numbers import asking
 from ui.your_numbers.asking import is_private
 from ui.your_numbers.replying import Reply, verdict
@@ -125,7 +125,9 @@ def search(answer: Reply, kept: Store | None) -> list[tuple[int, str, Answer]]:
             place.progress(0.5, f"{row.label}: trying ε = {at:.3g}")
 
         try:
-            found.append((row.line, row.label, smallest_epsilon(answer.experiment, row.line, goal, None, trying, kept)))
+            with turns.computing():
+                least = smallest_epsilon(answer.experiment, row.line, goal, None, trying, kept)
+            found.append((row.line, row.label, least))
         except InvalidInput as error:
             uploads.refuse(error)
             return []

@@ -1,0 +1,117 @@
+"""Pages take turns, and give theirs away while they wait."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import screen as on
+
+from ui import runner, turns
+
+SECONDS = 30.0  # until a test that would wait for ever gives up
+
+
+def thread(work: Callable[[], None]) -> threading.Thread:
+    started = threading.Thread(target=work, daemon=True)
+    started.start()
+    return started
+
+
+def test_pages_are_drawn_one_after_the_other_and_numbers_computed_meanwhile() -> None:
+    seen: list[str] = []
+    computes, may_end = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with turns.drawing():
+            seen.append("first begins")
+            with turns.computing():
+                computes.set()
+                assert may_end.wait(SECONDS)
+            seen.append("first ends")
+
+    def third() -> None:
+        with turns.drawing():
+            seen.append("third")
+
+    visitors = [thread(first)]
+    assert computes.wait(SECONDS)
+    with turns.drawing():
+        seen.append("second begins")
+        may_end.set()
+        visitors.append(thread(third))
+        visitors[-1].join(0.05)
+        seen.append("second ends")
+    for visitor in visitors:
+        visitor.join(SECONDS)
+    assert seen[:3] == ["first begins", "second begins", "second ends"]
+    assert sorted(seen[3:]) == ["first ends", "third"]
+
+
+def test_a_page_that_fails_gives_its_turn_back() -> None:
+    with pytest.raises(ZeroDivisionError), turns.drawing(), turns.computing():
+        raise ZeroDivisionError
+    with turns.drawing():
+        assert turns._turn.locked()
+    assert not turns._turn.locked()
+
+
+def test_computing_outside_of_a_page_takes_no_turn() -> None:
+    with turns.computing():
+        assert not turns._turn.locked()
+    with turns.drawing():
+
+        def elsewhere() -> None:
+            with turns.computing():
+                pass
+
+        thread(elsewhere).join(SECONDS)
+        assert turns._turn.locked()
+
+
+def test_a_page_does_not_hold_its_turn_while_it_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+    run = runner.Simulation.run
+
+    def watched(simulation: runner.Simulation, *args: object, **options: object) -> object:
+        held.append(turns._turn.locked())
+        return run(simulation, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(runner.Simulation, "run", watched)
+    screen = on.visit(**on.SMALL)
+    assert screen.markdown
+    assert held and not any(held)
+    assert not turns._turn.locked()
+
+
+def test_garbage_is_searched_for_at_most_a_tenth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, searches = [1000.0], [0]
+
+    def search() -> None:
+        searches[0] += 1
+        now[0] += 0.2
+
+    monkeypatch.setattr(turns.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(turns.gc, "collect", search)
+    monkeypatch.setattr(turns, "_search_again", 0.0)
+    turns.search_for_garbage()
+    for _ in range(17):
+        now[0] += 0.1
+        turns.search_for_garbage()
+    assert searches == [1]
+    now[0] += 0.11
+    turns.search_for_garbage()
+    assert searches == [2]
+
+
+def test_somebody_searches_for_garbage(project: Path) -> None:
+    settings = tomllib.loads((project / ".streamlit" / "config.toml").read_text())
+    assert settings["runner"]["postScriptGC"] is False  # then it must be the page
+    before = gc.get_stats()[2]["collections"]
+    turns._search_again = 0.0
+    on.visit("glossary")
+    assert gc.get_stats()[2]["collections"] > before
