@@ -8,6 +8,7 @@ never stand in a link, so rewording a label breaks none.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import cache
@@ -71,14 +72,15 @@ def _query(parameters: Mapping[str, str]) -> str:
 def write(experiment: Experiment) -> dict[str, str]:
     """The query parameters of an experiment: those that differ from the preset that makes them shortest."""
     complete = _complete(experiment)
-    shortest: dict[str, str] | None = None
+    shortest, length = complete, math.inf
     for name in ["default", *preset_names()]:
         base = _complete_preset(name)
         head = {} if name == "default" else {"preset": name}
         candidate = head | {key: value for key, value in complete.items() if value != base.get(key)}
-        if shortest is None or len(_query(candidate)) < len(_query(shortest)):
-            shortest = candidate
-    assert shortest is not None
+        if sum(len(key) + len(value) + 2 for key, value in candidate.items()) - 1 >= length:
+            continue  # quoting makes nothing shorter
+        if len(_query(candidate)) < length:
+            shortest, length = candidate, len(_query(candidate))
     return shortest
 
 
