@@ -28,16 +28,24 @@ _SHOWN.maxlevel, _SHOWN.maxstring, _SHOWN.maxother, _SHOWN.maxlong = 3, 80, 80, 
 _SHOWN.maxlist = _SHOWN.maxtuple = _SHOWN.maxdict = 6
 
 
+class _Null:
+    """JSON's null, which somebody wrote; None stands for nothing at all."""
+
+    def __repr__(self) -> str:
+        return "null"
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One defect: where it is, what stood there, what is allowed. As text it is one line."""
+    """One defect: where it is, what stood there (None: nothing), what is allowed. As text it is one line."""
 
     path: str
     value: Any
     allowed: str
 
     def __str__(self) -> str:
-        return " ".join(f"{self.path or 'document'}: {_SHOWN.repr(self.value)}: {self.allowed}".split())
+        stood = "" if self.value is None else f"{_SHOWN.repr(self.value)}: "
+        return " ".join(f"{self.path or 'document'}: {stood}{self.allowed}".split())
 
 
 class InvalidInput(ValueError):
@@ -85,6 +93,7 @@ def problems_of(error: pydantic.ValidationError, document: Any, prefix: tuple[st
     for item in error.errors(include_url=False):
         location = _location(item, document)
         kind, value, words = item["type"], item.get("input"), item["msg"]
+        value = _Null() if value is None else value
         if kind == "too_short" and isinstance(value, Sequence) and len(value) >= item["ctx"]["min_length"]:
             continue  # only counted as too short because its items are wrong, which is told by itself
         if kind in ("missing", "union_tag_not_found"):

@@ -8,6 +8,7 @@ machine, time. ``python -m bandit_core reproduce`` writes them; everything else 
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import math
@@ -253,7 +254,8 @@ def write(content: dict[str, Any], folder: Path) -> Path:
         part.write_text(text, encoding="utf-8")
         part.replace(path)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         raise InvalidInput([Problem("out", str(folder), f"cannot be written: {error}")]) from None
     return path
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from bandit_core import InvalidInput
-from bandit_core.problems import Problem
 from bandit_core.store import Store
 from ui import words
 
@@ -16,14 +15,9 @@ PRIVATE_WORDS = (
 )
 
 
-def told(problem: Problem) -> str:
-    """A problem in plain words, safe inside markdown."""
-    return words.plain(f"{problem.path}: {problem.allowed}" if problem.value is None else str(problem))
-
-
 def refuse(error: InvalidInput) -> None:
     """Why a file cannot be used, problem by problem."""
-    st.error("\n".join(f"- {told(problem)}" for problem in error.problems[:8]), icon=":material/error:")
+    st.error(words.problems(error.problems), icon=":material/error:")
 
 
 def store(slot: str) -> Store:

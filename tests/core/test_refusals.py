@@ -1,0 +1,119 @@
+"""Values that are well formed but cannot be: each is refused, at its place, with what is allowed."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, InvalidInput, reproductions, simulate
+from bandit_core.cli import main
+from bandit_core.sweep import Sweep
+
+COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
+
+
+def with_arm(law: dict[str, Any]) -> dict[str, Any]:
+    return {"arms": [law, *COINS], "lines": [{"policy": "ucb"}]}
+
+
+def with_budget(law: dict[str, Any]) -> dict[str, Any]:
+    return {"arms": COINS, "lines": [{"policy": "heldp-ucb-b", "epsilon": law}]}
+
+
+def with_table(law: dict[str, Any], **users: Any) -> dict[str, Any]:
+    contexts = {"dimension": 2, "arms": 2, "law": {"kind": "table", **law}, **users}
+    return {"contexts": contexts, "lines": [{"policy": "linucb"}]}
+
+
+CASES = {
+    "two-point": (with_arm({"kind": "two-point", "low": 1, "high": 0, "p_high": 0.5}), "arms[0]", "low must be below"),
+    "counts": (with_arm({"kind": "empirical", "values": [0, 1], "counts": [1, 2, 3]}), "arms[0]", "one entry for each"),
+    "many": (
+        with_arm({"kind": "empirical", "values": list(range(11)), "counts": [10**6] * 11}),
+        "arms[0]",
+        "counts must sum to at most",
+    ),
+    "clamped": (
+        with_budget({"kind": "clamped-gaussian", "mean": 1, "sd": 1, "low": 2, "high": 1}),
+        "lines[0].epsilon",
+        "low must be below",
+    ),
+    "uniform": (with_budget({"kind": "uniform", "low": 2, "high": 1}), "lines[0].epsilon", "low must be below"),
+    "nothing": (with_budget({"kind": "empirical", "values": [0, 0]}), "lines[0].epsilon", "must be above 0"),
+    "ragged": (with_table({"rows": [[1, 2], [1]]}), "contexts.law", "as many numbers as the first, 2"),
+    "large": (with_table({"rows": [[1.0] * 100] * 600}), "contexts.law", "numbers in all"),
+    "multi": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, structure="multi"), "contexts", "single structure"),
+    "actions": (with_table({"rows": [[1, 2]], "actions": [1, 2, 3]}), "contexts", "3 actions for 2 arms"),
+    "odd": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, dimension=3), "contexts", "must be even"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_cannot_be_is_refused_at_its_place(name: str) -> None:
+    document, path, words = CASES[name]
+    with pytest.raises(InvalidInput) as refusal:
+        Experiment.model_validate(document)
+    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert words in refusal.value.problems[0].allowed
+
+
+def test_a_spec_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"arms": "\xff\xfe"}'), encoding="utf-8"))
+    assert main(["check", "-"]) == 2
+    assert "standard input: is not UTF-8 text" in capsys.readouterr().err
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A figure as `reproduce` writes it."""
+    experiment = Experiment.model_validate({**with_budget({"kind": "fixed", "value": 1}), "horizon": 50, "trials": 3})
+    content = reproductions.document(simulate(experiment), experiment, "small", reproductions.Cost(1.0, 1.0, 0.0, 1))
+    return reproductions.write(content, tmp_path)
+
+
+def test_a_shipped_figure_whose_parts_do_not_fit_is_refused(file: Path) -> None:
+    assert reproductions.load("small", file.parent) is not None
+    content = json.loads(file.read_text())
+    for changed in ({"t": content["t"][:-1]}, {"lines": content["lines"] * 2}):
+        file.write_text(json.dumps({**content, **changed}))
+        with pytest.raises(InvalidInput, match="do not fit together"):
+            reproductions.load("small", file.parent)
+
+
+def test_a_folder_that_cannot_be_written_is_named(file: Path) -> None:
+    content = json.loads(file.read_text())
+    with pytest.raises(InvalidInput) as refusal:
+        reproductions.write(content, file / "no folder")
+    (problem,) = refusal.value.problems
+    assert problem.path == "out" and "cannot be written" in problem.allowed
+
+
+def test_who_has_no_privacy_has_spent_it_all() -> None:
+    experiment = Experiment.model_validate(with_arm(COINS[0]))
+    spent = experiment.lines[0].entry.spent(experiment.instances[0], np.array([1, 10]))
+    assert spent.shape == (2,) and np.isinf(spent).all()
+
+
+def test_a_sweep_tells_whether_it_waits_and_whether_all_was_kept() -> None:
+    experiment = Experiment.model_validate({**with_budget({"kind": "fixed", "value": 1}), "horizon": 50, "trials": 2})
+    sweep = Sweep(experiment, (0.5, 1.0))
+    assert not sweep.waiting and sweep.kept
+    sweep._simulations[1].waiting = True
+    sweep._simulations[0].kept = False
+    assert sweep.waiting and not sweep.kept
+
+
+def test_what_is_absent_is_not_called_none() -> None:
+    document = {"arms": [{"kind": "bernoulli"}, COINS[0]], "lines": [{"policy": "heldp-ucb-b"}], "horizon": None}
+    with pytest.raises(InvalidInput) as refusal:
+        Experiment.model_validate(document)
+    told = str(refusal.value).splitlines()
+    assert "arms[0].mean: this field is required" in told
+    assert "horizon: null: must be a whole number" in told
+    assert "None" not in str(refusal.value)
