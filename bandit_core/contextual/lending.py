@@ -26,7 +26,7 @@ from bandit_core.problems import InvalidInput, Problem
 LENDING_COLUMNS: dict[str, tuple[float, float, str]] = {
     "primary_fico": (300, 850, "credit score of the applicant"),
     "onemonth": (-5, 25, "one-month prime rate, percent a month or year as in the set"),
-    "term": (1, 120, "months of the loan, a whole number"),
+    "term": (1, 120, "months of the loan"),
     "amount_approved": (1, 1e6, "dollars"),
     "competition_rate": (0, 50, "rate of the competition, percent"),
     "monthly_payment": (0, 1e5, "dollars a month; the price follows from it"),
@@ -34,6 +34,7 @@ LENDING_COLUMNS: dict[str, tuple[float, float, str]] = {
 }
 CAR_TYPE = "car_type"  # any words; one column of zeros and ones for each of them
 CAR_TYPES = ("F", "N", "R", "U")
+WHOLE = ("term", "apply")  # columns of whole numbers
 PRICES = 25  # candidate prices, equally spaced from 0 to LOWEST_PRICE, as in the published code
 LOWEST_PRICE = -25_000.0
 MOST_PROBLEMS = 20  # told of one file
@@ -122,18 +123,20 @@ class _Reader:
         place = self.place(name)
         return [] if place is None or self.ragged else [row[place].strip() for row in self.rows]
 
-    def numbers(self, name: str, low: float = -math.inf, high: float = math.inf, words: str = "") -> np.ndarray:
+    def numbers(
+        self, name: str, low: float = -math.inf, high: float = math.inf, words: str = "", whole: bool = False
+    ) -> np.ndarray:
         """The cells of a column as finite numbers in [low, high]."""
         cells = self.words(name)
         values = np.zeros(len(cells))
         limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
-        allowed = f"a number{limits}" + (f" ({words})" if words else "")
+        allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
         for number, cell in enumerate(cells, 1):
             try:
                 value = float(cell)
             except ValueError:
                 value = math.nan
-            if not (low <= value <= high and math.isfinite(value)):
+            if not (low <= value <= high and math.isfinite(value)) or (whole and not value.is_integer()):
                 self.problems.append(Problem(f"row {number}, column {name}", cell, allowed))
             values[number - 1] = value
         return values
@@ -168,13 +171,8 @@ def read_lending(source: Source) -> Table:
         and column.
     """
     reader = _Reader(source)
-    values = {name: reader.numbers(name, *limits) for name, limits in LENDING_COLUMNS.items()}
+    values = {name: reader.numbers(name, *limits, whole=name in WHOLE) for name, limits in LENDING_COLUMNS.items()}
     cars = reader.words(CAR_TYPE)
-    for name in ("term", "apply"):
-        for number in np.flatnonzero(values[name] % 1 != 0):
-            if math.isfinite(values[name][number]):
-                place = f"row {number + 1}, column {name}"
-                reader.problems.append(Problem(place, float(values[name][number]), "a whole number"))
     reader.finish()
     return _lending_table(values, cars, synthetic=False)
 

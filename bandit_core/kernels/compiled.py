@@ -32,10 +32,10 @@ def fingerprint() -> str:
 
     digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {numpy.__version__}".encode())
     core = Path(__file__).parent.parent
-    for folder in ("kernels", "mechanisms", "policies", "contextual", "contextual/policies"):
+    for folder in ("kernels", "mechanisms", "policies", "contextual/policies"):
         for source in sorted((core / folder).glob("*.py")):
             digest.update(source.name.encode() + source.read_bytes())
-    for name in ("arms.py", "epsilons.py", "engine.py"):
+    for name in ("arms.py", "epsilons.py", "contextual/contexts.py", "engine.py"):
         digest.update((core / name).read_bytes())
     return digest.hexdigest()[:16]
 

@@ -49,15 +49,17 @@ def test_damaged_machine_code_is_compiled_anew(ending, damage):
 def test_the_fingerprint_follows_the_sources(tmp_path, monkeypatch):
     here = compiled.fingerprint()
     core = tmp_path / "bandit_core"
-    for folder in ("kernels", "mechanisms", "policies"):
+    for folder in ("kernels", "mechanisms", "policies", "contextual"):
         (core / folder).mkdir(parents=True)
-    for name in ("arms.py", "epsilons.py", "engine.py"):
+    for name in ("arms.py", "epsilons.py", "contextual/contexts.py", "engine.py"):
         (core / name).write_text("one")
     monkeypatch.setattr(compiled, "__file__", str(core / "kernels" / "compiled.py"))
     first = compiled.fingerprint.__wrapped__()
     (core / "mechanisms" / "new.py").write_text("changed")
     second = compiled.fingerprint.__wrapped__()
     assert len({here, first, second}) == 3
+    (core / "contextual" / "lending.py").write_text("reads a file, decides no number")
+    assert compiled.fingerprint.__wrapped__() == second
 
 
 @pytest.mark.parametrize("settings", [{"LAB_CACHE_DIR": "/dev/null/x"}, {"LAB_KERNEL_CACHE": "0"}])

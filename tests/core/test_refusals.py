@@ -13,6 +13,7 @@ import pytest
 
 from bandit_core import Experiment, InvalidInput, reproductions, simulate
 from bandit_core.cli import main
+from bandit_core.contextual.lending import read_lending
 from bandit_core.sweep import Sweep
 
 COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
@@ -117,3 +118,15 @@ def test_what_is_absent_is_not_called_none() -> None:
     assert "arms[0].mean: this field is required" in told
     assert "horizon: null: must be a whole number" in told
     assert "None" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("cell", ["0.5", "1e300", "12.5", "nan", "-inf", "x"])
+def test_a_cell_of_a_file_is_told_once(tmp_path: Path, cell: str) -> None:
+    file = tmp_path / "loans.csv"
+    header = "primary_fico,onemonth,term,amount_approved,competition_rate,monthly_payment,apply,car_type"
+    file.write_text(f"{header}\n726,3.29,{cell},32200,5.15,565.61,0,N\n")
+    with pytest.raises(InvalidInput) as refusal:
+        read_lending(file)
+    (problem,) = refusal.value.problems
+    assert (problem.path, problem.value) == ("row 1, column term", cell)
+    assert problem.allowed == "a whole number from 1 to 120 (months of the loan)"

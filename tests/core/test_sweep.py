@@ -95,7 +95,7 @@ def test_a_second_parameter_reaches_the_lines_that_know_it(store: Store) -> None
 
 @pytest.mark.parametrize(
     ("grid", "wrong"),
-    [([], "0"), ([0], "0"), ([-1, 2], "-1"), (["x"], "x"), ([math.nan], "nan"), ([1001], "1001"), ([None], "None")],
+    [([], "0"), ([0], "0"), ([-1, 2], "-1"), (["x"], "x"), ([math.nan], "nan"), ([1001], "1001"), ([None], "above 0")],
 )
 def test_bad_grids_are_refused_in_words(experiment: Experiment, grid: list, wrong: str) -> None:
     with pytest.raises(InvalidInput) as caught:
