@@ -120,7 +120,11 @@ class Option:
         if low > self.low or high < self.high:
             allowed = f"limits that hold every reward: {self.name} was observed from {self.low:g} to {self.high:g}"
             raise InvalidInput([Problem("limits", [low, high], allowed)])
-        return replace(self, values=np.clip((self.values - low) / (high - low), 0.0, 1.0))
+        # What differs by less than rounding becomes one value.
+        values, places = np.unique(np.clip((self.values - low) / (high - low), 0.0, 1.0), return_inverse=True)
+        counts = np.zeros(len(values), self.counts.dtype)
+        np.add.at(counts, places, self.counts)
+        return replace(self, values=values, counts=counts)
 
     @property
     def summarised(self) -> bool:

@@ -64,6 +64,7 @@ files = st.one_of(
 @settings(max_examples=120, deadline=None)
 @given(files)
 @example(b"\xff\xfe\x00")
+@example(b"a,b\n1,0\n1,1e-300\n-1,0")  # two values that are one after rescaling
 @example(b'a,b\n"1,2')
 @example(b"a,b\n1,2\n" + b"9" * 5000 + b",1")
 def test_any_bytes_as_observations(data):
