@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -37,6 +38,39 @@ def test_the_image_holds_what_the_app_needs_and_runs_it_as_nobody_special(projec
     assert image.rindex("USER lab") < image.rindex("CMD [")
     for script in re.findall(r'"(deploy/[^"]+)"', image):
         assert (project / script).is_file()
+
+
+VISIT = """
+import sys
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+from bandit_core.reproductions import project_version
+
+failed = [] if project_version() else ["no version"]
+for page in sorted(Path("pages").glob("*.py")):
+    screen = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=300)
+    if page.stem != "home":
+        screen.switch_page(str(page))
+    screen.run()
+    failed += [f"{page.stem}: {error.message}" for error in screen.exception]
+    if not screen.title:
+        failed.append(f"{page.stem}: no title")
+print(failed)
+"""
+
+
+def test_what_the_image_holds_is_enough_for_every_page(project: Path, tmp_path: Path) -> None:
+    for line in (project / ".dockerignore").read_text().splitlines():
+        if line.startswith("!"):
+            source = project / line[1:]
+            if source.is_dir():
+                shutil.copytree(source, tmp_path / line[1:], ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, tmp_path / line[1:])
+    done = subprocess.run(
+        [sys.executable, "-c", VISIT], cwd=tmp_path, check=False, timeout=600, capture_output=True, text=True
+    )
+    assert done.stdout.splitlines()[-1:] == ["[]"], done.stdout + done.stderr
 
 
 class Health(BaseHTTPRequestHandler):
