@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import load_preset
 from bandit_core.theory import heavy
+from ui.heavy_tails import view
 
 TINY = {"users": "10000"}
 
@@ -169,6 +170,22 @@ def test_table_1_has_every_upper_and_lower_bound_once() -> None:
     assert upper.count(":gray[heavy-tailed") == 4 and ":gray" not in lower
     assert upper.count("\n") - 1 == 12 and lower.count("\n") - 1 == 9
     assert lower.count("derived") == 2
+
+
+def test_regret_against_v_can_be_stopped() -> None:
+    """Its bar is where a newer change ends it; exponents that were not begun are not computed."""
+    choice = view.Choice("S1", "pareto", view.DEFAULT_V, 1.0, "central", 300, False)
+    shares: list[float] = []
+
+    def told(share: float) -> None:
+        shares.append(share)
+        if share > 0.3:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        view._points(choice, told)
+    assert shares == sorted(shares) and shares[-1] < 0.5
+    assert set(view._points(choice, lambda _: None)["v"]) == set(view.EXPONENTS)
 
 
 def test_regret_against_v_is_drawn_when_asked_for() -> None:

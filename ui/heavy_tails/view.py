@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
@@ -12,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, links, simulate
+from bandit_core import Experiment, InvalidInput, Simulation, links, simulate
 from bandit_core.arms import _Law
 from bandit_core.limits import estimated_seconds, worker_count
 from bandit_core.policies.heavy_family import epochs
@@ -40,6 +42,7 @@ STEP_BY_STEP = 10**7  # beyond so many users, policies that need a step for each
 TRIALS = 30
 TRIALS_AGAINST_V = 10
 LONGEST_SECONDS = 30  # that the picture against v may take
+QUICK_SECONDS = 0.3  # what is done by then shows no bar
 SAMPLES = tuple(round(10 ** (step / 4)) for step in range(4, 29))
 DEFAULT_V = 0.9
 
@@ -330,11 +333,16 @@ def link_to_explore(experiment: Experiment) -> None:
     )
 
 
-@st.cache_data(max_entries=32, show_spinner="Simulating each exponent …")
-def _points(choice: Choice) -> pd.DataFrame:
+def _points(choice: Choice, told: Callable[[float], None]) -> pd.DataFrame:
+    """Regret of every line at every exponent; ``told`` hears the share that is done, and may end it."""
     rows = []
-    for v in EXPONENTS:
-        result = simulate(Experiment.model_validate(_document_at(choice, v)))
+    for place, v in enumerate(EXPONENTS):
+
+        def show(running: Simulation, place: int = place) -> None:
+            told((place + running.fraction) / len(EXPONENTS))
+
+        told(place / len(EXPONENTS))
+        result = simulate(Experiment.model_validate(_document_at(choice, v)), on_progress=show)
         for number, line in enumerate(result.lines):
             assert line is not None
             rows.append((number, v, float(line.mean[-1]), float(line.stderr[-1])))
@@ -344,6 +352,24 @@ def _points(choice: Choice) -> pd.DataFrame:
 def _document_at(choice: Choice, v: float) -> dict[str, Any]:
     at = replace(choice, v=v)
     return {"arms": _arms(at), "lines": _lines(at), "horizon": choice.users, "trials": TRIALS_AGAINST_V}
+
+
+def _computed_points(choice: Choice) -> pd.DataFrame:
+    """The same with a bar, once for each choice; any change of a control ends it, and what is done is kept."""
+    known: tuple[Choice, pd.DataFrame] | None = st.session_state.get("heavy-points")
+    if known is not None and known[0] == choice:
+        return known[1]
+    place, begun = st.empty(), time.monotonic()
+
+    def show(done: float) -> None:
+        if time.monotonic() - begun > QUICK_SECONDS:
+            place.progress(done, "simulating each exponent … (switch it off to stop)")
+
+    with turns.computing():
+        points = _points(choice, show)
+    place.empty()
+    st.session_state["heavy-points"] = (choice, points)
+    return points
 
 
 def against_v(choice: Choice, dark: bool) -> None:
@@ -364,8 +390,7 @@ def against_v(choice: Choice, dark: bool) -> None:
     if cost / worker_count() > LONGEST_SECONDS:
         st.info(f"That would take {words.duration(cost / worker_count())} here. Choose fewer users, or Pareto rewards.")
         return
-    with turns.computing():
-        points = _points(replace(choice, v=DEFAULT_V))
+    points = _computed_points(replace(choice, v=DEFAULT_V))
     experiment = Experiment.model_validate(_document_at(choice, choice.v))
     colours = theme.line_colours(experiment, dark)
     figure = go.Figure()
