@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from bandit_core.problems import Problem
-from ui import glossary, page_fields, sharing, sidebar, state, theme, turns, words
+from ui import glossary, page_fields, sharing, sidebar, state, theme, theme_watch, turns, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
@@ -77,6 +77,7 @@ def _open(page: Any) -> None:
     with contextlib.suppress(_Left):
         page.run()
     glossary.footer()
+    theme_watch.watch()
     if place is not None:  # only now the page's own controls have written their fields
         with place:
             sharing.panel(page.url_path)

@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import expect
 from visitor import Server, Visitor
 
+from ui import theme
+
 pytestmark = pytest.mark.browser
 
 Visits = Callable[..., Visitor]
@@ -125,6 +127,25 @@ def test_a_lesson_in_a_frame_is_the_picture_alone(visits: Visits) -> None:
     lesson.tab.set_content(f'<iframe src="{lesson.tab.url}" title="lesson" width="800" height="600"></iframe>')
     framed = lesson.tab.frame_locator("iframe")
     expect(framed.locator(".js-plotly-plot .main-svg").first).to_be_visible(timeout=30_000)
+
+
+def test_a_picture_follows_a_switch_between_light_and_dark(visits: Visits) -> None:
+    visitor = visits(f"/explore?{SMALL}")
+
+    def shade(light_or_dark: str) -> str:
+        visitor.tab.emulate_media(color_scheme=light_or_dark)
+        wanted = theme.policy_colour("heldp-ucb-b", light_or_dark == "dark")
+        visitor.tab.wait_for_function(
+            "shade => document.querySelector('.js-plotly-plot')?.data.some(trace => trace.line?.color === shade)",
+            arg=wanted,
+        )
+        return wanted
+
+    assert shade("light") != shade("dark")
+    visitor.settle()
+    watcher = visitor.tab.locator(".st-key-theme-watch")
+    assert watcher.bounding_box()["height"] == 0
+    shade("light")
 
 
 def test_nothing_moves_for_those_who_asked_for_less_motion(visits: Visits) -> None:

@@ -1,0 +1,35 @@
+"""Draws the page again when a visitor switches between light and dark, which Streamlit does not do by itself."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui import theme
+
+# Asked once for a ground: should the server not believe it, the page is not drawn for ever.
+_watch = st.components.v2.component(
+    "theme_watch",
+    js="""
+let asked = null;
+
+export default function ({ parentElement, data, setTriggerValue }) {
+  const look = () => {
+    const style = getComputedStyle(parentElement.host ?? parentElement);
+    const ground = style.getPropertyValue("--st-background-color").trim();
+    if (!/^#[0-9a-f]{6}$/i.test(ground)) return;
+    const [red, green, blue] = [1, 3, 5].map(place => parseInt(ground.slice(place, place + 2), 16));
+    const dark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+    if (dark === data.dark) asked = null;
+    else if (asked !== ground) setTriggerValue("switched", (asked = ground));
+  };
+  look();
+  const timer = setInterval(look, 300);
+  return () => clearInterval(timer);
+}
+""",
+)
+
+
+def watch() -> None:
+    """Compare what the page was drawn for with what is on the screen; takes no room and no key stops at it."""
+    _watch(key="theme-watch", data={"dark": theme.is_dark()}, on_switched_change=lambda: None)
