@@ -136,7 +136,10 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
     figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     charts.style(figure, 330, dark)
     figure.update_xaxes(type="log", title="threshold ε_min", tickformat="~g")
-    figure.update_yaxes(type="log", title="V: regret grows in proportion", tickformat="~s")
+    costs = np.concatenate([found.v_l, found.v_b])
+    costs = costs[np.isfinite(costs)]
+    wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
+    figure.update_yaxes(type="log", title="V: regret grows in proportion", tickformat="~s", dtick=1 if wide else "D2")
     return figure
 
 
