@@ -79,8 +79,8 @@ def write(experiment: Experiment) -> dict[str, str]:
         candidate = head | {key: value for key, value in complete.items() if value != base.get(key)}
         if sum(len(key) + len(value) + 2 for key, value in candidate.items()) - 1 >= length:
             continue  # quoting makes nothing shorter
-        if len(_query(candidate)) < length:
-            shortest, length = candidate, len(_query(candidate))
+        if (asked := len(_query(candidate))) < length:
+            shortest, length = candidate, asked
     return shortest
 
 

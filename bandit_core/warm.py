@@ -64,10 +64,9 @@ def compile_for(experiment: Experiment) -> None:
         simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
     if experiment.contexts is None:
         far = experiment.with_changes(horizon=JUMPED, trials=1)
-        for line, instance in zip(far.lines, far.instances, strict=True):
+        for line, instance, written in zip(far.lines, far.instances, far.spec()["lines"], strict=True):
             if line.entry.sampler(instance) == "jump":
-                alone = far.with_changes(lines=[far.spec()["lines"][far.lines.index(line)]], view={})
-                simulate(alone, jobs=1, store=nothing)
+                simulate(far.with_changes(lines=[written], view={}), jobs=1, store=nothing)
 
 
 def warm() -> int:

@@ -15,6 +15,6 @@ for _name in ("pandas", "joblib.parallel", "plotly.graph_objects"):  # elsewhere
 for _module in pkgutil.walk_packages([str(Path(__file__).parent)], "ui."):
     if _module.name != "ui.opening":
         importlib.import_module(_module.name)
-# Streamlit has the interpreter look for garbage in all of its memory after every page; what was imported stays for ever
-# and need not be looked at: that was a tenth of a second, more than half of the time of a page.
+# Every search for garbage (see ui/turns.py) walks all of memory. What was imported stays for ever and need not be
+# looked at again: that took a tenth of a second, longer than a page.
 gc.freeze()

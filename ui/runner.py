@@ -15,6 +15,7 @@ from typing import Any
 
 import streamlit as st
 from streamlit import runtime
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
@@ -28,6 +29,7 @@ from ui import exports, state, turns, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 PREVIEW_SECONDS = 0.3
+MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
 FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
@@ -158,17 +160,26 @@ def _computed(
     place = st.empty()
     if "warm" not in _process:
         place.info(FIRST_RUN, icon=":material/hourglass_top:")
-    started = time.monotonic()
-
-    def show(running: Simulation | Sweep) -> None:
-        if time.monotonic() - started > 0.3:  # also the point where a newer change may cut this run short
-            place.progress(running.fraction, "computing …")
-
+    show = bar(place, "computing …")
     with turns.computing():
-        result = simulation.run(on_progress=show)  # type: ignore[arg-type]
+        result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
     _process.add("warm")
     return result
+
+
+def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:
+    """Shows the share that is done in ``place``, once that takes more than a moment.
+
+    It is also the point where a newer change of a control may cut the page's run short.
+    """
+    started = time.monotonic()
+
+    def show(done: float) -> None:
+        if time.monotonic() - started > MOMENT_SECONDS:
+            place.progress(done, text)
+
+    return show
 
 
 def elsewhere(experiment: Experiment, command: str, name: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
@@ -20,7 +19,7 @@ from bandit_core.limits import estimated_seconds, worker_count
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.results import Result
 from bandit_core.theory import robust_mean
-from ui import charts, page_fields, state, theme, turns, words
+from ui import charts, page_fields, runner, state, theme, turns, words
 
 MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -42,7 +41,6 @@ STEP_BY_STEP = 10**7  # beyond so many users, policies that need a step for each
 TRIALS = 30
 TRIALS_AGAINST_V = 10
 LONGEST_SECONDS = 30  # that the picture against v may take
-QUICK_SECONDS = 0.3  # what is done by then shows no bar
 SAMPLES = tuple(round(10 ** (step / 4)) for step in range(4, 29))
 DEFAULT_V = 0.9
 
@@ -359,14 +357,9 @@ def _computed_points(choice: Choice) -> pd.DataFrame:
     known: tuple[Choice, pd.DataFrame] | None = st.session_state.get("heavy-points")
     if known is not None and known[0] == choice:
         return known[1]
-    place, begun = st.empty(), time.monotonic()
-
-    def show(done: float) -> None:
-        if time.monotonic() - begun > QUICK_SECONDS:
-            place.progress(done, "simulating each exponent … (switch it off to stop)")
-
+    place = st.empty()
     with turns.computing():
-        points = _points(choice, show)
+        points = _points(choice, runner.bar(place, "simulating each exponent … (switch it off to stop)"))
     place.empty()
     st.session_state["heavy-points"] = (choice, points)
     return points
