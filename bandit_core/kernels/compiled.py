@@ -1,7 +1,7 @@
 """How kernels are compiled, and where the machine code is kept.
 
 Numba's disk cache cannot see a change in a function that a kernel calls, nor most compile flags, so its folder
-carries a fingerprint of every source file of the core: changed code never meets old machine code.
+carries a fingerprint of every source that is compiled: changed code never meets old machine code.
 ``LAB_KERNEL_CACHE=0`` switches the disk cache off; a path there is a folder of kernels that were compiled before (see
 `bandit_core.warm`), used also where it is read-only.
 
@@ -25,19 +25,32 @@ from typing import Any
 import numba
 
 
-@cache
-def fingerprint() -> str:
-    """Hash of the sources that decide the numbers, with the versions of Python, numba and NumPy."""
+_COMPILED = ("kernels", "mechanisms", "arms.py", "epsilons.py", "contextual/contexts.py")  # pieces and their codes
+_DECIDING = (*_COMPILED, "policies", "contextual/policies", "theory/accounting.py", "engine.py")
+
+
+def _hash(places: tuple[str, ...]) -> str:
+    """Hash of the sources in ``places`` (files and folders of the core), with the versions that matter."""
     import numpy
 
     digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {numpy.__version__}".encode())
     core = Path(__file__).parent.parent
-    for folder in ("kernels", "mechanisms", "policies", "contextual/policies"):
-        for source in sorted((core / folder).glob("*.py")):
+    for place in places:
+        for source in sorted((core / place).glob("*.py")) if (core / place).is_dir() else [core / place]:
             digest.update(source.name.encode() + source.read_bytes())
-    for name in ("arms.py", "epsilons.py", "contextual/contexts.py", "engine.py"):
-        digest.update((core / name).read_bytes())
     return digest.hexdigest()[:16]
+
+
+@cache
+def fingerprint() -> str:
+    """Hash of the sources that decide the numbers, with the versions of Python, numba and NumPy."""
+    return _hash(_DECIDING)
+
+
+@cache
+def code_fingerprint() -> str:
+    """Hash of the sources that are compiled: names the folder of machine code."""
+    return _hash(_COMPILED)
 
 
 def cache_folder() -> Path:
@@ -135,7 +148,7 @@ def _use_disk() -> bool:
         return False
     places = [cache_folder()] if chosen in ("", "1") else [Path(chosen), cache_folder()]
     for place in places:
-        folder = place / f"kernels-{fingerprint()}"
+        folder = place / f"kernels-{code_fingerprint()}"
         if _usable(folder):
             numba.config.CACHE_DIR = str(folder)
             return True

@@ -19,9 +19,9 @@ from visitor import Server
 @contextmanager
 def running_server(folder: Path, **settings: str) -> Iterator[Server]:
     """A fresh server process with a cache and settings of its own; compiled kernels come from the suite's cache."""
-    from bandit_core.kernels.compiled import cache_folder, fingerprint
+    from bandit_core.kernels.compiled import cache_folder, code_fingerprint
 
-    kernels = f"kernels-{fingerprint()}"
+    kernels = f"kernels-{code_fingerprint()}"
     cache = folder / "cache"
     cache.mkdir()
     (cache / kernels).symlink_to(cache_folder().resolve() / kernels)

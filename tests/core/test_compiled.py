@@ -49,9 +49,9 @@ def test_damaged_machine_code_is_compiled_anew(ending, damage):
 def test_the_fingerprint_follows_the_sources(tmp_path, monkeypatch):
     here = compiled.fingerprint()
     core = tmp_path / "bandit_core"
-    for folder in ("kernels", "mechanisms", "policies", "contextual"):
+    for folder in ("kernels", "mechanisms", "policies", "contextual/policies", "theory"):
         (core / folder).mkdir(parents=True)
-    for name in ("arms.py", "epsilons.py", "contextual/contexts.py", "engine.py"):
+    for name in ("arms.py", "epsilons.py", "contextual/contexts.py", "theory/accounting.py", "engine.py"):
         (core / name).write_text("one")
     monkeypatch.setattr(compiled, "__file__", str(core / "kernels" / "compiled.py"))
     first = compiled.fingerprint.__wrapped__()
@@ -60,6 +60,10 @@ def test_the_fingerprint_follows_the_sources(tmp_path, monkeypatch):
     assert len({here, first, second}) == 3
     (core / "contextual" / "lending.py").write_text("reads a file, decides no number")
     assert compiled.fingerprint.__wrapped__() == second
+    machine_code = compiled.code_fingerprint.__wrapped__()
+    (core / "theory" / "accounting.py").write_text("another interval between releases")
+    assert compiled.fingerprint.__wrapped__() != second, "accounting sets intervals, hence numbers"
+    assert compiled.code_fingerprint.__wrapped__() == machine_code, "but nothing that is compiled"
 
 
 @pytest.mark.parametrize("settings", [{"LAB_CACHE_DIR": "/dev/null/x"}, {"LAB_KERNEL_CACHE": "0"}])
@@ -153,7 +157,7 @@ def played(place: Path, *words: str, bound: bool = False) -> tuple[str, float, i
 
 
 def machine_code(place: Path) -> Path:
-    return place / "machine" / f"kernels-{compiled.fingerprint()}"
+    return place / "machine" / f"kernels-{compiled.code_fingerprint()}"
 
 
 def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
