@@ -51,11 +51,11 @@ class Messages:
 
 
 @kernel
-def _meet(state, world, pool, theta, x, arm_means, contexts, arms, rewards):  # type: ignore[no-untyped-def]
-    draw_theta(world, state, 0, theta)
+def _meet(state, world, pool, order, theta, x, arm_means, contexts, arms, rewards):  # type: ignore[no-untyped-def]
+    draw_theta(world, state, 0, order, theta)
     draw_pool(world, state, 0, theta, x, pool)
     for user in range(arms.shape[0]):
-        draw_contexts(world, state, 0, theta, pool, x)
+        draw_contexts(world, state, 0, order, theta, pool, x)
         means_of(world, theta, x, arm_means)
         arms[user] = user % arm_means.shape[0]
         contexts[user] = x[arms[user] if x.shape[0] > 1 else 0]
@@ -68,7 +68,7 @@ def first_users(contexts: Contexts, seed: int, count: int) -> Users:
     size = contexts.vectors * contexts.dimension
     played, arms, rewards = np.empty((count, contexts.dimension)), np.empty(count, np.int64), np.empty(count)
     _meet(
-        streams(seed, 0, 1), contexts.kernel_form(), np.empty((points, size)),
+        streams(seed, 0, 1), contexts.kernel_form(), np.empty((points, size)), np.empty(contexts.arms, np.int64),
         np.empty((contexts.models, contexts.dimension)), np.empty((contexts.vectors, contexts.dimension)),
         np.empty(contexts.arms), played, arms, rewards,
     )  # fmt: skip

@@ -1,7 +1,9 @@
 """Policies that commit to an arm for a whole batch: AdaP-UCB, AdaP-KLUCB, DP-KLUCB, DP-IMED, and elimination (DP-SE).
 
 An arm is chosen when a batch starts; what happens within it decides nothing, so the cost is one choice per batch.
-Each batch's sum is released once, with Laplace noise. Ties go to the lowest arm.
+Each batch's sum is released once, with Laplace noise. Ties go to the lowest label
+(see `kernels.labels`): the papers choose an arg max and say nothing of equal indices, which are common where an index
+cannot exceed 1, so the random labels decide among them.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 from bandit_core.kernels.batches import STOPPED, fresh_sum, noise, pull_in_turns
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.divergence import d_eps, largest_mean, largest_private_mean
+from bandit_core.kernels.labels import relabel
 
 ADAP_UCB, ADAP_KLUCB, DP_KLUCB, DP_IMED = range(4)
 
@@ -57,7 +60,7 @@ def _chosen(rule, means, counts, t, epsilon, alpha):
             best = value
             arm = other
             if rule != ADAP_UCB and value >= 1.0:
-                break  # no index is larger, and ties go to the lowest arm
+                break  # no index is larger, and ties go to the lowest label
     return arm
 
 
@@ -82,15 +85,19 @@ def by_index(
     counts = np.empty(arms)  # rewards in the mean
     fresh = np.empty(arms)
     pulled = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         sums[:] = 0.0
         counts[:] = 0.0
         fresh[:] = 0.0
         pulled[:] = 0.0
         t = min(horizon, arms * first)
         place = pull_in_turns(
-            everyone, arms, 0, t, state, trial, laws, values, at_once, fresh, pulled,
-            gaps, checkpoints, 0, regret, best_pulls, signal,
+            everyone, arms, 0, t, state, trial, laws_here, values, at_once, fresh, pulled,
+            gaps_here, checkpoints, 0, regret, best_pulls, signal,
         )  # fmt: skip
         if place == STOPPED:
             return
@@ -107,15 +114,15 @@ def by_index(
                 steps = min(length, horizon - t)
                 members[0] = arm
                 place = pull_in_turns(
-                    members, 1, t, steps, state, trial, laws, values, at_once, fresh, pulled,
-                    gaps, checkpoints, place, regret, best_pulls, signal,
+                    members, 1, t, steps, state, trial, laws_here, values, at_once, fresh, pulled,
+                    gaps_here, checkpoints, place, regret, best_pulls, signal,
                 )  # fmt: skip
                 if place == STOPPED:
                     return
                 t += steps
                 if t == horizon:
                     break  # nobody asks for this batch's release any more
-            total = fresh_sum(state, trial, laws, arm, length, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
+            total = fresh_sum(state, trial, laws_here, arm, length, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
             if forgets:
                 sums[arm] = total
                 counts[arm] = length
@@ -124,7 +131,7 @@ def by_index(
                 counts[arm] += length
             means[arm] = sums[arm] / counts[arm]
         for arm in range(arms):
-            pulls[trial, arm] = pulled[arm]
+            pulls[trial, order[arm]] = pulled[arm]
 
 
 @kernel
@@ -143,7 +150,11 @@ def elimination(
     means = np.empty(arms)
     fresh = np.empty(arms)
     pulled = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         fresh[:] = 0.0
         pulled[:] = 0.0
         for arm in range(arms):
@@ -165,8 +176,8 @@ def elimination(
                     length = int(wanted)
                     steps = length * size
             place = pull_in_turns(
-                members, size, t, steps, state, trial, laws, values, at_once, fresh, pulled,
-                gaps, checkpoints, place, regret, best_pulls, signal,
+                members, size, t, steps, state, trial, laws_here, values, at_once, fresh, pulled,
+                gaps_here, checkpoints, place, regret, best_pulls, signal,
             )  # fmt: skip
             if place == STOPPED:
                 return
@@ -176,7 +187,9 @@ def elimination(
             highest = -np.inf
             for turn in range(size):
                 arm = members[turn]
-                total = fresh_sum(state, trial, laws, arm, length, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
+                total = fresh_sum(state, trial, laws_here, arm, length, at_once, fresh) + noise(
+                    state, trial, 1.0 / epsilon
+                )
                 means[arm] = total / length
                 highest = max(highest, means[arm])
             margin = 2.0 * math.sqrt(sampling / (2.0 * length)) + 2.0 * privacy / (length * epsilon)
@@ -187,4 +200,4 @@ def elimination(
                     left += 1
             size = left
         for arm in range(arms):
-            pulls[trial, arm] = pulled[arm]
+            pulls[trial, order[arm]] = pulled[arm]

@@ -24,7 +24,6 @@ from typing import Any
 
 import numba
 
-
 _COMPILED = ("kernels", "mechanisms", "arms.py", "epsilons.py", "contextual/contexts.py")  # pieces and their codes
 _DECIDING = (*_COMPILED, "policies", "contextual/policies", "theory/accounting.py", "engine.py")
 

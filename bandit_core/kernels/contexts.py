@@ -24,6 +24,7 @@ from bandit_core.contextual.contexts import (
     TABLE,
 )
 from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.kernels.labels import draw_labels
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
 
@@ -65,13 +66,14 @@ def _on_sphere(state, row, x, i):
 
 
 @piece
-def draw_theta(world, state, row, theta):
-    """The parameters of this trial: given, or uniform on the unit sphere."""
+def draw_theta(world, state, row, order, theta):
+    """The labels of this trial, and its parameters: given (one row, or one for each arm), or uniform on the sphere."""
+    draw_labels(state, row, order)
     given = world[4]
     for i in range(theta.shape[0]):
         if given.shape[0] > 0:
             for k in range(theta.shape[1]):
-                theta[i, k] = given[i, k]
+                theta[i, k] = given[order[i] if theta.shape[0] > 1 else i, k]
         else:
             _on_sphere(state, row, theta, i)
 
@@ -184,7 +186,7 @@ def draw_pool(world, state, row, theta, x, pool):
 
 
 @piece
-def draw_contexts(world, state, row, theta, pool, x):
+def draw_contexts(world, state, row, order, theta, pool, x):
     """The context(s) of the next user."""
     law = world[0]
     form = world[1]
@@ -217,13 +219,14 @@ def draw_contexts(world, state, row, theta, pool, x):
         user = int64(next_uniform(state, row, 0) * table.shape[0])
         half = d // 2
         for i in range(rows):
+            arm = order[i] if rows > 1 else i
             for k in range(d):
                 if actions.shape[0] == 0:
-                    x[i, k] = table[user, i * d + k]
+                    x[i, k] = table[user, arm * d + k]
                 elif k < half:
                     x[i, k] = table[user, k]
                 else:
-                    x[i, k] = actions[i] * table[user, k - half]
+                    x[i, k] = actions[arm] * table[user, k - half]
 
 
 @inlined
@@ -266,7 +269,7 @@ def means_of(world, theta, x, arm_means):
 
 @inlined
 def greedy_arm(estimate, x, arms):
-    """Arm with the largest estimated predictor; ties go to the lowest."""
+    """Arm with the largest estimated predictor; ties go to the lowest label (see `kernels.labels`)."""
     choice = 0
     best = -math.inf
     for arm in range(arms):
@@ -305,10 +308,10 @@ def chosen_arm(t, warm_up, spread, estimate, early, x, arms):
 
 
 @inlined
-def played(world, state, row, theta, x, arm, arm_means, pulls):
+def played(world, state, row, order, theta, x, arm, arm_means, pulls):
     """Play ``arm`` for this user: what that loses against the best arm, whether it is one, and the reward."""
     top = means_of(world, theta, x, arm_means)
-    pulls[row, arm] += 1.0
+    pulls[row, order[arm]] += 1.0
     mean = arm_means[arm]
     return top - mean, mean == top, draw_reward(world, state, row, mean)
 

@@ -66,13 +66,14 @@ def play(
     theta = np.empty((models, d))
     x = np.empty((vectors, d))
     arm_means = np.empty(arms)
+    order = np.empty(arms, np.int64)
     gradient = np.empty(d)
     response = np.empty(d)
     estimate = np.empty((models, d))
     early = np.empty((models, d))
     link = world[5]
     for trial in range(state.shape[0]):
-        draw_theta(world, state, trial, theta)
+        draw_theta(world, state, trial, order, theta)
         draw_pool(world, state, trial, theta, x, pool)
         estimate[:] = 0.0
         early[:] = 0.0
@@ -82,9 +83,9 @@ def play(
         for checkpoint in range(checkpoints.shape[0]):
             started = t
             while t <= checkpoints[checkpoint]:
-                draw_contexts(world, state, trial, theta, pool, x)
+                draw_contexts(world, state, trial, order, theta, pool, x)
                 arm = chosen_arm(t, warm_up, spread, estimate, early, x, arms)
-                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                loss, best_played, reward = played(world, state, trial, order, theta, x, arm, arm_means, pulls)
                 lost += loss
                 good += best_played
                 at = arm if vectors > 1 else 0

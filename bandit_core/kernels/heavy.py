@@ -21,6 +21,7 @@ from bandit_core.kernels.batches import STOPPED, pull_in_turns
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.curves import record
+from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_quantile
 from bandit_core.mechanisms.binary import tree_noise
@@ -52,7 +53,7 @@ def by_index(
     With p = ``exponent`` = v/(1+v), the n-th reward of an arm is truncated at B_n = ``level`` n^(1-p), divided by
     (2 ln t)^(1-p) if ``shrinks``; the index is S/n + ``bonus`` ((``slope`` ln t + ``offset``) / n)^p, where S holds the
     truncated rewards and, if ``node_scale`` > 0, the noise of a binary tree whose node closed at the n-th reward has
-    Laplace(``node_scale`` B_n) noise. ``powers[n]`` is n^-p. Ties go to the lowest arm.
+    Laplace(``node_scale`` B_n) noise. ``powers[n]`` is n^-p. Ties go to the lowest label.
     """
     arms = laws.shape[0]
     held = np.empty((arms, _COLUMNS))
@@ -60,7 +61,11 @@ def by_index(
     sums = np.empty(arms)
     means = np.empty(arms)
     widths = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         held[:] = 0.0
         counts[:] = 0
         sums[:] = 0.0
@@ -102,7 +107,7 @@ def by_index(
                 done = 0
                 while True:
                     count += 1
-                    reward = draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
+                    reward = draw_reward(laws_here, values, arm, next_uniform(state, trial, 0), state, trial)
                     bound = surely_kept
                     if node_scale > 0.0 or abs(reward) > surely_kept:
                         power = _power(powers, exponent, count)
@@ -128,12 +133,12 @@ def by_index(
                 sums[arm] = total
                 means[arm] = noisy / count
                 widths[arm] = _power(powers, exponent, count)
-            record(counts, gaps, trial, checkpoint, regret, best_pulls)
+            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
         for arm in range(arms):
-            pulls[trial, arm] = counts[arm]
+            pulls[trial, order[arm]] = counts[arm]
 
 
 @inlined
@@ -269,7 +274,11 @@ def elimination(
     means = np.empty(arms)
     unused = np.empty(arms)
     pulled = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         pulled[:] = 0.0
         for arm in range(arms):
             members[arm] = arm
@@ -305,7 +314,7 @@ def elimination(
                 table[row, COMPLETE] = complete
             place = pull_in_turns(
                 members, size, t, steps, state, trial, counted, values, True, unused, pulled,
-                gaps, checkpoints, place, regret, best_pulls, signal,
+                gaps_here, checkpoints, place, regret, best_pulls, signal,
             )  # fmt: skip
             if place == STOPPED:
                 return
@@ -315,7 +324,7 @@ def elimination(
                 highest = -np.inf
                 for turn in range(size):
                     arm = members[turn]
-                    total = truncated_sum(laws, values, arm, count, bound, at_once, state, trial, signal)
+                    total = truncated_sum(laws_here, values, arm, count, bound, at_once, state, trial, signal)
                     if local:
                         total += noise * (gamma(state, trial, length) - gamma(state, trial, length))
                         means[arm] = total / length
@@ -331,9 +340,9 @@ def elimination(
             if row < table.shape[0]:
                 table[row, LEFT] = size
                 for turn in range(size):
-                    table[row, COLUMNS + members[turn]] = 1.0
+                    table[row, COLUMNS + order[members[turn]]] = 1.0
         for arm in range(arms):
-            pulls[trial, arm] = pulled[arm]
+            pulls[trial, order[arm]] = pulled[arm]
 
 
 @kernel

@@ -5,8 +5,9 @@ coth(eps/2)^2 behind randomised response). Arm a keeps N (accepted responses), S
 
     S/N + (sqrt(per_pull N) + sqrt(per_spread V)) / N * sqrt(ln t [+ 3 ln ln t]),
 
-and ties go to the lowest arm. Arms with V <= forced ln t are pulled first (Agent 2 of Ren et al.); a user below
-``eps_min`` shares nothing. Two samplers play the same game with the same draws and give the same arms, bit for bit:
+and ties go to the lowest label (see `kernels.labels`). Arms with V <= forced ln t are pulled first (Agent 2 of Ren et
+al.); a user below ``eps_min`` shares nothing. Two samplers play the same game with the same draws and give the same
+arms, bit for bit:
 
 * lockstep: all trials of a block advance together, so that drawing and comparing use the vector units. Best for
   few arms and short horizons; its cost is proportional to the arms.
@@ -28,6 +29,7 @@ from bandit_core.arms import TWO_POINT
 from bandit_core.epsilons import DISCRETE, FIXED
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.curves import record
+from bandit_core.kernels.labels import arrange, draw_labels, relabel
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_lanes, next_uniform
 from bandit_core.kernels.users import draw_epsilon, draw_group, surely_below
@@ -143,6 +145,12 @@ def lockstep(
     for lane in range(lanes):
         for word in range(4):
             words[word, lane] = state[lane, word]
+    order = np.empty(arms, np.int64)
+    stands_for = np.empty(arms * lanes, np.uint64)  # the arm behind each label, in every lane
+    for lane in range(lanes):
+        draw_labels(state, lane, order)
+        for label in range(arms):
+            stands_for[label * lanes + lane] = order[label]
     means = np.full((arms, lanes), np.inf)
     widths = np.zeros((arms, lanes))
     flat_means = means.reshape(arms * lanes)
@@ -230,7 +238,7 @@ def lockstep(
                 unit = noise
             count = counts[cell] + 1.0
             total = sums[cell] + _value(
-                release, simple, squash, laws, values, bit_means, arm,
+                release, simple, squash, laws, values, bit_means, stands_for[cell],
                 reward_draws[lane] - 1.0, noise_draws[lane] - 1.0, noise, unit, state, lane,
             )  # fmt: skip
             before = spreads[cell]
@@ -250,8 +258,9 @@ def lockstep(
                 lost = 0.0
                 good = 0.0
                 for arm in range(arms):
-                    lost += pulled[arm * lanes + lane] * gaps[arm]
-                    if gaps[arm] == 0.0:
+                    gap = gaps[stands_for[arm * lanes + lane]]
+                    lost += pulled[arm * lanes + lane] * gap
+                    if gap == 0.0:
                         good += pulled[arm * lanes + lane]
                 regret[lane, next_checkpoint] = lost
                 best_pulls[lane, next_checkpoint] = good
@@ -261,7 +270,7 @@ def lockstep(
                 return
     for lane in range(lanes):
         for arm in range(arms):
-            pulls[lane, arm] = pulled[arm * lanes + lane]
+            pulls[lane, stands_for[arm * lanes + lane]] = pulled[arm * lanes + lane]
 
 
 @inlined
@@ -349,7 +358,13 @@ def tournament(
     due = np.empty(2 * leaves)
     least = np.empty(2 * leaves)
     stack = np.empty(4 * leaves, np.int64)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
+    bit_means_here = np.empty_like(bit_means)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        arrange(order, bit_means, bit_means_here)
         for arm in range(leaves):
             means[arm] = np.inf if arm < arms else -np.inf
             widths[arm] = 0.0
@@ -426,7 +441,7 @@ def tournament(
                     if kept:
                         count += 1.0
                         total += _value(
-                            release, simple, squash, laws, values, bit_means, arm,
+                            release, simple, squash, laws_here, values, bit_means_here, arm,
                             u_reward, u_noise, noise, unit, state, trial,
                         )  # fmt: skip
                         spread_sum += noise * noise
@@ -454,9 +469,9 @@ def tournament(
                         while node >= 1:
                             least[node] = min(least[2 * node], least[2 * node + 1])
                             node >>= 1
-            record(pulled, gaps, trial, checkpoint, regret, best_pulls)
+            record(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
         for arm in range(arms):
-            pulls[trial, arm] = pulled[arm]
+            pulls[trial, order[arm]] = pulled[arm]

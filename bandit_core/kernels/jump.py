@@ -35,6 +35,7 @@ from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.hypergeometric import hypergeometric, share_of_first
 from bandit_core.kernels.index import LAPLACE, _value, _width, clock
+from bandit_core.kernels.labels import arrange, arrange_rows, relabel
 from bandit_core.kernels.streams import gamma, next_uniform
 
 MOST_TAPES = 2000  # arms x groups of users: what the tapes may take in memory
@@ -158,7 +159,21 @@ def jump(
     simple = not squash
     for arm in range(arms):
         simple &= two_valued[arm]
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
+    bit_means_here = np.empty_like(bit_means)
+    two_valued_here = np.empty_like(two_valued)
+    lows_here = np.empty_like(lows)
+    highs_here = np.empty_like(highs)
+    chances_here = np.empty_like(chances)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        arrange(order, bit_means, bit_means_here)
+        arrange(order, two_valued, two_valued_here)
+        arrange(order, lows, lows_here)
+        arrange(order, highs, highs_here)
+        arrange_rows(order, chances, chances_here)
         means[:] = np.inf
         widths[:] = 0.0
         counts[:] = 0.0
@@ -202,14 +217,14 @@ def jump(
                 lasting = min(lasting, math.floor(math.exp(min(least / forced, 100.0)) * (1.0 - 1e-9)) - t - 1.0)
             count = counts[leader]
             length = 1.0
-            if not must and two_valued[leader] and count > 0.0 and ahead < np.inf:
+            if not must and two_valued_here[leader] and count > 0.0 and ahead < np.inf:
                 centre = sums[leader] / count
                 fall = 0.0  # of the sum's deviations, expected per pull in the worst order
                 for group in range(groups):
                     if kept[group]:
-                        chance = chances[leader, group]
-                        each = (1.0 - chance) * max(0.0, centre - lows[leader] * units[group])
-                        each += chance * max(0.0, centre - highs[leader] * units[group])
+                        chance = chances_here[leader, group]
+                        each = (1.0 - chance) * max(0.0, centre - lows_here[leader] * units[group])
+                        each += chance * max(0.0, centre - highs_here[leader] * units[group])
                         fall += shares[group] * (each + (noises[group] if release == LAPLACE else 0.0))
                 pace = stretch * fall / count + kept_share * level * widths[leader] * 0.5 / count
                 pace += widest / (t * max(level, 0.5))  # twice how fast other indices grow: enough for both clocks
@@ -219,7 +234,7 @@ def jump(
             spread = spreads[leader]
             if length >= SHORT and depth[leader] <= DEEPEST // 2:
                 if depth[leader] == 0:
-                    _draw(part, length, shares, chances[leader], noises, kept, release, state, trial)
+                    _draw(part, length, shares, chances_here[leader], noises, kept, release, state, trial)
                 else:
                     top = depth[leader] - 1
                     if lengths[leader, top] <= length:
@@ -242,7 +257,7 @@ def jump(
                         narrowest = _width(most, spread / count * most, per_pull, per_spread)
                     else:
                         narrowest = _width(count, spread, per_pull, per_spread) * (count / most)
-                    lost = _drop(part, kept, lows[leader], highs[leader], units, centre)
+                    lost = _drop(part, kept, lows_here[leader], highs_here[leader], units, centre)
                     worst = shift + stretch * (centre - lost / count) + level * narrowest
                     if worst - rival > 1e-10 * (1.0 + abs(worst)):  # also where nobody is the rival
                         done = length
@@ -261,7 +276,7 @@ def jump(
                         if kept[group]:
                             users = part[group, USERS]
                             ones = part[group, ONES]
-                            gained = ones * highs[leader] + (users - ones) * lows[leader]
+                            gained = ones * highs_here[leader] + (users - ones) * lows_here[leader]
                             count += users
                             sums[leader] += gained * units[group] + part[group, UP] - part[group, DOWN]
                             spreads[leader] += users * noises[group] * noises[group]
@@ -298,7 +313,7 @@ def jump(
                             u_reward = next_uniform(state, trial, 4)
                             u_noise = next_uniform(state, trial, 4) if release == LAPLACE else 0.0
                             value = _value(
-                                release, simple, squash, laws, values, bit_means, leader,
+                                release, simple, squash, laws_here, values, bit_means_here, leader,
                                 u_reward, u_noise, noises[group], units[group], state, trial,
                             )  # fmt: skip
                     else:
@@ -310,8 +325,10 @@ def jump(
                                 group += 1
                                 below += piece_of[group, USERS]
                         if kept[group]:
-                            value = _take_one(piece_of, group, lows[leader], highs[leader], units[group], release,
-                                              state, trial)  # fmt: skip
+                            value = _take_one(
+                                piece_of, group, lows_here[leader], highs_here[leader], units[group], release,
+                                state, trial,
+                            )  # fmt: skip
                         piece_of[group, USERS] -= 1.0
                         lengths[leader, top] -= 1.0
                         if lengths[leader, top] < 0.5:
@@ -341,11 +358,11 @@ def jump(
             t += int(done)
             while next_checkpoint < checkpoints.shape[0] and checkpoints[next_checkpoint] < t:
                 beyond = t - 1.0 - checkpoints[next_checkpoint]
-                lost = -beyond * gaps[leader]
-                good = -beyond if gaps[leader] == 0.0 else 0.0
+                lost = -beyond * gaps_here[leader]
+                good = -beyond if gaps_here[leader] == 0.0 else 0.0
                 for arm in range(arms):
-                    lost += pulled[arm] * gaps[arm]
-                    if gaps[arm] == 0.0:
+                    lost += pulled[arm] * gaps_here[arm]
+                    if gaps_here[arm] == 0.0:
                         good += pulled[arm]
                 regret[trial, next_checkpoint] = lost
                 best_pulls[trial, next_checkpoint] = good
@@ -354,5 +371,5 @@ def jump(
                 if signal[0] != 0:
                     return
         for arm in range(arms):
-            pulls[trial, arm] = pulled[arm]
-        pulls[trial, leader] -= t - 1.0 - horizon
+            pulls[trial, order[arm]] = pulled[arm]
+        pulls[trial, order[leader]] -= t - 1.0 - horizon

@@ -1,7 +1,8 @@
 """KL index policies: kl-UCB (Garivier and Cappe 2011) and, behind randomised response, kl-UCB-CF (Gajane et al. 2018).
 
 Arm a with N responses of mean m has the index max{q in [low, high]: N d(m, q) <= f(t)}, f(t) = ln t + 3 ln ln t, where
-d is the Bernoulli divergence and [low, high] holds the possible means of a response. Ties go to the lowest arm.
+d is the Bernoulli divergence and [low, high] holds the possible means of a response. Ties go to the lowest
+label (see `kernels.labels`).
 
 Solving for every index at every step costs microseconds. Here an arm is solved only when it may decide:
 
@@ -22,6 +23,7 @@ import numpy as np
 
 from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.curves import record
+from bandit_core.kernels.labels import arrange, relabel
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 
@@ -132,7 +134,13 @@ def play(
     slope = np.empty(arms)
     reach = np.empty(arms)
     capped = np.empty(arms, np.bool_)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
+    chances_here = np.empty_like(chances)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        arrange(order, chances, chances_here)
         counts[:] = 0.0
         sums[:] = 0.0
         means[:] = 0.0
@@ -202,10 +210,10 @@ def play(
                 while True:
                     uniform = next_uniform(state, trial, 0)
                     if release == BITS:
-                        if uniform < chances[arm]:
+                        if uniform < chances_here[arm]:
                             total += 1.0
                     else:
-                        total += draw_reward(laws, values, arm, uniform, state, trial)
+                        total += draw_reward(laws_here, values, arm, uniform, state, trial)
                     count += 1.0
                     done += 1
                     if done >= length or not _reaches(total / count, count, level, bar, log_bar, log_over):
@@ -218,9 +226,9 @@ def play(
                 capped[arm] = False
                 t += done
                 window = window * 2 if done == window else max(1, done)
-            record(counts, gaps, trial, checkpoint, regret, best_pulls)
+            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
         for arm in range(arms):
-            pulls[trial, arm] = counts[arm]
+            pulls[trial, order[arm]] = counts[arm]

@@ -14,6 +14,7 @@ import numpy as np
 
 from bandit_core.kernels.batches import STOPPED, fresh_sum, noise, pull_in_turns
 from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.streams import beta
 
 DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
@@ -74,8 +75,8 @@ def by_index(
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
     The arm with the largest mean + sqrt(per_root ln t / n) + per_level ln t / (epsilon n) is pulled, ties to the
-    lowest, after ``first`` pulls of each arm in turns. DOUBLING: the mean is that of the last n = 1, 2, 4, ... fresh
-    rewards, their sum with Laplace(1/epsilon) noise. EVERY: the mean of all n = first, 2 first, ... rewards with
+    lowest label, after ``first`` pulls of each arm in turns. DOUBLING: the mean is that of the last n = 1, 2, 4, ...
+    fresh rewards, their sum with Laplace(1/epsilon) noise. EVERY: the mean of all n = first, 2 first, ... rewards with
     Laplace(n^(v/2 - 1)) noise of its own.
     """
     arms = laws.shape[0]
@@ -90,15 +91,19 @@ def by_index(
     waiting = np.empty(arms, np.int64)  # pulls until the next release
     fresh = np.empty(arms)
     pulled = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         sums[:] = 0.0
         counts[:] = 0.0
         fresh[:] = 0.0
         pulled[:] = 0.0
         t = min(horizon, arms * first)
         place = pull_in_turns(
-            everyone, arms, 0, t, state, trial, laws, values, at_once, fresh, pulled,
-            gaps, checkpoints, 0, regret, best_pulls, signal,
+            everyone, arms, 0, t, state, trial, laws_here, values, at_once, fresh, pulled,
+            gaps_here, checkpoints, 0, regret, best_pulls, signal,
         )  # fmt: skip
         if place == STOPPED:
             return
@@ -114,8 +119,8 @@ def by_index(
                 steps = _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
                 members[0] = arm
                 place = pull_in_turns(
-                    members, 1, t, steps, state, trial, laws, values, at_once, fresh, pulled,
-                    gaps, checkpoints, place, regret, best_pulls, signal,
+                    members, 1, t, steps, state, trial, laws_here, values, at_once, fresh, pulled,
+                    gaps_here, checkpoints, place, regret, best_pulls, signal,
                 )  # fmt: skip
                 if place == STOPPED:
                     return
@@ -125,7 +130,7 @@ def by_index(
                     continue
                 if schedule == DOUBLING:
                     batch = 2 * int(counts[arm])
-            total = fresh_sum(state, trial, laws, arm, batch, at_once, fresh)
+            total = fresh_sum(state, trial, laws_here, arm, batch, at_once, fresh)
             if schedule == DOUBLING:
                 counts[arm] = batch
                 means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / batch
@@ -138,7 +143,7 @@ def by_index(
             wide[arm] = math.sqrt(per_root / counts[arm])
             deep[arm] = per_level / (epsilon * counts[arm])
         for arm in range(arms):
-            pulls[trial, arm] = pulled[arm]
+            pulls[trial, order[arm]] = pulled[arm]
 
 
 @kernel
@@ -159,19 +164,23 @@ def thompson(
     waiting = np.empty(arms, np.int64)
     fresh = np.empty(arms)
     pulled = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         fresh[:] = 0.0
         pulled[:] = 0.0
         t = min(horizon, arms)
         place = pull_in_turns(
-            everyone, arms, 0, t, state, trial, laws, values, at_once, fresh, pulled,
-            gaps, checkpoints, 0, regret, best_pulls, signal,
+            everyone, arms, 0, t, state, trial, laws_here, values, at_once, fresh, pulled,
+            gaps_here, checkpoints, 0, regret, best_pulls, signal,
         )  # fmt: skip
         if place == STOPPED:
             return
         for arm in range(arms if t < horizon else 0):
             counts[arm] = 1.0
-            means[arm] = fresh_sum(state, trial, laws, arm, 1, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
+            means[arm] = fresh_sum(state, trial, laws_here, arm, 1, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
             waiting[arm] = 2
         while t < horizon:
             bonus = 3.0 * math.log2(t + 1) / epsilon
@@ -186,8 +195,8 @@ def thompson(
                     arm = other
             members[0] = arm
             place = pull_in_turns(
-                members, 1, t, 1, state, trial, laws, values, at_once, fresh, pulled,
-                gaps, checkpoints, place, regret, best_pulls, signal,
+                members, 1, t, 1, state, trial, laws_here, values, at_once, fresh, pulled,
+                gaps_here, checkpoints, place, regret, best_pulls, signal,
             )  # fmt: skip
             if place == STOPPED:
                 return
@@ -195,9 +204,9 @@ def thompson(
             waiting[arm] -= 1
             if waiting[arm] == 0 and t < horizon:
                 count = 2.0 * counts[arm]
-                total = fresh_sum(state, trial, laws, arm, count, at_once, fresh)
+                total = fresh_sum(state, trial, laws_here, arm, count, at_once, fresh)
                 means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / count
                 counts[arm] = count
                 waiting[arm] = int(2.0 * count)
         for arm in range(arms):
-            pulls[trial, arm] = pulled[arm]
+            pulls[trial, order[arm]] = pulled[arm]

@@ -60,6 +60,7 @@ def private(
     theta = np.empty((models, d))
     x = np.empty((vectors, d))
     arm_means = np.empty(arms)
+    order = np.empty(arms, np.int64)
     shared = np.empty(d)
     grams = np.empty((models, d, d))
     moments = np.empty((models, d))
@@ -69,7 +70,7 @@ def private(
     releases = np.empty(models)
     owed = np.empty(models)
     for trial in range(state.shape[0]):
-        draw_theta(world, state, trial, theta)
+        draw_theta(world, state, trial, order, theta)
         draw_pool(world, state, trial, theta, x, pool)
         grams[:] = 0.0
         moments[:] = 0.0
@@ -83,9 +84,9 @@ def private(
         for checkpoint in range(checkpoints.shape[0]):
             started = t
             while t <= checkpoints[checkpoint]:
-                draw_contexts(world, state, trial, theta, pool, x)
+                draw_contexts(world, state, trial, order, theta, pool, x)
                 arm = chosen_arm(t, warm_up, spread, estimate, early, x, arms)
-                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                loss, best_played, reward = played(world, state, trial, order, theta, x, arm, arm_means, pulls)
                 lost += loss
                 good += best_played
                 reward = shrunk(x, arm if vectors > 1 else 0, reward, bound, reward_bound, True, shared)
@@ -132,11 +133,12 @@ def exact(
     theta = np.empty((models, d))
     x = np.empty((vectors, d))
     arm_means = np.empty(arms)
+    order = np.empty(arms, np.int64)
     inverses = np.empty((models, d, d))
     image = np.empty(d)
     estimate = np.empty((models, d))
     for trial in range(state.shape[0]):
-        draw_theta(world, state, trial, theta)
+        draw_theta(world, state, trial, order, theta)
         draw_pool(world, state, trial, theta, x, pool)
         estimate[:] = 0.0
         inverses[:] = 0.0
@@ -149,7 +151,7 @@ def exact(
         for checkpoint in range(checkpoints.shape[0]):
             started = t
             while t <= checkpoints[checkpoint]:
-                draw_contexts(world, state, trial, theta, pool, x)
+                draw_contexts(world, state, trial, order, theta, pool, x)
                 if models > 1 and t <= warm_up:
                     arm = (t - 1) % arms
                 elif width > 0.0:
@@ -165,7 +167,7 @@ def exact(
                             arm = other
                 else:
                     arm = greedy_arm(estimate, x, arms)
-                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                loss, best_played, reward = played(world, state, trial, order, theta, x, arm, arm_means, pulls)
                 lost += loss
                 good += best_played
                 at = arm if vectors > 1 else 0

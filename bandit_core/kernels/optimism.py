@@ -40,6 +40,7 @@ def play(
     theta = np.empty((models, d))
     x = np.empty((vectors, d))
     arm_means = np.empty(arms)
+    order = np.empty(arms, np.int64)
     shared = np.empty(d)
     size = models * d
     gram = np.empty((size, size))
@@ -52,7 +53,7 @@ def play(
     link = world[5]
     linear = link == 0
     for trial in range(state.shape[0]):
-        draw_theta(world, state, trial, theta)
+        draw_theta(world, state, trial, order, theta)
         draw_pool(world, state, trial, theta, x, pool)
         gram[:] = 0.0
         moment[:] = 0.0
@@ -68,7 +69,7 @@ def play(
         for checkpoint in range(checkpoints.shape[0]):
             started = t
             while t <= checkpoints[checkpoint]:
-                draw_contexts(world, state, trial, theta, pool, x)
+                draw_contexts(world, state, trial, order, theta, pool, x)
                 arm = 0
                 best = -math.inf
                 for other in range(arms):
@@ -79,7 +80,7 @@ def play(
                     if index > best:
                         best = index
                         arm = other
-                loss, best_played, reward = played(world, state, trial, theta, x, arm, arm_means, pulls)
+                loss, best_played, reward = played(world, state, trial, order, theta, x, arm, arm_means, pulls)
                 lost += loss
                 good += best_played
                 at = arm if vectors > 1 else 0

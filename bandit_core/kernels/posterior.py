@@ -11,6 +11,7 @@ import numpy as np
 
 from bandit_core.kernels.compiled import kernel
 from bandit_core.kernels.curves import record
+from bandit_core.kernels.labels import arrange, draw_labels
 from bandit_core.kernels.streams import beta, next_uniform
 
 
@@ -20,7 +21,14 @@ def play(state, chances, gaps, checkpoints, regret, best_pulls, pulls, signal):
     arms = chances.shape[0]
     ones = np.empty(arms)
     zeros = np.empty(arms)
+    pulled = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    chances_here = np.empty_like(chances)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        draw_labels(state, trial, order)
+        arrange(order, chances, chances_here)
+        arrange(order, gaps, gaps_here)
         ones[:] = 0.0
         zeros[:] = 0.0
         t = 1
@@ -34,14 +42,16 @@ def play(state, chances, gaps, checkpoints, regret, best_pulls, pulls, signal):
                     if theta > best:
                         best = theta
                         choice = arm
-                if next_uniform(state, trial, 0) < chances[choice]:
+                if next_uniform(state, trial, 0) < chances_here[choice]:
                     ones[choice] += 1.0
                 else:
                     zeros[choice] += 1.0
                 t += 1
             for arm in range(arms):
-                pulls[trial, arm] = ones[arm] + zeros[arm]
-            record(pulls[trial], gaps, trial, checkpoint, regret, best_pulls)
+                pulled[arm] = ones[arm] + zeros[arm]
+            record(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
+        for arm in range(arms):
+            pulls[trial, order[arm]] = pulled[arm]

@@ -5,7 +5,7 @@ Every arm has its own counter (binary or hybrid mechanism), whose release is the
     (S + noise) / n + sqrt(2 ln t / n) [or without] + f(n) (slope ln t + offset) / n,
 
 with f(n) = 1, ln n + 1, or log2 n' + 1, where n' = n - 2^floor(log2 n); at powers of two f is always 1. Ties go to the
-lowest arm, and arms never pulled come first.
+lowest label, and arms never pulled come first.
 
 A step takes one uniform for the reward from the first generator of the stream, as `ucb` does, so that lines with and
 without privacy meet the same rewards; the noise comes from the second one, one Laplace variable for each insertion.
@@ -24,6 +24,7 @@ import numpy as np
 
 from bandit_core.kernels.compiled import inlined, kernel
 from bandit_core.kernels.curves import record
+from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.binary import tree_noise
@@ -66,7 +67,11 @@ def own_counters(
     means = np.empty(arms)
     widths = np.empty(arms)
     margins = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         held[:] = 0.0
         counts[:] = 0
         depths[:] = 0
@@ -115,7 +120,7 @@ def own_counters(
                 done = 0
                 while True:
                     count += 1
-                    total += draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
+                    total += draw_reward(laws_here, values, arm, next_uniform(state, trial, 0), state, trial)
                     bits = set_bits(count)
                     u_noise = next_uniform(state, trial, 4)
                     if hybrid:
@@ -144,12 +149,12 @@ def own_counters(
                 means[arm] = noisy / count
                 widths[arm] = math.sqrt(per_pull * count) / count
                 margins[arm] = _factor(shape, count, count - (1 << (depth - 1))) / count
-            record(counts, gaps, trial, checkpoint, regret, best_pulls)
+            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
         for arm in range(arms):
-            pulls[trial, arm] = counts[arm]
+            pulls[trial, order[arm]] = counts[arm]
 
 
 @kernel
@@ -162,7 +167,11 @@ def common_counters(
     counts = np.empty(arms)
     sums = np.empty(arms)
     widths = np.empty(arms)
+    order = np.empty(arms, np.int64)
+    laws_here = np.empty_like(laws)
+    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
+        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
         held[:] = 0.0
         counts[:] = 0.0
         sums[:] = 0.0
@@ -173,7 +182,7 @@ def common_counters(
         for checkpoint in range(checkpoints.shape[0]):
             started = t
             while t <= checkpoints[checkpoint]:
-                sums[choice] += draw_reward(laws, values, choice, next_uniform(state, trial, 0), state, trial)
+                sums[choice] += draw_reward(laws_here, values, choice, next_uniform(state, trial, 0), state, trial)
                 counts[choice] += 1.0
                 widths[choice] = math.sqrt(per_pull * counts[choice]) / counts[choice]
                 bits = set_bits(t)
@@ -189,9 +198,9 @@ def common_counters(
                     if index > best:
                         best = index
                         choice = arm
-            record(counts, gaps, trial, checkpoint, regret, best_pulls)
+            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
         for arm in range(arms):
-            pulls[trial, arm] = counts[arm]
+            pulls[trial, order[arm]] = counts[arm]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reference import INFINITY, Stream, divergence, first_largest, laplace, reward_of
 
@@ -292,12 +293,15 @@ POLICIES = {
 
 def play(policy: str, instance, words, at_once: bool, **options) -> tuple[list[int], Curator]:
     """The arms one trial pulls, instance.horizon many, and the curator with all its releases."""
+    order = Stream(words).labels(len(instance.arms))
+    instance = replace(instance, arms=tuple(instance.arms[arm] for arm in order))
     curator = Curator(instance.arms, Stream(words), at_once)
     steps = dp_ucb_int(instance, curator, **options) if policy == "dp-ucb-int" else POLICIES[policy](instance, curator)
     arms = []
     for a in steps:
-        arms.append(a)
+        arms.append(order[a])
         curator.observe(a)
         if len(arms) == instance.horizon:
             break
+    curator.releases = [(order[a], rewards) for a, rewards in curator.releases]
     return arms, curator

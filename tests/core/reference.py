@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from statistics import NormalDist
 
+import numpy as np
+
 WORD = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
 INFINITY = math.inf
 
 
@@ -40,6 +44,13 @@ class Generator:
         return (self.next_word() >> 12) * 2.0**-52
 
 
+def _mixed(word: int) -> int:
+    word &= WORD
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & WORD
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & WORD
+    return word ^ (word >> 31)
+
+
 def _rotated(word: int, by: int) -> int:
     return ((word << by) | (word >> (64 - by))) & WORD
 
@@ -48,7 +59,20 @@ class Stream:
     """The two generators of one trial."""
 
     def __init__(self, words) -> None:
+        self.words = [int(word) for word in words]
         self.steps, self.rejections = Generator(words[:4]), Generator(words[4:])
+
+    def labels(self, arms: int) -> list[int]:
+        """The arm that each label of this trial stands for: Fisher and Yates' shuffle by SplitMix64."""
+        seed = 0
+        for word in self.words:
+            seed = _mixed(seed + GOLDEN + word)
+        order = list(range(arms))
+        for label in range(arms - 1, 0, -1):
+            seed = (seed + GOLDEN) & WORD
+            other = int((_mixed(seed) >> 11) * 2.0**-53 * (label + 1))
+            order[label], order[other] = order[other], order[label]
+        return order
 
     def uniform(self) -> float:
         """The next uniform of the current step."""
@@ -363,4 +387,14 @@ POLICIES: dict[str, Callable[..., Iterator[int]]] = {
 
 def pulled_arms(policy: str, instance, words, **options) -> list[int]:
     """The arms one trial pulls: instance.horizon many."""
-    return list(POLICIES[policy](instance, Stream(words), **options))
+    if "played" in options:
+        labels = np.argsort(Stream(words).labels(len(instance.arms)))
+        options["played"] = [labels[arm] for arm in options["played"]]
+    return by_labels(instance, words, lambda here, words: list(POLICIES[policy](here, Stream(words), **options)))
+
+
+def by_labels(instance, words, play: Callable) -> list[int]:
+    """Let ``play`` pull arms that stand in the order of the trial's labels; the arms pulled, by their own numbers."""
+    order = Stream(words).labels(len(instance.arms))
+    here = replace(instance, arms=tuple(instance.arms[arm] for arm in order))
+    return [order[label] for label in play(here, words)]

@@ -50,7 +50,8 @@ class Users:
 
     def __init__(self, contexts, stream: Stream) -> None:
         self.contexts, self.draws = contexts, stream.steps
-        given = contexts.given
+        self.order = stream.labels(contexts.arms)  # the arm that each label stands for
+        given = contexts.given[self.order] if len(contexts.given) > 1 else contexts.given
         self.theta = given if len(given) else np.array([self.direction() for _ in range(contexts.models)])
         self.regret, self.arms = 0.0, contexts.arms
 
@@ -74,9 +75,10 @@ class Users:
             case "table":
                 user = np.array(law.rows[int(self.draws.uniform() * len(law.rows))])
                 if law.actions:
-                    x = np.array([np.concatenate([user, action * user]) for action in law.actions])
+                    x = np.array([np.concatenate([user, law.actions[a] * user]) for a in self.order])
                 else:
                     x = user.reshape(shape)
+                    x = x[self.order] if len(x) > 1 else x
             case "margin" if contexts.structure == "single":
                 x = self.with_gap(law.beta)
         return np.repeat(x, self.arms, axis=0) if contexts.structure == "multi" else x
@@ -336,5 +338,5 @@ POLICIES = {
 
 def played(policy: str, instance, words) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Regret, arms and error of one trial, each of shape (horizon,)."""
-    regret, arms, error = zip(*POLICIES[policy](instance, words), strict=True)
-    return np.array(regret), np.array(arms), np.array(error)
+    regret, labels, error = zip(*POLICIES[policy](instance, words), strict=True)
+    return np.array(regret), np.array(Stream(words).labels(instance.contexts.arms))[list(labels)], np.array(error)

@@ -318,7 +318,7 @@ def test_the_largest_private_mean_inverts_d_eps():
 
 def test_dp_imed_is_fragile_when_it_starts_with_single_pulls():
     """A few runs of nearly linear regret make most of the mean; larger first batches cure it, and DP-KLUCB lacks it."""
-    horizon, trials = 10**6, 2000
+    horizon, trials = 10**6, 4000
     arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.75, 0.625, 0.5, 0.375, 0.25)]
     fragile = {"first_batch": 1, "growth": 1.5}
     lines = [

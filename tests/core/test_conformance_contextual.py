@@ -51,6 +51,32 @@ def test_a_policy_describes_itself(name):
         assert registry()[policy.parent].setting == "contexts"
 
 
+ROWS = [[1.0, 0.5], [0.2, -0.3], [-0.4, 0.9]]
+PRICES = {"dimension": 4, "arms": 4, "noise": 0.1, "theta": {"kind": "given", "values": [0.3, -0.2, 0.5, 0.1]}}
+THETAS = [[0.9, 0.0], [0.3, 0.6], [-0.2, 0.1], [0.0, -0.8]]
+
+
+@EVERY
+@pytest.mark.parametrize("users", ["prices", "parameters"])
+def test_the_order_of_the_arms_decides_nothing(name, users):
+    """Arms that differ for everybody, listed forwards and backwards, 80 trials each: within 3.5 standard errors."""
+    finals = []
+    for seed, step in ((1, 1), (2, -1)):
+        if users == "prices":
+            given = PRICES | {"law": {"kind": "table", "rows": ROWS, "actions": [0.0, 0.3, 0.6, 1.0][::step]}}
+        else:
+            theta = {"kind": "given", "values": np.ravel(THETAS[::step]).tolist()}
+            given = {"dimension": 2, "arms": 4, "structure": "multi", "noise": 0.1, "theta": theta}
+        finals.append(run(experiment_of(line_of(name), users=given, trials=80, seed=seed)).lines[0])
+    first, last = (line.regret[:, -1] for line in finals)
+    error = np.hypot(first.std(ddof=1), last.std(ddof=1)) / np.sqrt(80)
+    assert abs(first.mean() - last.mean()) <= 3.5 * error + 1e-9
+    pulls = [line.pulls.mean(axis=0) for line in finals]
+    spread = [line.pulls.std(axis=0, ddof=1) for line in finals]
+    error = np.hypot(spread[0], spread[1][::-1]) / np.sqrt(80)
+    assert np.all(np.abs(pulls[0] - pulls[1][::-1]) <= 3.5 * error + 1e-9)
+
+
 @EVERY
 @BOTH
 def test_numbers_add_up(name, users):

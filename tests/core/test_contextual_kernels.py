@@ -26,9 +26,11 @@ POISSON = {"dimension": 2, "arms": 3, "structure": "multi", "link": "poisson"}
 MARGIN = {"dimension": 4, "arms": 3, "law": {"kind": "margin", "beta": 0.5}, "noise": 0.2}
 WORST = {"dimension": 3, "arms": 2, "law": {"kind": "margin", "beta": 0.0}}
 PRICED = {
-    "dimension": 4, "arms": 3, "law": {"kind": "table", "rows": [[1, 0.5], [0.2, -0.4]], "actions": [0, 0.5, 1]},
+    "dimension": 4,
+    "arms": 3,
+    "law": {"kind": "table", "rows": [[1, 0.5], [0.2, -0.3]], "actions": [0, 0.5, 1]},
     "theta": {"kind": "given", "values": [0.3, -0.2, 0.5, 0.1]},
-}  # fmt: skip
+}  # fmt: skip (the two users are not at right angles: the second one's arms would tie up to rounding)
 USERS = {
     "one parameter": ONE, "many": MANY, "logistic": LOGISTIC, "poisson": POISSON, "margin": MARGIN, "worst": WORST,
     "priced": PRICED,
@@ -173,11 +175,11 @@ def test_the_ziggurat_is_normal():
 
 
 @kernel
-def _meet(state, world, pool, theta, out):
-    draw_theta(world, state, 0, theta)
+def _meet(state, world, pool, order, theta, out):
+    draw_theta(world, state, 0, order, theta)
     draw_pool(world, state, 0, theta, out[0], pool)
     for user in range(out.shape[0]):
-        draw_contexts(world, state, 0, theta, pool, out[user])
+        draw_contexts(world, state, 0, order, theta, pool, out[user])
 
 
 def meet(contexts: dict, users: int, seed: int = 0):
@@ -187,7 +189,7 @@ def meet(contexts: dict, users: int, seed: int = 0):
     theta = np.empty((model.models, model.dimension))
     out = np.empty((users, model.vectors, model.dimension))
     pool = np.empty((points, model.vectors * model.dimension))
-    _meet(streams(seed, 0, 1), model.kernel_form(), pool, theta, out)
+    _meet(streams(seed, 0, 1), model.kernel_form(), pool, np.empty(model.arms, np.int64), theta, out)
     return theta, out
 
 

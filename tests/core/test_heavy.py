@@ -5,6 +5,7 @@ import math
 import heavy_reference
 import numpy as np
 import pytest
+from reference import Stream, by_labels
 from scipy import integrate, stats
 
 from bandit_core import Experiment, InvalidInput
@@ -65,7 +66,11 @@ def test_robust_ucb_plays_like_its_reference(arms, v, kappa):
         arms = PLAIN[1:]
     instance = instance_of("robust-ucb", arms, horizon=3000, v=v, kappa=kappa)
     for row in streams(1, 0, 2):
-        expected = heavy_reference.robust_ucb(instance.arms, v, instance.parameters.u, kappa, 3000, row)
+        expected = by_labels(
+            instance,
+            row,
+            lambda here, row: heavy_reference.robust_ucb(here.arms, v, here.parameters.u, kappa, 3000, row),
+        )
         assert pulled_arms("robust-ucb", instance, row[None]) == expected
         assert len(set(expected)) == len(arms)
 
@@ -74,7 +79,11 @@ def test_robust_ucb_plays_like_its_reference(arms, v, kappa):
 def test_dp_robust_ucb_plays_like_its_reference_with_an_explicit_tree(v, kappa, epsilon):
     instance = instance_of("dp-robust-ucb", S1, epsilon, horizon=3000, v=v, kappa=kappa)
     for row in streams(2, 0, 2):
-        expected = heavy_reference.dp_robust_ucb(instance.arms, v, instance.parameters.u, kappa, epsilon, 3000, row)
+        expected = by_labels(
+            instance,
+            row,
+            lambda here, row: heavy_reference.dp_robust_ucb(here.arms, v, here.parameters.u, kappa, epsilon, 3000, row),
+        )
         assert pulled_arms("dp-robust-ucb", instance, row[None]) == expected
 
 
@@ -90,9 +99,10 @@ def test_elimination_plays_like_its_reference(policy, epsilon, shrink):
     instance = instance_of(policy, PLAIN, epsilon, horizon=6000, **params)
     sizes = set()
     for trial, row in enumerate(streams(3, 0, 4)):
-        expected, complete = heavy_reference.robust_elimination(
-            instance.arms, 0.8, instance.parameters.u, kappa, epsilon, 0.01, 6000, row, local, shrink
-        )
+        order = Stream(row).labels(len(instance.arms))
+        numbers = (0.8, instance.parameters.u, kappa, epsilon, 0.01, 6000, row, local, shrink)
+        labels, complete = heavy_reference.robust_elimination([instance.arms[arm] for arm in order], *numbers)
+        expected = [order[label] for label in labels]
         assert pulled_arms(policy, instance, row[None], at_once=False) == expected
         if not any(arm.kind == "two-point" for arm in instance.arms):
             table = heavy_family.epochs(instance, 3, trial)

@@ -244,7 +244,7 @@ def test_lazy_kl_indices_decide_as_a_full_scan(arms, epsilon):
     entry, instance = instance_of(policy, arms, epsilon and {"kind": "fixed", "value": epsilon}, horizon)
     rows = streams(11, 0, 1)
     block = entry.simulate(instance, rows, np.array([1000, horizon]), Signal())
-    expected = full_scan(instance, rows[0], horizon)
+    expected = reference.by_labels(instance, rows[0], lambda here, words: full_scan(here, words, horizon))
     np.testing.assert_array_equal(block.pulls[0], np.bincount(expected, minlength=len(instance.arms)))
     np.testing.assert_allclose(block.regret[0, 0], instance.gaps[expected[:1000]].sum(), rtol=1e-12)
 

@@ -12,6 +12,7 @@ from scipy import stats
 
 from bandit_core import arms, epsilons
 from bandit_core.kernels import streams as kernel_streams
+from bandit_core.kernels.labels import labels
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import beta, fill_lanes, gamma, next_uniform, normal_quantile, streams
 from bandit_core.kernels.users import draw_epsilon
@@ -31,6 +32,22 @@ PUBLISHED = [
 ]
 DRAWS = 20_000
 LEAST_P = 1e-4  # a right sampler fails once in ten thousand seeds; the seeds are fixed
+
+
+def test_labels_are_a_random_order_that_takes_no_draw():
+    """As the reference shuffles; every one of the 24 orders of four arms equally often (chi-square)."""
+    rows = streams(3, 0, DRAWS)
+    before = rows.copy()
+    orders = labels(rows, 4)
+    np.testing.assert_array_equal(rows, before)
+    for row, order in list(zip(rows, orders, strict=True))[:50]:
+        assert reference.Stream(row).labels(4) == order.tolist()
+    codes, counts = np.unique(orders @ [1, 10, 100, 1000], return_counts=True)
+    assert len(codes) == 24
+    assert stats.chisquare(counts).pvalue > LEAST_P
+    uniforms = np.array([reference.Stream(row).uniform() for row in rows[:4000]])
+    table = np.histogram2d(uniforms, orders[:4000, 0], bins=(10, 4))[0]
+    assert stats.chi2_contingency(table).pvalue > LEAST_P  # the first reward's draw does not know the order
 
 
 def test_the_reference_generator_is_xoshiro256_plus_plus():

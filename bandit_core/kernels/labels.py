@@ -1,0 +1,81 @@
+"""Arms have no order: in every trial they carry labels that are drawn at random.
+
+Many policies break ties in favour of the lowest arm, and some meet ties often (an index that cannot exceed 1, say). If
+an arm's place in the list were its label, regret would depend on how an experiment is written down. So a kernel knows
+arms by labels only: at the start of a trial it arranges the table of rewards and the gaps in the order of
+`draw_labels`, and `pulls` are noted under the arm that a label stands for. The order follows from the trial's stream,
+hence it is the same for all lines of an experiment, and it takes no draw from the stream.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import uint64
+
+from bandit_core.kernels.compiled import inlined, kernel, piece
+
+_GOLDEN = uint64(0x9E3779B97F4A7C15)
+
+
+@inlined
+def _mixed(word):
+    """SplitMix64's finaliser (Steele, Lea and Flood 2014)."""
+    word = (word ^ (word >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return word ^ (word >> uint64(31))
+
+
+@piece
+def draw_labels(state, row, order):
+    """Fill ``order`` (arms,) with a random permutation: label i stands for arm ``order[i]``.
+
+    Fisher and Yates' shuffle, by numbers of SplitMix64 seeded with all eight words of the fresh stream.
+    """
+    seed = uint64(0)
+    for word in range(state.shape[1]):
+        seed = _mixed(seed + _GOLDEN + state[row, word])
+    for label in range(order.shape[0]):
+        order[label] = label
+    for label in range(order.shape[0] - 1, 0, -1):
+        seed += _GOLDEN
+        uniform = (_mixed(seed) >> uint64(11)) * 2.0**-53
+        other = int(uniform * (label + 1))
+        moved = order[label]
+        order[label] = order[other]
+        order[other] = moved
+
+
+@piece
+def arrange(order, given, arranged):
+    """Fill ``arranged`` (arms,) with ``given`` (arms,) in the order of the labels."""
+    for label in range(order.shape[0]):
+        arranged[label] = given[order[label]]
+
+
+@piece
+def arrange_rows(order, given, arranged):
+    """The same for tables, one row per arm."""
+    for label in range(order.shape[0]):
+        for column in range(given.shape[1]):
+            arranged[label, column] = given[order[label], column]
+
+
+@inlined
+def relabel(state, row, laws, gaps, order, laws_here, gaps_here):
+    """Draw the labels of a trial and arrange what a kernel knows of the arms."""
+    draw_labels(state, row, order)
+    arrange_rows(order, laws, laws_here)
+    arrange(order, gaps, gaps_here)
+
+
+@kernel
+def _fill(state, orders):
+    for row in range(state.shape[0]):
+        draw_labels(state, row, orders[row])
+
+
+def labels(streams: np.ndarray, arms: int) -> np.ndarray:
+    """The arm that each label stands for, shape (trials, arms), for fresh ``streams`` (trials, 8)."""
+    orders = np.empty((len(streams), arms), np.int64)
+    _fill(streams, orders)
+    return orders
