@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bandit_core.kernels.labels import labels
 from bandit_core.mechanisms import (
     CTL,
     AdaptiveTree,
@@ -158,10 +159,19 @@ def _mechanisms() -> list[Subject]:
 # Runs of policies
 
 
+def _in_listed_order(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Streams of trials whose labels happen to be the arms' own numbers: the observer knows who stands for whom."""
+    found = np.empty((0, 8), np.uint64)
+    while len(found) < count:
+        drawn = rng.integers(0, 2**64, (2 * count, 8), dtype=np.uint64)
+        found = np.concatenate([found, drawn[labels(drawn, 2)[:, 0] == 0]])
+    return found[:count]
+
+
 def _first_choices(policy: str, users: int) -> Sampler:
     """How often arm 1 was chosen by the kernel itself, where the first user's reward is 0 or 1 and all others' are 0.
 
-    Arm 0 pays its fixed reward to the first user only, or once more to the last, whose reward comes after every choice
+    Only trials are played in which arm 0 comes first. It pays its fixed reward to the first user only, or once more to the last, whose reward comes after every choice
     that is looked at.
     """
 
@@ -176,7 +186,7 @@ def _first_choices(policy: str, users: int) -> Sampler:
             [instance] = Experiment.model_validate(
                 {"arms": arms, "lines": [line], "horizon": users, "trials": 1}
             ).instances
-            streams = rng.integers(0, 2**64, (int(chosen.sum()), 8), dtype=np.uint64)
+            streams = _in_listed_order(rng, int(chosen.sum()))
             block = policies()[policy].simulate(instance, streams, np.array([users]), Signal())
             pulls[chosen] = block.pulls[:, 1]
         return pulls
