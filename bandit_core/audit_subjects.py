@@ -171,8 +171,8 @@ def _in_listed_order(rng: np.random.Generator, count: int) -> np.ndarray:
 def _first_choices(policy: str, users: int) -> Sampler:
     """How often arm 1 was chosen by the kernel itself, where the first user's reward is 0 or 1 and all others' are 0.
 
-    Only trials are played in which arm 0 comes first. It pays its fixed reward to the first user only, or once more to the last, whose reward comes after every choice
-    that is looked at.
+    Only trials are played in which arm 0 comes first. It pays its fixed reward to the first user only, or once more to
+    the last, whose reward comes after every choice that is looked at.
     """
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
