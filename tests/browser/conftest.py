@@ -50,7 +50,7 @@ def chromium() -> Iterator[object]:
 def visits(chromium: object, server: Server) -> Iterator[Callable[..., Visitor]]:
     """A function that lets a new visitor (with a browser profile of its own) open a path.
 
-    Errors fail the test, and so does what no page may do: ask another host for anything, or write into the server's log.
+    Errors fail the test, and so does what no page may do: ask another host for anything, or put trouble into the log.
     """
     visitors: list[Visitor] = []
     told = len(server.output)
