@@ -9,6 +9,8 @@ import pytest
 import screen as on
 
 from bandit_core import audit
+from bandit_core.audit import power
+from bandit_core.audit_subjects import subjects
 from bandit_core.mechanisms import CTB, registry
 from bandit_core.mechanisms.losses import play_round
 
@@ -161,7 +163,35 @@ def test_sound_claims_pass_and_are_not_called_proved(subject: str, eps: str) -> 
     assert "Consistent with its claim" in screen.success[0].value and "no proof" in screen.success[0].value
     told = on.words(screen)
     assert "refute, never prove" in told
-    assert ("Broken, and not caught" in told) == (subject == "ctb-as-printed")
+    assert ("nothing to catch" in told) == (subject == "ctb-as-printed")
+
+
+def test_a_specimen_opens_where_the_audit_catches_it() -> None:
+    broken = [subject for subject in subjects().values() if subject.kind == "specimen"]
+    for one in broken:  # by a link that states no budget
+        screen = on.visit("mechanisms", part="audit", subject=one.name)
+        assert screen.select_slider(key="mechanisms-eps").value == one.opens_at
+        assert "eps" not in on.address(screen)
+    screen.selectbox(key="mechanisms-subject").set_value("ctb")
+    on.run(screen)
+    screen.selectbox(key="mechanisms-subject").set_value("ctb-as-printed")  # and by choosing it
+    on.run(screen)
+    assert screen.select_slider(key="mechanisms-eps").value == 0.1
+    screen.select_slider(key="mechanisms-samples").set_value(10_000)
+    screen.button(key="mechanisms-run").click()
+    on.run(screen)
+    assert screen.error and "Caught: " in on.words(screen) and "practically always" in on.words(screen)
+    assert on.address(screen)["subject"] == "ctb-as-printed"
+    screen.segmented_control(key="mechanisms-part").set_value("answers")
+    on.run(screen)
+    assert on.address(screen)["eps"] == "0.1"  # where it is not what the page opens with, the link says it
+
+
+def test_how_often_a_specimen_is_caught_is_told_with_its_number() -> None:
+    fields = {"part": "audit", "subject": "binary-natural-log", "eps": "0.3", "samples": "40000", "run": "1"}
+    screen = on.visit("mechanisms", **fields)
+    chance = power(audit("binary-natural-log", 0.3, samples=40_000))
+    assert 0.01 < chance < 0.999 and f"in {chance:.0%} of draws" in on.words(screen)
 
 
 @pytest.mark.parametrize("part", ["sums", "guess", "audit"])

@@ -100,7 +100,8 @@ def controls() -> Choice:
             EXPONENTS,
             f"{DEFAULT_V:g}",
             "heavy-v",
-            "Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite mean.",
+            "Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite mean. "
+            + words.PUBLIC["moments"],
         )
     with second:
         epsilon = page_fields.slider(
