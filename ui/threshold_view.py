@@ -64,7 +64,10 @@ def law() -> _EpsilonLaw:
     )
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.selectbox(
-        "Example", list(EXAMPLES), key="threshold-example", help=f"How budgets are spread over users in this example. {words.PUBLIC['budgets']}",
+        "Example",
+        list(EXAMPLES),
+        key="threshold-example",
+        help=f"How budgets are spread over users in this example. {words.PUBLIC['budgets']}",
     )
     text = EXAMPLES[name]
     takers = [line for line in state.experiment().lines if line.entry.epsilon == "any"]
