@@ -24,15 +24,15 @@ BAND_WORDS: dict[Band, str] = {
 
 # What the promise of a mechanism does not cover, for the page Mechanisms and for the controls where it is decided.
 PUBLIC = {
-    "budgets": "Each user's own ε travels in the clear beside the answer, so ε must not depend on what is to be hidden.",
+    "budgets": "Each user's own ε travels in the clear beside the answer: it must not depend on what is to be hidden.",
     "eps_min": "The threshold ε_min is public, and so is whose answers are discarded.",
     "moments": "A bound u on the moments, and v, are public and fixed before anybody looks at a reward: a bound taken "
     "from the rewards would tell of them.",
     "ranges": "The range of the rewards is public and fixed before anybody looks: noise is made for it, and a range "
-    "taken from the data tells of its extremes.",
+    "taken from the data gives its extremes away.",
     "horizon": "The number of users (the horizon) is public; some policies make their noise for it.",
-    "scaling": "A table that is scaled by its own smallest and largest values is not private, whatever comes after: use "
-    "limits that are known without it.",
+    "scaling": "A table scaled by its own smallest and largest values is not private, whatever comes after. Use limits "
+    "that are known without it.",
     "doubles": "Noise on floating-point numbers (doubles) is pure only up to rounding: the last digits that can occur "
     "depend on the input. What is deployed needs discrete noise or snapping; the simulator uses doubles.",
 }

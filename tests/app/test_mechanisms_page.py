@@ -13,6 +13,7 @@ from bandit_core.audit import power
 from bandit_core.audit_subjects import subjects
 from bandit_core.mechanisms import CTB, registry
 from bandit_core.mechanisms.losses import play_round
+from ui import words
 
 ANSWERS = [name for name, one in registry().items() if one.kind == "answer"]
 
@@ -210,3 +211,28 @@ def test_pictures_are_told_in_words_with_numbers(part: str) -> None:
     screen = on.visit("mechanisms", part=part, run="1", samples="2000")
     told = [chart.proto.alt for chart in screen.get("plotly_chart")]
     assert told and all(len(text) > 30 and any(mark.isdigit() for mark in text) for text in told)
+
+
+@pytest.mark.parametrize("part", ["answers", "sums", "guess", "audit"])
+def test_what_no_mechanism_hides_is_said_on_every_part(part: str) -> None:
+    told = on.words(on.visit("mechanisms", part=part))
+    assert [name for name, sentence in words.PUBLIC.items() if sentence not in told] == []
+
+
+def test_what_is_public_is_said_where_it_is_chosen() -> None:
+    def helps(screen) -> str:  # type: ignore[no-untyped-def]
+        kinds = "selectbox select_slider text_input text_area number_input"
+        return "\n".join(element.help for kind in kinds.split() for element in getattr(screen, kind))
+
+    screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
+    said = helps(screen)
+    assert [name for name in ("budgets", "eps_min", "ranges", "horizon") if words.PUBLIC[name] not in said] == []
+    assert words.PUBLIC["budgets"] in on.words(screen) and words.PUBLIC["eps_min"] in on.words(screen)
+    eps_min = [box.help for box in screen.text_input if box.label == "eps min"]
+    assert eps_min and all(words.PUBLIC["eps_min"] in help for help in eps_min)
+    heavy = on.visit("heavy-tails", users="10000")
+    assert words.PUBLIC["moments"] in heavy.select_slider(key="heavy-v").help
+    moment = [
+        box.help for box in on.visit("explore", preset="heavy-tails-lesson", **on.SMALL).text_input if box.label == "u"
+    ]
+    assert all(words.PUBLIC["moments"] in help for help in moment)

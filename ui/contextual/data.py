@@ -118,7 +118,7 @@ def _uploaded(source: str) -> Table | None:
     offered = [name for name in columns if name not in (reward, action)]
     features = st.multiselect(
         "Features", offered, offered, key="data-features",
-        help=f"Columns of numbers that describe a user; here each is scaled by its own extremes. {words.PUBLIC['scaling']}",
+        help=f"Columns of numbers about a user, here scaled by their own extremes. {words.PUBLIC['scaling']}",
     )  # fmt: skip
     key = (upload.file_id, reward, action, amount, tuple(features))
     table = _kept(key, lambda: lending.read_table(data, features, action, reward, amount))
