@@ -232,7 +232,6 @@ def test_what_is_public_is_said_where_it_is_chosen() -> None:
     assert eps_min and all(words.PUBLIC["eps_min"] in help for help in eps_min)
     heavy = on.visit("heavy-tails", users="10000")
     assert words.PUBLIC["moments"] in heavy.select_slider(key="heavy-v").help
-    moment = [
-        box.help for box in on.visit("explore", preset="heavy-tails-lesson", **on.SMALL).text_input if box.label == "u"
-    ]
-    assert all(words.PUBLIC["moments"] in help for help in moment)
+    shared = on.visit("explore", preset="tao-s1-v09-e10", **on.SMALL)
+    moment = [box.help for box in shared.text_input if box.label == "u"]
+    assert moment and all(words.PUBLIC["moments"] in help for help in moment)
