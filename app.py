@@ -1,8 +1,11 @@
 """Private Bandit Lab: what does privacy cost a learning system? Start with ``streamlit run app.py``."""
 
+from pathlib import Path
+
 import streamlit as st
 
-st.set_page_config(page_title="Private Bandit Lab", page_icon=":material/shield_lock:", layout="wide")
+ICON = Path(__file__).resolve().parent / "ui" / "icon.png"  # a file of ours: named icons come from a foreign host
+st.set_page_config(page_title="Private Bandit Lab", page_icon=str(ICON), layout="wide")
 page = st.navigation(  # before anything heavy: until here the browser shows a menu of raw file names
     [
         st.Page("pages/home.py", title="Home", icon=":material/home:", default=True),

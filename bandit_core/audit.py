@@ -162,6 +162,29 @@ def audit(
     )
 
 
+def power(found: AuditResult, pairs: int = 1, draws: int = 4000, seed: int = 0) -> float:
+    """Chance that another audit like ``found`` accuses, estimated as if its event had the chances that were seen.
+
+    Parameters
+    ----------
+    found
+        An audit; its event, samples, confidence, claim and delta are kept.
+    pairs
+        How many pairs of inputs it looked at.
+    draws
+        Audits that are drawn (their counts of the event; nothing is sampled again).
+
+    Examples
+    --------
+    >>> power(audit("ctb-as-printed", 0.1, samples=2000))
+    1.0
+    """
+    half, error = found.samples // 2, (1 - found.confidence) / (2 * pairs)
+    rng = np.random.default_rng(seed)
+    likely, unlikely = (rng.binomial(half, chance[1], draws) for chance in found.chances)
+    return float(np.mean(_bound(likely, unlikely, half, error, found.delta) > found.epsilon))
+
+
 def _drawn(
     respond: Sampler, reward: float, count: int, epsilon: float, rng: np.random.Generator, told: Callable[[int], None]
 ) -> np.ndarray:

@@ -50,7 +50,8 @@ class Subject:
 
     ``sampler(inputs, epsilon, rng)`` gives a number for each input of 0 or 1. ``inputs`` and ``seen`` say in words
     what the two are and what the number is. ``real``: the epsilon that it really has at this claim, within what is
-    looked at; known for specimens, whose ``flaw`` says what is wrong.
+    looked at; known for specimens, whose ``flaw`` says what is wrong. ``opens_at``: the claimed epsilon to begin with,
+    for a specimen one at which it breaks its claim and 200,000 samples show it.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Subject:
     real: Callable[[float], float] | None = None
     flaw: str = ""
     words: str = ""
+    opens_at: float = 1.0
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -252,9 +254,9 @@ def _specimens() -> list[Subject]:
     )
     return [
         broken("ctb-as-printed", "ctb", "Randomised response as misprinted", printed, sampler=_as_printed,
-               real=lambda epsilon: abs(math.log(epsilon))),
+               real=lambda epsilon: abs(math.log(epsilon)), opens_at=0.1),
         broken("ctb-s-as-printed", "ctb-s", "Sigmoid, then randomised response as misprinted", printed,
-               sampler=_sigmoid_as_printed, real=lambda epsilon: abs(math.log(epsilon))),
+               sampler=_sigmoid_as_printed, real=lambda epsilon: abs(math.log(epsilon)), opens_at=0.1),
         broken("ctl-half-noise", "ctl", "Laplace noise at half its scale",
                "Noise for half of the range that rewards really have.",
                sampler=lambda inputs, epsilon, rng: CTL.release(inputs, 2 * epsilon, rng),

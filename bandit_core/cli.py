@@ -351,13 +351,16 @@ def _link(options: argparse.Namespace) -> int:
 
 
 def _errata(options: argparse.Namespace) -> int:
-    from bandit_core.errata import errata, erratum_of
+    from bandit_core.errata import KINDS, errata, erratum_of
 
     chosen = errata() if options.name is None else (erratum_of(options.name),)
     for erratum in chosen:
         outcome = erratum.check()
         print(f"{erratum.name}: {erratum.paper}, {erratum.place}")
-        print(f"  {'confirmed' if outcome.confirmed else 'NOT CONFIRMED'}: {outcome.words}")
+        if outcome is None:
+            print(f"  {KINDS[erratum.kind]}")
+        else:
+            print(f"  {'confirmed' if outcome.confirmed else 'NOT CONFIRMED'} ({erratum.kind}): {outcome.words}")
     return DONE
 
 
@@ -505,7 +508,7 @@ def _parser() -> argparse.ArgumentParser:
     command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
-    errata = command("errata", _errata, "check the errata of the five papers, or one of them", spec=False)
+    errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
     errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
     return parser
 

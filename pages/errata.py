@@ -1,4 +1,4 @@
-"""Errata: what is printed wrongly in the five papers, and how to see it."""
+"""Errata: what is printed wrongly in the papers, and how to see it."""
 
 import ui.opening  # noqa: F401 - before all other imports, see there
 
@@ -12,14 +12,18 @@ shell.enter()
 st.title("What do the papers say that cannot be so?")
 st.markdown(
     "Formulas lose exponents on their way into print, and proofs have gaps. Each entry below says what is printed, "
-    "what should stand there and why, and comes with a small check that anybody can run."
+    "what should stand there and why. An error comes with a small check that anybody can run: it puts the same "
+    "question to both versions, and either may fail."
 )
 found = errata_view.outcomes()
 st.markdown(errata_view.verdict(found))
 picture = errata_view.chart(found, theme.is_dark())
 told = charts.read_aloud(picture, "The printed value divided by what it should be")
 st.plotly_chart(picture, key="errata-chart", config=charts.CONFIG, alt=told)
-st.caption("Only errata whose check measures a positive number; the dashed line is where it should be.")
+st.caption(
+    "Only errors whose check measures a positive number. The dashed line is the value that is wanted, or the limit: "
+    "some must equal it, others must stay below or above it."
+)
 
 paper = errata_view.choice()
 errata_view.listing(paper, found)

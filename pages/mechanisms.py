@@ -32,4 +32,5 @@ elif part == "guess":
     guess.draw(fields)
 else:
     audit.draw(fields)
+answer.public()
 fields.tell()

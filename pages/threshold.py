@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, runner, shell, theme, threshold_view
+from ui import charts, runner, shell, theme, threshold_view, words
 
 shell.enter()
 
@@ -15,6 +15,7 @@ users = law.model_dump_json()
 search = threshold_view.search(law, users)
 st.markdown(threshold_view.verdict(search))
 threshold = threshold_view.slider(search, users)
+st.caption(f"{words.PUBLIC['budgets']} {words.PUBLIC['eps_min']}")
 left, right = st.columns(2)
 with left:
     st.markdown("**Users' budgets** and the threshold")
@@ -29,12 +30,12 @@ with right:
 
 st.subheader("Is the prediction right?")
 st.markdown(
-    "Simulate both mechanisms at several thresholds on the arms of the sidebar: if the heuristic is right, regret "
-    "grows in a straight line with V."
+    "Simulate both mechanisms at several thresholds on the arms of the sidebar, with users enough: if the heuristic is "
+    "right, regret grows in a straight line with V."
 )
 check = threshold_view.check_experiment(law)
 if check and st.toggle("Check by simulation", key="check", help=threshold_view.size_words(check)):
-    result = runner.result_of(check, "threshold")
+    result = runner.result_of(threshold_view.check_users(check), "threshold")
     if result is not None:
         threshold_view.check_panel(result)
 threshold_view.explanation()

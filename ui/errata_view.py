@@ -8,21 +8,23 @@ import math
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core.errata import Erratum, Outcome, errata
+from bandit_core.errata import KINDS, Erratum, Outcome, errata
 from ui import charts, glossary, page_fields, state
 
-ALL = "all five"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900")
+ALL = "all papers"
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900", "#777777")
+SYMBOLS = ("circle", "square", "diamond", "x", "star", "triangle-up")
+APART = {"sharpening": "True, and can be sharpened", "misprint": "Misprints, by inspection"}
 
 
 @st.cache_data(max_entries=1, show_spinner="Checking …")
 def outcomes() -> dict[str, Outcome]:
-    """The result of every check, by name."""
-    return {erratum.name: erratum.check() for erratum in errata()}
+    """The result of every check, by name; misprints by inspection have none."""
+    return {erratum.name: found for erratum in errata() if (found := erratum.check()) is not None}
 
 
 def papers() -> tuple[str, ...]:
-    """The five papers."""
+    """The papers with an entry."""
     return tuple(dict.fromkeys(erratum.paper for erratum in errata()))
 
 
@@ -35,11 +37,14 @@ def _short(paper: str) -> str:
 
 
 def verdict(found: dict[str, Outcome]) -> str:
-    """How many checks confirm their erratum."""
-    confirmed = sum(outcome.confirmed for outcome in found.values())
+    """How many checks confirm their erratum, and what is counted apart."""
+    errors = [found[erratum.name] for erratum in errata() if erratum.kind == "error"]
+    sharpenings, misprints = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
     return (
-        f"**{confirmed} of {len(found)}** errata are confirmed by their checks, run just now: what is printed fails, "
-        "what should stand there passes."
+        f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errata are confirmed by their checks, "
+        "run just now: what is printed fails, what should stand there passes. Counted apart: "
+        f"**{sharpenings}** where what is printed is true and can be sharpened, and **{misprints}** misprints by "
+        "inspection, which claim no check."
     )
 
 
@@ -52,7 +57,7 @@ def choice() -> str:
         list(names).index(page_fields.choice("paper", "all", names)),
         format_func=names.__getitem__,
         key="errata-paper",
-        help="The five papers that this lab is built on.",
+        help="The papers of which something is said below.",
     )
     state.keep_page_field("paper", chosen, "all")
     return names[chosen]
@@ -65,14 +70,14 @@ def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
         ratios = {
             erratum.name: (found[erratum.name].printed / found[erratum.name].wanted, erratum)
             for erratum in errata()
-            if erratum.paper == paper and _is_ratio(found[erratum.name])
+            if erratum.paper == paper and erratum.kind == "error" and _is_ratio(found[erratum.name])
         }
         figure.add_scatter(
             x=[ratio for ratio, _ in ratios.values()],
             y=list(ratios),
             mode="markers",
             name=_short(paper),
-            marker={"size": 11, "color": COLOURS[place], "symbol": ("circle", "square", "diamond", "x", "star")[place]},
+            marker={"size": 11, "color": COLOURS[place], "symbol": SYMBOLS[place]},
             hovertemplate="× %{x:.3~g}<extra>%{y}</extra>",
         )
     charts.style(figure, 520, dark)
@@ -89,16 +94,27 @@ def _is_ratio(outcome: Outcome) -> bool:
 
 def listing(chosen: str, found: dict[str, Outcome]) -> None:
     """The errata of the chosen paper, each with its check; the one of the address stands open."""
-    opened = page_fields.choice("erratum", "", ("", *found))
-    for paper in papers():
-        if chosen not in (ALL, paper):
+    opened = page_fields.choice("erratum", "", ("", *(erratum.name for erratum in errata())))
+    shown = [erratum for erratum in errata() if chosen in (ALL, erratum.paper)]
+    groups = {paper: [each for each in shown if each.paper == paper and each.kind == "error"] for paper in papers()}
+    groups |= {title: [each for each in shown if each.kind == kind] for kind, title in APART.items()}
+    for title, entries in groups.items():
+        if not entries:
             continue
-        st.subheader(paper)
-        for erratum in (each for each in errata() if each.paper == paper):
-            outcome = found[erratum.name]
-            sign = ":material/check_circle:" if outcome.confirmed else ":material/error:"
-            with st.expander(f"{sign} {_heading(erratum)}", expanded=erratum.name == opened):
+        st.subheader(title)
+        if entries[0].kind != "error":
+            st.caption(f"{KINDS[entries[0].kind].capitalize()}.")
+        for erratum in entries:
+            outcome = found.get(erratum.name)
+            apart = "" if erratum.kind == "error" else f"{_short(erratum.paper)}, "
+            with st.expander(f"{_sign(outcome)} {apart}{_heading(erratum)}", expanded=erratum.name == opened):
                 _one(erratum, outcome)
+
+
+def _sign(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return ":material/visibility:"
+    return ":material/check_circle:" if outcome.confirmed else ":material/error:"
 
 
 def _heading(erratum: Erratum) -> str:
@@ -108,13 +124,15 @@ def _heading(erratum: Erratum) -> str:
     return f"{erratum.place}: {' '.join(erratum.name.split('-')[1:])}"
 
 
-def _one(erratum: Erratum, outcome: Outcome) -> None:
+def _one(erratum: Erratum, outcome: Outcome | None) -> None:
+    better = "Could be" if erratum.kind == "sharpening" else "Should be"
     st.markdown(
-        f"**Printed:** {erratum.printed}\n\n**Should be:** {erratum.corrected}\n\n**Why:** {erratum.why}\n\n"
-        f"**Checked just now:** {outcome.words}"
+        f"**Printed:** {erratum.printed}\n\n**{better}:** {erratum.corrected}\n\n**Why:** {erratum.why}"
+        + (f"\n\n**Checked just now:** {outcome.words}" if outcome else "")
     )
-    st.code(erratum.command, language="bash")
-    st.code(inspect.getsource(erratum.check), language="python")
+    if erratum.evidence is not None:
+        st.code(erratum.command, language="bash")
+        st.code(inspect.getsource(erratum.evidence), language="python")
     st.page_link(
         f"pages/{erratum.page}.py",
         label=f"See it on {glossary.PAGE_TITLES[erratum.page]}",

@@ -73,6 +73,8 @@ def _open(page: Any) -> None:
         place = sidebar.draw()
         state.write_address()
     page_fields.tell(state.problems())
+    if page.url_path not in OWN_CONTROLS and (whose := words.of_the_link(state.experiment())):
+        st.caption(whose)
     st.session_state["inside"] = True
     with contextlib.suppress(_Left):
         page.run()

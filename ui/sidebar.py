@@ -83,7 +83,8 @@ def _arms_section(base: Experiment) -> str:
             notation.write_arms(base.arms),
             key=state.key("arms"),
             help="A bare number is a Bernoulli mean; x5 repeats an arm. Laws: " + ", ".join(REWARD_LAWS) + ". "
-            "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5).",
+            "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5). "
+            + words.PUBLIC["ranges"],
         )
     return text
 
@@ -167,7 +168,7 @@ def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
             list(laws).index(law["kind"]),
             format_func=laws.__getitem__,
             key=state.key("budget-kind"),
-            help="One budget for everybody, or a distribution of budgets over users.",
+            help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
         )
         if kind == "fixed":
             value = law["value"] if law["kind"] == "fixed" else 1.0
@@ -185,7 +186,7 @@ def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
             "Distribution of ε over users",
             text if law["kind"] == kind else EXAMPLES[kind],
             key=state.key(f"budget-{kind}"),
-            help=f"For example {EXAMPLES[kind]}. Users with ε = 0 share nothing.",
+            help=f"For example {EXAMPLES[kind]}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
         )
         return written, st.container()
 
@@ -222,7 +223,8 @@ def _budget_words(law: dict[str, Any]) -> str:
 
 def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
     """One control for one parameter of a policy; None means "leave it at its default"."""
-    label, help = name.replace("_", " "), field.description or ""
+    said_out_loud = {"eps_min": words.PUBLIC["eps_min"], "u": words.PUBLIC["moments"]}.get(name, "")
+    label, help = name.replace("_", " "), f"{field.description or ''} {said_out_loud}".strip()
     schema = policy.parameters.model_json_schema()["properties"][name]
     if "enum" in schema:
         options = schema["enum"]
@@ -338,7 +340,12 @@ def _size_section(base: Experiment) -> dict[str, Any]:
     users, runs = (words.count(_current(name, getattr(base, name))) for name in ("horizon", "trials"))
     with st.expander(f"Size · {users} users, {runs} trials", key=state.key("size-section")):
         horizon = _slider(
-            "Users (horizon)", HORIZONS, base.horizon, "horizon", "How many users arrive in one run.", words.count
+            "Users (horizon)",
+            HORIZONS,
+            base.horizon,
+            "horizon",
+            f"How many users arrive in one run. {words.PUBLIC['horizon']}",
+            words.count,
         )
         trials = _slider(
             "Trials", TRIALS, base.trials, "trials", "Independent runs; more of them narrow the error.", words.count

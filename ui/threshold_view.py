@@ -24,6 +24,8 @@ EXAMPLES = {
     "Ren et al.: bell-shaped, a fifth shares nothing": "clamped-gaussian(1, 1, 0, 100)",
     "Spread over orders of magnitude": "lognormal(1, 1)",
 }
+CHECK_USERS = tuple(10**power for power in range(4, 9))
+CHECK_TRIALS = 4  # of ten million users and more; their regrets hardly differ
 MECHANISM_COLOURS = {"v_l": "heldp-ucb-l", "v_b": "heldp-ucb-b"}
 
 
@@ -62,7 +64,10 @@ def law() -> _EpsilonLaw:
     )
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     name = left.selectbox(
-        "Example", list(EXAMPLES), key="threshold-example", help="How budgets are spread over users in this example."
+        "Example",
+        list(EXAMPLES),
+        key="threshold-example",
+        help=f"How budgets are spread over users in this example. {words.PUBLIC['budgets']}",
     )
     text = EXAMPLES[name]
     takers = [line for line in state.experiment().lines if line.entry.epsilon == "any"]
@@ -103,7 +108,7 @@ def slider(found: Search, users: str) -> float:
         options,
         found.best_b,
         key=state.key(f"threshold {users}"),
-        help="Answers of users with a smaller ε are discarded.",
+        help=f"Answers of users with a smaller ε are discarded. {words.PUBLIC['eps_min']}",
         format_func=lambda value: f"{value:.3g}",
     )
 
@@ -151,9 +156,16 @@ def legend(law: _EpsilonLaw, threshold: float) -> str:
 
 
 def check_experiment(law: _EpsilonLaw) -> Experiment | None:
-    """Both mechanisms at several thresholds on the arms of the sidebar; None, told in words, where they refuse."""
+    """Both mechanisms at several thresholds on the arms of the sidebar; None, told in words, where they refuse.
+
+    It has users enough for the prediction to be right, whatever the sidebar's horizon (`check_users` changes that).
+    """
+    base = state.experiment()
     try:
-        return threshold_check.experiment_of(state.experiment(), law, threshold_check.spread_thresholds(law))
+        base = base.with_changes(
+            horizon=max(base.horizon, threshold_check.ENOUGH_USERS), trials=min(base.trials, CHECK_TRIALS)
+        )
+        return threshold_check.experiment_of(base, law, threshold_check.spread_thresholds(law))
     except InvalidInput as error:
         st.info(f"These arms cannot be used for the check:\n{words.problems(error.problems[:1])}")
         return None
@@ -161,7 +173,20 @@ def check_experiment(law: _EpsilonLaw) -> Experiment | None:
 
 def size_words(check: Experiment) -> str:
     """How large the check is."""
-    return f"{len(check.lines)} lines, {check.trials} trials each."
+    return f"{len(check.lines)} lines of {words.count(check.horizon)} users, {check.trials} trials each."
+
+
+def check_users(check: Experiment) -> Experiment:
+    """The check at another number of users, if the visitor wants one."""
+    users = st.select_slider(
+        "Users of the check",
+        sorted({*CHECK_USERS, check.horizon}),
+        check.horizon,
+        key=state.key(f"check-users {check.horizon}"),
+        format_func=words.count,
+        help="V predicts regret in the long run only. With fewer users the points leave the line.",
+    )
+    return check.with_changes(horizon=users)
 
 
 def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
@@ -191,6 +216,14 @@ def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
     return figure
 
 
+def line_words(r_squared: float, users: int) -> str:
+    """What the fit says about the prediction."""
+    if r_squared >= threshold_check.STRAIGHT:
+        return "The points lie on a line: here V predicts which threshold costs how much."
+    early = " With more users they come closer to one." if users < threshold_check.ENOUGH_USERS else ""
+    return f"The points do not lie on a line: here V predicts the regret only roughly.{early}"
+
+
 def check_panel(result: Result) -> None:
     """Regret against V with the linear fit, and every point as a link to its curve."""
     points = threshold_check.points(result)
@@ -200,11 +233,7 @@ def check_panel(result: Result) -> None:
     st.markdown(
         f"Regret ≈ {words.number(fit[1])} + {words.number(fit[0])} · V with **R² = {fit[2]:.4f}** over "
         f"{len(points)} points at {words.count(result.experiment.horizon)} users. "
-        + (
-            ""
-            if result.experiment.horizon >= 10**6
-            else "The line straightens at longer horizons: try a million users and more."
-        )
+        + line_words(fit[2], result.experiment.horizon)
     )
     figure = fit_chart(points, theme.is_dark())
     st.plotly_chart(figure, key="fit", config=charts.CONFIG, alt=f"Regret against V; R squared {fit[2]:.4f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 
 from bandit_core import Experiment
 from bandit_core.epsilons import _EpsilonLaw
@@ -21,14 +22,36 @@ BAND_WORDS: dict[Band, str] = {
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }
 
+# What the promise of a mechanism does not cover, for the page Mechanisms and for the controls where it is decided.
+PUBLIC = {
+    "budgets": "Each user's own ε travels in the clear beside the answer: it must not depend on what is to be hidden.",
+    "eps_min": "The threshold ε_min is public, and so is whose answers are discarded.",
+    "moments": "A bound u on the moments, and v, are public and fixed before anybody looks at a reward: a bound taken "
+    "from the rewards would tell of them.",
+    "ranges": "The range of the rewards is public and fixed before anybody looks: noise is made for it, and a range "
+    "taken from the data gives its extremes away.",
+    "horizon": "The number of users (the horizon) is public; some policies make their noise for it.",
+    "scaling": "A table scaled by its own smallest and largest values is not private, whatever comes after. Use limits "
+    "that are known without it.",
+    "doubles": "Noise on floating-point numbers (doubles) is pure only up to rounding: the last digits that can occur "
+    "depend on the input. What is deployed needs discrete noise or snapping; the simulator uses doubles.",
+}
+
 
 def sentence(text: str) -> str:
     """The same words with a capital at their beginning."""
     return text[:1].upper() + text[1:]
 
 
+# Addresses and short codes (:smile:, :material/home:) are looked for in finished text, where a backslash is gone by
+# then. An invisible word joiner in the middle of them is not: after a colon, after www, before an at sign.
+_JOINER = "\u2060"
+_ACTIVE = re.compile(r"(?<=:)(?=\S)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
+
+
 def plain(text: str) -> str:
-    """Text that a visitor wrote, safe inside markdown: shown as it is, never as markup."""
+    """Text that a visitor wrote, safe inside markdown: shown as it is on one line, never as markup or as a link."""
+    text = _ACTIVE.sub(_JOINER, re.sub(r"\s+", " ", text))
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&])", r"\\\1", text)
 
 
@@ -143,6 +166,28 @@ def heading(experiment: Experiment) -> tuple[str, str]:
         if same and any(getattr(preset.experiment, name) != getattr(experiment, name) for name in numbers):
             return "What does privacy cost here?", ""
     return experiment.title or "What does privacy cost here?", experiment.note
+
+
+@cache
+def _shipped_words() -> frozenset[str]:
+    """Titles, notes and labels of the presets, which are this lab's own."""
+    shipped = [preset.experiment for preset in presets()]
+    labels = [line.label for experiment in shipped for line in experiment.lines if line.label]
+    return frozenset(["", *labels, *(text for each in shipped for text in (each.title, each.note))])
+
+
+def of_the_link(experiment: Experiment) -> str:
+    """What of the words on screen whoever made the link wrote, as a sentence; empty where all words are the lab's."""
+    title, note = heading(experiment)
+    found = [
+        name
+        for name, text in (("the title", experiment.title), ("the note", experiment.note))
+        if text in (title, note) and text not in _shipped_words()
+    ]
+    foreign = [line.label for line in experiment.lines if line.label and line.label not in _shipped_words()]
+    if foreign:
+        found.append("the label of a line" if len(foreign) == 1 else f"the labels of {len(foreign)} lines")
+    return f"Written by whoever made this link, not by this lab: {', '.join(found)}." if found else ""
 
 
 def arms_summary(experiment: Experiment) -> str:

@@ -1,28 +1,32 @@
-"""One erratum: what is printed, what should stand there, and a check that anybody can run."""
+"""One erratum: what is printed, what should stand there, and a check that anybody can run and that can fail."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Rule = Literal["equal to", "at most", "at least", "below"]
+Kind = Literal["error", "sharpening", "misprint"]
+KINDS: dict[Kind, str] = {
+    "error": "the printed version fails its check, the corrected one passes",
+    "sharpening": "what is printed is true, and more than it says can be had",
+    "misprint": "by inspection: a slip of the pen that the reader sees, nothing to compute and no check claimed",
+}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check found: one measured quantity as it must be, as it is when printed, and as it is when corrected.
-
-    ``corrected`` is None where nothing can take the place of what is printed.
-    """
+    """What a check found: one measured quantity as it must be, as it is when printed, and as it is when corrected."""
 
     measure: str
     rule: Rule
     wanted: float
     printed: float
-    corrected: float | None
+    corrected: float
     tolerance: float
+    sharpens: bool = False
 
     def _holds(self, value: float) -> bool:
         slack = self.tolerance * max(abs(self.wanted), 1e-300) if math.isfinite(self.wanted) else 0.0
@@ -41,38 +45,68 @@ class Outcome:
 
     @property
     def corrected_holds(self) -> bool:
-        """Whether the corrected version passes (nothing to test: yes)."""
-        return self.corrected is None or self._holds(self.corrected)
+        """Whether the corrected version passes."""
+        return self._holds(self.corrected)
 
     @property
     def confirmed(self) -> bool:
-        """Whether the check confirms the erratum: the printed version fails and the corrected one passes."""
-        return self.corrected_holds and not self.printed_holds
+        """Whether the check confirms its entry.
+
+        An error: the printed version fails and the corrected one passes. A sharpening: both pass, and the corrected
+        one comes closer to what is wanted.
+        """
+        if not self.sharpens:
+            return self.corrected_holds and not self.printed_holds
+        closer = abs(self.corrected - self.wanted) < abs(self.printed - self.wanted)
+        return self.printed_holds and self.corrected_holds and closer
 
     @property
     def words(self) -> str:
         """The finding as one plain sentence."""
-        sentence = (
-            f"{self.measure}: should be {self.rule} {self.wanted:.5g}; as printed {self.printed:.5g} "
-            f"({'holds' if self.printed_holds else 'does not hold'})"
+        return (
+            f"{self.measure}: should be {self.rule} {self.wanted:.5g}; "
+            f"as printed {self.printed:.5g} ({'holds' if self.printed_holds else 'does not hold'}), "
+            f"corrected {self.corrected:.5g} ({'holds' if self.corrected_holds else 'does not hold'})."
         )
-        if self.corrected is None:
-            return f"{sentence}."
-        return f"{sentence}, corrected {self.corrected:.5g} ({'holds' if self.corrected_holds else 'does not hold'})."
 
 
-def compare(
-    measure: str, rule: Rule, wanted: float, printed: float, corrected: float | None, tolerance: float = 1e-9
-) -> Outcome:
-    """An outcome; ``tolerance`` is relative to what is wanted."""
-    return Outcome(
-        measure, rule, float(wanted), float(printed), None if corrected is None else float(corrected), tolerance
-    )
+@dataclass(frozen=True)
+class Check:
+    """One question that is put to both readings of a place in the same way, so that either may fail it.
+
+    ``value`` turns a reading (a number, a formula, a switch: whatever sets the two apart) into the measured quantity;
+    ``wanted`` is what that quantity must be by ``rule``, within the relative ``tolerance``, and comes from neither
+    reading. ``sharpens``: the printed version is expected to pass, and the corrected one to come closer.
+    """
+
+    measure: str
+    rule: Rule
+    wanted: float
+    value: Callable[[Any], float]
+    printed: Any
+    corrected: Any
+    tolerance: float = 1e-9
+    sharpens: bool = False
+
+    def run(self) -> Outcome:
+        """Measure both readings."""
+        return Outcome(
+            self.measure,
+            self.rule,
+            float(self.wanted),
+            float(self.value(self.printed)),
+            float(self.value(self.corrected)),
+            self.tolerance,
+            self.sharpens,
+        )
 
 
 @dataclass(frozen=True)
 class Erratum:
-    """One place of a paper. ``printed``, ``corrected`` and ``why`` are markdown with formulas between dollar signs."""
+    """One place of a paper. ``printed``, ``corrected`` and ``why`` are markdown with formulas between dollar signs.
+
+    ``evidence`` makes the check; None for a misprint, which is seen by inspection and claims no check.
+    """
 
     name: str
     paper: str
@@ -80,10 +114,15 @@ class Erratum:
     printed: str
     corrected: str
     why: str
-    check: Callable[[], Outcome]
+    evidence: Callable[[], Check] | None
     page: str = "explore"  # where its effect can be seen
+    kind: Kind = "error"
+
+    def check(self) -> Outcome | None:
+        """The result of the check; None where there is none."""
+        return None if self.evidence is None else self.evidence().run()
 
     @property
     def command(self) -> str:
-        """The command that runs the check."""
+        """The command that runs the check, or prints the entry."""
         return f"python -m bandit_core errata {self.name}"

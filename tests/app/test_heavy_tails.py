@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from urllib.parse import parse_qs
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,6 +95,28 @@ def test_it_says_which_constants_run_and_what_that_costs() -> None:
     assert epoch_table(screen)["complete"].tolist() == ["no"]  # the first epoch is longer than the run
     screen = on.visit("heavy-tails", **TINY, trust="local", budget="5")
     assert "At ε = 5 no theorem covers LDPRSE" in on.words(screen)
+
+
+@pytest.mark.parametrize(("fields", "learns"), [({"v": "0.3"}, False), ({"users": "1e9"}, True)])
+def test_it_says_where_reduced_constants_do_not_help(fields: dict[str, str], learns: bool) -> None:
+    screen = on.visit("heavy-tails", trust="local", **fields)
+    assert ("they do not help" in on.words(screen)) != learns
+    regret = on.chart(screen, "heavy-regret")
+    measured = regret.y(next(name for name in regret.names if "LDPRSE" in name))[-1]
+    means = np.array(view.MEANS["S1"])
+    in_turn = float(fields.get("users", "1e5")) * float(np.mean(means.max() - means))
+    assert (measured < 0.3 * in_turn) == learns
+    assert learns or abs(measured / in_turn - 1) < 0.01
+
+
+def test_the_link_on_wild_rewards_in_the_readme_shows_a_learner_that_learns() -> None:
+    readme = (on.ROOT / "README.md").read_text()
+    [query] = re.findall(r"\(http://localhost:8501/heavy-tails\?([^)]*)\)", readme)
+    fields = {name: values[0] for name, values in parse_qs(query).items()}
+    screen = on.visit("heavy-tails", **fields)
+    assert not screen.main.warning and "they do not help" not in on.words(screen)
+    complete = epoch_table(screen)["complete"].tolist()
+    assert complete.count("yes") >= 1
 
 
 def test_the_epoch_table_is_that_of_the_run() -> None:

@@ -9,8 +9,11 @@ import pytest
 import screen as on
 
 from bandit_core import audit
+from bandit_core.audit import power
+from bandit_core.audit_subjects import subjects
 from bandit_core.mechanisms import CTB, registry
 from bandit_core.mechanisms.losses import play_round
+from ui import words
 
 ANSWERS = [name for name, one in registry().items() if one.kind == "answer"]
 
@@ -161,7 +164,35 @@ def test_sound_claims_pass_and_are_not_called_proved(subject: str, eps: str) -> 
     assert "Consistent with its claim" in screen.success[0].value and "no proof" in screen.success[0].value
     told = on.words(screen)
     assert "refute, never prove" in told
-    assert ("Broken, and not caught" in told) == (subject == "ctb-as-printed")
+    assert ("nothing to catch" in told) == (subject == "ctb-as-printed")
+
+
+def test_a_specimen_opens_where_the_audit_catches_it() -> None:
+    broken = [subject for subject in subjects().values() if subject.kind == "specimen"]
+    for one in broken:  # by a link that states no budget
+        screen = on.visit("mechanisms", part="audit", subject=one.name)
+        assert screen.select_slider(key="mechanisms-eps").value == one.opens_at
+        assert "eps" not in on.address(screen)
+    screen.selectbox(key="mechanisms-subject").set_value("ctb")
+    on.run(screen)
+    screen.selectbox(key="mechanisms-subject").set_value("ctb-as-printed")  # and by choosing it
+    on.run(screen)
+    assert screen.select_slider(key="mechanisms-eps").value == 0.1
+    screen.select_slider(key="mechanisms-samples").set_value(10_000)
+    screen.button(key="mechanisms-run").click()
+    on.run(screen)
+    assert screen.error and "Caught: " in on.words(screen) and "practically always" in on.words(screen)
+    assert on.address(screen)["subject"] == "ctb-as-printed"
+    screen.segmented_control(key="mechanisms-part").set_value("answers")
+    on.run(screen)
+    assert on.address(screen)["eps"] == "0.1"  # where it is not what the page opens with, the link says it
+
+
+def test_how_often_a_specimen_is_caught_is_told_with_its_number() -> None:
+    fields = {"part": "audit", "subject": "binary-natural-log", "eps": "0.3", "samples": "40000", "run": "1"}
+    screen = on.visit("mechanisms", **fields)
+    chance = power(audit("binary-natural-log", 0.3, samples=40_000))
+    assert 0.01 < chance < 0.999 and f"in {chance:.0%} of draws" in on.words(screen)
 
 
 @pytest.mark.parametrize("part", ["sums", "guess", "audit"])
@@ -180,3 +211,27 @@ def test_pictures_are_told_in_words_with_numbers(part: str) -> None:
     screen = on.visit("mechanisms", part=part, run="1", samples="2000")
     told = [chart.proto.alt for chart in screen.get("plotly_chart")]
     assert told and all(len(text) > 30 and any(mark.isdigit() for mark in text) for text in told)
+
+
+@pytest.mark.parametrize("part", ["answers", "sums", "guess", "audit"])
+def test_what_no_mechanism_hides_is_said_on_every_part(part: str) -> None:
+    told = on.words(on.visit("mechanisms", part=part))
+    assert [name for name, sentence in words.PUBLIC.items() if sentence not in told] == []
+
+
+def test_what_is_public_is_said_where_it_is_chosen() -> None:
+    def helps(screen) -> str:  # type: ignore[no-untyped-def]
+        kinds = "selectbox select_slider text_input text_area number_input"
+        return "\n".join(element.help for kind in kinds.split() for element in getattr(screen, kind))
+
+    screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
+    said = helps(screen)
+    assert [name for name in ("budgets", "eps_min", "ranges", "horizon") if words.PUBLIC[name] not in said] == []
+    assert words.PUBLIC["budgets"] in on.words(screen) and words.PUBLIC["eps_min"] in on.words(screen)
+    eps_min = [box.help for box in screen.text_input if box.label == "eps min"]
+    assert eps_min and all(words.PUBLIC["eps_min"] in help for help in eps_min)
+    heavy = on.visit("heavy-tails", users="10000")
+    assert words.PUBLIC["moments"] in heavy.select_slider(key="heavy-v").help
+    shared = on.visit("explore", preset="tao-s1-v09-e10", **on.SMALL)
+    moment = [box.help for box in shared.text_input if box.label == "u"]
+    assert moment and all(words.PUBLIC["moments"] in help for help in moment)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import screen as on
 
+from bandit_core import threshold_check
 from bandit_core.presets import load_preset, preset_names
 
 OWN_WORDS = {
@@ -166,6 +167,10 @@ def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
 def test_the_heuristic_is_checked_by_simulation() -> None:
     screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
     screen.toggle(key="check").set_value(True)
+    on.run(screen)
+    users = next(slider for slider in screen.select_slider if slider.label == "Users of the check")
+    assert users.value == threshold_check.ENOUGH_USERS
+    users.set_value(10_000)  # fewer, which need no Run
     on.run(screen)
     fit = on.chart(screen, "fit")
     assert "linear fit" in fit.names

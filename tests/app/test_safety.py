@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bandit_core import Experiment, load_preset, simulate
-from ui import charts, exports, state
+from ui import charts, exports, state, words
 
 FIELDS = sorted(state.OTHER_FIELDS)
 BAD = ("", "nan", "-1", "1e300", "0", "[x](http://x)<b>", "9" * 400)
@@ -67,6 +67,58 @@ def test_titles_notes_and_labels_are_shown_as_text(page: str) -> None:
     assert all(element.proto.allow_html is False for element in screen.markdown if "strong" in element.value)
     for element in screen.get("plotly_chart"):
         assert "<b>" not in element.proto.spec and "<img" not in element.proto.spec
+
+
+# What the browser looks for in finished text, after markdown has taken every backslash away: addresses, e-mail, codes.
+FOUND_LATER = re.compile(
+    r"(https?://|www(?=\.))([-.\w]+)([^ \t\r\n]*)|([-.\w+]+)@([-\w]+(?:\.[-\w]+)+)|:[\w+-]+:|:material[/_]\w+:",
+    re.IGNORECASE,
+)
+PIECES = [
+    "http",
+    "https",
+    "://",
+    ":",
+    "www",
+    "WWW",
+    ".",
+    "@",
+    "evil",
+    "example",
+    "/",
+    " ",
+    "smile",
+    "material/home",
+    "a-b",
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_no_text_holds_what_a_browser_makes_a_link_or_a_sign_of(text: str) -> None:
+    finished = re.sub(r"\\(.)", r"\1", words.plain(text))
+    assert not FOUND_LATER.search(finished)
+    assert finished.replace(words._JOINER, "") == re.sub(r"\s+", " ", text)  # and it still reads the same
+
+
+def test_the_search_for_links_finds_those_that_are_not_made_inert() -> None:
+    for text in ("see https://evil.example", "www.evil.example", "me@evil.example", ":smile:", ":material/home:"):
+        assert FOUND_LATER.search(text)
+        assert not FOUND_LATER.search(re.sub(r"\\(.)", r"\1", words.plain(text)))
+
+
+@pytest.mark.parametrize("page", ["explore", "tradeoff", "threshold", "theory"])
+def test_words_of_a_link_are_marked_as_such_and_those_of_presets_are_not(page: str) -> None:
+    def mark(**address: str) -> str:
+        texts = [caption.value for caption in on.visit(page, **on.SMALL, **address).main.caption]
+        return next((text for text in texts if "whoever made this link" in text), "")
+
+    plain = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1)"}
+    assert mark(preset="trust") == mark(**plain) == ""
+    assert "title" in mark(**plain, title="Mine") and "label" not in mark(**plain, title="Mine")
+    assert "note" in mark(**plain, note="Mine")
+    assert "label of a line" in mark(arms="0.9,0.5", lines='ucb,heldp-ucb-b(1,label="Mine")')
+    assert mark(**plain, title="Mine", controls="off")  # in a lesson, too
 
 
 def test_names_of_an_upload_are_shown_as_text() -> None:

@@ -10,11 +10,11 @@ import pytest
 import screen as on
 
 from bandit_core import catalogue
-from bandit_core.errata import errata
+from bandit_core.errata import KINDS, errata
 from bandit_core.presets import load_preset
 from bandit_core.theory.bound import STATUS_WORDS
 from bandit_core.theory.definitions import DEFINITIONS
-from ui import diagrams, glossary
+from ui import diagrams, errata_view, glossary
 
 TRUST = {"preset": "trust", **on.SMALL}
 
@@ -160,20 +160,26 @@ def test_a_wrong_field_is_told_and_the_default_stands_in(field: str) -> None:
 def test_every_erratum_is_listed_with_command_and_live_result() -> None:
     screen = on.visit("errata")
     told = on.words(screen)
-    assert f"**{len(errata())} of {len(errata())}** errata are confirmed" in told
+    counts = {kind: sum(erratum.kind == kind for erratum in errata()) for kind in KINDS}
+    assert f"**{counts['error']} of {counts['error']}** errata are confirmed" in told
+    assert f"**{counts['sharpening']}** where" in told and f"**{counts['misprint']}** misprints" in told
     codes = [block.value for block in screen.code]
     for erratum in errata():
-        assert erratum.command in codes
+        assert (erratum.command in codes) == (erratum.kind != "misprint")
         assert erratum.printed in told and erratum.corrected in told
-    assert told.count("Checked just now:") == len(errata())
-    assert sum(code.startswith("def ") for code in codes) == len(errata())
+    assert told.count("Checked just now:") == counts["error"] + counts["sharpening"]
+    assert sum(code.startswith("def ") for code in codes) == counts["error"] + counts["sharpening"]
+    signs = [box.label.split(":")[1] for box in screen.expander if box.label.startswith(":material/")]
+    assert signs.count("material/visibility") == counts["misprint"]
+    drawn = [name for trace in on.chart(screen, "errata-chart").traces for name in trace["y"]]
+    assert set(drawn) < {erratum.name for erratum in errata() if erratum.kind == "error"}
 
 
 def test_a_link_opens_one_paper_and_one_erratum() -> None:
     screen = on.visit("errata", paper="ren", erratum="ren-curator-3")
     opened = [box.label for box in screen.expander if box.proto.expanded]
     assert opened == [":material/check_circle: Curator 3 (the Bernoulli mechanism)"]
-    assert [box.value for box in screen.subheader] == ["Ren, Zhou, Liu and Shroff 2020"]
+    assert [box.value for box in screen.subheader] == ["Ren, Zhou, Liu and Shroff 2020", errata_view.APART["misprint"]]
     screen.selectbox(key="errata-paper").set_value("tao")
     on.run(screen)
     assert on.address(screen)["paper"] == "tao"

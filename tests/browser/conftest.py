@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 
@@ -9,6 +10,7 @@ import pytest
 from server import running_server
 from visitor import Server, Visitor
 
+TROUBLE = re.compile(r"Traceback|ScriptRunContext|warning", re.IGNORECASE)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -46,7 +48,10 @@ def chromium() -> Iterator[object]:
 
 @pytest.fixture
 def visits(chromium: object, server: Server) -> Iterator[Callable[..., Visitor]]:
-    """A function that lets a new visitor (with a browser profile of its own) open a path; errors fail the test."""
+    """A function that lets a new visitor (with a browser profile of its own) open a path.
+
+    Errors fail the test, and so does what no page may do: ask another host for anything, or put trouble into the log.
+    """
     visitors: list[Visitor] = []
     told = len(server.output)
 
@@ -58,5 +63,8 @@ def visits(chromium: object, server: Server) -> Iterator[Callable[..., Visitor]]
     yield visit
     for visitor in visitors:
         visitor.leave()
-    assert "Traceback" not in server.output[told:], server.output[told:]
+    for at in {server, *(visitor.server for visitor in visitors)}:
+        written = at.output[told if at is server else 0 :]
+        assert not TROUBLE.search(written), written
     assert [error for visitor in visitors for error in visitor.errors] == []
+    assert [address for visitor in visitors for address in visitor.foreign] == []

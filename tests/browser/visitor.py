@@ -35,12 +35,21 @@ class Visitor:
     def __init__(self, browser: Browser, server: Server, width: int = 1400, dark: bool = False, **options: Any) -> None:
         self.server = server
         self.errors: list[str] = []
+        self.foreign: list[str] = []  # requests to another host than the server's
         self.context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
         )
         self.tab = self.context.new_page()
         self.tab.set_default_timeout(90 * SECONDS)  # a fresh machine compiles what a page needs first
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.context.on("request", lambda request: self._note(request.url))
+        self.tab.on("websocket", lambda socket: self._note(socket.url))
+
+    def _note(self, address: str) -> None:
+        """Remember a request that leaves the server's host (data: and blob: addresses leave nothing)."""
+        asked, own = urlsplit(address), urlsplit(self.server.url)
+        if asked.scheme not in ("data", "blob", "about") and asked.netloc != own.netloc:
+            self.foreign.append(address)
 
     def open(self, path: str) -> None:
         """Open a path of the app, or a whole address."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
-from bandit_core import InvalidInput, thresholds
+from bandit_core import InvalidInput, load_preset, simulate, threshold_check, thresholds
 from bandit_core.epsilons import (
     ClampedGaussian,
     Discrete,
@@ -16,6 +16,7 @@ from bandit_core.epsilons import (
     Lognormal,
     UniformEpsilon,
 )
+from bandit_core.results import linear_fit
 from bandit_core.theory import threshold
 from bandit_core.theory.divergences import beta
 
@@ -207,3 +208,14 @@ def test_bad_input_is_told_with_its_place(epsilon, eps_mins, path):
     with pytest.raises(InvalidInput) as caught:
         thresholds(epsilon, eps_mins)
     assert [problem.path for problem in caught.value.problems] == [path]
+
+
+def test_the_check_opens_where_the_prediction_is_right_and_fails_before():
+    """Two arms, five groups of users: a straight line at the horizon of the page, none at ten thousand users."""
+    arms, fits = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}], {}
+    groups = threshold_check.spread_thresholds(REN_DISCRETE)
+    for users in (10_000, threshold_check.ENOUGH_USERS):
+        base = load_preset("default").with_changes(arms=arms, horizon=users, trials=2)
+        found = threshold_check.points(simulate(threshold_check.experiment_of(base, REN_DISCRETE, groups)))
+        fits[users] = linear_fit(found["v"].to_numpy(), found["regret"].to_numpy())[2]
+    assert fits[10_000] < 0.95 < threshold_check.STRAIGHT < fits[threshold_check.ENOUGH_USERS]

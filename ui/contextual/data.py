@@ -117,8 +117,9 @@ def _uploaded(source: str) -> Table | None:
     )
     offered = [name for name in columns if name not in (reward, action)]
     features = st.multiselect(
-        "Features", offered, offered, key="data-features", help="Columns of numbers that describe a user."
-    )
+        "Features", offered, offered, key="data-features",
+        help=f"Columns of numbers about a user, here scaled by their own extremes. {words.PUBLIC['scaling']}",
+    )  # fmt: skip
     key = (upload.file_id, reward, action, amount, tuple(features))
     table = _kept(key, lambda: lending.read_table(data, features, action, reward, amount))
     if table.action_names and len(table.action_names) > MOST_ACTIONS:

@@ -100,7 +100,8 @@ def controls() -> Choice:
             EXPONENTS,
             f"{DEFAULT_V:g}",
             "heavy-v",
-            "Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite mean.",
+            "Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite mean. "
+            + words.PUBLIC["moments"],
         )
     with second:
         epsilon = page_fields.slider(
@@ -306,7 +307,18 @@ def constants_words(choice: Choice, experiment: Experiment) -> str:
     return (
         f"Running with **reduced constants** ({names}; chosen by experiment): with the printed ones next to nothing "
         "would be learned within this run. The privacy noise is exact and the privacy guarantee is untouched; what is "
-        f"lost is the proof of the bound on the regret.{beyond}"
+        f"lost is the proof of the bound on the regret.{beyond}{_no_help_words(experiment)}"
+    )
+
+
+def _no_help_words(experiment: Experiment) -> str:
+    """Says so where even reduced constants let the policy that plays in epochs drop no arm."""
+    played = epochs(experiment.instances[-1], experiment.seed, 0)
+    if len(str(played.iloc[-1]["left"]).split(",")) < len(experiment.instances[-1].arms):
+        return ""
+    return (
+        f" **Here they do not help**: {experiment.lines[-1].entry.title} drops no arm before the users run out (table "
+        "below), so it loses as much as choosing in turn. It takes more users, a larger ε or a v nearer to 1."
     )
 
 

@@ -82,17 +82,17 @@ def part_control(fields: Fields) -> str:
     return chosen
 
 
-def epsilon_slider(fields: Fields) -> float:
-    """The privacy budget, shared by all parts."""
+def epsilon_slider(fields: Fields, start: float = 1.0) -> float:
+    """The privacy budget, shared by all parts; ``start`` where the address says none."""
     epsilon = st.select_slider(
         "ε: ← more private · less noise →",
         EPSILONS,
-        fields.nearest("eps", EPSILONS),
+        fields.nearest("eps", EPSILONS, start),
         key="mechanisms-eps",
         format_func=lambda value: f"{value:g}",
         help="The privacy budget: no answer may be more than e^ε times as likely for one input as for the other.",
     )
-    fields.keep("eps", epsilon)
+    fields.keep("eps", epsilon, start)
     return epsilon
 
 
@@ -486,6 +486,12 @@ def _average(one: Shown, chosen: Choice, has: np.ndarray) -> tuple[float, float]
         variances.append(_estimate_sd(one, value, chosen.epsilon) ** 2)
     variance = share * variances[0] + (1 - share) * variances[1]
     return share * values[0] + (1 - share) * values[1], math.sqrt(variance / len(has))
+
+
+def public() -> None:
+    """What every mechanism leaves in the open, in plain words."""
+    st.subheader("What no mechanism here hides")
+    st.markdown("\n".join(f"- {sentence}" for sentence in words.PUBLIC.values()))
 
 
 def facts(described: list[Description]) -> None:

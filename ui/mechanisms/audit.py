@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import AuditResult, audit
+from bandit_core.audit import power
 from bandit_core.audit_subjects import Subject, subjects
 from ui import charts, theme, turns, words
 from ui.mechanisms.answer import epsilon_slider
@@ -26,6 +27,13 @@ def _title(name: str) -> str:
     return f"{one.title} ({KINDS[one.kind]})"
 
 
+def _open_specimen() -> None:
+    """Callback: a specimen opens at a budget where it breaks its claim."""
+    chosen = subjects()[st.session_state["mechanisms-subject"]]
+    if chosen.kind == "specimen":
+        st.session_state["mechanisms-eps"] = chosen.opens_at
+
+
 def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
     """Subject, claimed epsilon, samples, confidence, seed."""
     names = list(subjects())
@@ -36,11 +44,12 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         names.index(fields.word("subject", names)),
         format_func=_title,
         key="mechanisms-subject",
+        on_change=_open_specimen,
         help="A mechanism, the first choices of a whole policy, or a specimen that breaks its claim on purpose.",
     )
     fields.keep("subject", name)
     with second:
-        epsilon = epsilon_slider(fields)
+        epsilon = epsilon_slider(fields, subjects()[name].opens_at)
     first, second, third = st.columns(3)
     samples = first.select_slider(
         "Samples for each input",
@@ -254,10 +263,20 @@ def show(found: AuditResult, subject: Subject, seed: int) -> None:
     if subject.flaw:
         real = f" By calculation its ε here is {subject.real(found.epsilon):.3g}." if subject.real else ""
         st.markdown(f"**What is wrong with it.** {subject.flaw}{real}")
-        if found.verdict == "consistent":
-            st.caption("Broken, and not caught: at this ε the flaw does no harm, or it takes more samples to see it.")
+        st.caption(_caught_words(found, subject))
     elif subject.words:
         st.caption(subject.words)
+
+
+def _caught_words(found: AuditResult, subject: Subject) -> str:
+    """How often an audit of this size catches the specimen."""
+    size = f"an audit with {words.count(found.samples)} samples for each input"
+    if subject.real is not None and subject.real(found.epsilon) <= found.epsilon:
+        return "Not caught, and nothing to catch: at this ε the flaw does no harm."
+    chance = power(found)
+    told = "practically always" if chance > 0.999 else "hardly ever" if chance < 0.001 else f"in {chance:.0%} of draws"
+    again = f"{size} catches it {told}, if its event is as likely as seen here."
+    return f"{'Caught' if found.verdict == 'violates' else 'Broken, and not caught'}: {again}"
 
 
 def explanation() -> None:
