@@ -61,6 +61,11 @@ class Question:
         return round(TRIALS * self.effort) if self.trials is None else self.trials
 
     @property
+    def screening_seed(self) -> int:
+        """The seed of the trials that methods are chosen by: another one than that of the reported trials."""
+        return self.seed ^ 1
+
+    @property
     def rounds(self) -> tuple[int, ...]:
         """Trials that a candidate has played at the end of each round of the screening."""
         return tuple(round(trials * self.effort) for trials in ROUNDS)
@@ -258,7 +263,7 @@ class Contest:
             return {}
         screening = self._round < len(ROUNDS)
         trials = self.question.rounds[self._round] if screening else self.question.reported
-        seed = self.question.seed ^ 1 if screening else self.question.seed
+        seed = self.question.screening_seed if screening else self.question.seed
         return {
             (privacy, number): Simulation(
                 self._fields[privacy][number].model_copy(update={"trials": trials, "seed": seed}), self.store

@@ -6,12 +6,23 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from bandit_core.arms import Bernoulli
+from bandit_core.inverse import Goal, Kind, no_better_than
 from bandit_core.observations import MOST_OPTIONS
 from bandit_core.policies.base import Privacy
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import Result
+
+GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
+LITTLE = 0.9  # a loss above this share of what choosing at random loses: next to nothing is learned
+
+
+def goal(kind: Kind, limit: float, low: float, high: float) -> Goal:
+    """A limit in the asker's unit, whose rewards lie between ``low`` and ``high``, as a goal for rewards in [0, 1]."""
+    scale = high - low
+    return Goal(kind, limit / scale if kind in ("extra", "regret") else limit, low / scale)
 
 
 def read_lifts(text: str) -> list[float]:
@@ -95,9 +106,17 @@ class Cost:
     trials: int
 
     @property
-    def certain(self) -> bool:
-        """Whether the loss differs from that without privacy by more than two standard errors."""
-        return abs(self.extra) > 2 * self.extra_stderr  # never where the error is unknown
+    def price_of_privacy(self) -> Literal["more", "less", "open"]:
+        """Whether more or less is lost than without privacy, or neither can be told at two standard errors."""
+        if not abs(self.extra) > 2 * self.extra_stderr:  # also where an error is unknown
+            return "open"
+        return "more" if self.extra > 0 else "less"
+
+    def learned(self, blind: float) -> Literal["much", "little", "nothing"]:
+        """How much was learned where choosing at random loses ``blind``: nothing if that is not more beyond doubt."""
+        if no_better_than(self.lost, self.lost_stderr, blind):
+            return "nothing"
+        return "little" if self.lost >= LITTLE * blind else "much"
 
 
 def costs(result: Result, scale: float = 1.0) -> list[Cost]:
