@@ -106,7 +106,7 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
     told = []
     learned = row.learned(answer.blind)
     if learned == "nothing":
-        told.append("That is no better than choosing at random: nothing useful is learned.")
+        told.append("Within its error that is no better than choosing at random: nothing useful is learned.")
     elif learned == "little":
         told.append("That is hardly better than choosing at random: next to nothing is learned.")
     error = row.lost_stderr if math.isfinite(row.lost_stderr) else 0.0
@@ -166,8 +166,8 @@ def found_words(found: Found, answer: Reply, users: bool = False) -> str:
     scale = answer.asked.scale
     if found.at_random:
         return (
-            "met only where nothing is learned: the best method is then no better than choosing at random, which loses "
-            f"{words.number(scale * found.blind)} {unit}"
+            "met only where nothing is learned: within its error, the best method is then no better than choosing at "
+            f"random, which loses {words.number(scale * found.blind)} {unit}"
         )
     low, high = (_at(at, users) if at is not None else more for at, more in ((least.low, "less"), (least.high, "more")))
     lost = words.with_error(scale * found.lost, scale * found.lost_stderr)

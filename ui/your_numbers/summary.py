@@ -24,7 +24,8 @@ _STYLE = """
 @media screen and (prefers-color-scheme:dark){:root{DARK}}
 body{font:16px/1.5 'Source Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:var(--ink);background:var(--ground);
 max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:break-word}
-h1{font-size:1.6rem;margin:0 0 .5rem}h2{font-size:1.1rem;margin:1.4rem 0 .3rem}a{color:var(--link);overflow-wrap:anywhere}
+h1{font-size:1.6rem;margin:0 0 .5rem}h2{font-size:1.1rem;margin:1.4rem 0 .3rem}
+a{color:var(--link);overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem .25rem 0;vertical-align:top;
 border-bottom:1px solid var(--rule)}.lead{font-size:1.1rem}.small{color:var(--soft);font-size:.85rem}
 .bar{display:grid;grid-template-columns:11rem 1fr;gap:.1rem .8rem;align-items:center;margin:.3rem 0}
@@ -160,8 +161,8 @@ def summary_page(
         f"<title>What would privacy cost?</title><style>{style}</style></head><body>"
         "<h1>What would privacy cost with these numbers?</h1>"
         f"<p class='lead'>{_plain_html(verdict)}</p>"
-        f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, {escape(chosen.budget)}</h2>"
-        f"{_bars(answer)}"
+        f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, "
+        f"{escape(chosen.budget)}</h2>{_bars(answer)}"
         f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show two. "
         f"It does not cover how far the options' means are from the truth.</p>{odds}{searched}"
         f"<h2>The options</h2>{_options(answer)}{ends}<p>{_plain_html(asked.sure)}</p>"
