@@ -10,6 +10,7 @@ not flatter it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -151,8 +152,8 @@ def _known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
 class Tried:
     """One candidate's loss over all users in reward units, and how far it is behind the chosen one of its trust model.
 
-    ``behind`` is over pairs of trials with the same numbers, positive where it loses more; 0 for the chosen one.
-    ``finalist`` says whether the trials are the reported ones, else they are of the screening. Errors are standard
+    ``finalist`` says whether the trials are the reported ones, else they are of the screening. ``behind`` is positive
+    where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Errors are standard
     errors (NaN for a single trial).
     """
 
@@ -169,7 +170,10 @@ class Tried:
 
     @property
     def apart(self) -> bool:
-        """Whether it can be told apart from the chosen one: two standard errors, or the rule of the screening."""
+        """Whether it can be told apart from the chosen one by two standard errors.
+
+        By three where it was dropped: the trials that it was dropped for flatter it least.
+        """
         return not self.chosen and abs(self.behind) > (2.0 if self.finalist else CLEARLY) * self.behind_stderr
 
 
@@ -199,6 +203,13 @@ def _survivors(field: Sequence[int], played: Mapping[int, LineResult]) -> list[i
         if not behind > CLEARLY * error:
             near.append(number)
     return near[: max(2, -(-len(field) // 2))]
+
+
+def _behind(mine: LineResult, chosen: LineResult, paired: bool) -> tuple[float, float]:
+    """How much more is lost at the horizon, and the standard error of that."""
+    if paired:
+        return mine.difference_to(chosen)
+    return float(mine.mean[-1] - chosen.mean[-1]), math.hypot(mine.stderr[-1], chosen.stderr[-1])
 
 
 class Contest:
@@ -358,12 +369,11 @@ class Contest:
         return Decision(Result(experiment, self._times, done), tuple(tried))
 
     def _tried(self, privacy: Privacy, best: int) -> list[Tried]:
-        rows = []
+        rows, chosen = [], self._reported[privacy, best]
         for number, candidate in enumerate(self._fields[privacy]):
             finalist = (privacy, number) in self._reported
-            done = self._reported if finalist else self._screened
-            line = done[privacy, number]
-            behind, error = line.difference_to(done[privacy, best])
+            line = (self._reported if finalist else self._screened)[privacy, number]
+            behind, error = _behind(line, chosen, finalist)
             policy = candidate.lines[0].entry
             rows.append(
                 Tried(

@@ -109,6 +109,15 @@ def _place(lattice: int) -> float:
     return 2.0 ** (lattice / PER_DOUBLING)
 
 
+def _users(lattice: int, most: int) -> int:
+    """Whole users at a lattice place; the last one is the whole horizon, wherever that lies."""
+    return min(most, round(_place(lattice)))
+
+
+def _last_users(most: int) -> int:
+    return math.ceil(math.log2(most) * PER_DOUBLING)
+
+
 def _search(measure: Callable[[int], tuple[float, float]], limit: float, first: int, last: int) -> Answer:
     """Bisect for the first lattice place whose value, and value plus or minus two errors, is within the limit."""
     seen: dict[int, tuple[float, float]] = {}
@@ -180,7 +189,7 @@ def fewest_users(
 ) -> Answer:
     """The shortest horizon at which ``line`` misses the best arm no more often than ``goal`` allows.
 
-    The lattice of horizons has eight places per doubling, from 8 up to the experiment's horizon.
+    The lattice of horizons has eight places per doubling, from 8 up to the experiment's horizon, which is the last.
 
     Raises
     ------
@@ -194,14 +203,14 @@ def fewest_users(
     lines = [experiment.spec()["lines"][line]]
 
     def measure(lattice: int) -> tuple[float, float]:
-        horizon = round(_place(lattice))
+        horizon = _users(lattice, experiment.horizon)
         if on_point is not None:
             on_point(float(horizon))
         result = simulate(experiment.with_changes(lines=lines, horizon=horizon, view={}), jobs, store=store)
         return goal.measure(result, 0)
 
-    last = math.floor(math.log2(experiment.horizon) * PER_DOUBLING)
-    return _whole(_search(measure, goal.limit, PER_DOUBLING * 3, last))
+    last = _last_users(experiment.horizon)
+    return _whole(_search(measure, goal.limit, PER_DOUBLING * 3, last), experiment.horizon)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -290,7 +299,7 @@ class BestSearch:
         if place is None:
             return self.question
         if self.users:
-            return replace(self.question, horizon=round(_place(place)))
+            return replace(self.question, horizon=_users(place, self.question.horizon))
         return replace(self.question, epsilon=_place(place))
 
     def _decided(self, privacy: Privacy, place: int | None, work: Callable[[Contest], None] | None) -> Result:
@@ -319,7 +328,7 @@ class BestSearch:
         """Search as far as the finished contests reach, and further where there is ``work``."""
         first, last = LOWEST, HIGHEST
         if self.users:
-            first, last = PER_DOUBLING * 3, math.floor(math.log2(self.question.horizon) * PER_DOUBLING)
+            first, last = PER_DOUBLING * 3, _last_users(self.question.horizon)
         found = []
         try:
             for privacy in self._promises:
@@ -330,16 +339,15 @@ class BestSearch:
         self._found = found
 
     def _told(self, privacy: Privacy, answer: Answer) -> Found:
+        told = _whole(answer, self.question.horizon) if self.users else answer
         if answer.best is None:
-            return Found(privacy, answer)
+            return Found(privacy, told)
         result = self._decided(privacy, round(math.log2(answer.best) * PER_DOUBLING), None)
         [line] = result.lines
         assert line is not None
         method = result.experiment.lines[0].entry.title
         blind = blind_regret(result.experiment)
-        if self.users:
-            answer = _whole(answer)
-        return Found(privacy, answer, method, float(line.mean[-1]), float(line.stderr[-1]), blind)
+        return Found(privacy, told, method, float(line.mean[-1]), float(line.stderr[-1]), blind)
 
     @property
     def missing_seconds(self) -> float:
@@ -402,8 +410,11 @@ class BestSearch:
         return self._found
 
 
-def _whole(answer: Answer) -> Answer:
-    """The same in whole users."""
-    best, low, high = (None if at is None else float(round(at)) for at in (answer.best, answer.low, answer.high))
-    points = tuple(replace(point, at=float(round(point.at))) for point in answer.points)
-    return Answer(best, low, high, points)
+def _whole(answer: Answer, most: int) -> Answer:
+    """The same in whole users, at most ``most``."""
+
+    def users(at: float) -> float:
+        return float(min(most, round(at)))
+
+    best, low, high = (None if at is None else users(at) for at in (answer.best, answer.low, answer.high))
+    return Answer(best, low, high, tuple(replace(point, at=users(point.at)) for point in answer.points))

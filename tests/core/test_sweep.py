@@ -386,6 +386,8 @@ def test_the_fewest_users_of_the_best_method(store: Store) -> None:
         asked = replace(OPTIONS, horizon=int(each.answer.best))
         assert goal.measure(decide(asked, (each.privacy,), store=store).result, 0)[0] <= goal.limit
     assert found[0].answer.best <= found[1].answer.best  # privacy takes more users
+    never = BestSearch(OPTIONS, Goal("percent", 0.0), ("none",), users=True, store=store).run(1)
+    assert never[0].answer.points[-1].at == OPTIONS.horizon  # the whole horizon has been tried before it is said
     for wrong, users in ((Goal("regret", 1), 400), (goal, 15)):
         with pytest.raises(InvalidInput):
             BestSearch(replace(OPTIONS, horizon=users), wrong, users=True, store=store)
