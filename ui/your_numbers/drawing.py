@@ -42,7 +42,8 @@ def cards(answer: Reply) -> None:
             st.markdown(f"with **{answer.method(row)}**")
             lines = [f"{answer.amounts} lost against always giving the best option"]
             if math.isfinite(row.extra):
-                lines.append(f"{words.with_error(row.extra, row.extra_stderr)} more than without privacy")
+                beyond = words.with_error(abs(row.extra), row.extra_stderr)
+                lines.append(f"{beyond} {'less' if row.extra < 0 else 'more'} than without privacy")
             if math.isfinite(row.price):
                 lines.append(f"{words.with_error(row.price, row.price_stderr)} times the loss without privacy")
             if equal := rivals(answer, row.privacy):
@@ -66,7 +67,7 @@ def methods(answer: Reply) -> None:
             "of the others. The leader at the end is chosen, and its card shows other runs than those it was chosen "
             "by, so the choice does not flatter it. Methods with few runs are known roughly only. Left out: "
             "methods that keep their promise only up to a small probability δ, and those that need rewards or budgets "
-            "of another kind."
+            "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
         )
 
 
@@ -120,7 +121,8 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
         name = f"keep {charts.escape(answer.asked.names[0])} for everybody"
         line = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
         figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=line, **still)
-    charts.style(figure, 420, dark, legend_below=True)
+    charts.style(figure, 440, dark, legend_below=True)
+    figure.layout.legend.y = -0.25  # on a phone it has a row for each name, below the title of the axis
     figure.update_xaxes(title="users so far", tickformat="~s", range=ends)
     figure.update_yaxes(
         title=charts.escape(f"{answer.chosen.unit} lost so far"), tickformat="~s", range=[0, 1.1 * max(top, 1e-12)]
