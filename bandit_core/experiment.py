@@ -185,6 +185,12 @@ class Experiment(_Document):
         view = {"view": document["view"]} if "view" in document else {}
         return {"version": 1, **words, **setting, "lines": lines, **numbers, **view}
 
+    def with_lines(self, lines: tuple[Line, ...]) -> Experiment:
+        """The same with other lines, which some experiment with these arms and users has validated before."""
+        copy = self.model_copy(update={"lines": lines})
+        copy.__dict__.pop("instances", None)  # cached: those of the lines before
+        return copy
+
     def with_changes(self, **fields: Any) -> Experiment:
         """A validated copy with some fields of the document replaced; ``contexts`` takes the place of ``arms``."""
         document = self.spec()

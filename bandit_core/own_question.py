@@ -1,4 +1,4 @@
-"""A practitioner's question: typed rates as arms, one experiment over all trust models, and what each model loses."""
+"""A practitioner's question: typed rates as arms, and what each trust model loses."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
-import numpy as np
-
-from bandit_core.arms import Arm, Bernoulli
-from bandit_core.epsilons import Epsilon
-from bandit_core.experiment import Experiment
+from bandit_core.arms import Bernoulli
+from bandit_core.inverse import Goal, Kind, no_better_than
 from bandit_core.observations import MOST_OPTIONS
-from bandit_core.policies import registry
-from bandit_core.policies.base import Policy, Privacy
+from bandit_core.policies.base import Privacy
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import Result
 
-TRIALS = 100
-_USUAL: dict[Privacy, tuple[str, ...]] = {
-    "none": ("ucb",),
-    "local": ("heldp-ucb-b",),
-    "central": ("adap-ucb", "dp-se", "anytime-lazy-ucb"),
-}
-_WORDS: dict[Privacy, str] = {"none": "no privacy", "local": "nobody is trusted", "central": "a curator is trusted"}
+GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
+LITTLE = 0.9  # a loss above this share of what choosing at random loses: next to nothing is learned
+
+
+def goal(kind: Kind, limit: float, low: float, high: float) -> Goal:
+    """A limit in the asker's unit, whose rewards lie between ``low`` and ``high``, as a goal for rewards in [0, 1]."""
+    scale = high - low
+    return Goal(kind, limit / scale if kind in ("extra", "regret") else limit, low / scale)
 
 
 def read_lifts(text: str) -> list[float]:
@@ -89,68 +86,6 @@ def typed_arms(
     return tuple(Bernoulli(mean=min(1.0, max(0.0, (mean - low) / (high - low)))) for mean in means)
 
 
-def question(
-    arms: Sequence[Arm], horizon: int, epsilon: Epsilon | float, trials: int = TRIALS, seed: int = 0
-) -> Experiment:
-    """No privacy against every trust model that some policy of the registry serves, on these arms.
-
-    Parameters
-    ----------
-    arms
-        Rewards in [0, 1], options in the order of the question.
-    horizon
-        Number of users.
-    epsilon
-        One budget for everybody, or how the budgets are spread (then models that need one budget are left out).
-
-    Raises
-    ------
-    InvalidInput
-        When the horizon is none, or the arms fit no policy.
-    """
-    from bandit_core.theory.threshold import recommended
-
-    law: dict[str, Any]
-    if isinstance(epsilon, int | float):
-        law = {"kind": "fixed", "value": float(epsilon)}
-    else:
-        law = {"kind": epsilon.name, **epsilon.model_dump(mode="json", exclude_defaults=True)}
-    spec: dict[str, Any] = {
-        "arms": [{"kind": arm.name, **arm.model_dump(mode="json", exclude_defaults=True)} for arm in arms],
-        "horizon": horizon,
-        "trials": trials,
-        "seed": seed,
-        "view": {"bounds": False},
-    }
-    lines = []
-    for privacy in ("none", "local", "central"):
-        for policy in _candidates(privacy):
-            line: dict[str, Any] = {"policy": policy.name, "label": _WORDS[privacy]}
-            if policy.epsilon != "none":
-                line["epsilon"] = law
-            if "eps_min" in policy.parameters.model_fields and not isinstance(epsilon, int | float):
-                # Automatic thresholds are remembered by the process; budgets that somebody uploaded must not be.
-                line["params"] = {"eps_min": recommended.__wrapped__(epsilon, "v_b")}
-            try:
-                Experiment.model_validate({**spec, "lines": [line]})
-            except InvalidInput as error:
-                if privacy == "none":
-                    raise error
-                continue
-            lines.append(line)
-            break
-    return Experiment.model_validate({**spec, "lines": lines})
-
-
-def _candidates(privacy: Privacy) -> list[Policy]:
-    known = registry()
-    usual = [known[name] for name in _USUAL[privacy] if name in known]
-    if privacy != "central":
-        return usual
-    others = [policy for policy in known.values() if policy.privacy == "central" and policy not in usual]
-    return [policy for policy in (*usual, *others) if getattr(policy, "setting", "arms") == "arms"]
-
-
 @dataclass(frozen=True)
 class Cost:
     """What one trust model loses over all users, in the unit of the rewards; errors are standard errors.
@@ -171,13 +106,21 @@ class Cost:
     trials: int
 
     @property
-    def certain(self) -> bool:
-        """Whether privacy costs something beyond two standard errors."""
-        return self.extra > 2 * self.extra_stderr  # never where the error is unknown
+    def price_of_privacy(self) -> Literal["more", "less", "open"]:
+        """Whether more or less is lost than without privacy, or neither can be told at two standard errors."""
+        if not abs(self.extra) > 2 * self.extra_stderr:  # also where an error is unknown
+            return "open"
+        return "more" if self.extra > 0 else "less"
+
+    def learned(self, blind: float) -> Literal["much", "little", "nothing"]:
+        """How much was learned where choosing at random loses ``blind``: nothing if that is not more beyond doubt."""
+        if no_better_than(self.lost, self.lost_stderr, blind):
+            return "nothing"
+        return "little" if self.lost >= LITTLE * blind else "much"
 
 
 def costs(result: Result, scale: float = 1.0) -> list[Cost]:
-    """A `Cost` per finished line of `question`; ``scale`` is what a reward of 1 stands for."""
+    """A `Cost` per finished line, the first of which has no privacy; ``scale`` is what a reward of 1 stands for."""
     base = result.lines[0]
     rows = []
     for number, line in enumerate(result.lines):
@@ -186,12 +129,7 @@ def costs(result: Result, scale: float = 1.0) -> list[Cost]:
         chosen = result.experiment.lines[number]
         extra = extra_stderr = price = price_stderr = math.nan
         if number and base is not None:
-            _, mine, theirs = np.intersect1d(line.trials, base.trials, return_indices=True)
-            differences = scale * (line.regret[mine, -1] - base.regret[theirs, -1])
-            if len(differences):
-                extra = float(differences.mean())
-            if len(differences) > 1:
-                extra_stderr = float(differences.std(ddof=1) / math.sqrt(len(differences)))
+            extra, extra_stderr = (scale * value for value in line.difference_to(base))
             price, price_stderr = line.ratio_to(base)
         rows.append(
             Cost(

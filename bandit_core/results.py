@@ -97,6 +97,15 @@ class LineResult:
         width = self.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
         return self.mean - width, self.mean + width
 
+    def difference_to(self, other: LineResult) -> tuple[float, float]:
+        """Final mean regret minus another line's over pairs of trials, and its standard error (NaN for one pair)."""
+        _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
+        differences = self.regret[mine, -1] - other.regret[theirs, -1]
+        if len(differences) == 0:
+            return float("nan"), float("nan")
+        error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else float("nan")
+        return float(differences.mean()), float(error)
+
     def ratio_to(self, other: LineResult) -> tuple[float, float]:
         """Final mean regret divided by another line's, and the standard error of that ratio.
 

@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, runner, shell, theme
+from ui import charts, shell, theme
 from ui.your_numbers import asking, drawing, replying
 
 shell.enter()
@@ -22,26 +22,25 @@ if asked is None:
 chosen = asking.setting(asked)
 if chosen is None:
     shell.leave()
-experiment = asking.experiment_of(asked, chosen)
-if experiment is None:
-    shell.leave()
+question = asking.question_of(asked, chosen)
 
 st.subheader("The price")
 store = asking.store() if asking.is_private(asked, chosen) else None
-result = runner.result_of(experiment, "own", store)
-if result is None or any(line is None for line in result.lines):
-    st.info("Nothing computed yet. Press Run, or choose fewer users.")
+decision = drawing.decided(question, store)
+if decision is None:
+    st.info("No answer yet: the best method of each trust model is being looked for, or waits for Run.")
     shell.leave()
-answer = replying.reply(asked, chosen, result)
+answer = replying.reply(asked, chosen, question, decision)
 st.markdown(replying.verdict(answer))
 drawing.cards(answer)
+drawing.methods(answer)
 st.plotly_chart(
-    drawing.chart(answer, result, theme.is_dark()),
+    drawing.chart(answer, answer.result, theme.is_dark()),
     config=charts.CONFIG,
     key="own-chart",
     alt=replying.describe(answer),
 )
-st.caption(f"Shaded: middle 90 % of {experiment.trials} runs, that is what a single roll-out may look like.")
+st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a single roll-out may look like.")
 found = drawing.search(answer, store)
 drawing.take_away(answer, found)
 drawing.explanation(answer)

@@ -19,7 +19,9 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core.best_method import Contest
 from bandit_core.engine import lower_priority
+from bandit_core.inverse import BestSearch
 from bandit_core.limits import estimated_seconds, most_steps, steps, worker_count
 from bandit_core.results import Result
 from bandit_core.store import Store
@@ -28,6 +30,7 @@ from bandit_core.warm import is_warm
 from ui import exports, state, turns, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
+SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
 PREVIEW_SECONDS = 0.3
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
@@ -49,11 +52,14 @@ def _presence() -> Callable[[], bool]:
     return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
+Computation = Simulation | Sweep | Contest | BestSearch
+
+
 @dataclass
 class Run:
     """A dear simulation in its own thread; it stops by itself when its visitor is gone."""
 
-    simulation: Simulation | Sweep
+    simulation: Computation
     what: Hashable  # what it computes, so that another question is not answered with it
     present: Callable[[], bool] = field(default_factory=_presence)
     seen: float = field(default_factory=time.monotonic)
@@ -146,8 +152,32 @@ def _computed(
             st.error(words.problem(problem), icon=":material/speed:")
         elsewhere(experiment, command, name)
         return None
+    return _worked(build, simulation, what, cost, name, command)
+
+
+def study_of(build: Callable[[], Contest | BestSearch], what: Hashable, name: str) -> Any:
+    """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
+
+    Raises
+    ------
+    InvalidInput
+        What ``build`` refuses.
+    """
+    study = build()
+    own = st.session_state.get(f"run-{name}")
+    if (own is None or own.what != what) and LIVE_SECONDS < study.missing_seconds / worker_count() <= SHORT_SECONDS:
+        if own is not None:
+            own.simulation.stop()
+        st.session_state.pop(f"run-{name}", None)
+        _start(f"run-{name}", lambda: study, what)
+    return _worked(build, study, what, study.steps, name, "")
+
+
+def _worked(
+    build: Callable[[], Computation], simulation: Computation, what: Hashable, cost: int, name: str, command: str
+) -> Any:
     seconds = simulation.missing_seconds / worker_count()
-    if seconds > LIVE_SECONDS:
+    if seconds > LIVE_SECONDS or _alive(name, what):
         return _dear(build, simulation, what, cost, name, command)
     run: Run | None = st.session_state.get(f"run-{name}")
     if run is not None and run.what != what:
@@ -166,6 +196,12 @@ def _computed(
     place.empty()
     _process.add("warm")
     return result
+
+
+def _alive(name: str, what: Hashable) -> bool:
+    """Whether this is being computed in the background (near its end, what is left is little)."""
+    run: Run | None = st.session_state.get(f"run-{name}")
+    return run is not None and run.what == what and run.alive
 
 
 def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:
@@ -201,8 +237,8 @@ def elsewhere(experiment: Experiment, command: str, name: str) -> None:
 
 
 def _dear(
-    build: Callable[[], Simulation | Sweep],
-    simulation: Simulation | Sweep,
+    build: Callable[[], Computation],
+    simulation: Computation,
     what: Hashable,
     cost: int,
     name: str,
@@ -230,7 +266,7 @@ def _dear(
             left.markdown(words.cost(done, time_words))
         else:
             left.markdown(
-                f"This picture needs **{words.count(cost)} pulls, {time_words}** on this machine. You can cancel; "
+                f"This needs up to **{words.count(cost)} pulls, {time_words}** on this machine. You can cancel; "
                 "what is done is kept."
             )
         right.button(
@@ -245,7 +281,7 @@ def _dear(
     return simulation.result()
 
 
-def _start(slot: str, build: Callable[[], Simulation | Sweep], what: Hashable) -> None:
+def _start(slot: str, build: Callable[[], Computation], what: Hashable) -> None:
     """Callback of the Run button; a second click changes nothing."""
     old: Run | None = st.session_state.get(slot)
     if old is None or not old.alive:
@@ -270,8 +306,11 @@ def _watch(slot: str, command: str) -> None:
         if waiting:
             st.caption(
                 "Other visitors' long runs are going, and this server takes only so many at once. Yours begins by "
-                "itself, in order of arrival, and all controls stay alive. Without waiting: on your own machine, with "
-                f"the spec saved as experiment.json, `{command}`."
+                "itself, in order of arrival, and all controls stay alive."
+                + (
+                    f" Without waiting: on your own machine, with the spec saved as experiment.json, `{command}`."
+                    * bool(command)
+                )
             )
         for notice in run.simulation.notices:
             st.caption(words.plain(notice))

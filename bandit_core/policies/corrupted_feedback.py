@@ -103,7 +103,7 @@ for t = K+1, K+2, ...:
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; {_ANSWER}
     ones_a += bit;  zeros_a += 1 - bit""",
-        step_cost=50.0,
+        step_cost=lambda instance: 5.0 * len(instance.arms),
         **_COMMON,
     ),
 )

@@ -2,16 +2,52 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import re
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 import screen as on
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import engine
+from bandit_core.arms import Bernoulli
+from bandit_core.best_method import PROMISES, Question, candidates, decide
+from bandit_core.inverse import LOWEST, PER_DOUBLING, Answer, Found, Point
+from bandit_core.own_question import Cost, typed_arms
+from bandit_core.store import Store
+from ui import runner, theme
+from ui.your_numbers import replying, summary
+from ui.your_numbers.asking import Asked, Setting
 
-QUICK = {"users": "2000"}
+QUICK = {"users": "400"}
 CSV = b"A,B\n" + b"1,0\n0,0\n1,1\n1,0\n" * 10
+
+
+@pytest.fixture(autouse=True)
+def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What a server would write into its log; no test may leave a warning there. All is computed on the spot."""
+    monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
+    told: list[str] = []
+
+    class Keeper(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.threadName != "MainThread":  # that is AppTest's own, which is no server
+                told.append(record.getMessage())
+
+    keeper = Keeper(logging.WARNING)
+    logging.getLogger().addHandler(keeper)
+    yield told
+    logging.getLogger().removeHandler(keeper)
+    assert not told
 
 
 def upload(screen: AppTest, data: bytes, key: str = "own-file") -> AppTest:
@@ -26,10 +62,120 @@ def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> Non
     screen = on.visit("your-numbers", **QUICK, base="10", lifts="20,-50", unit="clicks")
     told = on.words(screen)
     assert "**baseline** 10 %" in told and "**option 1** 12 %" in told and "**option 2** 5 %" in told
-    assert re.search(r"costs \*\*[\d,.]+ ± [\d,.]+ clicks\*\* among 2,000 users", told)
+    assert re.search(r"costs \*\*[\d,.]+ ± [\d,.]+ clicks\*\* among 400 users", told)
     assert "If nobody is trusted" in told and "If a curator is trusted" in told
     assert on.address(screen)["lifts"] == "20,-50" and on.address(screen)["unit"] == "clicks"
-    assert {"– no privacy", "● nobody is trusted", "■ a curator is trusted"} <= set(on.chart(screen, "own-chart").names)
+    names = on.chart(screen, "own-chart").names
+    assert [name.partition(":")[0] for name in names[:3]] == [
+        "– no privacy", "● nobody is trusted", "■ a curator is trusted"
+    ]  # fmt: skip
+
+
+def _answered(**address: str) -> tuple[AppTest, replying.Reply]:
+    """A page for 10 %, 12 % and 15 %, and the answer that it must show, computed anew."""
+    screen = on.visit("your-numbers", **{**QUICK, "eps": "1", **address})
+    arms = typed_arms(10, [20, 50], True, (0, 100))
+    question = Question(arms, 400, 1.0)
+    asked = Asked(arms, ("baseline", "option 1", "option 2"), 0.0, 1.0, None, "Typed.", "%")
+    answer = replying.reply(asked, Setting(400, "conversions", 1.0), question, decide(question))
+    return screen, answer
+
+
+def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> None:
+    screen, answer = _answered()
+    told = on.words(screen)
+    for row, privacy in zip(answer.rows, PROMISES, strict=True):
+        assert row.privacy == privacy
+        assert f"with **{answer.method(row)}**" in told
+        assert f"### {replying.words.with_error(row.lost, row.lost_stderr)}" in told
+    [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
+    assert len(shown) == sum(len(candidates(answer.question, privacy)) for privacy in PROMISES)
+    assert list(shown["method"]) == [each.title for privacy in PROMISES for each in answer.decision.of(privacy)]
+    chosen = shown[shown["more than the best"] == "chosen"]
+    assert list(chosen["method"]) == [answer.decision.of(privacy)[0].title for privacy in PROMISES]
+    apart = [not each.chosen and not each.apart for privacy in PROMISES for each in answer.decision.of(privacy)]
+    assert [("cannot" in text) for text in shown["more than the best"]] == apart and any(apart)
+
+
+def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)
+    asked = {"users": "401", "base": "11.5"}  # that no other test has asked
+    screen = on.visit("your-numbers", **asked)
+    if not screen.get("plotly_chart"):  # else it was faster than the page
+        assert [button.label for button in screen.main.button if button.label in ("Cancel", "Run")] == ["Cancel"]
+        screen.main.button(key="cancel-run-own").click()
+        on.run(screen)
+    for _ in range(200):
+        starts = [button for button in screen.main.button if button.key == "start-own"]
+        if screen.get("plotly_chart"):
+            break
+        if starts:  # cancelled: it waits for Run, and does not begin again by itself
+            starts[0].click()
+        time.sleep(0.1)
+        on.run(screen)
+    assert screen.get("plotly_chart") and "with **" in on.words(screen)
+
+
+def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:
+    return Cost(
+        line=PROMISES.index(privacy), privacy=privacy, label=privacy, lost=lost, lost_stderr=error, extra=extra,
+        extra_stderr=error, price=2.0, price_stderr=0.1, trials=100,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def answer() -> replying.Reply:
+    """Two options and what is known of them."""
+    arms = (Bernoulli(mean=0.3), Bernoulli(mean=0.6))
+    question = Question(arms, 200, 1.0)
+    asked = Asked(arms, ("old <b>", "new"), 0.0, 1.0, None, "Typed.", "%")
+    decision = decide(question, store=Store(None, 2**24))
+    return replying.reply(asked, Setting(200, "clicks", 1.0), question, decision)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(1, 1e6), st.floats(-1e5, 1e5), st.floats(0, 1e5))
+def test_nothing_is_said_to_be_indistinct_that_is_not(
+    answer: replying.Reply, lost: float, extra: float, error: float
+) -> None:
+    rows = (_cost("none", lost, math.nan, math.nan), _cost("local", lost + extra, extra, error))
+    told = replying.verdict(replace(answer, rows=rows, blind=1e9))
+    assert ("cannot be told apart from nothing" in told) == (abs(extra) <= 2 * error)
+    assert ("clicks more**" in told) == (extra > 2 * error)
+    assert ("clicks less**" in told) == (extra < -2 * error)
+    assert "nan" not in told and "inf" not in told
+
+
+@pytest.mark.parametrize(
+    ("lost", "error", "told"), [(1000, 1, "no better"), (990, 10, "no better"), (950, 1, "hardly better"), (500, 1, "")]
+)
+def test_a_method_that_learns_nothing_is_said_to_be_that(
+    answer: replying.Reply, lost: float, error: float, told: str
+) -> None:
+    rows = (_cost("none", 10, math.nan, math.nan), _cost("central", lost, lost - 10.0, error))
+    verdict = replying.verdict(replace(answer, rows=rows, blind=1000.0))
+    found = [each for each in ("no better", "hardly better") if f"{each} than choosing at random" in verdict]
+    assert found == ([told] if told else [])
+
+
+POINTS = (Point(2.0 ** (LOWEST / PER_DOUBLING), 900.0, 1.0), Point(64.0, 50.0, 1.0))
+
+
+def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: replying.Reply) -> None:
+    smallest = POINTS[0].at
+    chance = Found("local", Answer(smallest, None, smallest, POINTS), "TS-CF", 999.0, 2.0, 1000.0)
+    told = replying.found_words(chance, answer)
+    assert "ε =" not in told and "1,000" in told
+    real = replace(chance, lost=500.0)
+    assert f"ε = **{smallest:.3g}**" in replying.found_words(real, answer) and "TS" in replying.found_words(
+        real, answer
+    )
+    never = Found("local", Answer(None, 3.0, None, POINTS))
+    assert "64" in replying.found_words(never, answer) and "**" not in replying.found_words(never, answer)
+    users = replace(real, answer=Answer(1200.0, 1000.0, None, POINTS))
+    assert "**1,200 users**" in replying.found_words(users, answer, True)
 
 
 def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
@@ -38,7 +184,10 @@ def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
     assert not screen.get("plotly_chart")
 
 
-@pytest.mark.parametrize(("field", "value"), [("base", "x"), ("users", "-5"), ("as", "magic"), ("eps", "inf")])
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("goal", "all"), ("limit", "0"), ("base", "x"), ("users", "-5"), ("as", "magic"), ("eps", "inf")],
+)
 def test_fields_that_cannot_be_used_are_told_and_defaults_stand_in(field: str, value: str) -> None:
     screen = on.visit("your-numbers", **{**QUICK, field: value})
     assert f"{field}:" in screen.warning[0].value or field in screen.warning[0].value
@@ -113,13 +262,34 @@ def test_users_own_budgets_replace_the_slider() -> None:
     assert "lifts" not in on.address(screen)
 
 
-def test_the_smallest_budget_is_searched_side_by_side() -> None:
-    screen = on.visit("your-numbers", **QUICK, limit="3")
+@pytest.mark.parametrize("goal", ["price", "extra", "regret", "percent"])
+def test_a_limit_of_every_kind_is_searched_and_its_link_opens_it_again(goal: str) -> None:
+    limit = {"price": "1.5", "extra": "3", "regret": "11", "percent": "15"}[goal]
+    screen = on.visit("your-numbers", **QUICK, lifts="100", limit=limit, goal=goal)
+    assert not screen.warning
+    assert on.address(screen).get("goal", "price") == goal and on.address(screen)["limit"] == limit
     screen.toggle(key="own-search").set_value(True)
     on.run(screen)
     told = on.words(screen)
     assert "nobody is trusted: " in told and "a curator is trusted: " in told
-    assert on.chart(screen, "searched").traces
+    chart = on.chart(screen, "searched-ε")
+    assert len(chart.traces) >= 2
+    if goal == "percent":
+        screen.toggle(key="own-search-users").set_value(True)
+        on.run(screen)
+        assert on.chart(screen, "searched-users").traces and "no privacy: " in on.words(screen)
+    else:
+        assert not [toggle for toggle in screen.toggle if toggle.key == "own-search-users"]
+
+
+def test_a_limit_that_asks_for_no_learning_and_one_that_nobody_reaches() -> None:
+    screen = on.visit("your-numbers", **QUICK, limit="100000", goal="regret")
+    screen.toggle(key="own-search").set_value(True)
+    on.run(screen)
+    assert on.words(screen).count("met already where nothing is learned") == 2 and "ε = **" not in on.words(screen)
+    screen.number_input(key=screen.number_input[-1].key).set_value(0.001)
+    on.run(screen)
+    assert on.words(screen).count("not reached by any method") == 2
 
 
 def test_a_name_from_the_file_is_shown_as_text() -> None:
@@ -129,7 +299,42 @@ def test_a_name_from_the_file_is_shown_as_text() -> None:
     assert "\\*\\*B\\*\\*" in on.words(screen) or "**B**" not in on.words(screen)
 
 
-def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor() -> None:
-    from ui.your_numbers import summary
-
+def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor(answer: replying.Reply) -> None:
     assert summary._plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
+    found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", 5.0, 1.0, 30.0)]}
+    made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
+    page = summary.summary_page(answer, replying.verdict(answer), found, "at most 2 <i>", "http://x/?a=1&b=2", made)
+    assert "old &lt;b&gt;" in page and "<i>" not in page and "src=" not in page
+    assert 'href="http://x/?a=1&amp;b=2"' in page and "2031-05-06" in page
+    meta = answer.result.metadata
+    for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
+        assert answer.experiment.lines[row.line].entry.title in page and guarantee["words"] in page
+        assert replying.words.with_error(row.lost, row.lost_stderr) in page
+    for number in (
+        answer.question.reported,
+        answer.question.screening_seed,
+        meta["kernels"][:12],
+        *meta["versions"].values(),
+    ):
+        assert str(number) in page
+    for dark in (False, True):
+        assert all(shade in page for shade in theme.line_colours(answer.experiment, dark))
+
+
+def test_the_summary_is_made_without_a_session(monkeypatch: pytest.MonkeyPatch, log: list[str]) -> None:
+    """A file is made when it is fetched, by a thread that has none: asking there logs a warning, and gets nothing."""
+    offered = {}
+
+    def button(self: DeltaGenerator, label: str, data: object, **_: object) -> None:
+        offered[label] = data
+
+    monkeypatch.setattr(DeltaGenerator, "download_button", button)
+    screen = on.visit("your-numbers", **QUICK, unit="clicks", base="20")
+    [data] = offered.values()
+    made: list[str] = []
+    thread = threading.Thread(target=lambda: made.append(data()))
+    thread.start()
+    thread.join()
+    assert log == [] and made[0].startswith("<!doctype html>")
+    assert "clicks" in made[0] and "users=400" in made[0] and "base=20" in made[0]
+    assert on.address(screen)["base"] == "20"

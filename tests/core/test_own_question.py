@@ -1,4 +1,4 @@
-"""Typed rates as arms, the question over trust models, and what each model loses."""
+"""Typed rates as arms, limits as goals, and what each trust model loses."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from bandit_core import InvalidInput, simulate
-from bandit_core.arms import Bernoulli, Empirical
-from bandit_core.epsilons import Discrete
-from bandit_core.own_question import costs, question, read_lifts, typed_arms
-from bandit_core.store import Store
+from bandit_core import Experiment, InvalidInput
+from bandit_core.inverse import Goal
+from bandit_core.own_question import costs, goal, read_lifts, typed_arms
+from bandit_core.results import LineResult, Result
+from bandit_core.tradeoff import blind_regret
 
 
 @pytest.mark.parametrize(
@@ -37,31 +39,57 @@ def test_percent_of_the_baseline_and_plain_amounts():
         typed_arms(1, [10], True, (5, 5))
 
 
-def test_every_trust_model_is_asked_at_one_budget():
-    asked = question([Bernoulli(mean=0.1), Bernoulli(mean=0.2)], 1000, 0.7)
-    assert [line.entry.privacy for line in asked.lines] == ["none", "local", "central"]
-    assert [line.epsilon.value for line in asked.lines[1:]] == [0.7, 0.7]
-    amounts = question([Empirical(values=(0.1, 0.4, 0.9)), Empirical(values=(0.2, 0.3))], 1000, 0.7)
-    assert [line.entry.privacy for line in amounts.lines][:2] == ["none", "local"]
+def test_limits_in_the_askers_unit_become_goals_for_rewards_between_0_and_1():
+    assert goal("extra", 30, 10, 20) == Goal("extra", 3, 1) and goal("regret", 30, 10, 20) == Goal("regret", 3, 1)
+    assert goal("price", 2, 10, 20).limit == 2 and goal("percent", 5, 10, 20) == Goal("percent", 5, 1)
 
 
-def test_models_that_need_one_budget_are_left_out_where_users_differ():
-    law = Discrete(values=(0.5, 2), probs=(0.5, 0.5))
-    asked = question([Bernoulli(mean=0.1), Bernoulli(mean=0.2)], 1000, law)
-    assert "local" in [line.entry.privacy for line in asked.lines]
-    assert all(line.epsilon is None or line.epsilon == law for line in asked.lines)
-    assert isinstance(asked.lines[1].params["eps_min"], float)  # found without the process-wide memory
+def _result(free, private) -> Result:
+    lines = [{"policy": "ucb"}, {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1.0}}]
+    arms = [{"kind": "bernoulli", "mean": 0.3}, {"kind": "bernoulli", "mean": 0.6}]
+    experiment = Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 100, "trials": len(free)})
+    done = [
+        LineResult(np.arange(len(ends)), np.array(ends, float)[:, None], np.zeros((len(ends), 1)), np.zeros((1, 2)))
+        for ends in (free, private)
+    ]
+    return Result(experiment, np.array([100]), tuple(done))
 
 
 def test_costs_are_paired_differences_in_the_visitors_unit():
-    asked = question([Bernoulli(mean=0.3), Bernoulli(mean=0.6)], 2000, 1.0, trials=20)
-    result = simulate(asked, jobs=1, store=Store(None, 2**20))
-    free, local, *_ = costs(result, scale=5.0)
-    base, other = (line.regret[:, -1] for line in result.lines[:2])
+    base, other = np.array([3.0, 5, 4, 6]), np.array([7.0, 8, 9, 9])
+    free, local = costs(_result(base, other), scale=5.0)
     differences = 5 * (other - base)
     assert free.lost == pytest.approx(5 * base.mean()) and math.isnan(free.extra)
     assert local.extra == pytest.approx(differences.mean())
-    assert local.extra_stderr == pytest.approx(differences.std(ddof=1) / math.sqrt(20))
+    assert local.extra_stderr == pytest.approx(differences.std(ddof=1) / 2)
     assert local.price == pytest.approx(other.mean() / base.mean())
-    assert local.certain == bool(np.greater(differences.mean(), 2 * local.extra_stderr))
-    assert not free.certain
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=12),
+    st.floats(0.01, 1e4),
+)
+def test_privacy_costs_nothing_that_can_be_told_exactly_where_two_errors_reach_it(pairs, scale):
+    base, other = (np.array(values) for values in zip(*pairs, strict=True))
+    _, private = costs(_result(base, other), scale)
+    difference = other - base
+    if len(pairs) == 1:
+        assert private.price_of_privacy == "open"
+        return
+    error = difference.std(ddof=1) / math.sqrt(len(pairs))
+    if abs(abs(difference.mean()) - 2 * error) <= 1e-9 * (abs(difference.mean()) + 2 * error):
+        return  # on the border rounding decides
+    told = "open" if abs(difference.mean()) <= 2 * error else "more" if difference.mean() > 0 else "less"
+    assert private.price_of_privacy == told
+
+
+@pytest.mark.parametrize(
+    ("ends", "learned"),
+    [((15, 15.0001), "nothing"), ((20, 21), "nothing"), ((5, 24), "nothing"), ((14, 14.1), "little"), ((3, 4), "much")],
+)
+def test_no_better_than_random_is_what_cannot_be_told_to_be_better(ends, learned):
+    """Choosing at random loses 15 here: 100 users, mean gap 0.15."""
+    _, private = costs(_result((1, 1), ends))
+    assert blind_regret(_result((1, 1), ends).experiment) == pytest.approx(15)
+    assert private.learned(15.0) == learned

@@ -6,14 +6,17 @@ import io
 import itertools
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from bandit_core import Experiment, InvalidInput, simulate, tradeoff
+from bandit_core.arms import Bernoulli
+from bandit_core.best_method import Question, decide
 from bandit_core.cli import main
-from bandit_core.inverse import Goal, fewest_users, smallest_epsilon
+from bandit_core.inverse import BestSearch, Goal, fewest_users, smallest_epsilon
 from bandit_core.policies import registry
 from bandit_core.results import LineResult, Result
 from bandit_core.store import Store
@@ -319,6 +322,84 @@ def test_a_search_can_be_cut_short(experiment: Experiment, store: Store) -> None
     with pytest.raises(KeyboardInterrupt):
         smallest_epsilon(experiment, 1, Goal("price", 3.0), on_point=enough, store=store)
     assert len(seen) == 3
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The inverse question, asked of the best method
+
+OPTIONS = Question((Bernoulli(mean=0.3), Bernoulli(mean=0.6)), 400, 1.0, trials=20)
+
+
+def test_every_goal_is_measured_as_it_says(experiment: Experiment) -> None:
+    free, private = np.array([10.0, 12, 11, 9]), np.array([30.0, 35, 31, 40])
+    point = made_up(experiment, {1.0: [free, private, private]}).results[0]
+    error = (private - free).std(ddof=1) / 2
+    assert Goal("extra", 0).measure(point, 1) == (pytest.approx(23.5), pytest.approx(error))
+    assert Goal("regret", 0).measure(point, 1)[0] == pytest.approx(34)
+    assert Goal("price", 0).measure(point, 1)[0] == pytest.approx(34 / 10.5)
+    assert Goal("percent", 0).measure(point, 1)[0] == pytest.approx(100 * 34 / (2000 * 0.8))
+    assert Goal("percent", 0, offset=1.2).measure(point, 1)[0] == pytest.approx(100 * 34 / (2000 * 2.0))
+    assert all(math.isnan(value) for value in Goal("percent", 0, offset=-5).measure(point, 1))
+    assert all(math.isnan(value) for value in Goal("extra", 0).measure(point, 0))
+
+
+def test_the_best_method_is_looked_for_at_every_budget(store: Store) -> None:
+    goal = Goal("regret", 40.0)
+    search = BestSearch(OPTIONS, goal, store=store)
+    assert search.result() is None and search.missing_seconds > 0
+    seen: list[float] = []
+    found = search.run(1, on_progress=lambda running: seen.append(running.fraction))
+    assert seen == sorted(seen) and search.fraction == 1 and search.missing_seconds == 0
+    assert [each.privacy for each in found] == ["local", "central"]
+    for each in found:
+        answer = each.answer
+        decision = decide(replace(OPTIONS, epsilon=answer.best), (each.privacy,), store=store)
+        best = decision.of(each.privacy)[0]
+        assert (each.method, each.lost, each.lost_stderr) == (best.title, best.lost, best.stderr)
+        assert each.lost <= goal.limit and not each.at_random
+        values = {point.at: point.value for point in answer.points}
+        below = max(at for at in values if at < answer.best)
+        assert values[below] > goal.limit and answer.best / below == pytest.approx(2 ** (1 / 8))
+    again = BestSearch(OPTIONS, goal, store=store)
+    assert again.result() == found and again.missing_seconds == 0
+
+
+def test_losses_beyond_no_privacy_are_compared_with_its_best_method(store: Store) -> None:
+    [found] = BestSearch(OPTIONS, Goal("extra", 15.0), ("local",), store=store).run(1)
+    free = decide(OPTIONS, ("none",), store=store).result.lines[0]
+    mine = decide(replace(OPTIONS, epsilon=found.answer.best), ("local",), store=store).result.lines[0]
+    point = next(point for point in found.answer.points if point.at == found.answer.best)
+    assert (point.value, point.stderr) == mine.difference_to(free)
+
+
+def test_a_limit_that_chance_meets_is_said_to_be_that_and_none_is_invented(store: Store) -> None:
+    everything, nothing = (BestSearch(OPTIONS, Goal("regret", limit), store=store).run(1) for limit in (1e9, 0.0))
+    assert all(each.at_random and each.blind == pytest.approx(60) for each in everything)
+    assert all(each.answer.best is None and not each.at_random for each in nothing)
+
+
+def test_the_fewest_users_of_the_best_method(store: Store) -> None:
+    goal = Goal("percent", 15.0)
+    found = BestSearch(OPTIONS, goal, ("none", "local"), users=True, store=store).run(1)
+    for each in found:
+        assert each.answer.best == int(each.answer.best) <= OPTIONS.horizon and not each.at_random
+        asked = replace(OPTIONS, horizon=int(each.answer.best))
+        assert goal.measure(decide(asked, (each.privacy,), store=store).result, 0)[0] <= goal.limit
+    assert found[0].answer.best <= found[1].answer.best  # privacy takes more users
+    never = BestSearch(OPTIONS, Goal("percent", 0.0), ("none",), users=True, store=store).run(1)
+    assert never[0].answer.points[-1].at == OPTIONS.horizon  # the whole horizon has been tried before it is said
+    for wrong, users in ((Goal("regret", 1), 400), (goal, 15)):
+        with pytest.raises(InvalidInput):
+            BestSearch(replace(OPTIONS, horizon=users), wrong, users=True, store=store)
+
+
+def test_a_search_that_is_stopped_is_taken_up_where_it_was(store: Store) -> None:
+    goal = Goal("price", 3.0)
+    stopped = BestSearch(OPTIONS, goal, ("local",), store=store)
+    assert stopped.run(1, on_progress=lambda running: running.stop()) is None and stopped.result() is None
+    assert stopped.run(1) is None
+    fresh = BestSearch(OPTIONS, goal, ("local",), store=Store(None, 2**26))
+    assert BestSearch(OPTIONS, goal, ("local",), store=store).run(1) == fresh.run(1)
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, notation
+from bandit_core import InvalidInput, notation
 from bandit_core.arms import Arm
+from bandit_core.best_method import Question
 from bandit_core.epsilons import Epsilon
 from bandit_core.observations import (
     LARGEST_REWARD,
@@ -28,7 +29,7 @@ from bandit_core.observations import (
     read_budgets,
     read_observations,
 )
-from bandit_core.own_question import question, read_lifts, typed_arms
+from bandit_core.own_question import GOALS, read_lifts, typed_arms
 from bandit_core.problems import Problem
 from bandit_core.store import Store
 from ui import deployed, page_fields, uploads, words
@@ -49,8 +50,10 @@ DEFAULTS = {
     "goal": "price",
     "limit": "2",
 }
-CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": ("price", "regret")}
+CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": GOALS}
 _MEMORY = "your-numbers"
+_FOUND = ("run-own", "run-own-search-ε", "run-own-search-users", "own-found")
+_OF_UPLOADS = ("own-store", "own-file-read", "own-budgets-read", *_FOUND)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Asked:
     high: float
     observed: tuple[Option, ...] | None  # None where the numbers were typed
     sure: str  # how sure one can be which option is best
+    unit: str = ""  # of typed means: "%" where they are rates
 
     @property
     def scale(self) -> float:
@@ -248,7 +252,7 @@ def _typed() -> Asked | None:
         + f". Best: **{names[best]}**. Typed numbers are taken as exact."
     )
     worth = (0.0, 1.0) if amount == "share" else (low, high)
-    return Asked(arms, names, *worth, None, "The rates were typed and taken as exact.")
+    return Asked(arms, names, *worth, None, "The numbers were typed and taken as exact.", unit.strip())
 
 
 def _parsed(upload: Any, name: str, read: Any) -> Any:
@@ -308,7 +312,15 @@ def _uploaded() -> Asked | None:
     st.caption(uploads.PRIVATE_WORDS)
     seen: Observations | None = _parsed(upload, "file", read_observations)
     if upload is None:
-        uploads.forget("own-store", "own-file-read", "own-budgets-read", "run-own")
+        uploads.forget(
+            "own-store",
+            "own-file-read",
+            "own-budgets-read",
+            "run-own",
+            "run-own-search-ε",
+            "run-own-search-users",
+            "own-found",
+        )
         st.caption(
             "For example `arm,reward` with one line per user below it (`A,1`, `B,0`, …), or `A,B` with the rewards "
             "of each option in its own column."
@@ -469,11 +481,7 @@ def is_private(asked: Asked, chosen: Setting) -> bool:
     return asked.observed is not None or not isinstance(chosen.epsilon, float)
 
 
-def experiment_of(asked: Asked, chosen: Setting) -> Experiment | None:
-    """The question as an experiment; None where it cannot be posed (why is told)."""
+def question_of(asked: Asked, chosen: Setting) -> Question:
+    """The question that the simulations answer; the address follows it."""
     write_address(is_private(asked, chosen))
-    try:
-        return question(asked.arms, chosen.users, chosen.epsilon)
-    except InvalidInput as error:
-        uploads.refuse(error)
-        return None
+    return Question(asked.arms, chosen.users, chosen.epsilon)

@@ -1,25 +1,34 @@
-"""The answer of the Your numbers page, drawn: cards, chart, search, and what a visitor takes away."""
+"""The answer of the Your numbers page, drawn: cards, methods, chart, search, and what a visitor takes away."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
+import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import InvalidInput
-from bandit_core.inverse import Answer, Goal, smallest_epsilon
-from bandit_core.limits import estimated_seconds
-from bandit_core.own_question import Cost
+from bandit_core.best_method import PROMISE_WORDS, Contest, Decision, Question, Tried
+from bandit_core.inverse import BestSearch, Found
+from bandit_core.own_question import GOALS, goal
 from bandit_core.results import Result
 from bandit_core.store import Store
-from ui import charts, gallery, theme, tradeoff_view, turns, uploads, words
+from ui import charts, gallery, runner, theme, uploads, words
 from ui.your_numbers import asking
 from ui.your_numbers.asking import is_private
-from ui.your_numbers.replying import Reply, verdict
+from ui.your_numbers.replying import Reply, found_words, goals, rivals, verdict
 from ui.your_numbers.summary import summary_page
 
-SEARCH_POINTS = 12  # budgets that a search usually tries
+
+def decided(question: Question, store: Store | None) -> Decision | None:
+    """The best method of every trust model; None as long as it is not known (why is told)."""
+    try:
+        return runner.study_of(lambda: Contest(question, store=store), question, "own")
+    except InvalidInput as error:
+        uploads.refuse(error)
+        return None
 
 
 def cards(answer: Reply) -> None:
@@ -30,12 +39,48 @@ def cards(answer: Reply) -> None:
             st.markdown(f"{theme.TRUST_SIGNS[row.privacy]} **{row.label.capitalize()}**")
             st.html(f'<div style="height:4px;border-radius:2px;background:{colours[row.line]}"></div>')
             st.markdown(f"### {words.with_error(row.lost, row.lost_stderr)}")
+            st.markdown(f"with **{answer.method(row)}**")
             lines = [f"{answer.amounts} lost against always giving the best option"]
             if math.isfinite(row.extra):
-                lines.append(f"{words.with_error(row.extra, row.extra_stderr)} more than without privacy")
+                beyond = words.with_error(abs(row.extra), row.extra_stderr)
+                lines.append(f"{beyond} {'less' if row.extra < 0 else 'more'} than without privacy")
             if math.isfinite(row.price):
                 lines.append(f"{words.with_error(row.price, row.price_stderr)} times the loss without privacy")
+            if equal := rivals(answer, row.privacy):
+                lines.append(equal)
             st.caption("  \n".join(lines))
+
+
+def methods(answer: Reply) -> None:
+    """Every method that was tried, trust model by trust model."""
+    with st.expander(f"All {len(answer.decision.tried)} methods tried"):
+        rows = [_method(each, answer) for row in answer.rows for each in answer.decision.of(row.privacy)]
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            width="stretch",
+            alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
+        )
+        rounds = ", ".join(str(trials) for trials in answer.question.rounds)
+        st.caption(
+            f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader and the worse half "
+            "of the others. The leader at the end is chosen, and its card shows other runs than those it was chosen "
+            "by, so the choice does not flatter it. Methods with few runs are known roughly only. Left out: "
+            "methods that keep their promise only up to a small probability δ, and those that need rewards or budgets "
+            "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
+        )
+
+
+def _method(each: Tried, answer: Reply) -> dict[str, str]:
+    scale = answer.asked.scale
+    behind = words.with_error(scale * each.behind, scale * each.behind_stderr)
+    return {
+        "who is trusted": PROMISE_WORDS[each.privacy],
+        "method": each.title,
+        f"{answer.chosen.unit} lost": words.with_error(scale * each.lost, scale * each.stderr),
+        "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: cannot be told apart",
+        "runs": f"{each.trials}, reported" if each.finalist else f"{each.trials}, to choose",
+    }
 
 
 def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
@@ -47,7 +92,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
     for row in answer.rows:
         line = result.lines[row.line]
         assert line is not None
-        colour = colours[row.line]
+        colour, title = colours[row.line], result.experiment.lines[row.line].entry.title
         quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
         group = {"legendgroup": row.label}
         high = scale * line.quantile(0.95)
@@ -57,7 +102,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
         figure.add_scatter(
             x=result.times,
             y=scale * line.mean,
-            name=f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
+            name=f"{theme.TRUST_SIGNS[row.privacy]} {row.label}: {charts.escape(title)}",
             **charts.marked(row.privacy, colour, len(result.times)),
             hovertemplate="%{y:,.4~g}",
             **group,
@@ -76,7 +121,8 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
         name = f"keep {charts.escape(answer.asked.names[0])} for everybody"
         line = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
         figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=line, **still)
-    charts.style(figure, 420, dark, legend_below=True)
+    charts.style(figure, 440, dark, legend_below=True)
+    figure.layout.legend.y = -0.25  # on a phone it has a row for each name, below the title of the axis
     figure.update_xaxes(title="users so far", tickformat="~s", range=ends)
     figure.update_yaxes(
         title=charts.escape(f"{answer.chosen.unit} lost so far"), tickformat="~s", range=[0, 1.1 * max(top, 1e-12)]
@@ -84,15 +130,15 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
     return figure
 
 
-def search(answer: Reply, kept: Store | None) -> list[tuple[int, str, Answer]]:
-    """The inverse question: the smallest ε for a chosen price, for every trust model side by side."""
+def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
+    """The inverse questions: the smallest ε, and the fewest users, for a limit that the visitor chooses."""
     st.subheader("Which ε can I afford?")
-    kinds = {"price": "times the loss without privacy", "regret": f"{answer.chosen.unit} lost in all"}
+    kinds = goals(answer.chosen.unit)
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     kind = right.selectbox(
         "of what",
-        list(kinds),
-        list(kinds).index(asking.first_value("goal")),
+        GOALS,
+        GOALS.index(asking.first_value("goal")),
         format_func=kinds.__getitem__,
         key=asking.key_of("goal"),
         help="What must not exceed the number beside it, after all users.",
@@ -106,50 +152,96 @@ def search(answer: Reply, kept: Store | None) -> list[tuple[int, str, Answer]]:
         help="Your limit.",
     )
     asking.remember(goal=kind, limit=f"{limit:.12g}")
-    private = is_private(answer.asked, answer.chosen)
-    asking.write_address(private)
-    pair = answer.experiment.with_changes(lines=answer.experiment.spec()["lines"][:2])
-    seconds = SEARCH_POINTS * estimated_seconds(pair) * max(1, len(answer.rows) - 1)
-    if not st.toggle(
+    asking.write_address(is_private(answer.asked, answer.chosen))
+    wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
+    chosen = [row.privacy for row in answer.rows[1:]]
+    found = {}
+    if chosen and st.toggle(
         "Search the smallest ε",
         key="own-search",
-        help=f"Tries about {SEARCH_POINTS} budgets for each trust model ({words.duration(seconds)}).",
+        help="Bisects ε, and looks for the best method of each trust model at every ε that it tries. Where your users "
+        "have budgets of their own, one ε for all of them is searched.",
     ):
-        return []
-    place = st.empty()
-    found = []
-    goal = Goal(kind, limit if kind == "price" else limit / answer.asked.scale)
-    for row in answer.rows[1:]:
+        found["ε"] = _searched(answer, "ε", partial(BestSearch, answer.question, wanted, chosen, store=kept))
+    if kind == "percent" and st.toggle(
+        "Search the fewest users",
+        key="own-search-users",
+        help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
+    ):
+        build = partial(BestSearch, answer.question, wanted, ["none", *chosen], True, kept)
+        found["users"] = _searched(answer, "users", build)
+    return {axis: rows for axis, rows in found.items() if rows}
 
-        def trying(at: float, row: Cost = row) -> None:
-            place.progress(0.5, f"{row.label}: trying ε = {at:.3g}")
 
+def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Found]:
+    """What one search found, told and drawn; nothing as long as it is not finished."""
+    what, name = (axis, build.args[:3], answer.asked.scale), f"own-search-{axis}"
+    memory = st.session_state.setdefault("own-found", {})
+    if axis not in memory or memory[axis][0] != what:
         try:
-            with turns.computing():
-                least = smallest_epsilon(answer.experiment, row.line, goal, None, trying, kept)
-            found.append((row.line, row.label, least))
+            rows = runner.study_of(build, what, name)
         except InvalidInput as error:
             uploads.refuse(error)
             return []
-    place.empty()
-    scale, what = (1.0, "price") if kind == "price" else (answer.asked.scale, f"{answer.chosen.unit} lost")
-    tradeoff_view.answers(answer.experiment, found, limit, scale, charts.escape(what))
-    return found
+        if rows is None:
+            return []
+        memory[axis] = what, rows
+    rows: list[Found] = memory[axis][1]
+    users = axis == "users"
+    st.markdown(
+        "  \n".join(
+            f"{theme.TRUST_SIGNS[each.privacy]} {PROMISE_WORDS[each.privacy]}: {found_words(each, answer, users)}"
+            for each in rows
+        )
+    )
+    st.caption(
+        "In brackets: everything that the simulations do not rule out at two standard errors."
+        + ("" if users else " The ε of different trust models are different promises: equal numbers protect unequally.")
+    )
+    if any(len(each.answer.points) > 1 for each in rows):
+        _search_chart(answer, rows, users)
+    return rows
 
 
-def take_away(answer: Reply, found: list[tuple[int, str, Answer]]) -> None:
+def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
+    """Every value that was tried."""
+    fields = asking.page_memory()["fields"]
+    kind, limit = fields["goal"], float(fields["limit"])
+    scale = answer.asked.scale if kind in ("regret", "extra") else 1.0
+    axis, name = ("users", "users tried") if users else ("ε", "ε tried")
+    figure = go.Figure()
+    for each in rows:
+        points = each.answer.points
+        figure.add_scatter(
+            x=[point.at for point in points],
+            y=[scale * point.value for point in points],
+            error_y={"type": "data", "array": [2 * scale * point.stderr for point in points]},
+            mode="lines+markers",
+            name=f"{theme.TRUST_SIGNS[each.privacy]} {PROMISE_WORDS[each.privacy]}",
+            line={"color": theme.TRUST_COLOURS[each.privacy]},
+            marker={"symbol": theme.MARKERS[each.privacy]},
+            hovertemplate=f"{axis} = %{{x:,.3~g}}: %{{y:,.4~g}}",
+        )
+    charts.style(figure, 330, theme.is_dark())
+    figure.add_hline(y=limit, line={"dash": "dash", "color": theme.quiet(theme.is_dark()), "width": 1.3})
+    figure.update_xaxes(type="log", title=name, tickformat="~s" if users else "~g", dtick=1)
+    figure.update_yaxes(title=charts.escape(goals(answer.chosen.unit)[kind]), tickformat="~s", rangemode="tozero")
+    what = "Every value that was tried, and what the best method there loses"
+    st.plotly_chart(figure, key=f"searched-{axis}", config=charts.CONFIG, alt=charts.read_aloud(figure, what))
+    st.caption(f"{what} (± 2 standard errors). The dashed line is your limit.")
+
+
+def take_away(answer: Reply, found: dict[str, list[Found]]) -> None:
     """The one-page summary, and the links where the numbers were typed."""
     private = is_private(answer.asked, answer.chosen)
     columns = st.columns(3, vertical_alignment="bottom")
-    limit = asking.page_memory()["fields"]["limit"]
-    goal = f"at most {limit} " + (
-        "times the loss without privacy"
-        if asking.page_memory()["fields"]["goal"] == "price"
-        else f"{answer.chosen.unit} lost"
-    )
+    fields = asking.page_memory()["fields"]
+    limit = f"at most {fields['limit']} {goals(answer.chosen.unit)[fields['goal']]}"
+    link = None if private else asking.link()
     columns[0].download_button(
         "One-page summary (HTML)",
-        data=lambda: summary_page(answer, verdict(answer), found, goal, None if private else asking.link()),
+        # The file is made when it is asked for, by a thread without a session: all that it needs is handed to it now.
+        data=partial(summary_page, answer, verdict(answer), found, limit, link),
         file_name="price-of-privacy.html",
         mime="text/html",
         on_click="ignore",
@@ -168,14 +260,13 @@ def take_away(answer: Reply, found: list[tuple[int, str, Answer]]) -> None:
 def explanation(answer: Reply) -> None:
     """How the answer comes about."""
     with st.expander("How is this computed?"):
-        policies = ", ".join(f"{row.label}: {answer.experiment.lines[row.line].entry.title}" for row in answer.rows)
         st.markdown(
             "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
             "noisy version of it. *Lost* is the difference to giving everybody the best option from the start. This is "
             f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
-            f"holds the middle 90 % of the runs.\n\nPolicies used: {words.plain(policies)}: versions "
-            "of one rule, so that the difference is the price of privacy. Other rules may lose less; compare them in "
-            "Explore. "
+            "holds the middle 90 % of the runs.\n\nFor each trust model every method of this lab that keeps the "
+            "promise and takes these options is tried, and the best one is shown. So the cost of privacy compares the "
+            "best method known here with privacy with the best one without; a better method may exist. "
             "*Nobody is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
             "trusted*: somebody sees the answers and publishes only private results (central DP). The same ε is a "
             "different promise in each.\n\nThe ± does not cover how far your numbers are from the truth."

@@ -6,7 +6,10 @@ import math
 from dataclasses import dataclass
 
 from bandit_core import Experiment, tradeoff
+from bandit_core.best_method import Decision, Question
+from bandit_core.inverse import Found, Kind
 from bandit_core.own_question import Cost, costs
+from bandit_core.policies.base import Privacy
 from bandit_core.results import Result
 from ui import words
 from ui.your_numbers.asking import Asked, Setting
@@ -14,28 +17,46 @@ from ui.your_numbers.asking import Asked, Setting
 
 @dataclass(frozen=True)
 class Reply:
-    """Costs of every trust model, and what two policies without learning would lose, all in the visitor's unit."""
+    """The best method of every trust model and what it loses, and what two policies without learning would lose.
+
+    Everything is in the visitor's unit but the decision, which is in rewards between 0 and 1.
+    """
 
     asked: Asked
     chosen: Setting
-    experiment: Experiment
+    question: Question
+    decision: Decision
     rows: tuple[Cost, ...]
     blind: float
     first: float
+
+    @property
+    def result(self) -> Result:
+        """One line per trust model."""
+        return self.decision.result
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment of these lines."""
+        return self.result.experiment
 
     @property
     def amounts(self) -> str:
         """The unit, safe inside markdown."""
         return words.plain(self.chosen.unit)
 
+    def method(self, row: Cost) -> str:
+        """The method that a row speaks of, safe inside markdown."""
+        return words.plain(self.experiment.lines[row.line].entry.title)
 
-def reply(asked: Asked, chosen: Setting, result: Result) -> Reply:
+
+def reply(asked: Asked, chosen: Setting, question: Question, decision: Decision) -> Reply:
     """The answer as numbers."""
-    experiment = result.experiment
+    experiment = decision.result.experiment
     stay = chosen.users * float(experiment.means.max() - experiment.means[0])
-    rows = tuple(costs(result, asked.scale))
+    rows = tuple(costs(decision.result, asked.scale))
     blind = tradeoff.blind_regret(experiment) * asked.scale
-    return Reply(asked, chosen, experiment, rows, blind, stay * asked.scale)
+    return Reply(asked, chosen, question, decision, rows, blind, stay * asked.scale)
 
 
 def verdict(answer: Reply) -> str:
@@ -44,42 +65,51 @@ def verdict(answer: Reply) -> str:
     users, unit = f"{words.count(answer.chosen.users)} users", answer.amounts
     if answer.blind == 0:
         return "All options bring the same, so there is nothing to find out and nothing to lose."
-    if base.privacy != "none":
-        return "Press Run for the answer."
     sentences = [
         f"Without privacy, finding the best option costs **{words.with_error(base.lost, base.lost_stderr)} {unit}** "
-        f"among {users}."
+        f"among {users} ({answer.method(base)}).",
+        *_warnings(base, answer),
     ]
     for row in private:
-        who = f"If {row.label}" if row.privacy != "none" else row.label
-        ratio = words.with_error(row.price, row.price_stderr)
-        extra = words.with_error(row.extra, row.extra_stderr)
-        if row.certain:
-            sentences.append(
-                f"{who}, privacy at {answer.chosen.budget} costs **{extra} {unit} more**: {ratio} times as much."
-            )
-        else:
-            sentences.append(
-                f"{who}, the cost of privacy at {answer.chosen.budget} cannot be told apart from nothing with "
-                f"{row.trials} simulated runs ({extra} {unit})."
-            )
-        sentences += _warnings(row, answer)
+        sentences += [_price(row, answer), *_warnings(row, answer)]
     losses = {row.privacy: row for row in private}
     if "local" in losses and "central" in losses:
         local, central = losses["local"], losses["central"]
         if central.lost - local.lost > 2 * math.hypot(central.lost_stderr, local.lost_stderr):
             sentences.append(
-                "Here the method that trusts nobody loses less, and it protects where a curator is trusted, too."
+                "Here the best method that trusts nobody loses less, and it protects where a curator is trusted, too."
             )
     return " ".join(sentences)
+
+
+def _price(row: Cost, answer: Reply) -> str:
+    """What one trust model costs beyond no privacy."""
+    who, method, unit = f"If {row.label}", answer.method(row), answer.amounts
+    extra = words.with_error(abs(row.extra), row.extra_stderr)
+    if row.price_of_privacy == "open":
+        extra = words.with_error(row.extra, row.extra_stderr)
+        return (
+            f"{who}, the cost of privacy at {answer.chosen.budget} ({method}) cannot be told apart from nothing with "
+            f"{row.trials} simulated runs ({extra} {unit})."
+        )
+    if row.price_of_privacy == "less":
+        return (
+            f"{who}, {method} at {answer.chosen.budget} loses **{extra} {unit} less** than the best method without "
+            "privacy that is known here; it could be used there as well, so privacy costs nothing."
+        )
+    times = f": {words.with_error(row.price, row.price_stderr)} times as much" if math.isfinite(row.price) else ""
+    return f"{who}, privacy at {answer.chosen.budget} costs **{extra} {unit} more**{times} ({method})."
 
 
 def _warnings(row: Cost, answer: Reply) -> list[str]:
     """What a decision must not overlook: nothing is learned, or trying costs more than it brings."""
     told = []
+    learned = row.learned(answer.blind)
+    if learned == "nothing":
+        told.append("Within its error that is no better than choosing at random: nothing useful is learned.")
+    elif learned == "little":
+        told.append("That is hardly better than choosing at random: next to nothing is learned.")
     error = row.lost_stderr if math.isfinite(row.lost_stderr) else 0.0
-    if row.lost >= tradeoff.NOISE_SHARE * answer.blind:
-        told.append("That is hardly better than choosing at random: with so few users, next to nothing is learned.")
     if 0 < answer.first < row.lost - 2 * error:
         name = words.plain(answer.asked.names[0])
         told.append(
@@ -88,11 +118,62 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
     return told
 
 
+def rivals(answer: Reply, privacy: Privacy) -> str:
+    """Which methods of a trust model cannot be told apart from the chosen one, in one sentence; empty without any."""
+    others, equal = len(answer.decision.of(privacy)) - 1, answer.decision.equals(privacy)
+    if not equal:
+        return ""
+    if len(equal) == others and others > 1:
+        return "None of the methods tried can be told apart from it"
+    names = [words.plain(each.title) for each in equal]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return f"Cannot be told apart from it: {shown}"
+
+
 def describe(answer: Reply) -> str:
     """The chart as text, for screen readers."""
     parts = [f"{answer.chosen.unit} lost against the number of users, up to {words.count(answer.chosen.users)}."]
-    parts += [f"{row.label}: {words.with_error(row.lost, row.lost_stderr)} at the end." for row in answer.rows]
+    for row in answer.rows:
+        title = answer.experiment.lines[row.line].entry.title
+        parts.append(f"{row.label} ({title}): {words.with_error(row.lost, row.lost_stderr)} at the end.")
     parts.append(f"Choosing at random: {words.number(answer.blind)}.")
     if answer.first > 0:
         parts.append(f"Keeping {answer.asked.names[0]} for everybody: {words.number(answer.first)}.")
     return " ".join(parts)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The inverse question
+
+
+def goals(unit: str) -> dict[Kind, str]:
+    """What a limit may be set on, after the number."""
+    return {
+        "price": "times the loss without privacy",
+        "extra": f"{unit} lost beyond no privacy",
+        "regret": f"{unit} lost in all",
+        "percent": f"% of the {unit} that the best option would bring",
+    }
+
+
+def found_words(found: Found, answer: Reply, users: bool = False) -> str:
+    """The searched answer of one trust model, safe inside markdown."""
+    least, unit = found.answer, answer.amounts
+    if least.best is None:
+        last = least.points[-1].at
+        reached = f"with {words.count(int(last))} users" if users else f"at ε = {last:.3g}"
+        return f"not reached by any method tried, even {reached}"
+    scale = answer.asked.scale
+    if found.at_random:
+        return (
+            "met already where nothing is learned: within its error, the best method is then no better than choosing "
+            f"at random, which loses {words.number(scale * found.blind)} {unit}"
+        )
+    low, high = (_at(at, users) if at is not None else more for at, more in ((least.low, "less"), (least.high, "more")))
+    lost = words.with_error(scale * found.lost, scale * found.lost_stderr)
+    value = f"**{_at(least.best, True)} users**" if users else f"ε = **{_at(least.best, False)}**"
+    return f"{value} ({low} to {high}) with {words.plain(found.method)}, which loses {lost} {unit}"
+
+
+def _at(value: float, users: bool) -> str:
+    return words.count(int(value)) if users else f"{value:.3g}"

@@ -1,24 +1,52 @@
-"""The one-page summary of Your numbers: one HTML file that needs nothing else."""
+"""The one-page summary of Your numbers: one HTML file that needs nothing else.
+
+It is made when somebody asks for it, by a thread without a session: nothing here may ask the session for anything.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 
 import numpy as np
 
-from bandit_core.inverse import Answer
+from bandit_core.best_method import PROMISE_WORDS
+from bandit_core.inverse import Found
 from ui import theme, words
-from ui.your_numbers.replying import Reply
+from ui.your_numbers.replying import Reply, found_words
 
+_CONFIG = Path(__file__).resolve().parents[2]
 _STYLE = """
-body{font:16px/1.5 'Source Sans 3','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:#1d2733;background:#fff;
-max-width:46rem;margin:2rem auto;padding:0 1rem}
+:root{color-scheme:light dark;LIGHT}
+@media screen and (prefers-color-scheme:dark){:root{DARK}}
+body{font:16px/1.5 'Source Sans','Segoe UI',Roboto,Helvetica,Arial,sans-serif;color:var(--ink);background:var(--ground);
+max-width:46rem;margin:2rem auto;padding:0 1rem;overflow-wrap:break-word}
 h1{font-size:1.6rem;margin:0 0 .5rem}h2{font-size:1.1rem;margin:1.4rem 0 .3rem}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem .25rem 0;
-border-bottom:1px solid #d5dbe1}.lead{font-size:1.1rem}.small{color:#5a6772;font-size:.85rem}
+a{color:var(--link);overflow-wrap:anywhere}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .6rem .25rem 0;vertical-align:top;
+border-bottom:1px solid var(--rule)}.lead{font-size:1.1rem}.small{color:var(--soft);font-size:.85rem}
+.bar{display:grid;grid-template-columns:11rem 1fr;gap:.1rem .8rem;align-items:center;margin:.3rem 0}
+@media (max-width:34rem){.bar{grid-template-columns:1fr}}
 @media print{body{margin:0}}
 """
+
+
+def _colours(answer: Reply, dark: bool) -> str:
+    """The page's colours as variables of a style sheet: ground, words, and a shade for each line."""
+    page = tomllib.loads((_CONFIG / ".streamlit" / "config.toml").read_text())["theme"]["dark" if dark else "light"]
+    shades = {
+        "ground": page["backgroundColor"],
+        "ink": page["textColor"],
+        "soft": theme.ink(dark),
+        "link": page["primaryColor"],
+        "rule": page["borderColor"],
+        "none": theme.quiet(dark),
+        **{f"line{place}": shade for place, shade in enumerate(theme.line_colours(answer.experiment, dark))},
+    }
+    return ";".join(f"--{name}:{shade}" for name, shade in shades.items())
 
 
 def _plain_html(markdown: str) -> str:
@@ -30,79 +58,118 @@ def _plain_html(markdown: str) -> str:
 def _bars(answer: Reply) -> str:
     """The losses as horizontal bars with their errors."""
     rows = [
-        (row.label, row.lost, 2 * float(np.nan_to_num(row.lost_stderr)), theme.TRUST_COLOURS[row.privacy])
+        (
+            f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
+            answer.experiment.lines[row.line].entry.title,
+            row.lost,
+            2 * float(np.nan_to_num(row.lost_stderr)),
+            f"line{row.line}",
+        )
         for row in answer.rows
     ]
-    rows.append(("choosing at random", answer.blind, 0.0, "#b9c1c9"))
+    rows.append(("choosing at random", "", answer.blind, 0.0, "none"))
     if answer.first > 0:
-        rows.append((f"keeping {answer.asked.names[0]}", answer.first, 0.0, "#b9c1c9"))
-    widest = max(lost + error for _, lost, error, _ in rows) or 1.0
+        rows.append((f"keeping {answer.asked.names[0]}", "", answer.first, 0.0, "none"))
+    widest = max(lost + error for _, _, lost, error, _ in rows) or 1.0
     parts = []
-    for place, (label, lost, error, colour) in enumerate(rows):
-        y, width = 8 + 34 * place, 330 * lost / widest
-        shown = escape(words.with_error(lost, error / 2))
-        parts.append(
-            f'<text x="0" y="{y + 15}" font-size="14">{escape(label[:28])}</text>'
-            f'<rect x="200" y="{y}" width="{width:.1f}" height="20" rx="3" fill="{colour}"/>'
-            f'<text x="{206 + width + 330 * error / widest:.1f}" y="{y + 15}" '
-            f'font-size="14">{shown}</text>'
+    for label, method, lost, error, colour in rows:
+        ends = [100 * max(0.0, lost + sign * error) / widest for sign in (-1, 1)]
+        whisker = (
+            f'<path d="M{ends[0]:.2f} 10H{ends[1]:.2f}M{ends[0]:.2f} 5v10M{ends[1]:.2f} 5v10" stroke="var(--ink)" '
+            'stroke-width="1.3" vector-effect="non-scaling-stroke" fill="none"/>'
         )
-        if error > 0:
-            left, right = (200 + 330 * max(0.0, lost + sign * error) / widest for sign in (-1, 1))
-            parts.append(
-                f'<path d="M{left:.1f} {y + 10}H{right:.1f}M{left:.1f} {y + 5}v10M{right:.1f} {y + 5}v10" '
-                'stroke="#1d2733" stroke-width="1.3" fill="none"/>'
-            )
-    height = 12 + 34 * len(rows)
-    words_ = "; ".join(f"{label}: {words.with_error(lost, error / 2)}" for label, lost, error, _ in rows)
-    return (
-        f'<svg viewBox="0 0 680 {height}" width="100%" role="img" aria-label="{escape(words_)}" '
-        f'xmlns="http://www.w3.org/2000/svg" font-family="inherit">{"".join(parts)}</svg>'
-    )
+        parts.append(
+            f"<div class='bar'><div>{escape(label)}{f'<br>{escape(method)}' if method else ''}</div><div>"
+            f'<svg viewBox="0 0 100 20" preserveAspectRatio="none" width="100%" height="20" aria-hidden="true" '
+            f'xmlns="http://www.w3.org/2000/svg"><rect width="{100 * lost / widest:.2f}" height="20" '
+            f'fill="var(--{colour})"/>{whisker if error > 0 else ""}</svg>'
+            f"{escape(words.with_error(lost, error / 2))}</div></div>"
+        )
+    return "".join(parts)
 
 
-def summary_page(answer: Reply, verdict: str, found: list[tuple[int, str, Answer]], goal: str, link: str | None) -> str:
-    """Question, answer, assumptions and (for typed numbers) the link, as one self-contained HTML page."""
-    asked, chosen = answer.asked, answer.chosen
-    unit = escape(chosen.unit)
-    options = []
+def _options(answer: Reply) -> str:
+    """The options as a table."""
+    asked, rows = answer.asked, []
+    rate = asked.observed is None and asked.unit == "%"
     for place, (name, mean) in enumerate(zip(asked.names, asked.means, strict=True)):
         interval = asked.observed[place].interval if asked.observed else None
         sure = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "–"
         count = f"{asked.observed[place].count:,}" if asked.observed else "typed"
-        options.append(f"<tr><td>{escape(name)}<td>{words.number(float(mean))}<td>{sure}<td>{count}")
+        shown = f"{words.number(100 * float(mean))} %" if rate else words.number(float(mean))
+        rows.append(f"<tr><td>{escape(name)}<td>{shown}<td>{sure}<td>{count}")
+    head = "<tr><th>option<th>mean per user<th>95 % interval<th>observations"
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
+def _origin(answer: Reply, made: datetime) -> str:
+    """Where the numbers came from: methods, promises, seeds, trials, versions, date."""
+    meta = answer.result.metadata
+    rows = []
+    for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
+        screened = len(answer.decision.of(row.privacy))
+        params = ", ".join(f"{name} = {value}" for name, value in guarantee["parameters"].items())
+        title = answer.experiment.lines[row.line].entry.title
+        rows.append(
+            f"<tr><td>{escape(PROMISE_WORDS[row.privacy])}<td>{escape(title)}, the best of {screened}"
+            f"{f'<br>{escape(params)}' if params else ''}<td>{escape(guarantee['words'])}"
+        )
+    version = tomllib.loads((_CONFIG / "pyproject.toml").read_text())["project"]["version"]
+    used = ", ".join(f"{name} {number}" for name, number in meta["versions"].items())
+    asked = answer.question
+    return (
+        "<h2>Where these numbers come from</h2><table><tr><th>who is trusted<th>method<th>what it promises"
+        f"{''.join(rows)}</table><p class='small'>Simulated {asked.reported} times with seed {asked.seed}; the methods "
+        f"were chosen by other runs, up to {asked.rounds[-1]} each, with seed {asked.screening_seed}. Private Bandit "
+        f"Lab {escape(version)}, simulator {escape(str(meta['kernels'])[:12])}, {escape(used)}. "
+        f"Made on {made:%Y-%m-%d %H:%M} UTC.</p>"
+    )
+
+
+def summary_page(
+    answer: Reply,
+    verdict: str,
+    found: dict[str, list[Found]],
+    limit: str,
+    link: str | None,
+    made: datetime | None = None,
+) -> str:
+    """Question, answer, assumptions, origin and (for typed numbers) the link, as one self-contained HTML page.
+
+    ``found`` are the answers of the searches by what was searched, ``limit`` what they were to meet, in words;
+    ``made`` is the date that the page bears (default: now).
+    """
+    asked, chosen = answer.asked, answer.chosen
+    style = _STYLE.replace("LIGHT", _colours(answer, False)).replace("DARK", _colours(answer, True))
     odds = f"<p>{escape(words.odds(chosen.epsilon))}</p>" if isinstance(chosen.epsilon, float) else ""
     searched = ""
-    if found:
-        rows = "".join(f"<li>{escape(label)}: {_plain_html(tell(each))}" for _, label, each in found)
-        searched = f"<h2>Smallest ε for {escape(goal)}</h2><ul>{rows}</ul>"
-    origin = (
+    for axis, rows in found.items():
+        told = "".join(
+            f"<li>{escape(PROMISE_WORDS[each.privacy])}: {_plain_html(found_words(each, answer, axis == 'users'))}"
+            for each in rows
+        )
+        searched += f"<h2>{'Fewest users' if axis == 'users' else 'Smallest ε'} for {escape(limit)}</h2><ul>{told}</ul>"
+    again = (
         f'<p class="small">Open again: <a href="{escape(link)}">{escape(link)}</a></p>'
         if link
         else '<p class="small">Computed from an uploaded file, which is not part of this page.</p>'
     )
-    ends = "<p class='small'>Rewards of one user lie between " + f"{asked.low:g} and {asked.high:g}.</p>"
+    ends = "" if asked.unit == "%" else f"<p class='small'>One user's reward: {asked.low:g} to {asked.high:g}.</p>"
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
-        f"<title>What would privacy cost?</title><style>{_STYLE}</style></head><body>"
+        f"<title>What would privacy cost?</title><style>{style}</style></head><body>"
         "<h1>What would privacy cost with these numbers?</h1>"
         f"<p class='lead'>{_plain_html(verdict)}</p>"
-        f"<h2>{unit} lost among {words.count(chosen.users)} users, {escape(chosen.budget)}</h2>{_bars(answer)}"
+        f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, "
+        f"{escape(chosen.budget)}</h2>{_bars(answer)}"
         f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show two. "
         f"It does not cover how far the options' means are from the truth.</p>{odds}{searched}"
-        "<h2>The options</h2><table><tr><th>option<th>mean per user<th>95 % interval<th>observations"
-        f"{''.join(options)}</table>{ends}<p>{_plain_html(asked.sure)}</p>"
+        f"<h2>The options</h2>{_options(answer)}{ends}<p>{_plain_html(asked.sure)}</p>"
         "<h2>What it means</h2><p><b>Nobody is trusted</b>: each answer is randomised on the user's device before it "
         "is sent (local differential privacy). <b>A curator is trusted</b>: somebody sees the answers, and only "
-        "private results leave (central). The same ε is a different promise in each.</p>"
-        f"{origin}<p class='small'>Private Bandit Lab simulates private learning. It is not a privacy product and "
+        "private results leave (central). The same ε is a different promise in each. The methods are the best of "
+        f"those that this lab knows; a better one may exist.</p>{_origin(answer, made or datetime.now(UTC))}"
+        f"{again}<p class='small'>Private Bandit Lab simulates private learning. It is not a privacy product and "
         "protects nobody's data.</p></body></html>"
     )
-
-
-def tell(each: Answer) -> str:
-    """The searched answer in words (markdown)."""
-    from ui.tradeoff_view import answer_words
-
-    return answer_words(each)

@@ -1,0 +1,184 @@
+"""The contest for the best method of each trust model: who may take part, who wins, and what is reported of it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core.arms import Bernoulli, Empirical
+from bandit_core.best_method import CLEARLY, PROMISES, Contest, Question, Tried, _survivors, candidates, decide
+from bandit_core.epsilons import Discrete
+from bandit_core.policies import registry
+from bandit_core.results import LineResult
+from bandit_core.store import Store
+
+ARMS = (Bernoulli(mean=0.3), Bernoulli(mean=0.5))
+SMALL = Question(ARMS, 300, 1.0)
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(None, 2**26)
+
+
+def names(question: Question, privacy) -> set[str]:
+    return {candidate.lines[0].policy for candidate in candidates(question, privacy)}
+
+
+@pytest.mark.parametrize("privacy", PROMISES)
+def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) -> None:
+    """Against the registry itself, so that a new policy is a candidate without being named anywhere."""
+    allowed = set()
+    for name, policy in registry().items():
+        if policy.privacy != privacy or policy.setting != "arms":
+            continue
+        line = {"policy": name} | ({"epsilon": {"kind": "fixed", "value": 1.0}} if policy.epsilon != "none" else {})
+        try:
+            found = Experiment.model_validate({"arms": list(ARMS), "horizon": 300, "lines": [line]})
+        except InvalidInput:
+            continue
+        if policy.guarantee(found.instances[0]).delta == 0:
+            allowed.add(name)
+    assert names(SMALL, privacy) == allowed and allowed
+    for candidate in candidates(SMALL, privacy):
+        [line], [instance] = candidate.lines, candidate.instances
+        guarantee = line.entry.guarantee(instance)
+        assert (guarantee.model, guarantee.delta) == (privacy, 0)
+        assert privacy == "none" or guarantee.epsilon == pytest.approx(1.0)
+
+
+def test_promises_that_hold_only_up_to_delta_are_left_out() -> None:
+    approximate = {"dp-ucb-int"}
+    assert approximate <= set(registry()) and not approximate & names(SMALL, "central")
+
+
+@pytest.mark.parametrize("privacy", PROMISES)
+def test_no_method_is_told_anything_about_the_options(privacy) -> None:
+    others = Question((Bernoulli(mean=0.01), Bernoulli(mean=0.02)), 300, 1.0)
+    for one, other in zip(candidates(SMALL, privacy), candidates(others, privacy), strict=True):
+        assert one.instances[0].parameters == other.instances[0].parameters, one.lines[0].policy
+    told = Experiment.model_validate({"arms": list(ARMS), "horizon": 300, "lines": [{"policy": "robust-ucb"}]})
+    assert told.instances[0].parameters.u == pytest.approx(0.5)  # what it would be told without that care
+
+
+def test_budgets_that_differ_leave_out_who_needs_one_budget() -> None:
+    question = Question(ARMS, 300, Discrete(values=(0.5, 2), probs=(0.5, 0.5)))
+    assert names(question, "local") == {
+        name for name, policy in registry().items() if (policy.privacy, policy.epsilon) == ("local", "any")
+        and policy.setting == "arms"
+    }  # fmt: skip
+    for candidate in candidates(question, "local"):
+        assert candidate.lines[0].epsilon == question.epsilon
+        assert isinstance(candidate.lines[0].params["eps_min"], float)  # found without the process-wide memory
+    assert not candidates(question, "central")
+
+
+def test_amounts_are_asked_of_those_who_take_them_and_a_question_for_nobody_is_refused() -> None:
+    amounts = Question((Empirical(values=(0.1, 0.4, 0.9)), Empirical(values=(0.2, 0.3))), 300, 1.0)
+    assert names(amounts, "none") and names(amounts, "local") and names(amounts, "central")
+    with pytest.raises(InvalidInput, match="horizon"):
+        Contest(Question(ARMS, 0, 1.0))
+
+
+def test_the_chosen_are_as_good_as_the_best_on_trials_of_their_own(store: Store) -> None:
+    question = Question(ARMS, 1500, 0.5, trials=100, seed=11)
+    decision = decide(question, store=store)
+    assert [line.entry.privacy for line in decision.result.experiment.lines] == list(PROMISES)
+    for privacy in PROMISES:
+        field = [simulate(each.with_changes(seed=99), store=store).lines[0] for each in candidates(question, privacy)]
+        policies = [each.lines[0].policy for each in candidates(question, privacy)]
+        best = min(field, key=lambda line: line.mean[-1])
+        chosen = decision.of(privacy)[0]
+        behind, error = field[policies.index(chosen.policy)].difference_to(best)
+        assert chosen.chosen and behind <= 3.5 * error + 1e-9
+        worst = max(field, key=lambda line: line.mean[-1])
+        assert worst.mean[-1] > 1.5 * best.mean[-1]  # else the choice proves nothing
+
+
+def test_what_is_reported_had_no_part_in_the_choice(store: Store) -> None:
+    decision = decide(SMALL, store=store)
+    experiment = decision.result.experiment
+    assert experiment.seed == SMALL.seed != SMALL.screening_seed
+    again = simulate(experiment, store=Store(None, 2**26))
+    for mine, other in zip(decision.result.lines, again.lines, strict=True):
+        assert mine.count == SMALL.reported and np.array_equal(mine.regret, other.regret)
+    for privacy, line in zip(PROMISES, decision.result.lines, strict=True):
+        chosen = decision.of(privacy)[0]
+        assert (chosen.lost, chosen.trials, chosen.behind) == (line.mean[-1], SMALL.reported, 0)
+        assert {each.policy for each in decision.of(privacy)} == names(SMALL, privacy)
+        losers = [each for each in decision.of(privacy) if not each.finalist]
+        assert losers and all(each.trials in SMALL.rounds for each in losers)
+
+
+def test_a_contest_is_found_in_the_store_and_is_the_same_on_any_number_of_workers(store: Store) -> None:
+    first = Contest(SMALL, store=store)
+    assert not first.finished and first.result() is None and first.missing_seconds > 0 and first.fraction == 0
+    seen: list[float] = []
+    decision = first.run(1, on_progress=lambda contest: seen.append(contest.fraction))
+    assert seen == sorted(seen) and first.fraction == 1 and first.missing_seconds == 0
+    again = Contest(SMALL, store=store)
+    assert again.finished and again.result().tried == decision.tried
+    assert Contest(SMALL, store=Store(None, 0)).run(2).tried == decision.tried
+
+
+def test_a_stopped_contest_keeps_what_is_done_and_can_be_taken_up(store: Store) -> None:
+    stopped = Contest(SMALL, store=store)
+    assert stopped.run(1, on_progress=lambda contest: contest.stop()) is None and stopped.result() is None
+    whole, left = Contest(SMALL, store=Store(None, 0)), Contest(SMALL, store=store)
+    assert 0 < left.missing_seconds < whole.missing_seconds
+    assert left.run(1).tried == whole.run(1).tried
+
+
+def test_a_contest_counts_as_a_whole_against_the_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Contest(SMALL, store=store).steps
+    monkeypatch.setenv("LAB_MAX_STEPS", str(steps))
+    Contest(SMALL, store=store)
+    monkeypatch.setenv("LAB_MAX_STEPS", str(steps - 1))
+    with pytest.raises(InvalidInput, match="steps"):
+        Contest(SMALL, store=store)
+
+
+def test_short_runs_get_more_trials_and_very_long_ones_fewer() -> None:
+    trials = [Question(ARMS, horizon, 1.0).reported for horizon in (10, 50_000, 10**6, 10**7, 10**9)]
+    assert trials == sorted(trials, reverse=True) and len(set(trials)) == 3 and trials[1] == trials[2]
+    for horizon in (10, 10**5, 10**9):
+        rounds = Question(ARMS, horizon, 1.0).rounds
+        assert all(2 <= a < b for a, b in itertools.pairwise(rounds))
+    assert Question(ARMS, 10, 1.0, trials=7).reported == 7
+
+
+def line(*ends: float) -> LineResult:
+    regret = np.array(ends, float)[:, None]
+    return LineResult(np.arange(len(ends)), regret, np.zeros_like(regret), np.zeros((len(ends), 2)))
+
+
+def test_a_round_drops_who_is_clearly_worse_and_the_worse_half_of_the_rest() -> None:
+    leader, near = line(10, 12, 11, 9), line(13, 11, 10, 12)
+    far = line(30, 32, 31, 29.5)
+    assert _survivors([0, 1, 2], {0: far, 1: leader, 2: near}) == [1, 2]
+    assert _survivors([0, 1], {0: far, 1: leader}) == [1]  # the error of the difference is small
+    assert _survivors([0, 1], {0: line(5, 200, 5, 200), 1: leader}) == [1, 0]  # and here it is not
+    equal = {number: leader for number in range(8)}
+    assert _survivors(list(equal), equal) == [0, 1, 2, 3]
+    behind, error = far.difference_to(leader)
+    assert (behind, error) == (pytest.approx(20.125), pytest.approx(0.125)) and behind > CLEARLY * error
+
+
+def test_options_that_are_equal_cannot_be_told_apart_by_any_method(store: Store) -> None:
+    decision = decide(Question((Bernoulli(mean=0.4),) * 2, 200, 1.0), store=store)
+    for privacy in PROMISES:
+        assert len(decision.equals(privacy)) == len(decision.of(privacy)) - 1
+
+
+@pytest.mark.parametrize(
+    ("behind", "error", "finalist", "apart"),
+    [(2.1, 1, True, True), (1.9, 1, True, False), (2.1, 1, False, False), (3.1, 1, False, True), (-2.1, 1, True, True),
+     (5, math.nan, True, False), (0, 0, True, False)],
+)  # fmt: skip
+def test_told_apart_means_beyond_the_errors(behind: float, error: float, finalist: bool, apart: bool) -> None:
+    row = Tried("local", "x", "X", 10, 1.0, 1.0, behind, error, False, finalist)
+    assert row.apart is apart
