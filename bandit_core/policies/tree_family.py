@@ -25,7 +25,7 @@ Gamma = Annotated[
 
 def hybrid_counter(instance: Instance) -> Hybrid:
     """The counter of each arm, by the parameter ``accounting``."""
-    printed = instance.parameters.accounting == "as printed"
+    printed = instance.parameters.accounting == "paper"
     return (Hybrid.as_printed if printed else Hybrid.calibrated)(nominal(instance))
 
 
