@@ -109,7 +109,7 @@ POLICY = Policy(
     guarantee=_guarantee,
     spending=_spending,
     parent="ucb",
-    pseudo_code="""tight:     f = smallest with  min over a > 1 of  a S/2 + ln(1 - 1/a) - ln(a delta)/(a - 1)  <=  epsilon
+    pseudo_code="""tight:     smallest f with  min over a > 1 of  a S/2 + ln(1 - 1/a) - ln(a delta) / (a - 1) <= epsilon
            S = f^-v zeta(v), the sum of all squared budgets
 advanced:  f = ceil(epsilon'^(-2/v));   paper:  f = ceil(1 / epsilon')
            epsilon' = sqrt((ln(1/delta) + 4 epsilon) / (8 zeta(v))) - sqrt(ln(1/delta) / (8 zeta(v)))

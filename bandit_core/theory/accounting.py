@@ -48,11 +48,7 @@ def advanced_composition(epsilons: np.ndarray, delta: float) -> float:
     epsilons = np.asarray(epsilons, float)
     with np.errstate(over="ignore"):
         drift = float(np.sum(epsilons * np.expm1(epsilons)))
-    return min(pure_composition(epsilons), _advanced(drift, float(np.sum(epsilons**2)), delta))
-
-
-def _advanced(drift: float, squares: float, delta: float) -> float:
-    return drift + math.sqrt(2 * math.log(1 / delta) * squares)
+    return min(pure_composition(epsilons), drift + math.sqrt(2 * math.log(1 / delta) * float(np.sum(epsilons**2))))
 
 
 def laplace_renyi(orders: np.ndarray, epsilon: float) -> np.ndarray:
@@ -216,7 +212,9 @@ def interval_epsilon(interval: int, v: float, delta: float, pulls: np.ndarray | 
     >>> [round(float(interval_epsilon(f, 1.1, math.exp(-10))), 3) for f in (16, 93, 153)]
     [2.939, 0.994, 0.735]
     """
-    releases = np.floor(np.asarray(pulls, float) / interval)
+    pulls = np.asarray(pulls, float)
+    releases, places = np.unique(np.floor(pulls / interval), return_inverse=True)
     unit = interval ** (-v / 2)  # budget of the first release
     plain = np.where(np.isinf(releases), math.inf, unit * _power_sums(np.where(np.isinf(releases), 0, releases), v / 2))
-    return np.minimum(plain, zcdp_epsilon(unit**2 * _power_sums(releases, v) / 2, delta))
+    spent = np.minimum(plain, zcdp_epsilon(unit**2 * _power_sums(releases, v) / 2, delta))
+    return spent[places].reshape(pulls.shape)
