@@ -11,14 +11,15 @@ beta_t = sqrt(sigma sqrt(D t) / least slope of the link). With a parameter for e
 D = d x arms on contexts that stand in the block of their arm, as in the experiments of Han et al. 2021.
 
 Guarantee: (epsilon, delta)-local DP. A user's message is the upper triangle of x x^T with one vector along x (LinUCB)
-or two (GLOC), every number with the same normal noise. Its squared L2 sensitivity, for contexts and vectors of norm at
-most 1 and c = |cos| of the angle between x and x': the matrices differ by at most 2 - 2 c^2 (the triangle is no longer
-than the matrix), each pair of vectors by at most 2 + 2 c, both at once only at norm 1, because all terms grow with the
-norms.
+or two (GLOC), every number with the same normal noise. Its squared L2 sensitivity, with a, b = |x|^2, |x'|^2 <= 1 and
+c = |cos| of the angle between x and x': the matrices differ by at most a^2 + b^2 - 2 a b c^2 (the triangle is no longer
+than the matrix), vectors w x and w' x' with |w| <= 1 by at most a + b + 2 c sqrt(a b), GLOC's gradients, which are
+clipped to norm 1 and may have it whatever |x|, by at most 2 + 2 c. The sum is largest at a = b = 1: scaled up both grow,
+and at a = 1 the derivative in b is at least 2 b - 2 c^2 + 1 + c >= 2 b.
 
 * LinUCB: 4 + 2 c - 2 c^2, at most 4.5 (c = 1/2, reached for d >= 2).
 * GLOC: 6 + 4 c - 2 c^2, at most 8 (c = 1). Its last vector depends on the noisy gradient sent before; the bound holds
-  whatever that was, and normal noise composes adaptively as if it were one release (Dong, Roth and Su 2022, Thm 4).
+  whatever that was, and normal noise composes adaptively as if it were one release (Gaussian DP; Dong, Roth, Su 2022).
 
 With a parameter for each arm different arms only mean c = 0. ``accounting`` "tight" takes the smallest noise that the
 exact condition of the Gaussian mechanism allows for this (Balle and Wang 2018). "paper": the printed sigma = 6 sqrt(2
