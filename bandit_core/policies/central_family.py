@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bandit_core.policies.base import Guarantee, Instance, Parameters
+from bandit_core.policies.base import Guarantee, Instance, Parameters, Release
 from bandit_core.policies.local_family import bounded_rewards
 
 Accounting = Literal["paper", "tight"]
@@ -78,3 +79,21 @@ def approximate(instance: Instance, epsilon: float, delta: float) -> Guarantee:
     elif instance.parameters.accounting == "advanced":
         words += f": advanced composition, which counts more, allows the chosen epsilon {nominal(instance):g}"
     return Guarantee("central", words, epsilon, delta)
+
+
+def noisy_sums(released: str) -> Callable[[Instance], list[Release]]:
+    """Every reward enters one sum, which is released with Laplace(1/epsilon) noise."""
+
+    def releases(instance: Instance) -> list[Release]:
+        scale = 1 / nominal(instance)
+        return [central_release(released, 1.0, scale, "once, when the batch is full")]
+
+    return releases
+
+
+def central_release(released: str, sensitivity: float, scale: float, at: str, times: int = 1) -> Release:
+    """A number that the curator publishes with Laplace noise."""
+    return Release(
+        mechanism="laplace", released=released, unit="one reward", at=at, times=times, norm="L1",
+        sensitivity=sensitivity, scale=scale,
+    )  # fmt: skip

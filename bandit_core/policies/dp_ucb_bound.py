@@ -79,6 +79,7 @@ POLICY = Policy(
     bounds=_bounds,
     guarantee=tree_family.hybrid_guarantee,
     spending=tree_family.hybrid_spending,
+    releases=tree_family.hybrid_releases,
     parent="ucb",
     pseudo_code="""one hybrid counter for each arm  (tight: epsilon / 2 for its blocks and for its trees)
 pull each arm once

@@ -12,7 +12,7 @@ from pydantic import Field
 from bandit_core.contextual.contexts import Contexts, Discrete
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.numbers import Number, Positive, Whole
-from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Signal, Stopped
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Release, Signal, Stopped
 from bandit_core.theory.contextual import contexts_of
 
 HAN = "Han, Liang, Wang, Zhang 2021"
@@ -79,6 +79,24 @@ def gaussian_guarantee(instance: Instance, sensitivity: float, sd: float) -> Gua
     delta, chosen = instance.parameters.delta, fixed_epsilon(instance)
     kept = smallest_epsilon(sensitivity, sd, delta)
     return local_guarantee(instance, delta, chosen if math.isclose(kept, chosen, rel_tol=1e-9) else kept)
+
+
+def one_message(
+    released: str, *, sensitivity: float | None = None, sd: float | None = None, budget: float | None = None
+) -> list[Release]:
+    """All that a user sends, as one release: with normal noise ``sd``, or by the l2-ball mechanism at ``budget``."""
+    return [
+        Release(
+            mechanism="gaussian" if budget is None else "l2-ball",
+            released=released,
+            unit="one user's context, choice and reward",
+            at="once, by the user",
+            norm="L2" if budget is None else None,
+            sensitivity=sensitivity,
+            scale=sd,
+            budget=budget,
+        )
+    ]
 
 
 def play(

@@ -43,7 +43,7 @@ from bandit_core.contextual.policies import family
 from bandit_core.kernels import least_squares
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
 from bandit_core.numbers import Number, Positive
-from bandit_core.policies.base import Block, Guarantee, Instance, Policy, Signal
+from bandit_core.policies.base import Block, Guarantee, Instance, Policy, Release, Signal
 from bandit_core.theory import contextual
 
 SENSITIVITY = 2.0  # joint L2 sensitivity of M / (2 C_B^2) and u / (C_B c_r), also over several arms
@@ -89,6 +89,11 @@ def _guarantee(instance: Instance) -> Guarantee:
     return family.gaussian_guarantee(instance, SENSITIVITY, noise(instance)[0])
 
 
+def _releases(instance: Instance) -> list[Release]:
+    what = "upper triangle of x x^T over 2 C_B^2, and r x over C_B c_r; where each arm has a parameter, of all arms"
+    return family.one_message(what, sensitivity=SENSITIVITY, sd=noise(instance)[0])
+
+
 def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     parameters, contexts = instance.parameters, family.contexts_of(instance)
     sigma, matrix_sd, vector_sd = noise(instance)
@@ -125,6 +130,7 @@ POLICY = Policy(
     simulate=_simulate,
     bounds=contextual.greedy_private,
     guarantee=_guarantee,
+    releases=_releases,
     parent="greedy-ols",
     setting="contexts",
     step_cost=_cost,

@@ -36,7 +36,7 @@ from bandit_core.contextual.policies import family
 from bandit_core.kernels import gradient
 from bandit_core.mechanisms.l2_ball import radius
 from bandit_core.numbers import Number, Positive
-from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Release, Signal
 from bandit_core.theory import contextual
 
 
@@ -94,6 +94,11 @@ def _guarantee(instance: Instance) -> Guarantee:
     return family.local_guarantee(instance, 0.0, release_epsilon(instance))
 
 
+def _releases(instance: Instance) -> list[Release]:
+    what = "the gradient; where each arm has a parameter, the messages for all arms together"
+    return family.one_message(what, budget=release_epsilon(instance))
+
+
 def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     parameters, contexts = instance.parameters, family.contexts_of(instance)
     epsilon, limit = release_epsilon(instance), parameters.gradient_bound
@@ -126,6 +131,7 @@ POLICY = Policy(
     simulate=_simulate,
     bounds=contextual.greedy_private,
     guarantee=_guarantee,
+    releases=_releases,
     settle=_settled,
     parent="greedy-ols",
     setting="contexts",

@@ -14,8 +14,8 @@ Guarantee: (epsilon, delta)-local DP. A user's message is the upper triangle of 
 or two (GLOC), every number with the same normal noise. Its squared L2 sensitivity, with a, b = |x|^2, |x'|^2 <= 1 and
 c = |cos| of the angle between x and x': the matrices differ by at most a^2 + b^2 - 2 a b c^2 (the triangle is no longer
 than the matrix), vectors w x and w' x' with |w| <= 1 by at most a + b + 2 c sqrt(a b), GLOC's gradients, which are
-clipped to norm 1 and may have it whatever |x|, by at most 2 + 2 c. The sum is largest at a = b = 1: scaled up both grow,
-and at a = 1 the derivative in b is at least 2 b - 2 c^2 + 1 + c >= 2 b.
+clipped to norm 1 and may have it whatever |x|, by at most 2 + 2 c. The sum is largest at a = b = 1: it grows when both
+are scaled up, and at a = 1 its derivative in b is at least 2 b - 2 c^2 + 1 + c >= 2 b.
 
 * LinUCB: 4 + 2 c - 2 c^2, at most 4.5 (c = 1/2, reached for d >= 2).
 * GLOC: 6 + 4 c - 2 c^2, at most 8 (c = 1). Its last vector depends on the noisy gradient sent before; the bound holds
@@ -44,7 +44,7 @@ from bandit_core.contextual.policies import family
 from bandit_core.kernels import optimism
 from bandit_core.mechanisms.gaussian import analytic_sd
 from bandit_core.numbers import Positive
-from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal, Simulator
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Release, Signal, Simulator
 from bandit_core.theory import contextual
 
 Releases = Literal[2, 3]  # a matrix with one vector (LinUCB) or two (GLOC)
@@ -104,6 +104,12 @@ def _guarantee(gloc: bool) -> Callable[[Instance], Guarantee]:
     return lambda instance: family.gaussian_guarantee(instance, SENSITIVITY[3 if gloc else 2], _sd(instance, gloc))
 
 
+def _releases(gloc: bool) -> Callable[[Instance], list[Release]]:
+    what = "upper triangle of x x^T, " + ("the gradient and <theta_hat, x> x" if gloc else "and y x")
+    key: Releases = 3 if gloc else 2
+    return lambda instance: family.one_message(what, sensitivity=SENSITIVITY[key], sd=_sd(instance, gloc))
+
+
 def _player(gloc: bool) -> Simulator:
     def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         parameters, contexts, horizon = instance.parameters, family.contexts_of(instance), instance.horizon
@@ -160,6 +166,7 @@ POLICIES = (
         parameters=LinUCBParameters,
         refuses=family.linear_only,
         guarantee=_guarantee(gloc=False),
+        releases=_releases(gloc=False),
         simulate=_player(gloc=False),
         step_cost=_cost(gloc=False),
         pseudo_code="""V = 0; u = 0
@@ -175,6 +182,7 @@ for t = 1, 2, ...:
         summary="For curved links: a noisy online gradient feeds optimistic least squares.",
         parameters=GLOCParameters,
         guarantee=_guarantee(gloc=True),
+        releases=_releases(gloc=True),
         simulate=_player(gloc=True),
         settle=_settled,
         step_cost=_cost(gloc=True),
