@@ -34,7 +34,7 @@ def composed(releases: Iterable[Release], delta: float = 0.0) -> float:
     >>> laplace = Release(mechanism="laplace", released="", unit="one reward", at="", times=100, norm="L1",
     ...                   sensitivity=1.0, scale=10.0)
     >>> round(composed([laplace]), 3), round(composed([laplace], 1e-6), 3)
-    (10.0, 5.002)
+    (10.0, 4.984)
     """
     releases = list(releases)
     normal = [each for each in releases if each.mechanism == "gaussian"]
