@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core.accounts import releases
 from bandit_core.results import Result
-from ui import charts, diagrams, theme, words
+from ui import charts, diagrams, exports, theme, words
 
 
 def _spent(result: Result) -> list[tuple[int, np.ndarray]]:
@@ -54,15 +53,7 @@ def draw(result: Result) -> None:
         sign = theme.TRUST_SIGNS[line.entry.privacy]
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
     if any(line.entry.privacy != "none" for line in experiment.lines):
-        st.download_button(
-            "What is released (CSV)",
-            data=lambda: releases(experiment).to_csv(index=False),
-            file_name="releases.csv",
-            mime="text/csv",
-            on_click="ignore",
-            help="Mechanism, sensitivity, scale of the noise and how often, for every private line: enough to add the "
-            "privacy up again yourself.",
-        )
+        exports.releases_button(experiment)
     if not _spent(result):
         return
     picture = chart(result, dark)
