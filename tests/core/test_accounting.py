@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
@@ -37,6 +37,7 @@ def test_what_advanced_composition_says_of_constant_intervals_is_more_than_is_sp
     assert accounting.interval_epsilon(interval, V, DELTA, pulls) < by_hand
 
 
+@settings(deadline=None)
 @given(st.integers(1, 300), st.floats(1.01, 1.5), st.floats(1e-12, 0.5), st.integers(0, 40_000))
 def test_interval_accounts_equal_a_sum_release_by_release(interval, v, delta, pulls):
     releases = budgets(interval, v, pulls // interval)
@@ -46,6 +47,7 @@ def test_interval_accounts_equal_a_sum_release_by_release(interval, v, delta, pu
     assert spent <= accounting.advanced_composition(releases, delta) * (1 + 1e-9)
 
 
+@settings(deadline=None)
 @given(st.integers(1, 10_000), st.floats(1.01, 1.5), st.floats(1e-12, 0.5))
 def test_accounts_grow_with_pulls_up_to_their_limit(interval, v, delta):
     pulls = np.geomspace(1, 1e15, 60)
@@ -60,6 +62,7 @@ def test_the_limit_is_reached():
     assert at_last == pytest.approx(accounting.interval_epsilon(16, 1.5, DELTA), rel=1e-3)
 
 
+@settings(deadline=None)
 @given(st.floats(1e-6, 20.0), st.floats(1e-12, 0.5), st.floats(1.02, 1.5))
 def test_the_tight_interval_keeps_its_promise_and_is_never_longer_than_the_advanced_one(epsilon, delta, v):
     tight = accounting.release_interval(epsilon, delta, v)
@@ -90,6 +93,7 @@ def test_renyi_divergence_of_a_laplace_release(order, epsilon):
     assert accounting.laplace_renyi(order, epsilon) == pytest.approx(laplace_divergence(order, epsilon), rel=1e-4)
 
 
+@settings(deadline=None)
 @given(st.floats(1e-8, 50))
 def test_no_release_is_above_its_zcdp_nor_its_budget(epsilon):
     orders = accounting.ORDERS
@@ -99,6 +103,7 @@ def test_no_release_is_above_its_zcdp_nor_its_budget(epsilon):
     assert np.all(np.diff(found) >= -1e-6 * epsilon)  # divergences grow with their order
 
 
+@settings(deadline=None)
 @given(st.floats(0.1, 10), st.floats(1e-12, 1e-3))
 def test_the_epsilon_of_divergences_is_an_upper_bound_and_near_the_exact_one_for_normal_noise(distance, delta):
     from bandit_core.mechanisms.gaussian import smallest_epsilon
@@ -117,6 +122,7 @@ def test_what_any_order_proves_is_proved():
         assert finest <= coarse <= finest * (1 + 2e-3)
 
 
+@settings(deadline=None)
 @given(st.floats(1e-9, 1.0), st.floats(1e-12, 0.5), st.floats(1.02, 1.5))
 def test_corollary_3_2_inverts_corollary_3_1(epsilon, delta, v):
     run_with = accounting.input_epsilon(epsilon, delta, v)
@@ -126,6 +132,7 @@ def test_corollary_3_2_inverts_corollary_3_1(epsilon, delta, v):
     assert accounting.corollary_3_1(run_with, delta, v, math.inf) == pytest.approx(epsilon, rel=1e-9)
 
 
+@settings(deadline=None)
 @given(st.floats(0.001, 1.0), st.floats(1e-12, 0.5), st.floats(1.02, 1.5))
 def test_theorem_3_4_is_the_sum_over_n_and_corollary_3_1_bounds_it(epsilon, delta, v):
     times = np.array([1.0, 2.0, 50.0, 3000.0])
