@@ -218,6 +218,15 @@ def _bounds(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _releases(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    experiment = _experiment(options)
+    from bandit_core.accounts import releases
+
+    _write(releases(experiment), options.out)
+    return DONE
+
+
 def _thresholds(options: argparse.Namespace) -> int:
     _check_out(options.out)
     given = options.epsilon
@@ -486,6 +495,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
     sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
     command("bounds", _bounds, "print the bounds of theory", out=True)
+    command("releases", _releases, "print what each private line releases, for an account of your own", out=True)
     thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
     thresholds.add_argument(
         "--epsilon", required=True, metavar="JSON", help='spread of budgets: JSON, or text such as "uniform(0,2)"'

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.results import Result
-from ui import charts, diagrams, theme, words
+from ui import charts, diagrams, exports, theme, words
 
 
 def _spent(result: Result) -> list[tuple[int, np.ndarray]]:
@@ -52,6 +52,8 @@ def draw(result: Result) -> None:
         guarantee = line.entry.guarantee(experiment.instances[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
+    if any(line.entry.privacy != "none" for line in experiment.lines):
+        exports.releases_button(experiment)
     if not _spent(result):
         return
     picture = chart(result, dark)

@@ -9,6 +9,7 @@ from pprint import pformat
 import streamlit as st
 
 from bandit_core import Experiment
+from bandit_core.accounts import releases
 from bandit_core.presets import presets
 from bandit_core.results import Result
 from ui import charts, words
@@ -52,6 +53,19 @@ def page_of(result: Result) -> str:
     title, _ = words.heading(result.experiment)
     figure.update_layout(title=charts.escape(title), paper_bgcolor="white", margin_t=60)
     return figure.to_html(include_plotlyjs=True, full_html=True)
+
+
+def releases_button(experiment: Experiment) -> None:
+    """What every private line releases, for an account of one's own."""
+    st.download_button(
+        "What is released (CSV)",
+        data=lambda: releases(experiment).to_csv(index=False),
+        file_name="releases.csv",
+        mime="text/csv",
+        on_click="ignore",
+        help="Mechanism, sensitivity, scale of the noise and how often, for every private line: enough to add the "
+        "privacy up again yourself.",
+    )
 
 
 def downloads(result: Result) -> None:

@@ -66,6 +66,37 @@ class Guarantee:
     delta: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """What leaves users or the curator, as one reward's (or one user's) account sees it, so that anyone can add it up.
+
+    ``times`` counts the releases of this kind that one ``unit`` is in, at most; ``at`` says when they are made.
+    ``sensitivity`` is the farthest that one unit moves what is released, in ``norm``, and ``scale`` that of the noise
+    in the same units (Laplace: its scale; Gaussian: its standard deviation). Mechanisms whose budget is not the
+    quotient of the two have ``budget`` (nats) instead. Where users have budgets of their own it is that of the largest.
+    """
+
+    mechanism: Literal["laplace", "gaussian", "randomised response", "l2-ball"]
+    released: str
+    unit: Literal["one reward", "one user's context, choice and reward"]
+    at: str
+    times: int = 1
+    norm: Literal["L1", "L2"] | None = None
+    sensitivity: float | None = None
+    scale: float | None = None
+    budget: float | None = None
+
+    @property
+    def epsilon(self) -> float | None:
+        """Pure epsilon (nats) of one such release; None where there is none (Gaussian)."""
+        if self.mechanism == "gaussian":
+            return None
+        if self.budget is not None:
+            return self.budget
+        assert self.sensitivity is not None and self.scale is not None
+        return self.sensitivity / self.scale if self.scale > 0 else np.inf
+
+
 @dataclass(frozen=True)
 class Block:
     """Regret and pulls of best arms at the checkpoints (trials, checkpoints), and final pulls (trials, arms).
@@ -135,6 +166,7 @@ class Policy:
     ``resolve(parameters, epsilon)`` replaces every "auto" by a number; ``settle(instance)`` those that depend on the
     arms or the horizon.
     ``spending(instance, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
+    ``releases(instance)`` lists what the account of one reward (or user) is made of; nothing without privacy.
     ``sampler(instance)`` names how the instance is drawn, for those that know more than one way: part of the key of
     stored blocks, because another sampler of the same law gives other numbers.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
@@ -159,6 +191,7 @@ class Policy:
     settle: Callable[[Instance], Parameters] = lambda instance: instance.parameters
     refuses: Callable[[Instance], str | None] = lambda instance: None
     spending: Callable[[Instance, np.ndarray], np.ndarray] | None = None
+    releases: Callable[[Instance], list[Release]] = lambda instance: []
     parent: str | None = None
     pseudo_code: str = ""
     sampler: Callable[[Instance], str] = lambda instance: "step"

@@ -12,7 +12,7 @@ from pydantic import Field
 from bandit_core import arms as laws
 from bandit_core.numbers import Number, Whole
 from bandit_core.policies.base import Block, Instance, Parameters, Policy, Signal, Stopped
-from bandit_core.policies.central_family import nominal, pure, unit_rewards
+from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
 from bandit_core.theory import central
 from bandit_core.theory.bound import Bound
 
@@ -122,6 +122,7 @@ def pure_policy(**fields: Any) -> Policy:
             "accepts": unit_rewards,
             "refuses": refuse_tiny_budget,
             "guarantee": pure,
+            "releases": noisy_sums("the sum of a batch of an arm's rewards (its mean, times a public number)"),
             "step_cost": cost,
             **fields,
         }

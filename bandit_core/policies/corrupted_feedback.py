@@ -26,7 +26,7 @@ import numpy as np
 from bandit_core.kernels import index
 from bandit_core.policies import index_family, kl_family, posterior_family
 from bandit_core.policies.base import Block, Instance, Parameters, Policy, Signal
-from bandit_core.policies.local_family import bounded_rewards, local_guarantee
+from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local
 from bandit_core.theory.bound import Bound
 
@@ -59,6 +59,7 @@ _COMMON: dict[str, Any] = dict(
     parameters=Parameters,
     accepts=bounded_rewards("heldp-ucb-bs"),
     guarantee=local_guarantee,
+    releases=random_bits("a bit for the reward"),
 )
 
 _ANSWER = "the user answers with a bit from CTB (randomised response)"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bandit_core.policies import heavy_family
 from bandit_core.policies.base import Instance, Policy, any_rewards
-from bandit_core.policies.central_family import pure
+from bandit_core.policies.central_family import noisy_sums, pure
 from bandit_core.theory import heavy
 from bandit_core.theory.bound import Bound
 
@@ -44,6 +44,7 @@ POLICY = Policy(
     simulate=heavy_family.play_epochs,
     bounds=_bounds,
     guarantee=pure,
+    releases=noisy_sums("the sum of an epoch's rewards (0 beyond B) of an arm, in units of 2 B, which is public"),
     parent="robust-ucb",
     pseudo_code="""S = all arms;  beta = 1/T;  e = min(epsilon, 1)
 for tau = 1, 2, ... while more than one arm is left:

@@ -19,8 +19,8 @@ import numpy as np
 
 from bandit_core.mechanisms.counter import depth
 from bandit_core.policies import heavy_family
-from bandit_core.policies.base import Block, Instance, Policy, Signal, any_rewards
-from bandit_core.policies.central_family import nominal, pure
+from bandit_core.policies.base import Block, Instance, Policy, Release, Signal, any_rewards
+from bandit_core.policies.central_family import central_release, nominal, pure
 from bandit_core.theory import heavy
 from bandit_core.theory.bound import Bound
 
@@ -46,6 +46,11 @@ def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
     return nominal(instance) * np.minimum(1.0, depth(times) / depth(instance.horizon))
 
 
+def _releases(instance: Instance) -> list[Release]:
+    what = "a node of the tree over an arm's rewards (0 beyond B), in units of 2 B of the node, which is public"
+    return [central_release(what, 1.0, node_scale(instance) / 2, "when it is full", int(depth(instance.horizon)))]
+
+
 def _bounds(instance: Instance) -> list[Bound]:
     lower = [*heavy.plain_lower_bounds(instance), *heavy.central_lower_bounds(instance)]
     return [*lower, *heavy.dp_robust_ucb(instance)]
@@ -68,6 +73,7 @@ POLICY = Policy(
     bounds=_bounds,
     guarantee=pure,
     spending=_spending,
+    releases=_releases,
     parent="robust-ucb",
     pseudo_code="""e = min(epsilon, 1);  eps' = epsilon / (floor(log2 T) + 1)
 pull each arm once

@@ -4,7 +4,7 @@ When an arm is pulled, its reward goes into its counter and a zero into the coun
 sums carry noise of the same scale; the index then needs no margin for it. After one pull of each arm, pull the one with
 the largest  S / n + sqrt(2 ln t / n),  S being the counter's noisy sum and n the real pulls.
 
-Guarantee: epsilon-central DP with accounting "calibrated" (both parts of the counter at epsilon / 2); as printed both
+Guarantee: epsilon-central DP with accounting "tight" (both parts of the counter at epsilon / 2); as printed both
 parts have the full epsilon, and a reward enters both: 2 epsilon.
 Deviations from print: "Algorithm 1 with nu = 0" is S / n alone; the root, which the text and the proofs have, is added
 (parameter ``index``). Beware: the counters grow with t while an arm's pulls may not, and nothing in the index covers
@@ -39,7 +39,7 @@ POLICY = Policy(
     paper="Tossou, Dimitrakakis 2016, Algorithm 2",
     summary="UCB on noisy running sums that all carry the same noise, as if it were not there.",
     privacy="central",
-    guarantee_words="epsilon-central DP (pure) when calibrated; as printed 2 epsilon",
+    guarantee_words="epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon",
     epsilon="one",
     anytime=True,
     parameters=ReadIndexParameters,
@@ -48,8 +48,9 @@ POLICY = Policy(
     bounds=_bounds,
     guarantee=tree_family.hybrid_guarantee,
     spending=tree_family.hybrid_spending,
+    releases=tree_family.hybrid_releases,
     parent="ucb",
-    pseudo_code="""one hybrid counter for each arm  (calibrated: epsilon / 2 for its blocks and for its trees)
+    pseudo_code="""one hybrid counter for each arm  (tight: epsilon / 2 for its blocks and for its trees)
 pull each arm once
 for t = K+1, K+2, ...:
     S_a = noisy sum of arm a from its counter

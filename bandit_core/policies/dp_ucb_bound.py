@@ -8,7 +8,7 @@ where S is the counter's noisy sum and nu bounds its noise (equation 2.2 of the 
 (4 sqrt(8) / epsilon) ln t (log2 n' + 1) with n' = n - 2^floor(log2 n) in the AAAI version, and
 (sqrt(8) / epsilon) ln(4 t^4) (ln n + 1) in the arXiv version; at powers of two the last factor is 1 in both.
 
-Guarantee: epsilon-central DP with accounting "calibrated" (both parts of the counter at epsilon / 2, nu doubled).
+Guarantee: epsilon-central DP with accounting "tight" (both parts of the counter at epsilon / 2, nu doubled).
 As printed both parts have the full epsilon, and a reward enters both: 2 epsilon.
 Deviations from print: Algorithm 1 leaves out sqrt(2 ln t / n), which the text and the proofs have (parameter
 ``index``); log2 n' is undefined at n' = 0, where only the logarithmic mechanism speaks and the factor is 1.
@@ -70,7 +70,7 @@ POLICY = Policy(
     paper="Tossou, Dimitrakakis 2016, Algorithm 1",
     summary="UCB on noisy running sums, with a margin that covers their noise.",
     privacy="central",
-    guarantee_words="epsilon-central DP (pure) when calibrated; as printed 2 epsilon",
+    guarantee_words="epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon",
     epsilon="one",
     anytime=True,
     parameters=DPUCBBoundParameters,
@@ -79,13 +79,14 @@ POLICY = Policy(
     bounds=_bounds,
     guarantee=tree_family.hybrid_guarantee,
     spending=tree_family.hybrid_spending,
+    releases=tree_family.hybrid_releases,
     parent="ucb",
-    pseudo_code="""one hybrid counter for each arm  (calibrated: epsilon / 2 for its blocks and for its trees)
+    pseudo_code="""one hybrid counter for each arm  (tight: epsilon / 2 for its blocks and for its trees)
 pull each arm once
 for t = K+1, K+2, ...:
     S_a = noisy sum of arm a from its counter
     n' = N_a - 2^floor(log2 N_a)
-    nu_a = (4 sqrt(8) / epsilon) ln t (log2 n' + 1)         (factor 1 at n' = 0; doubled when calibrated)
+    nu_a = (4 sqrt(8) / epsilon) ln t (log2 n' + 1)         (factor 1 at n' = 0; doubled when tight)
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
     insert its reward into its counter""",
     step_cost=1.0,

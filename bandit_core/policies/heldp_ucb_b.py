@@ -22,6 +22,7 @@ from bandit_core.policies.local_family import (
     ThresholdParameters,
     bounded_rewards,
     local_guarantee,
+    random_bits,
     refuse_if_nobody_is_left,
     resolve_threshold,
 )
@@ -76,6 +77,7 @@ POLICIES = (
         summary="Each user answers with one coin-flipped bit; UCB on the corrected averages.",
         accepts=bounded_rewards("heldp-ucb-bs"),
         simulate=_player(squash=False),
+        releases=random_bits("a bit for the reward"),
         bounds=_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTB (randomised response of the reward)"),
         **_COMMON,
@@ -86,6 +88,7 @@ POLICIES = (
         summary="For rewards without limits: squeezed into (0, 1) by a sigmoid, then one coin-flipped bit.",
         accepts=any_rewards,
         simulate=_player(squash=True),
+        releases=random_bits("a bit for the sigmoid of the reward"),
         bounds=_sigmoid_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTB-S (randomised response of the sigmoid of the reward)"),
         **_COMMON,

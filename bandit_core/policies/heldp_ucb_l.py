@@ -24,6 +24,7 @@ from bandit_core.policies.local_family import (
     ThresholdParameters,
     bounded_rewards,
     local_guarantee,
+    noisy_answers,
     refuse_if_nobody_is_left,
     resolve_threshold,
 )
@@ -80,6 +81,7 @@ POLICIES = (
         summary="Each user adds Laplace noise to the reward; UCB with a margin that covers the noise.",
         accepts=bounded_rewards("heldp-ucb-ls"),
         simulate=_player(squash=False),
+        releases=noisy_answers("the reward"),
         bounds=_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTL (reward + Laplace(1/epsilon))"),
         **_COMMON,
@@ -90,6 +92,7 @@ POLICIES = (
         summary="For rewards without limits: squeezed into (0, 1) by a sigmoid, then Laplace noise.",
         accepts=any_rewards,
         simulate=_player(squash=True),
+        releases=noisy_answers("the sigmoid of the reward"),
         bounds=_sigmoid_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTL-S (sigmoid of the reward + Laplace(1/epsilon))"),
         **_COMMON,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bandit_core.policies import heavy_family
 from bandit_core.policies.base import Instance, Policy, any_rewards
-from bandit_core.policies.local_family import local_guarantee
+from bandit_core.policies.local_family import local_guarantee, noisy_answers
 from bandit_core.theory import heavy
 from bandit_core.theory.bound import Bound
 
@@ -47,6 +47,7 @@ POLICY = Policy(
     simulate=heavy_family.play_epochs,
     bounds=_bounds,
     guarantee=local_guarantee,
+    releases=noisy_answers("the reward (0 beyond B), in units of 2 B; B is that of its epoch and public"),
     parent="robust-ucb",
     pseudo_code="""S = all arms;  beta = 1/T
 for tau = 1, 2, ... while more than one arm is left:

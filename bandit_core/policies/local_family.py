@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -11,7 +11,7 @@ from bandit_core import arms as laws
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.notation import write_epsilon
 from bandit_core.numbers import Positive
-from bandit_core.policies.base import Acceptor, Guarantee, Instance, Parameters
+from bandit_core.policies.base import Acceptor, Guarantee, Instance, Parameters, Release
 from bandit_core.theory import threshold
 
 
@@ -68,3 +68,47 @@ def local_guarantee(instance: Instance) -> Guarantee:
         return Guarantee("local", f"every reward is {fixed:g}-locally differentially private", fixed)
     spread = write_epsilon(instance.epsilon)
     return Guarantee("local", f"every reward is locally private with its user's own epsilon ~ {spread}")
+
+
+def _when(instance: Instance) -> str:
+    assert instance.epsilon is not None
+    own = "" if instance.epsilon.fixed is not None else "; users have budgets of their own, this row has the largest"
+    return f"once, by its user{own}"
+
+
+def noisy_answers(released: str) -> Callable[[Instance], list[Release]]:
+    """Every user sends a number, which one reward moves by 1 at most, with Laplace(1/epsilon) noise, once."""
+
+    def releases(instance: Instance) -> list[Release]:
+        assert instance.epsilon is not None
+        return [
+            Release(
+                mechanism="laplace",
+                released=released,
+                unit="one reward",
+                at=_when(instance),
+                norm="L1",
+                sensitivity=1.0,
+                scale=1 / instance.epsilon.largest,
+            )
+        ]
+
+    return releases
+
+
+def random_bits(released: str) -> Callable[[Instance], list[Release]]:
+    """Every user sends one bit, the randomised response to a number of [0, 1], once."""
+
+    def releases(instance: Instance) -> list[Release]:
+        assert instance.epsilon is not None
+        return [
+            Release(
+                mechanism="randomised response",
+                released=released,
+                unit="one reward",
+                at=_when(instance),
+                budget=instance.epsilon.largest,
+            )
+        ]
+
+    return releases

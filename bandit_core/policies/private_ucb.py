@@ -94,6 +94,7 @@ POLICY = Policy(
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,
+    releases=lambda instance: tree_family.binary_releases(_counter(instance)),
     parent="ucb",
     pseudo_code="""epsilon' = epsilon (modern) or epsilon / K (2015)
 one binary tree for each arm, depth L = floor(log2 T) + 1, node noise Laplace(L / epsilon')

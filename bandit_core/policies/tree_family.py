@@ -10,9 +10,10 @@ from pydantic import Field
 from bandit_core import arms as laws
 from bandit_core.kernels import trees
 from bandit_core.mechanisms import Binary, Hybrid
+from bandit_core.mechanisms.counter import depth
 from bandit_core.numbers import Number
-from bandit_core.policies.base import Block, Guarantee, Instance, Signal, Stopped
-from bandit_core.policies.central_family import nominal, pure
+from bandit_core.policies.base import Block, Guarantee, Instance, Release, Signal, Stopped
+from bandit_core.policies.central_family import central_release, nominal, pure
 
 Gamma = Annotated[
     Annotated[Number, Field(gt=0, lt=1)] | Literal["t^-4"],
@@ -25,7 +26,7 @@ Gamma = Annotated[
 
 def hybrid_counter(instance: Instance) -> Hybrid:
     """The counter of each arm, by the parameter ``accounting``."""
-    printed = instance.parameters.accounting == "as printed"
+    printed = instance.parameters.accounting == "paper"
     return (Hybrid.as_printed if printed else Hybrid.calibrated)(nominal(instance))
 
 
@@ -37,6 +38,26 @@ def hybrid_guarantee(instance: Instance) -> Guarantee:
 def hybrid_spending(instance: Instance, times: np.ndarray) -> np.ndarray:
     """Epsilon that one reward has spent after t pulls in the worst case (all of them of one arm); shape (times,)."""
     return hybrid_counter(instance).spent(times)
+
+
+def hybrid_releases(instance: Instance) -> list[Release]:
+    """A reward enters one block and the nodes of one tree; the row of the tree is that of the last one, the deepest."""
+    counter, levels = hybrid_counter(instance), int(depth(instance.horizon))
+    found = [
+        central_release("the sum of a block of an arm's items", 1.0, 1 / counter.block_epsilon, "once, at 2^k items")
+    ]
+    if levels > 1:
+        scale, at = levels / counter.tree_epsilon, f"when a node of the tree after {2 ** (levels - 1):,} items is full"
+        found.append(central_release("a node of a tree over an arm's items", 1.0, scale, at, levels - 1))
+    return found
+
+
+def binary_releases(counter: Binary) -> list[Release]:
+    """A reward enters a node of every level of its arm's tree."""
+    levels = int(depth(counter.horizon))
+    return [
+        central_release("a node of the tree over an arm's rewards", 1.0, counter.node_scale, "when it is full", levels)
+    ]
 
 
 def per_pull(instance: Instance) -> float:

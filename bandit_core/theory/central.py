@@ -201,9 +201,9 @@ def _input_budget(instance: Instance) -> float:
     """The epsilon that Algorithms 1 and 2 of Tossou and Dimitrakakis are run with.
 
     Their hybrid counter gives the same reward to a tree and to a sum of blocks, each at the input epsilon, and so
-    spends twice that; the calibrated run is the printed algorithm at half the chosen epsilon.
+    spends twice that; the tight run is the printed algorithm at half the chosen epsilon.
     """
-    return _budget(instance) * (1.0 if _parameter(instance, "accounting") == "as printed" else 0.5)
+    return _budget(instance) * (1.0 if _parameter(instance, "accounting") == "paper" else 0.5)
 
 
 def theorem_3_2_term(gap: np.ndarray, t: np.ndarray, epsilon: float) -> np.ndarray:

@@ -14,6 +14,7 @@ import pytest
 import screen as on
 
 from bandit_core import Experiment, links, simulate
+from bandit_core.accounts import releases
 from ui import exports
 
 EXPERIMENT = Experiment.model_validate(
@@ -40,7 +41,23 @@ def test_explore_offers_every_download() -> None:
     screen = on.visit(**links.write(EXPERIMENT))
     assert screen.session_state["experiment"] == EXPERIMENT
     labels = [button.label for button in screen.main.download_button]
-    assert labels == ["Data (CSV)", "Spec (JSON)", "Picture (HTML)", "How it was made"]
+    assert labels == ["What is released (CSV)", "Data (CSV)", "Spec (JSON)", "Picture (HTML)", "How it was made"]
+
+
+def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
+    alone = EXPERIMENT.with_changes(lines=[{"policy": "ucb"}])
+    screen = on.visit(**links.write(alone))
+    assert screen.session_state["experiment"] == alone
+    assert "What is released (CSV)" not in [button.label for button in screen.main.download_button]
+
+
+def test_the_list_of_releases_is_that_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = _Recorder()
+    monkeypatch.setattr(exports.st, "download_button", recorder.download_button)
+    exports.releases_button(EXPERIMENT)
+    assert recorder.files["releases.csv"] == releases(EXPERIMENT).to_csv(index=False)
+    found = pd.read_csv(io.StringIO(recorder.files["releases.csv"]))
+    assert found["epsilon"].tolist() == [1.5]  # the largest of the users' own
 
 
 class _Recorder:

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 from reference import Stream
+from scipy import optimize, stats
 
 LAYERS, EDGE, GRID = 256, 3.6541528853610088, 2.0**52
 
@@ -164,15 +165,28 @@ def classical(sensitivity: float, epsilon: float, delta: float) -> float:
     return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
 
 
+def analytic(sensitivity: float, epsilon: float, delta: float) -> float:
+    """The least noise that keeps (epsilon, delta), by Theorem 8 of Balle and Wang 2018."""
+
+    def too_much(sd: float) -> float:
+        half, far = sensitivity / (2 * sd), epsilon * sd / sensitivity
+        return stats.norm.cdf(half - far) - math.exp(epsilon) * stats.norm.cdf(-half - far) - delta
+
+    return optimize.brentq(too_much, 0.05 * sensitivity, 1000 * sensitivity / epsilon, xtol=1e-12, rtol=1e-13)
+
+
 def ldp_ols(instance, words):
     """Algorithms 1 and 2 with the OLS mechanism; the policy as it is defined (a fresh solution at every step)."""
     contexts, given, epsilon = instance.contexts, instance.parameters, instance.epsilon.fixed
     stream = Stream(words)
     users = Users(contexts, stream)
     k, d, m = contexts.arms, contexts.dimension, contexts.models
-    share = 2 if m > 1 else 1
-    sigma = classical(2.0, epsilon / share, given.delta / share)
-    assert epsilon / share <= 1
+    if given.accounting == "tight":  # users of one arm are the farthest: 2
+        sigma = analytic(2.0, epsilon, given.delta)
+    else:
+        share = 2 if m > 1 else 1
+        sigma = classical(2.0, epsilon / share, given.delta / share)
+        assert epsilon / share <= 1
     c = given.shift * 2 * sigma * (4 * math.sqrt(d) + 2 * math.log(2 * instance.horizon * m / given.alpha))
     gram, moment, releases = np.zeros((m, d, d)), np.zeros((m, d)), np.zeros(m)
     estimate, early = np.zeros((m, d)), np.zeros((m, d))
@@ -214,7 +228,7 @@ def ldp_sgd(instance, words):
     stream = Stream(words)
     users = Users(contexts, stream)
     k, d, m = contexts.arms, contexts.dimension, contexts.models
-    epsilon /= 2 if m > 1 else 1
+    epsilon /= 2 if m > 1 and given.accounting == "paper" else 1
     limit = given.gradient_bound
     reach = limit * math.sqrt(math.pi) * (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)
     reach *= math.gamma((d + 1) / 2) / math.gamma(d / 2)
@@ -261,7 +275,10 @@ def zheng(instance, words, gloc: bool):
     users = Users(contexts, stream)
     d, m = contexts.dimension, contexts.models
     size = d * m
-    sigma = 6 * math.sqrt(2 * math.log((3.75 if gloc else 2.5) / given.delta)) / epsilon
+    if given.accounting == "tight":
+        sigma = analytic(math.sqrt(8 if gloc else 4.5), epsilon, given.delta)
+    else:
+        sigma = 6 * math.sqrt(2 * math.log((3.75 if gloc else 2.5) / given.delta)) / epsilon
     level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / given.alpha)
     slope = {"identity": 1, "poisson": math.exp(-1), "logistic": math.exp(-1) / (1 + math.exp(-1)) ** 2}[contexts.link]
     v, u, theta, online, inverse, beta = np.zeros((size, size)), np.zeros(size), np.zeros(size), np.zeros(size), None, 0

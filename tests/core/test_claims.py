@@ -55,7 +55,7 @@ def test_a_panel_is_played_with_the_settings_asked_for():
     preset = load_preset("tossou-2a").with_changes(horizon=2000, trials=3)
     experiment = claims.with_settings(preset, "as printed", "as printed")
     assert claims.kept(experiment, "dp-ucb-bound") == "ε = 2"
-    assert claims.kept(experiment, "dp-ucb-int").startswith("ε = 3.68, δ = 4.5e-05")
+    assert claims.kept(experiment, "dp-ucb-int").startswith("ε = 2.94, δ = 4.5e-05")
     assert [line.params.get("index") for line in experiment.lines] == [None, None, "as printed", "as printed", None]
     panel, start = claims.play(experiment, more=4)
     assert {name: len(each.final) for name, each in panel.items()} == {

@@ -6,15 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 
 from bandit_core import Experiment, InvalidInput
 from bandit_core.audit import audit
-from bandit_core.contextual.policies import ldp_ols, zheng
+from bandit_core.contextual.policies import ldp_ols, ldp_sgd, zheng
 from bandit_core.kernels.compiled import kernel
 from bandit_core.kernels.gradient import release_into
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import gaussian, l2_ball
+from bandit_core.policies import registry
 
 BUDGETS = [(0.1, 1e-5), (0.5, 0.01), (1.0, 0.01), (1.5, 0.1), (4.0, 1e-6), (50.0, 0.01)]
 
@@ -190,8 +191,12 @@ def joint_release(x: np.ndarray, reward: float, matrix_sd: float, vector_sd: flo
     ("epsilon", "bound", "reward_bound"), [(0.5, 1, 1), (1, 3, 1), (1, 0.5, 2), (4, 1, 1), (30, 2, 3)]
 )
 @pytest.mark.parametrize("structure", ["single", "multi"])
-def test_ols_noise_covers_every_pair_of_users(epsilon, bound, reward_bound, structure):
-    instance = instance_of("ldp-ols", epsilon, structure, delta=0.05, context_bound=bound, reward_bound=reward_bound)
+@pytest.mark.parametrize("accounting", ["paper", "tight"])
+def test_ols_noise_covers_every_pair_of_users(epsilon, bound, reward_bound, structure, accounting):
+    instance = instance_of(
+        "ldp-ols", epsilon, structure, delta=0.05, context_bound=bound, reward_bound=reward_bound,
+        accounting=accounting,
+    )  # fmt: skip
     _, matrix_sd, vector_sd = ldp_ols.noise(instance)
     rng = np.random.default_rng(1)
     x = rng.normal(size=(300, 3))
@@ -202,11 +207,14 @@ def test_ols_noise_covers_every_pair_of_users(epsilon, bound, reward_bound, stru
     rewards[:2] = reward_bound
     released_rows = np.array([joint_release(each, r, matrix_sd, vector_sd) for each, r in zip(x, rewards, strict=True)])
     distance = np.linalg.norm(released_rows[:, None] - released_rows[None], axis=2).max()
-    halves = 2 if structure == "multi" else 1  # another user changes two answers of Algorithm 2
-    promised = 0.05 / halves
-    assert gaussian.smallest_delta(distance, 1.0, epsilon / halves) <= promised * (1 + 1e-9)
-    if epsilon > 2:  # x' = -x is the worst pair, and the analytic noise is not wasted on it
-        assert gaussian.smallest_delta(distance, 0.97, epsilon / halves) > promised
+    # Users who chose different arms turn one message into zeros and zeros into another.
+    apart = math.sqrt(2 * float(np.max(np.sum(released_rows**2, axis=1))))
+    assert apart < distance
+    assert gaussian.smallest_delta(distance, 1.0, epsilon) <= 0.05 * (1 + 1e-9)
+    if accounting == "tight":  # x' = -x is the worst pair, and the noise is not wasted on it
+        assert gaussian.smallest_delta(distance, 0.999, epsilon) > 0.05
+    kept = registry()["ldp-ols"].guarantee(instance).epsilon
+    assert kept == pytest.approx(gaussian.smallest_epsilon(distance, 1.0, 0.05), rel=1e-6, abs=1e-9)
     printed = np.linalg.norm(released_rows[0] - released_rows[1])
     assert printed == pytest.approx(distance)
 
@@ -223,12 +231,116 @@ def test_the_printed_variance_fails_for_large_contexts():
         assert (farthest <= 2 + 1e-9) == safe
 
 
+def into_ball(v: np.ndarray) -> np.ndarray:
+    """Onto the border if outside."""
+    return v / max(1.0, float(np.linalg.norm(v)))
+
+
+def triangle(x: np.ndarray) -> np.ndarray:
+    """Upper triangle of x x^T."""
+    return np.outer(x, x)[np.triu_indices(len(x))]
+
+
+def ols_message(part: np.ndarray) -> np.ndarray:
+    """What a user of LDP-OLS sends, in units of its noise; ``part``: context and reward."""
+    x, reward = into_ball(part[:-1]), np.clip(part[-1], -1, 1)
+    return np.concatenate([triangle(x) / 2, reward * x])
+
+
+def linucb_message(part: np.ndarray) -> np.ndarray:
+    x, reward = into_ball(part[:-1]), np.clip(part[-1], -1, 1)
+    return np.concatenate([triangle(x), reward * x])
+
+
+def gloc_message(part: np.ndarray) -> np.ndarray:
+    """Two vectors along x: the gradient, clipped to norm 1 (the miss may be large), and w x with |w| at most 1."""
+    x, miss = into_ball(part[:-1]), part[-1]
+    return np.concatenate([triangle(x), into_ball(10 * miss * x), np.clip(miss, -1, 1) * x])
+
+
+def farthest(message, dimension: int, arms_differ: bool = False) -> float:
+    """Largest squared distance of two users' messages, by maximisation from many starts."""
+    rng = np.random.default_rng(0)
+
+    def minus(parts: np.ndarray) -> float:
+        first, second = message(parts[: dimension + 1]), message(parts[dimension + 1 :])
+        if arms_differ:  # zeros for the other arm
+            return -float(first @ first + second @ second)
+        return -float((first - second) @ (first - second))
+
+    starts = rng.normal(size=(30, 2 * dimension + 2))
+    return -min(optimize.minimize(minus, start, method="L-BFGS-B").fun for start in starts)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("message", "arms_differ", "most"),
+    [
+        (ols_message, False, 4.0),
+        (ols_message, True, 2.5),
+        (linucb_message, False, 4.5),
+        (linucb_message, True, 4.0),
+        (gloc_message, False, 8.0),
+        (gloc_message, True, 6.0),
+    ],
+)
+def test_joint_sensitivities_by_maximisation(message, arms_differ, most, dimension):
+    found = farthest(message, dimension, arms_differ)
+    assert found <= most * (1 + 1e-9)
+    if dimension == 1 and message is linucb_message and not arms_differ:
+        assert found == pytest.approx(4)  # no angle but 0 in one dimension
+    else:
+        assert found == pytest.approx(most, rel=2e-3)
+
+
+def test_the_sensitivities_in_use_are_those():
+    assert ldp_ols.SENSITIVITY**2 == 4
+    assert {releases: value**2 for releases, value in zheng.SENSITIVITY.items()} == pytest.approx({2: 4.5, 3: 8.0})
+
+
+def test_what_the_tight_account_saves_ldp_ols():
+    sigmas = [
+        ldp_ols.noise(instance_of("ldp-ols", 0.5, structure, delta=0.1, accounting=word))[0]
+        for structure, word in (("multi", "paper"), ("single", "paper"), ("multi", "tight"), ("single", "tight"))
+    ]
+    assert sigmas == pytest.approx([20.3, 8.99, 3.113, 3.113], rel=1e-3)
+
+
 @pytest.mark.parametrize("releases", [2, 3])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0, 100.0, 1000.0])
 def test_zhengs_noise_keeps_its_promise_for_every_epsilon(releases, epsilon):
-    sd = zheng.noise_sd(epsilon, 0.01, releases)
-    assert gaussian.smallest_delta(math.sqrt(2 + 4 * (releases - 1)), sd, epsilon) <= 0.01 * (1 + 1e-9)
-    assert sd >= 6 * math.sqrt(2 * math.log(1.25 * releases / 0.01)) / epsilon
+    sensitivity = zheng.SENSITIVITY[releases]
+    tight, printed = (zheng.noise_sd(epsilon, 0.01, releases, word) for word in ("tight", "paper"))
+    assert tight <= printed
+    assert gaussian.smallest_delta(sensitivity, tight, epsilon) <= 0.01 * (1 + 1e-9)
+    assert gaussian.smallest_delta(sensitivity, 0.999 * tight, epsilon) > 0.01
+    assert gaussian.smallest_delta(sensitivity, printed, epsilon) <= 0.01 * (1 + 1e-9)
+    assert printed >= 6 * math.sqrt(2 * math.log(1.25 * releases / 0.01)) / epsilon
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 5])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_messages_about_different_arms_give_away_epsilon_together(dimension, epsilon):
+    """LDP-SGD with a parameter for each arm: one user's gradient and zeros, another's zeros and gradient."""
+    rng = np.random.default_rng(dimension)
+    users = rng.normal(size=(2, 60, dimension))
+    users *= (rng.random((2, 60, 1)) ** 0.2) / np.linalg.norm(users, axis=2, keepdims=True)
+    users[:, :2] /= np.linalg.norm(users[:, :2], axis=2, keepdims=True)  # some gradients of the largest norm
+    answers = rng.normal(size=(2, 200, 1, dimension))
+    nothing = np.zeros(dimension)
+    first, second = (
+        l2_ball.log_density(z, user, epsilon) - l2_ball.log_density(z, nothing, epsilon)
+        for z, user in zip(answers, users, strict=True)
+    )
+    loss = first.max(axis=0)[:, None] - second.min(axis=0)[None, :]  # message of arm a, then that of arm b
+    assert loss.max() <= epsilon + 1e-12
+    assert loss[:2, :2].max() == pytest.approx(epsilon)
+    assert max(first.max(), -second.min()) < epsilon  # the two halves of the sum are different
+    instance = instance_of("ldp-sgd", epsilon, "multi")
+    assert ldp_sgd.release_epsilon(instance) == registry()["ldp-sgd"].guarantee(instance).epsilon == epsilon
+    printed = instance_of("ldp-sgd", epsilon, "multi", accounting="paper")
+    assert ldp_sgd.release_epsilon(printed) == registry()["ldp-sgd"].guarantee(printed).epsilon == epsilon / 2
+    assert ldp_sgd.release_epsilon(instance_of("ldp-sgd", epsilon, "single", accounting="paper")) == epsilon
 
 
 def test_audit_of_gaussian_noise_with_delta():

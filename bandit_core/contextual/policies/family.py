@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -9,14 +10,16 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.contextual.contexts import Contexts, Discrete
+from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.numbers import Number, Positive, Whole
-from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Signal, Stopped
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Release, Signal, Stopped
 from bandit_core.theory.contextual import contexts_of
 
 HAN = "Han, Liang, Wang, Zhang 2021"
 ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
 UCB_STEP = 25e-9  # seconds of one pull of `ucb`, the unit of step costs
 
+Accounting = Literal["paper", "tight"]
 Delta = Annotated[
     Number, Field(gt=0, lt=1, description="Probability with which the promise of epsilon may fail, for each user.")
 ]
@@ -62,12 +65,38 @@ def fixed_epsilon(instance: Instance) -> float:
     return instance.epsilon.fixed
 
 
-def local_guarantee(instance: Instance, delta: float) -> Guarantee:
-    """(epsilon, delta)-local privacy of context, choice and reward of every user."""
-    epsilon = fixed_epsilon(instance)
-    kind = f"({epsilon:g}, {delta:g})-locally" if delta else f"{epsilon:g}-locally"
+def local_guarantee(instance: Instance, delta: float, epsilon: float) -> Guarantee:
+    """(epsilon, delta)-local privacy of context, choice and reward of every user; ``epsilon`` is what the run has."""
+    kind = f"({epsilon:.4g}, {delta:g})-locally" if delta else f"{epsilon:g}-locally"
     words = f"what a user sends about context, choice and reward is {kind} differentially private"
+    if epsilon < fixed_epsilon(instance) * (1 - 1e-6):
+        words += f": the noise of the paper hides more than the chosen epsilon {fixed_epsilon(instance):g} asks for"
     return Guarantee("local", words, epsilon, delta)
+
+
+def gaussian_guarantee(instance: Instance, sensitivity: float, sd: float) -> Guarantee:
+    """What normal noise ``sd`` on a joint release of L2 sensitivity ``sensitivity`` keeps at the policy's delta."""
+    delta, chosen = instance.parameters.delta, fixed_epsilon(instance)
+    kept = smallest_epsilon(sensitivity, sd, delta)
+    return local_guarantee(instance, delta, chosen if math.isclose(kept, chosen, rel_tol=1e-9) else kept)
+
+
+def one_message(
+    released: str, *, sensitivity: float | None = None, sd: float | None = None, budget: float | None = None
+) -> list[Release]:
+    """All that a user sends, as one release: with normal noise ``sd``, or by the l2-ball mechanism at ``budget``."""
+    return [
+        Release(
+            mechanism="gaussian" if budget is None else "l2-ball",
+            released=released,
+            unit="one user's context, choice and reward",
+            at="once, by the user",
+            norm="L2" if budget is None else None,
+            sensitivity=sensitivity,
+            scale=sd,
+            budget=budget,
+        )
+    ]
 
 
 def play(

@@ -5,10 +5,20 @@ reward, clips it to norm R, and sends it through the l2-ball mechanism; the serv
 eta_t = step / (t + offset)^decay. Links: identity, logistic, Poisson.
 
 With one parameter for each arm: warm-up in turns, then every user answers for all arms (a response to the zero
-gradient for those not chosen), each at epsilon/2; optional elimination (h) as in LDP-OLS.
+gradient for those not chosen); optional elimination (h) as in LDP-OLS.
 
 Guarantee: pure epsilon-local DP, because the mechanism is calibrated for the ball of radius R and every gradient is
-clipped to it. Deviations: print has R = 2 c_r C_B and assumes that gradients stay inside, which holds only while theta
+clipped to it. With one parameter for each arm every message may have the whole epsilon (``accounting`` "tight"). Proof:
+let two users differ. If both chose the same arm, all other messages have the same law, and the loss is that of one
+message, at most epsilon. If one chose a and the other b, only the messages for a and b differ in law. A response to 0
+is uniform on the sphere; one to a gradient has, relative to that, a density between 2/(1 + e^eps) and 2 e^eps/(1 +
+e^eps) (it is rounded to the border, then given the right half sphere with probability e^eps/(1 + e^eps)). The message
+for a goes from a gradient to uniform, a loss of at most ln[2 e^eps/(1 + e^eps)]; the message for b from uniform to a
+gradient, at most ln[(1 + e^eps)/2]. The sum is epsilon exactly, and it is reached where both gradients have norm R. The
+paper splits epsilon in two halves (``accounting`` "paper"), and such a run really keeps epsilon/2. With one common
+parameter there is one message, and both words mean the same. There is no "advanced": no delta is spent.
+
+Deviations: print has R = 2 c_r C_B and assumes that gradients stay inside, which holds only while theta
 does; the published code takes R = 1 without clipping, where the mechanism is not defined. The warm-up uses SGD as
 printed (the published code uses least squares there). ``project`` is ours, off by default; it looks at nothing but
 the estimate, so it costs no privacy.
@@ -26,13 +36,20 @@ from bandit_core.contextual.policies import family
 from bandit_core.kernels import gradient
 from bandit_core.mechanisms.l2_ball import radius
 from bandit_core.numbers import Number, Positive
-from bandit_core.policies.base import Block, Instance, Parameters, Policy, Signal
+from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Release, Signal
 from bandit_core.theory import contextual
 
 
 class SGDParameters(family.WarmUpParameters):
-    """Clipping, step size and warm-up."""
+    """Accounting, clipping, step size and warm-up."""
 
+    accounting: Annotated[
+        family.Accounting,
+        Field(
+            description="Budget of each message where a user answers for all arms (multi structure only). tight: the "
+            "whole epsilon, which is proved to be kept. paper: half of it, and the run really keeps epsilon / 2."
+        ),
+    ] = "tight"
     gradient_bound: Annotated[
         Positive,
         Field(
@@ -65,8 +82,21 @@ def _settled(instance: Instance) -> Parameters:
 
 
 def release_epsilon(instance: Instance) -> float:
-    """Budget of one answer: epsilon, or epsilon/2 where a user answers for all arms."""
-    return family.fixed_epsilon(instance) / (2 if family.contexts_of(instance).structure == "multi" else 1)
+    """Budget of one message: epsilon, or epsilon/2 where a user answers for all arms with the account of the paper.
+
+    It is also what all messages of a user keep together (proved above).
+    """
+    halved = family.contexts_of(instance).structure == "multi" and instance.parameters.accounting == "paper"
+    return family.fixed_epsilon(instance) / (2 if halved else 1)
+
+
+def _guarantee(instance: Instance) -> Guarantee:
+    return family.local_guarantee(instance, 0.0, release_epsilon(instance))
+
+
+def _releases(instance: Instance) -> list[Release]:
+    what = "the gradient; where each arm has a parameter, the messages for all arms together"
+    return family.one_message(what, budget=release_epsilon(instance))
 
 
 def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
@@ -100,7 +130,8 @@ POLICY = Policy(
     accepts=family.no_arms,
     simulate=_simulate,
     bounds=contextual.greedy_private,
-    guarantee=lambda instance: family.local_guarantee(instance, 0.0),
+    guarantee=_guarantee,
+    releases=_releases,
     settle=_settled,
     parent="greedy-ols",
     setting="contexts",
@@ -112,5 +143,5 @@ for t = 1, 2, ...:
     the user sends  z  = l2-ball mechanism of g, a point on a sphere
     theta -= eta_t z
 a parameter for each arm: warm-up in turns, then every user answers for all arms
-    (the mechanism's answer to 0 for those not chosen), each answer at epsilon/2""",
+    (the mechanism's answer to 0 for those not chosen), each at the whole epsilon (paper: epsilon/2)""",
 )

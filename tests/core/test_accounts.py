@@ -1,0 +1,217 @@
+"""What policies say they release, for the whole registry: it adds up to the guarantee at most, and to most of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bandit_core import Experiment, InvalidInput
+from bandit_core.accounts import COLUMNS, composed, releases
+from bandit_core.cli import main
+from bandit_core.mechanisms.gaussian import smallest_epsilon
+from bandit_core.policies import registry
+from bandit_core.policies.base import Release
+from bandit_core.theory import accounting
+
+PRIVATE = [name for name, policy in registry().items() if policy.privacy != "none"]
+ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6}]
+SPREAD = {"kind": "discrete", "values": [0.5, 2.0], "probs": [0.5, 0.5]}
+
+
+def setting(name, structure="single"):
+    if registry()[name].setting == "arms":
+        return {"arms": ARMS}
+    return {"contexts": {"dimension": 3, "arms": 4, "structure": structure}}
+
+
+def experiment_of(name, epsilon=None, horizon=100_000, structure="single", **params):
+    line = {"policy": name, "params": params} | ({"epsilon": epsilon} if epsilon else {})
+    return Experiment.model_validate({**setting(name, structure), "lines": [line], "horizon": horizon})
+
+
+def fixed(epsilon):
+    return {"kind": "fixed", "value": epsilon}
+
+
+def cases(name):
+    """Every account of a policy, at several budgets, horizons and structures."""
+    field = registry()[name].parameters.model_json_schema()["properties"].get("accounting", {})
+    for word in field.get("enum", [None]):
+        params = {} if word is None else {"accounting": word}
+        for epsilon, horizon in ((0.1, 1), (1.0, 77), (0.5, 100_000), (4.0, 2**20), (1.0, 10**9)):
+            for structure in ("single", "multi") if registry()[name].setting == "contexts" else ("single",):
+                yield experiment_of(name, fixed(epsilon), horizon, structure, **params)
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_what_is_released_adds_up_to_the_guarantee_and_to_most_of_it(name):
+    for experiment in cases(name):
+        policy, instance = registry()[name], experiment.instances[0]
+        listed, guarantee = policy.releases(instance), policy.guarantee(instance)
+        kept = composed(listed, guarantee.delta)
+        assert kept <= guarantee.epsilon * (1 + 1e-9)
+        if guarantee.delta == 0:
+            assert kept >= policy.spent(instance, np.array([instance.horizon]))[0] * (1 - 1e-9)
+            assert kept >= 0.5 * guarantee.epsilon
+        elif name != "dp-ucb-int":
+            assert kept >= guarantee.epsilon * (1 - 1e-9)
+
+
+def test_a_release_too_many_or_too_little_noise_is_seen():
+    """The comparison above fails for all private policies if their noise is cut by half."""
+    for name in PRIVATE:
+        policy, instance = registry()[name], experiment_of(name, fixed(1.0), 10**9).instances[0]
+        guarantee = policy.guarantee(instance)
+        cut = [
+            dataclasses.replace(
+                each, scale=None if each.scale is None else each.scale / 2, budget=each.budget and 2 * each.budget
+            )
+            for each in policy.releases(instance)
+        ]
+        assert composed(cut, guarantee.delta) > guarantee.epsilon * 1.3, name
+
+
+@pytest.mark.parametrize("name", [name for name in registry() if name not in PRIVATE])
+def test_without_privacy_there_is_nothing_to_list(name):
+    assert registry()[name].releases(experiment_of(name).instances[0]) == []
+    assert releases(experiment_of(name)).shape == (0, len(COLUMNS))
+
+
+@pytest.mark.parametrize("name", [name for name in PRIVATE if registry()[name].epsilon == "any"])
+def test_where_users_have_budgets_of_their_own_the_row_has_the_largest(name):
+    (listed,) = registry()[name].releases(experiment_of(name, SPREAD).instances[0])
+    assert listed.epsilon == 2.0
+    assert "own" in listed.at
+    assert "own" not in registry()[name].releases(experiment_of(name, fixed(2.0)).instances[0])[0].at
+    endless = experiment_of(name, {"kind": "lognormal", "median": 1.0, "sigma": 1.0}, eps_min=0.5)
+    (listed,) = registry()[name].releases(endless.instances[0])
+    assert listed.epsilon == endless.lines[0].epsilon.largest
+
+
+@pytest.mark.parametrize(("word", "interval"), [("paper", 16), ("advanced", 153), ("tight", 93)])
+def test_the_releases_of_dp_ucb_int_one_by_one(word, interval):
+    experiment = experiment_of("dp-ucb-int", fixed(1.0), 50 * interval, accounting=word)
+    found = releases(experiment)
+    pulls = interval * np.arange(1, 50)  # the other arm has its first round
+    assert np.allclose(1 / found["sensitivity"], pulls)
+    assert np.allclose(found["scale"], pulls ** (1.1 / 2 - 1))
+    assert np.allclose(found["epsilon"], pulls ** (-1.1 / 2))
+    assert set(found["times"]) == {1}
+    by_hand = sum(accounting.laplace_renyi(accounting.ORDERS, each) for each in found["epsilon"])
+    delta = math.exp(-10)
+    listed = registry()["dp-ucb-int"].releases(experiment.instances[0])
+    assert composed(listed, delta) == pytest.approx(float(accounting.renyi_epsilon(by_hand, delta)), rel=1e-3)
+    assert composed(listed, delta) <= accounting.interval_epsilon(interval, 1.1, delta, pulls[-1])
+
+
+@pytest.mark.parametrize("v", [1.02, 1.1, 1.5])
+def test_late_releases_are_told_together_without_spending_less(v):
+    experiment = experiment_of("dp-ucb-int", fixed(1.0), 3 * 10**6, v=v)
+    interval = accounting.release_interval(1.0, math.exp(-10), v)
+    listed = registry()["dp-ucb-int"].releases(experiment.instances[0])
+    count = (3 * 10**6 - interval) // interval
+    assert sum(each.times for each in listed) == count
+    exact = np.sum((interval * np.arange(1.0, count + 1)) ** -v)
+    told = sum(each.times * each.epsilon**2 for each in listed)
+    assert exact <= told <= exact * 1.0005
+    assert len(listed) < 20_000
+
+
+def test_composition_by_hand():
+    def laplace(epsilon, times=1):
+        return Release(
+            mechanism="laplace", released="", unit="one reward", at="", times=times, norm="L1", sensitivity=2.0,
+            scale=2.0 / epsilon,
+        )  # fmt: skip
+
+    def normal(distance, times=1):
+        return Release(
+            mechanism="gaussian", released="", unit="one reward", at="", times=times, norm="L2", sensitivity=distance,
+            scale=1.0,
+        )  # fmt: skip
+
+    bit = Release(mechanism="randomised response", released="", unit="one reward", at="", budget=0.25)
+    assert composed([]) == composed([], 0.1) == 0
+    assert composed([laplace(0.5, 3), bit]) == 1.75
+    assert composed([laplace(0.5, 3), bit], 1e-9) == pytest.approx(
+        1.75
+    )  # few releases: the sum is smaller than what delta buys
+    assert composed([normal(1.0)]) == math.inf  # normal noise is not pure
+    assert composed([normal(3.0), normal(2.0, 4)], 1e-5) == pytest.approx(smallest_epsilon(5.0, 1.0, 1e-5))
+    mixed = composed([normal(0.5), laplace(0.1, 100), bit], 1e-5)
+    assert smallest_epsilon(0.5, 1.0, 1e-5) < mixed < 10.25
+    assert composed([laplace(math.inf)], 1e-5) == math.inf
+
+
+# -------------------------------------------------------------------------------------------------------------------
+# The command line, and parameters told
+
+
+def test_the_command_prints_what_the_function_gives(tmp_path, capsys):
+    spec = experiment_of("dp-ucb", fixed(1.0), 1000).spec()
+    spec["lines"].append({"policy": "ucb"})
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    assert main(["releases", str(path)]) == 0
+    printed = pd.read_csv(io.StringIO(capsys.readouterr().out))
+    assert tuple(printed.columns) == COLUMNS
+    expected = releases(Experiment.model_validate(spec))
+    pd.testing.assert_frame_equal(printed, expected, check_dtype=False)
+    assert (printed["line"] == 0).all() and len(printed) == 2
+    out = tmp_path / "releases.json"
+    assert main(["releases", str(path), "--out", str(out)]) == 0
+    rows = json.loads(out.read_text(encoding="utf-8"))
+    assert [row["scale"] for row in rows] == expected["scale"].tolist()
+
+
+@pytest.mark.parametrize("arguments", [["nothing-like-it"], ["trust", "--out", "list.txt"], []])
+def test_the_command_refuses_in_one_line(arguments, capsys):
+    assert main(["releases", *arguments]) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and len(told.err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "path"),
+    [
+        ("dp-ucb-int", {"accounting": "loose"}, "accounting"),
+        ("dp-ucb-int", {"accounting": ["tight"]}, "accounting"),
+        ("dp-ucb", {"accounting": "advanced"}, "accounting"),  # for two releases it would be the plain sum
+        ("ldp-sgd", {"accounting": "advanced"}, "accounting"),
+        ("ldp-sgd", {"delta": 0.01}, "delta"),  # pure
+        ("ldp-ols", {"accounting": "calibrated"}, "accounting"),
+        ("ldp-linucb", {"accounting": None}, "accounting"),
+        ("dp-se", {"accounting": "tight"}, "accounting"),  # every reward is released once
+        ("dp-se", {"delta": 0.01}, "delta"),
+        ("dp-ucb", {"delta": 0.01}, "delta"),
+    ],
+)
+def test_words_and_deltas_that_do_not_belong_are_told(name, params, path):
+    with pytest.raises(InvalidInput) as refusal:
+        experiment_of(name, fixed(1.0), **params)
+    (problem,) = refusal.value.problems
+    assert problem.path == f"lines[0].params.{path}"
+    if path == "accounting" and name != "dp-se":
+        assert "tight" in problem.allowed and "paper" in problem.allowed
+        assert ("advanced" in problem.allowed) == (name == "dp-ucb-int")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("dp-ucb-int", "as printed", "paper"),
+        ("dp-ucb-int", "calibrated", "advanced"),
+        ("dp-ucb", "as printed", "paper"),
+        ("dp-ucb-bound", "calibrated", "tight"),
+    ],
+)
+def test_older_specs_still_run_as_they_did(name, old, new):
+    experiment = experiment_of(name, fixed(1.0), accounting=old)
+    assert experiment == experiment_of(name, fixed(1.0), accounting=new)
+    assert experiment.spec()["lines"][0]["params"] == {"accounting": new}
