@@ -11,6 +11,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.presets import presets
 from bandit_core.results import Result
+from bandit_core.spreadsheets import to_csv
 from ui import charts, words
 
 
@@ -61,7 +62,7 @@ def downloads(result: Result) -> None:
     columns = st.columns(4)
     columns[0].download_button(
         "Data (CSV)",
-        data=lambda: result.curves.to_csv(index=False),
+        data=lambda: to_csv(result.curves),
         file_name=f"{name}.csv",
         mime="text/csv",
         on_click="ignore",
