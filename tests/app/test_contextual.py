@@ -179,10 +179,10 @@ def test_a_wrong_lending_file_is_refused_with_row_and_column() -> None:
     rows[3] = "12," + rows[3].split(",", 1)[1]
     screen = upload(on.visit("contextual", **TINY), "lending", "\n".join(rows).encode())
     [error] = [each.value for each in screen.error]
-    assert "row 3, column primary\\_fico" in error and "300 to 850" in error
+    assert "row 4, column primary\\_fico" in error and "300 to 850" in error
     assert "an **example**" in on.words(screen)  # the example stands in
     screen = upload(on.visit("contextual", **TINY), "lending", b"\xff\xfe\x00rubbish")
-    assert "cannot be read as CSV" in screen.error[0].value
+    assert "no row below" in screen.error[0].value
 
 
 @pytest.mark.parametrize("amounts", [False, True])

@@ -19,11 +19,8 @@ from bandit_core import Experiment, InvalidInput, notation
 from bandit_core.arms import Arm
 from bandit_core.epsilons import Epsilon
 from bandit_core.observations import (
-    LARGEST_REWARD,
-    MOST_BYTES,
     Observations,
     Option,
-    Trouble,
     chances_of_being_best,
     read_budgets,
     read_observations,
@@ -31,6 +28,7 @@ from bandit_core.observations import (
 from bandit_core.own_question import question, read_lifts, typed_arms
 from bandit_core.problems import Problem
 from bandit_core.store import Store
+from bandit_core.tables import LARGEST, MOST_BYTES, Trouble
 from ui import deployed, page_fields, uploads, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -112,7 +110,7 @@ def open_link() -> None:
     for name in ("base", "least", "most", "users", "eps", "limit"):
         value = notation.read_number(fields[name])
         signed = name in ("base", "least", "most")
-        if isinstance(value, str) or not abs(value) <= LARGEST_REWARD or (value <= 0 and not signed):
+        if isinstance(value, str) or not abs(value) <= LARGEST or (value <= 0 and not signed):
             problems.append(Problem(name, fields[name], "a number" if signed else "above 0"))
     for problem in problems:
         fields[problem.path] = DEFAULTS[problem.path]
@@ -257,17 +255,12 @@ def _parsed(upload: Any, name: str, read: Any) -> Any:
     if upload is None:
         st.session_state.pop(slot, None)
         return None
-    if st.session_state.get(slot, (None,))[0] != upload.file_id:
-        try:
-            st.session_state[slot] = (upload.file_id, read(upload.getvalue()))
-        except InvalidInput as error:
-            st.session_state[slot] = (upload.file_id, error)
-    found = st.session_state[slot][1]
-    if isinstance(found, InvalidInput):
+    try:
+        return uploads.kept(slot, upload.file_id, lambda: read(upload.getvalue()))
+    except InvalidInput as error:
         st.markdown("**This file cannot be used yet:**")
-        uploads.refuse(found)
+        uploads.refuse(error)
         return None
-    return found
 
 
 def store() -> Store:
