@@ -242,14 +242,10 @@ def read_observations(data: bytes) -> Observations:
         When the file cannot be read as such a table, holds fewer than two options or too many, or is too large.
         Every problem names its row or column.
     """
-    table = read_sheet(data, _ARM_NAMES)
+    table = read_sheet(data)
     notes: set[str] = set()
     pair = _is_long(table)
-    read = _long(table, *pair, notes) if pair else _wide(table, notes)
-    options, layout, troubles = read
-    if len(options) > MOST_OPTIONS:
-        where = column_words(pair[0]) if pair else "columns"
-        raise refusal(where, len(options), f"at most {MOST_OPTIONS} options; is this the right file?")
+    options, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, notes)
     if len(options) < 2:
         told = f"{options[0].name} is the only option" if options else "no option has a number"
         allowed = f"{told}; at least two are needed: one column each, or two columns with option and reward"
@@ -284,19 +280,13 @@ def _wide(table: Sheet, notes: set[str]) -> tuple[tuple[Option, ...], str, list[
 
 
 def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[tuple[Option, ...], str, list[Trouble]]:
-    import pandas as pd
-
-    cells = table.frame[arm]
+    codes, names = table.words(arm, MOST_OPTIONS)
     numbers, blank = table.numbers(reward, notes), table.blank(reward)
     empty = table.blank(arm) & blank  # blank lines
-    if len(table.frame.columns) > 2:
+    if len(table.columns) > 2:
         others = [name for name in table.columns if name not in (arm, reward)]
         notes.add(f"Other columns were not used: {', '.join(others[:5])}{' …' if len(others) > 5 else ''}.")
     troubles = [replace(trouble, repair="drop these rows") for trouble in table.trouble(reward, numbers)]
-    codes, names = pd.factorize(cells)
-    labels = [str(name).strip() for name in names]
-    merged = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    codes = np.append(np.array([merged[label] for label in labels], int), -1)[codes]
     for column, missing in ((arm, (codes < 0) & ~empty), (reward, blank & ~empty)):
         places = np.flatnonzero(missing)
         if len(places):
@@ -304,10 +294,7 @@ def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[tuple[O
             troubles.append(Trouble(row, column, "", len(places), "the cell is empty", "drop these rows"))
     usable = (codes >= 0) & ~np.isnan(numbers)
     codes, numbers = codes[usable], numbers[usable]
-    if len(merged) > MOST_OPTIONS:
-        allowed = f"at most {MOST_OPTIONS} different options; is this the right column?"
-        raise refusal(column_words(arm), len(merged), allowed)
-    options = [Option.of(name[:60], numbers[codes == code]) for name, code in merged.items() if (codes == code).any()]
+    options = [Option.of(name[:60], numbers[codes == code]) for code, name in enumerate(names) if (codes == code).any()]
     return tuple(options), f"two columns: {arm} (option) and {reward} (reward)", troubles
 
 

@@ -13,7 +13,6 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -88,10 +87,33 @@ class Sheet:
 
     def cell(self, column: str, place: int) -> str:
         """What stands in a cell, in words; nothing where it is blank."""
+        import pandas as pd
+
         value = self.frame[column].iloc[place]
-        if not isinstance(value, str) and np.isnan(value):
+        if pd.isna(value):
             return ""
         return value if isinstance(value, str) else f"{value:.12g}"
+
+    def words(self, column: str, most: int) -> tuple[np.ndarray, list[str]]:
+        """A column as codes of its different words (-1 where a cell is blank), shape (rows,), and these words.
+
+        Raises
+        ------
+        InvalidInput
+            When there are more than ``most`` of them.
+        """
+        import pandas as pd
+
+        cells = self.frame[column]
+        different: set[Any] = set()
+        for begin in range(0, len(cells), _PART):  # so that millions of them are not sorted out first
+            different |= set(cells.iloc[begin : begin + _PART].dropna())
+            if len(different) > most:
+                raise refusal(column_words(column), None, f"at most {most} different words; is this the right column?")
+        codes, found = pd.factorize(cells)
+        shown = [cell.strip() if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
+        merged = {word: code for code, word in enumerate(dict.fromkeys(shown))}
+        return np.array([*(merged[word] for word in shown), -1])[codes], list(merged)
 
     def numbers(self, column: str, notes: set[str] | None = None) -> np.ndarray:
         """A column as numbers, NaN where a cell is blank or none; shape (rows,)."""
@@ -202,18 +224,11 @@ def _names(cells: list[str], headed: bool) -> list[str]:
     return list(names)
 
 
-def read_sheet(data: bytes, words: Collection[str] = ()) -> Sheet:
+def read_sheet(data: bytes) -> Sheet:
     """Cut a CSV into cells.
 
     Commas, semicolons, tabs or bars may separate cells, decimals may have commas (except in a file separated by
     commas), and the text may be UTF-8, UTF-16 or Windows-1252.
-
-    Parameters
-    ----------
-    data
-        The file.
-    words
-        Columns of these names (in lower case) stay text, even where every cell looks like a number.
 
     Raises
     ------
@@ -229,7 +244,7 @@ def read_sheet(data: bytes, words: Collection[str] = ()) -> Sheet:
     # A cut may fall into a character of several bytes, so the head is read forgivingly; whole lines of it are used.
     head = data[:_HEAD].decode("utf-8", "ignore")
     if len(data) > _HEAD:
-        head = re.sub(r"[^\r\n]*\Z", "", head)
+        head = head[: max(head.rfind("\n"), head.rfind("\r")) + 1]
     if not head.strip():
         raise refusal("file", None, f"its first {_HEAD:,} bytes are blank, or all of one row")
     cut = {separator: _records(head, separator) for separator in _SEPARATORS}
@@ -255,7 +270,6 @@ def read_sheet(data: bytes, words: Collection[str] = ()) -> Sheet:
             io.BytesIO(blank + data), sep=separator, header=None, names=names, index_col=False,
             skiprows=range(1, 1 + before + headed), decimal="," if commas else ".", skipinitialspace=True,
             skip_blank_lines=False, low_memory=False, on_bad_lines="error",
-            dtype={name: str for name in names if name.lower() in words},
         )  # fmt: skip
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError, OverflowError) as error:
         if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):

@@ -127,19 +127,13 @@ class _Reader:
 
     def words(self, name: str) -> tuple[np.ndarray, list[str]]:
         """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MOST_WORDS`."""
-        import pandas as pd
-
         column = self.column(name)
         if column is None:
             return np.zeros(0, int), []
         self._check(name, column, self.sheet.blank(column), "a word")
-        codes, cells = pd.factorize(self.sheet.frame[column])
-        if len(cells) > MOST_WORDS:
-            self.problems.append(Problem(f"column {name}", len(cells), f"at most {MOST_WORDS} different words"))
-            return np.zeros(0, int), []
-        words = [cell.strip() if isinstance(cell, str) else f"{cell:.12g}" for cell in cells]
-        ordered = sorted(set(words))
-        return np.array([ordered.index(word) for word in words] or [0])[codes], ordered
+        codes, words = self.sheet.words(column, MOST_WORDS)
+        ordered = sorted(words)
+        return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
 
     def numbers(
         self, name: str, low: float = -math.inf, high: float = math.inf, words: str = "", whole: bool = False
