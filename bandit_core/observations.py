@@ -95,21 +95,40 @@ class Option:
         half = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * self.sd / math.sqrt(n)
         return mean - half, mean + half
 
-    def rescaled(self, low: float, high: float) -> Option:
-        """The same observations with ``low`` moved to 0 and ``high`` to 1.
+    def quantile(self, share: float) -> float:
+        """The smallest observed reward that at least this share of the observations does not exceed."""
+        place = int(np.searchsorted(np.cumsum(self.counts), share * self.count * (1 - 1e-12)))
+        return float(self.values[min(place, len(self.values) - 1)])
+
+    def outside(self, low: float, high: float) -> int:
+        """Number of observations beyond the limits, which `clipped` cuts to them."""
+        return int(self.counts[(self.values < low) | (self.values > high)].sum())
+
+    def clipped(self, low: float, high: float) -> Option:
+        """The same observations, those beyond the limits cut to them: what a system sees that fixed them beforehand.
 
         Raises
         ------
         InvalidInput
-            When the limits do not hold every observation, or are no limits.
+            When the limits are none.
         """
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise InvalidInput([Problem("limits", [low, high], "the smallest reward must be below the largest one")])
-        if low > self.low or high < self.high:
-            allowed = f"limits that hold every reward: {self.name} was observed from {self.low:g} to {self.high:g}"
-            raise InvalidInput([Problem("limits", [low, high], allowed)])
-        # What differs by less than rounding becomes one value.
-        values, places = np.unique(np.clip((self.values - low) / (high - low), 0.0, 1.0), return_inverse=True)
+        _check_limits(low, high)
+        return self._moved(np.clip(self.values, low, high))
+
+    def rescaled(self, low: float, high: float) -> Option:
+        """The `clipped` observations with ``low`` moved to 0 and ``high`` to 1.
+
+        Raises
+        ------
+        InvalidInput
+            When the limits are none.
+        """
+        _check_limits(low, high)
+        return self._moved(np.clip((np.clip(self.values, low, high) - low) / (high - low), 0.0, 1.0))
+
+    def _moved(self, to: np.ndarray) -> Option:
+        """The values at their new places; what meets there (cut, or nearer than rounding) becomes one value."""
+        values, places = np.unique(to, return_inverse=True)
         counts = np.zeros(len(values), self.counts.dtype)
         np.add.at(counts, places, self.counts)
         return replace(self, values=values, counts=counts)
@@ -136,6 +155,11 @@ class Option:
         counts = _small_counts(self.counts)
         kept = counts > 0
         return Empirical(values=tuple(self.values[kept].tolist()), counts=tuple(counts[kept].tolist()))
+
+
+def _check_limits(low: float, high: float) -> None:
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InvalidInput([Problem("limits", [low, high], "the smallest reward must be below the largest one")])
 
 
 def quantile_means(values: np.ndarray, counts: np.ndarray, groups: int) -> np.ndarray:
@@ -210,6 +234,20 @@ class Observations:
         """Whether every reward lies in [0, 1], as the bounded mechanisms need it."""
         low, high = self.limits
         return low >= 0 and high <= 1
+
+    @property
+    def yes_or_no(self) -> bool:
+        """Whether every reward is 0 or 1."""
+        return all(option.yes_or_no for option in self.options)
+
+    def holding(self, share: float) -> tuple[float, float]:
+        """Limits that at least this share of every option's rewards keeps; 0 is one where no reward is below it.
+
+        They depend on the data, so a system that must be private cannot use them: there, limits are fixed before.
+        """
+        tail = (1 - share) / (1 if self.limits[0] >= 0 else 2)
+        low = min(0.0, *(option.quantile(tail) for option in self.options))
+        return low, max(option.quantile(1 - tail) for option in self.options)
 
 
 def _is_long(table: Sheet) -> tuple[str, str] | None:

@@ -81,7 +81,7 @@ def summary_page(answer: Reply, verdict: str, found: list[tuple[int, str, Answer
         if link
         else '<p class="small">Computed from an uploaded file, which is not part of this page.</p>'
     )
-    ends = "<p class='small'>Rewards of one user lie between " + f"{asked.low:g} and {asked.high:g}.</p>"
+    ends = f"<p class='small'>Rewards of one user lie between {asked.low:g} and {asked.high:g}. {escape(asked.cut)}</p>"
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
