@@ -343,9 +343,14 @@ def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
     return Asked(arms, names, *limits, clipped, certainty(clipped), cut_words(seen.options, limits))
 
 
+def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[int, int]:
+    """Number of rewards beyond the limits, and of all."""
+    return sum(option.outside(*limits) for option in options), sum(option.count for option in options)
+
+
 def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     """What the limits cut and how far that moves the means, in plain words; nothing where nothing is cut."""
-    outside, count = sum(option.outside(*limits) for option in options), sum(option.count for option in options)
+    outside, count = _outside(options, limits)
     if not outside:
         return ""
     moved = max(options, key=lambda option: abs(option.clipped(*limits).mean - option.mean))
@@ -353,7 +358,7 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     return (
         f"Rewards are cut to {words.number(limits[0], 6)} to {words.number(limits[1], 6)}: {outside:,} of {count:,} "
         f"({outside / count:.2%}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and no "
-        "other mean by more. The simulation takes the cut rewards as the truth."
+        "other mean by more."
     )
 
 
@@ -368,26 +373,27 @@ def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
         low, high = seen.holding(share)
         if low < high:
             found.setdefault((low, high), name)
-    widest = max((high - low for low, high in found), default=1.0)
+    narrowest = min((high - low for low, high in found), default=1.0)
     return {
         f"{words.number(low, 6)} to {words.number(high, 6)}: {name}": (
             (low, high),
-            _consequence(seen, (low, high), widest),
+            _consequence(seen, (low, high), narrowest),
         )
         for (low, high), name in found.items()
     }
 
 
-def _consequence(seen: Observations, limits: tuple[float, float], widest: float) -> str:
-    """What limits cut, how far that moves a mean, and how much less noise they need than the widest ones."""
-    outside = sum(option.outside(*limits) for option in seen.options)
-    share = outside / sum(option.count for option in seen.options)
+def _consequence(seen: Observations, limits: tuple[float, float], narrowest: float) -> str:
+    """What limits cut, how far that moves a mean, and how much more noise they need than the narrowest ones."""
+    outside, count = _outside(seen.options, limits)
     shift = max((option.clipped(*limits).mean - option.mean for option in seen.options), key=abs)
     told = "cuts nothing"
     if outside:
-        told = f"cuts {outside:,} rewards ({share:.2%}), which moves a mean by {words.number(shift)} or less"
-    less = widest / (limits[1] - limits[0])
-    return words.plain(told + (f"; {words.number(less)} times less noise" if less > 1.005 else ""))
+        told = (
+            f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); the mean that moves most, by {shift:+.3g}"
+        )
+    more = (limits[1] - limits[0]) / narrowest
+    return words.plain(told + (f"; {words.number(more)} times the noise of the narrowest" if more > 1.005 else ""))
 
 
 def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
@@ -444,7 +450,7 @@ def _observed_table(options: Sequence[Option], asked: Asked) -> None:
 def certainty(options: Sequence[Option]) -> str:
     """How sure one can be which option is best, in one sentence."""
     chances = chances_of_being_best(options)
-    after = "The simulation takes the observed means as the truth."
+    after = "The simulation takes these means as the truth."
     if np.isnan(chances).any():
         return f"Some option has too few different observations to say how sure the order is. {after}"
     order = np.argsort(-chances, kind="stable")
