@@ -9,6 +9,7 @@ import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import engine
+from ui import turns
 from ui.your_numbers import asking
 
 QUICK = {"users": "2000"}
@@ -183,6 +184,25 @@ def test_the_smallest_budget_is_searched_side_by_side() -> None:
     told = on.words(screen)
     assert "nobody is trusted: " in told and "a curator is trusted: " in told
     assert on.chart(screen, "searched").traces
+
+
+@pytest.mark.parametrize(("reader", "key"), [("read_observations", "own-file"), ("read_budgets", "own-budgets")])
+def test_a_file_is_read_once_and_outside_of_the_pages_turn(
+    reader: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, turn_taken = getattr(asking, reader), []
+
+    def look(data: bytes) -> object:
+        turn_taken.append(turns._turn.locked())
+        return read(data)
+
+    monkeypatch.setattr(asking, reader, look)
+    screen = upload(on.visit("your-numbers", **QUICK), b"epsilon\n1\n2\n" if key == "own-budgets" else CSV, key)
+    on.run(screen)
+    assert turn_taken == [False]  # so another visitor's page can be drawn meanwhile
+    screen.file_uploader(key=key).set_value(("wrong.csv", b"\0", "text/csv"))
+    on.run(on.run(screen))
+    assert turn_taken == [False, False]  # what cannot be read is not tried again at every click
 
 
 def test_a_name_from_the_file_is_shown_as_text() -> None:

@@ -386,12 +386,10 @@ def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
 def _consequence(seen: Observations, limits: tuple[float, float], narrowest: float) -> str:
     """What limits cut, how far that moves a mean, and how much more noise they need than the narrowest ones."""
     outside, count = _outside(seen.options, limits)
-    shift = max((option.clipped(*limits).mean - option.mean for option in seen.options), key=abs)
+    shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
     told = "cuts nothing"
     if outside:
-        told = (
-            f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); the mean that moves most, by {shift:+.3g}"
-        )
+        told = f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {shift:.3g}"
     more = (limits[1] - limits[0]) / narrowest
     return words.plain(told + (f"; {words.number(more)} times the noise of the narrowest" if more > 1.005 else ""))
 
