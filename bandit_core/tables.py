@@ -107,7 +107,7 @@ class Sheet:
         cells = self.frame[column]
         different: set[Any] = set()
         for begin in range(0, len(cells), _PART):  # so that millions of them are not sorted out first
-            different |= set(cells.iloc[begin : begin + _PART].dropna())
+            different |= set(cells.iloc[begin : begin + _PART].dropna().unique())
             if len(different) > most:
                 raise refusal(column_words(column), None, f"at most {most} different words; is this the right column?")
         codes, found = pd.factorize(cells)
