@@ -42,7 +42,8 @@ PROMISE_WORDS: dict[Privacy, str] = {
 class Question:
     """Options with rewards in [0, 1], the number of users, and one budget or how the budgets are spread.
 
-    ``trials`` are those that are reported; the default spends more on short runs and less on very long ones.
+    ``trials`` are those that are reported; the default spends more on short runs and less on very long ones. ``note``
+    goes with the experiments.
     """
 
     arms: tuple[Arm, ...]
@@ -50,6 +51,7 @@ class Question:
     epsilon: Epsilon | float
     trials: int | None = None
     seed: int = 0
+    note: str = ""
 
     @property
     def effort(self) -> float:
@@ -125,6 +127,7 @@ def _candidate(question: Question, policy: Policy) -> Experiment:
         "horizon": question.horizon,
         "trials": question.reported,
         "seed": question.seed,
+        "note": question.note,
         "view": {"bounds": False},
     }
     candidate = Experiment.model_validate(document)

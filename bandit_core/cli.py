@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import notation
 from bandit_core.problems import InvalidInput, Problem
+from bandit_core.spreadsheets import to_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,13 +52,13 @@ class _Parser(argparse.ArgumentParser):
 
 def _experiment(options: argparse.Namespace) -> Experiment:
     """The experiment that SPEC names, with ``--horizon``, ``--trials`` and ``--seed`` put in."""
-    from bandit_core.experiment import parse, read
+    from bandit_core.experiment import MOST_SPEC_BYTES, parse, read
     from bandit_core.presets import load_preset, preset_names
 
     spec = options.spec
     if spec == "-":
         try:
-            text = sys.stdin.read()
+            text = sys.stdin.read(MOST_SPEC_BYTES + 1)
         except UnicodeDecodeError as error:
             raise InvalidInput([Problem("standard input", None, f"is not UTF-8 text: {error}")]) from None
         experiment = parse(text, "json", "standard input")
@@ -96,12 +97,12 @@ def _check_out(out: str | None) -> None:
 def _write(frame: pd.DataFrame, out: str | None) -> None:
     """CSV on standard output, or a file; floats with all their digits."""
     if out is None:
-        frame.to_csv(sys.stdout, index=False, lineterminator="\n")
+        to_csv(frame, sys.stdout)
         return
     form = Path(out).suffix.lower()
     try:
         if form == ".csv":
-            frame.to_csv(out, index=False, lineterminator="\n")
+            to_csv(frame, out)
         elif form == ".json":
             Path(out).write_text(_json_rows(frame), encoding="utf-8")
         else:
@@ -531,8 +532,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except InvalidInput as error:
-        for problem in error.problems:
-            print(problem, file=sys.stderr)
+        print(error, file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED

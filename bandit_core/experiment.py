@@ -7,6 +7,7 @@ here, at the border, and nowhere else; every problem is reported at once, each w
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -31,6 +32,11 @@ from bandit_core.problems import InvalidInput, Problem, problems_of
 
 MOST_ARMS = 10_000
 MOST_LINES = 24
+MOST_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
+MOST_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
+# Readers of TOML walk every beginning of a dotted name, so n parts cost n^2 or more: they are counted before.
+_NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+_LONG_NAME = re.compile(rf"(?:^|[\[{{,])[ \t]*+((?:{_NAME_PART}){{{MOST_NAME_PARTS}}})", re.MULTILINE)
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "half-sd", "quarter-sd"]
 
@@ -299,27 +305,45 @@ def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Problem]
     return []
 
 
+def _check_size(size: int, name: str) -> None:
+    """Refuse a spec that is too long before anything of it is read."""
+    if size > MOST_SPEC_BYTES:
+        raise InvalidInput([Problem(name, f"{size / 2**20:.1f} MB", f"at most {MOST_SPEC_BYTES >> 20} MB")])
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in document:
+            raise ValueError(f"{key[:80]!r} stands twice in one object")
+        document[key] = value
+    return document
+
+
 def read_json(text: str, name: str = "document") -> Any:
     """JSON where a name may stand only once in an object.
 
     Raises
     ------
     InvalidInput
-        When the text is no such JSON.
+        When the text is no such JSON, or longer than `MOST_SPEC_BYTES`.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        document = dict(pairs)
-        if len(document) < len(pairs):
-            names = [pair[0] for pair in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"{twice!r} stands twice in one object")
-        return document
-
+    _check_size(len(text), name)
     try:
-        return json.loads(text, object_pairs_hook=once)
+        return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise InvalidInput([Problem(name, text[:40], f"not readable as JSON: {error}")]) from None
+
+
+def _read_toml(text: str, name: str) -> dict[str, Any]:
+    _check_size(len(text), name)
+    if long := _LONG_NAME.search(text):
+        allowed = f"at most {MOST_NAME_PARTS} names with points between them"
+        raise InvalidInput([Problem(name, long[1][:40], allowed)])
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput([Problem(name, text[:40], f"not readable as TOML: {error}")]) from None
 
 
 def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> Experiment:
@@ -328,14 +352,9 @@ def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> E
     Raises
     ------
     InvalidInput
-        When the text is not of that form, or the spec is wrong.
+        When the text is not of that form or longer than `MOST_SPEC_BYTES`, or the spec is wrong.
     """
-    if form == "json":
-        return Experiment.model_validate(read_json(text, name))
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput([Problem(name, text[:40], f"not readable as TOML: {error}")]) from None
+    document = read_json(text, name) if form == "json" else _read_toml(text, name)
     return Experiment.model_validate(document)
 
 
@@ -351,7 +370,10 @@ def read(path: Path) -> Experiment:
     if form not in ("json", "toml"):
         raise InvalidInput([Problem("spec", str(path), "a preset name, or a file that ends in .json or .toml")])
     try:
+        _check_size(path.stat().st_size, str(path))
         text = path.read_text(encoding="utf-8")
+    except InvalidInput:
+        raise
     except (OSError, ValueError) as error:
         raise InvalidInput([Problem("spec", str(path), f"cannot be read: {error}")]) from None
     return parse(text, form, str(path))  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from typing import Any
 
 import pydantic
 
+MOST_TOLD = 20  # problems of one input in a text; the others are counted
 _PLAIN_NAME = re.compile(r"[\w-]+")
 _SUBJECT = re.compile(r"^(Input|String|Tuple|List|Dictionary) should")
 
@@ -48,12 +49,18 @@ class Problem:
         return " ".join(f"{self.path or 'document'}: {stood}{self.allowed}".split())
 
 
+def told(problems: Sequence[Problem], most: int = MOST_TOLD) -> list[str]:
+    """The first ``most`` problems, a line each, and in one more line how many others there are."""
+    more = len(problems) - most
+    return [*map(str, problems[:most]), *([f"and {more:,} more"] if more > 0 else [])]
+
+
 class InvalidInput(ValueError):
-    """Every problem of one input at once (attribute ``problems``)."""
+    """Every problem of one input at once (attribute ``problems``); as text the first `MOST_TOLD` and a count."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
-        super().__init__("\n".join(map(str, self.problems)))
+        super().__init__("\n".join(told(self.problems)))
 
 
 def path_of(location: Iterable[str | int]) -> str:

@@ -5,6 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
+from bandit_core.spreadsheets import defused_frame
 from ui import budget_panel, charts, exports, panels, runner, shell, state, theme, words
 
 shell.enter()
@@ -43,7 +44,7 @@ with bounds:
 with budget:
     budget_panel.draw(result)
 with table:
-    st.dataframe(result.curves, hide_index=True, width="stretch", alt="Regret curves as a table")
+    st.dataframe(defused_frame(result.curves), hide_index=True, width="stretch", alt="Regret curves as a table")
 with code:
     st.caption("Run this where the project is installed; it prints the numbers of this picture.")
     st.code(exports.snippet(experiment), language="python")

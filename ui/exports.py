@@ -12,6 +12,7 @@ from bandit_core import Experiment
 from bandit_core.accounts import releases
 from bandit_core.presets import presets
 from bandit_core.results import Result
+from bandit_core.spreadsheets import to_csv
 from ui import charts, words
 
 
@@ -59,7 +60,7 @@ def releases_button(experiment: Experiment) -> None:
     """What every private line releases, for an account of one's own."""
     st.download_button(
         "What is released (CSV)",
-        data=lambda: releases(experiment).to_csv(index=False),
+        data=lambda: to_csv(releases(experiment)),
         file_name="releases.csv",
         mime="text/csv",
         on_click="ignore",
@@ -75,7 +76,7 @@ def downloads(result: Result) -> None:
     columns = st.columns(4)
     columns[0].download_button(
         "Data (CSV)",
-        data=lambda: result.curves.to_csv(index=False),
+        data=lambda: to_csv(result.curves),
         file_name=f"{name}.csv",
         mime="text/csv",
         on_click="ignore",

@@ -21,7 +21,7 @@ from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
 from bandit_core.problems import Problem
 from bandit_core.summaries import QUANTITY_WORDS
-from ui import charts, state, theme, words
+from ui import charts, state, theme, turns, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
@@ -465,7 +465,9 @@ def _foot() -> DeltaGenerator:
                 told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
                 raise InvalidInput([Problem("spec", f"{upload.size / 2**20:.1f} MB", told)])
             form = "toml" if upload.name.lower().endswith(".toml") else "json"
-            state.adopt(parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name))
+            with turns.computing():
+                experiment = parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
+            state.adopt(experiment)
             st.rerun()
         except InvalidInput as error:
             _show_problems("This file is not a valid spec:", error)

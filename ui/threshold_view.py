@@ -16,6 +16,7 @@ from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.policies import registry
 from bandit_core.problems import InvalidInput
 from bandit_core.results import Result, linear_fit
+from bandit_core.spreadsheets import defused_frame
 from bandit_core.theory import threshold as theory
 from ui import charts, state, theme, words
 
@@ -237,7 +238,8 @@ def check_panel(result: Result) -> None:
     )
     figure = fit_chart(points, theme.is_dark())
     st.plotly_chart(figure, key="fit", config=charts.CONFIG, alt=f"Regret against V; R squared {fit[2]:.4f}")
-    st.dataframe(points.drop(columns="line"), hide_index=True, width="stretch", alt="Regret against V as a table")
+    shown = defused_frame(points.drop(columns="line"))
+    st.dataframe(shown, hide_index=True, width="stretch", alt="Regret against V as a table")
     st.page_link(
         "pages/explore.py",
         label="Open these curves in Explore",

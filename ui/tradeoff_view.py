@@ -14,6 +14,7 @@ import streamlit as st
 
 from bandit_core import Experiment, InvalidInput, links, tradeoff
 from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
+from bandit_core.spreadsheets import defused, to_csv
 from bandit_core.summaries import baseline
 from bandit_core.sweep import SweepResult, swept_label
 from ui import charts, deployed, exports, page_fields, state, theme, turns, words
@@ -388,7 +389,7 @@ def tables(result: SweepResult) -> None:
     with st.expander("Numbers and download"):
         rows = [
             {
-                "line": trace.label,
+                "line": defused(trace.label),
                 "ε": epsilon,
                 "regret": words.with_error(trace.mean[place], trace.stderr[place]),
                 "price": words.with_error(trace.price[place], trace.price_stderr[place]),
@@ -400,7 +401,7 @@ def tables(result: SweepResult) -> None:
         st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", alt="Regret and price at every budget")
         st.download_button(
             "Data (CSV)",
-            data=lambda: result.curves.to_csv(index=False),
+            data=lambda: to_csv(result.curves),
             file_name="sweep.csv",
             mime="text/csv",
             on_click="ignore",

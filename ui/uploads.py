@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
 import streamlit as st
 
 from bandit_core import InvalidInput
 from bandit_core.store import Store
-from ui import words
+from ui import turns, words
+
+Read = TypeVar("Read")
 
 STORE_BYTES = 64 * 2**20
 PRIVATE_WORDS = (
@@ -18,6 +23,30 @@ PRIVATE_WORDS = (
 def refuse(error: InvalidInput) -> None:
     """Why a file cannot be used, problem by problem."""
     st.error(words.problems(error.problems), icon=":material/error:")
+
+
+def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
+    """What ``read`` makes of a file, kept in the session while ``key`` stays the same.
+
+    Reading is no part of the page's turn: other visitors' pages are drawn meanwhile.
+
+    Raises
+    ------
+    InvalidInput
+        When ``read`` does, and without reading again as long as the key is the same.
+    """
+    if st.session_state.get(slot, (None,))[0] != key:
+        found: Read | InvalidInput
+        try:
+            with turns.computing():
+                found = read()
+        except InvalidInput as error:
+            found = error
+        st.session_state[slot] = (key, found)
+    found = st.session_state[slot][1]
+    if isinstance(found, InvalidInput):
+        raise found
+    return found
 
 
 def store(slot: str) -> Store:

@@ -12,7 +12,7 @@ from bandit_core.experiment import Band
 from bandit_core.limits import steps
 from bandit_core.notation import write_epsilon
 from bandit_core.presets import presets
-from bandit_core.problems import Problem
+from bandit_core.problems import Problem, told
 from bandit_core.results import Result
 from bandit_core.summaries import Summary, baseline, summaries
 
@@ -88,15 +88,14 @@ def with_error(value: float, error: float) -> str:
     return f"{round(value / keep) * keep:,.{decimals}f} ± {round(error / keep) * keep:,.{decimals}f}"
 
 
-def problem(told: Problem) -> str:
+def problem(found: Problem) -> str:
     """What is wrong with an input, safe inside markdown."""
-    return plain(str(told))
+    return plain(str(found))
 
 
-def problems(told: list[Problem], most: int = 8) -> str:
+def problems(found: list[Problem], most: int = 8) -> str:
     """The first problems as a markdown list, and how many more there are."""
-    more = [f"- and {len(told) - most} more"] if len(told) > most else []
-    return "\n".join([f"- {problem(each)}" for each in told[:most]] + more)
+    return "\n".join(f"- {plain(line)}" for line in told(found, most))
 
 
 def odds(epsilon: float) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 
 from bandit_core.contextual.contexts import MOST_CELLS, Contexts
 from bandit_core.problems import InvalidInput, Problem
+from bandit_core.tables import MOST_BYTES, Sheet, read_sheet, refusal
 
 # What the columns must hold; names are matched without regard to case, spaces and underscores.
 LENDING_COLUMNS: dict[str, tuple[float, float, str]] = {
@@ -37,7 +38,8 @@ CAR_TYPES = ("F", "N", "R", "U")
 WHOLE = ("term", "apply")  # columns of whole numbers
 PRICES = 25  # candidate prices, equally spaced from 0 to LOWEST_PRICE, as in the published code
 LOWEST_PRICE = -25_000.0
-MOST_PROBLEMS = 20  # told of one file
+MOST_WORDS = 50  # different car types, or actions with names: each of them gets parameters of its own
+MOST_FEATURES = 199  # of a table; with the constant as many as users of an experiment may have
 _NEWTON_STEPS = 100
 Source = Path | str | bytes  # of a CSV file; bytes are its content
 
@@ -63,8 +65,25 @@ class Table:
         return "synthetic stand-in, not real lending data" if self.synthetic else "the user's own data"
 
 
-def _name(source: Source) -> str:
-    return "file" if isinstance(source, bytes) else str(source)
+def _sheet(source: Source) -> Sheet:
+    """The cells of a CSV file whose first row names every column, each once."""
+    try:
+        if isinstance(source, bytes):
+            data = source
+        elif Path(source).stat().st_size > MOST_BYTES:
+            raise refusal(str(source), None, f"at most {MOST_BYTES // 2**20} MB")
+        else:
+            data = Path(source).read_bytes()
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as error:
+        raise refusal(str(source), None, f"cannot be read as CSV: {error}") from None
+    sheet = read_sheet(data)
+    if not sheet.headed:
+        raise refusal("row 1", None, "names of the columns are needed; there is a number among them")
+    if sheet.repeated:
+        raise refusal("header", list(sheet.repeated), "every column needs a name of its own")
+    return sheet
 
 
 def columns_of(source: Source) -> list[str]:
@@ -73,82 +92,67 @@ def columns_of(source: Source) -> list[str]:
     Raises
     ------
     InvalidInput
-        When it cannot be read or holds no row below its header.
+        When it cannot be read, has no row of names or no row below it, or names a column twice.
     """
-    return _rows(source)[0]
+    return _sheet(source).columns
 
 
 def _plain(name: str) -> str:
     return "".join(character for character in name.lower() if character.isalnum())
 
 
-def _rows(source: Source) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a CSV file."""
-    try:
-        data = source if isinstance(source, bytes) else Path(source).read_bytes()
-        rows = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
-    except (OSError, ValueError, csv.Error) as error:
-        raise InvalidInput([Problem(_name(source), None, f"cannot be read as CSV: {error}")]) from None
-    rows = [row for row in rows if any(cell.strip() for cell in row)]
-    if len(rows) < 2:
-        raise InvalidInput([Problem(_name(source), None, "a header and at least one row of data")])
-    return [name.strip() for name in rows[0]], rows[1:]
-
-
 class _Reader:
-    """Cells by column name; collects what is wrong, each with its row (counted from 1 below the header) and column."""
+    """Columns by name; collects what is wrong: of each column the first row, as a spreadsheet counts, and how many."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self.header, self.rows = _rows(source)
+        self.sheet = _sheet(source)
+        self.names = {_plain(name): name for name in reversed(self.sheet.columns)}
         self.problems: list[Problem] = []
-        twice = sorted({name for name in self.header if self.header.count(name) > 1})
-        if twice:
-            self.problems.append(Problem("header", twice, "every column needs a name of its own"))
-        self.ragged = [number for number, row in enumerate(self.rows, 1) if len(row) != len(self.header)]
-        for number in self.ragged[:MOST_PROBLEMS]:
-            count = len(self.rows[number - 1])
-            self.problems.append(Problem(f"row {number}", count, f"{len(self.header)} cells, as in the header"))
 
-    def place(self, name: str) -> int | None:
-        """Where a column stands; a missing one is a problem."""
-        plain = [_plain(column) for column in self.header]
-        if _plain(name) in plain:
-            return plain.index(_plain(name))
-        self.problems.append(Problem(f"column {name}", None, f"this column is required; there are {self.header}"))
-        return None
+    def column(self, name: str) -> str | None:
+        """What the file calls a column; a missing one is a problem."""
+        found = self.names.get(_plain(name))
+        if found is None:
+            known = ", ".join(self.sheet.columns[:20]) + (" …" if len(self.sheet.columns) > 20 else "")
+            self.problems.append(Problem(f"column {name}", None, f"this column is required; there are {known}"))
+        return found
 
-    def words(self, name: str) -> list[str]:
-        """The cells of a column as they are."""
-        place = self.place(name)
-        return [] if place is None or self.ragged else [row[place].strip() for row in self.rows]
+    def _check(self, name: str, column: str, bad: np.ndarray, allowed: str) -> None:
+        places = np.flatnonzero(bad)
+        if len(places):
+            cell = self.sheet.cell(column, places[0])
+            told = allowed + (f" ({len(places) - 1:,} more cells like it)" if len(places) > 1 else "")
+            path = f"row {self.sheet.row(int(places[0]))}, column {name}"
+            self.problems.append(Problem(path, cell or None, told if cell else f"the cell is empty; {told}"))
+
+    def words(self, name: str) -> tuple[np.ndarray, list[str]]:
+        """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MOST_WORDS`."""
+        column = self.column(name)
+        if column is None:
+            return np.zeros(0, int), []
+        self._check(name, column, self.sheet.blank(column), "a word")
+        codes, words = self.sheet.words(column, MOST_WORDS)
+        ordered = sorted(words)
+        return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
 
     def numbers(
         self, name: str, low: float = -math.inf, high: float = math.inf, words: str = "", whole: bool = False
     ) -> np.ndarray:
-        """The cells of a column as finite numbers in [low, high]."""
-        cells = self.words(name)
-        values = np.zeros(len(cells))
+        """A column as finite numbers in [low, high]."""
+        column = self.column(name)
+        if column is None:
+            return np.zeros(0)
+        values = self.sheet.numbers(column)
         limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
         allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
-        for number, cell in enumerate(cells, 1):
-            try:
-                value = float(cell)
-            except ValueError:
-                value = math.nan
-            if not (low <= value <= high and math.isfinite(value)) or (whole and not value.is_integer()):
-                self.problems.append(Problem(f"row {number}, column {name}", cell, allowed))
-            values[number - 1] = value
+        good = np.isfinite(values) & (low <= values) & (values <= high)
+        self._check(name, column, ~(good & (values == np.floor(values)) if whole else good), allowed)
         return values
 
     def finish(self) -> None:
         """Raise everything that was found."""
         if self.problems:
-            more = len(self.problems) - MOST_PROBLEMS
-            shown = self.problems[:MOST_PROBLEMS]
-            if more > 0:
-                shown.append(Problem(_name(self.source), f"{more} more", "the problems above are the first ones"))
-            raise InvalidInput(shown)
+            raise InvalidInput(self.problems)
 
 
 def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: np.ndarray) -> np.ndarray:
@@ -167,24 +171,24 @@ def read_lending(source: Source) -> Table:
     Raises
     ------
     InvalidInput
-        When the file cannot be read, lacks a column or holds a value outside its range: every problem names its row
-        and column.
+        When the file cannot be read, lacks a column or holds values outside its range: every column is told with the
+        first row that is wrong in it (the heading is row 1, as in a spreadsheet) and how many there are.
     """
     reader = _Reader(source)
     values = {name: reader.numbers(name, *limits, whole=name in WHOLE) for name, limits in LENDING_COLUMNS.items()}
-    cars = reader.words(CAR_TYPE)
+    cars, kinds = reader.words(CAR_TYPE)
     reader.finish()
-    return _lending_table(values, cars, synthetic=False)
+    return _lending_table(values, cars, kinds, synthetic=False)
 
 
-def _lending_table(values: dict[str, np.ndarray], cars: Sequence[str], synthetic: bool) -> Table:
+def _lending_table(values: dict[str, np.ndarray], cars: np.ndarray, kinds: Sequence[str], synthetic: bool) -> Table:
+    """``cars`` are codes of ``kinds``; the first kind is the base that the constant stands for."""
     numeric = ("primary_fico", "onemonth", "term", "amount_approved", "competition_rate")
-    kinds = sorted(set(cars))[1:]  # the first one is the base that the constant stands for
-    dummies = [np.array([car == kind for car in cars], float) for kind in kinds]
+    dummies = [(cars == code).astype(float) for code in range(1, len(kinds))]
     constant = np.ones(len(cars))
     prices = price(values["monthly_payment"], values["term"], values["onemonth"], values["amount_approved"])
     return Table(
-        columns=(*numeric, *(f"car_type_{kind}" for kind in kinds), "constant"),
+        columns=(*numeric, *(f"car_type_{kind}" for kind in kinds[1:]), "constant"),
         features=np.column_stack([*(values[name] for name in numeric), *dummies, constant]),
         actions=prices,
         rewards=values["apply"],
@@ -220,7 +224,8 @@ def synthetic_rows(rows: int = 2000, seed: int = 0) -> tuple[dict[str, np.ndarra
 def synthetic(rows: int = 2000, seed: int = 0) -> Table:
     """An invented table with the columns of the lending set; labelled as synthetic, never to be read as evidence."""
     values, cars = synthetic_rows(rows, seed)
-    return _lending_table(values, cars, synthetic=True)
+    kinds = sorted(set(cars))
+    return _lending_table(values, np.array([kinds.index(car) for car in cars]), kinds, synthetic=True)
 
 
 def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
@@ -249,17 +254,19 @@ def read_table(
     source
         A path, or the bytes of the file.
     features
-        Names of the feature columns, at least one. A constant is added as the last feature.
+        Names of the feature columns, at least one and at most `MOST_FEATURES`, or half of them where actions are
+        amounts. A constant is added as the last feature.
     numeric_action
         Whether actions are amounts, such as prices, or just names.
 
     Raises
     ------
     InvalidInput
-        With every problem, each with its row and column.
+        With every problem, each with its row and column (the heading is row 1, as in a spreadsheet).
     """
-    if not features:
-        raise InvalidInput([Problem("features", list(features), "at least one column")])
+    most = MOST_FEATURES // 2 if numeric_action else MOST_FEATURES
+    if not 1 <= len(features) <= most:
+        raise refusal("features", len(features), f"at least one column, at most {most}")
     reader = _Reader(source)
     matrix = [reader.numbers(name) for name in features]
     rewards = reader.numbers(reward)
@@ -267,11 +274,10 @@ def read_table(
     if numeric_action:
         actions = reader.numbers(action)
     else:
-        words = reader.words(action)
-        names = tuple(sorted(set(words)))
-        if words and len(names) < 2:
+        codes, known = reader.words(action)
+        actions, names = codes.astype(float), tuple(known)
+        if len(names) == 1:
             reader.problems.append(Problem(f"column {action}", list(names), "at least two different actions"))
-        actions = np.array([names.index(word) for word in words], float)
     reader.finish()
     table = np.column_stack([*matrix, np.ones(len(rewards))])
     return Table((*features, "constant"), table, actions, rewards, names)

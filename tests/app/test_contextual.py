@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import Experiment, engine
 from bandit_core.contextual import lending
 from bandit_core.messages import first_users, messages
+from ui import turns
 
 TINY = {"upto": "1000", "d": "2", "K": "3"}
 SHARED = {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1),ldp-sgd(1)", **on.SMALL}
@@ -179,10 +180,33 @@ def test_a_wrong_lending_file_is_refused_with_row_and_column() -> None:
     rows[3] = "12," + rows[3].split(",", 1)[1]
     screen = upload(on.visit("contextual", **TINY), "lending", "\n".join(rows).encode())
     [error] = [each.value for each in screen.error]
-    assert "row 3, column primary\\_fico" in error and "300 to 850" in error
+    assert "row 4, column primary\\_fico" in error and "300 to 850" in error
     assert "an **example**" in on.words(screen)  # the example stands in
     screen = upload(on.visit("contextual", **TINY), "lending", b"\xff\xfe\x00rubbish")
-    assert "cannot be read as CSV" in screen.error[0].value
+    assert "no row below" in screen.error[0].value
+
+
+@pytest.mark.parametrize(("kind", "readers"), [("lending", ["read_lending"]), ("any", ["columns_of", "read_table"])])
+def test_a_table_is_read_once_and_outside_of_the_pages_turn(
+    kind: str, readers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, bool]] = []
+
+    def watched(name: str) -> None:
+        read = getattr(lending, name)
+
+        def look(*given: object) -> object:
+            seen.append((name, turns._turn.locked()))
+            return read(*given)
+
+        monkeypatch.setattr(lending, name, look)
+
+    for name in readers:
+        watched(name)
+    rows = "a,b,c\n" + "\n".join(f"{n % 7},{n % 2},{n % 3}" for n in range(30))
+    data = lending.synthetic_csv(rows=60, seed=4) if kind == "lending" else rows
+    few_users(upload(on.visit("contextual", **TINY), kind, data.encode()))
+    assert seen == [(name, False) for name in readers]
 
 
 @pytest.mark.parametrize("amounts", [False, True])

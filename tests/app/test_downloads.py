@@ -15,6 +15,7 @@ import screen as on
 
 from bandit_core import Experiment, links, simulate
 from bandit_core.accounts import releases
+from bandit_core.spreadsheets import read_csv
 from ui import exports
 
 EXPERIMENT = Experiment.model_validate(
@@ -89,6 +90,22 @@ def test_the_csv_holds_the_curves(files: dict[str, str]) -> None:
     [text] = [content for name, content in files.items() if name.endswith(".csv")]
     read = pd.read_csv(io.StringIO(text))
     pd.testing.assert_frame_equal(read, simulate(EXPERIMENT).curves, check_dtype=False)
+
+
+def test_a_label_that_a_spreadsheet_would_run_is_text_in_every_table() -> None:
+    attack = "=cmd|'/c calc'!A1"
+    lines = [{"policy": "ucb", "label": attack}]
+    risky = Experiment.model_validate({"arms": EXPERIMENT.spec()["arms"], "lines": lines, "horizon": 100, "trials": 2})
+    recorder = _Recorder()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exports.st, "columns", lambda count: [recorder] * count)
+        exports.downloads(simulate(risky))
+    [text] = [content for name, content in recorder.files.items() if name.endswith(".csv")]
+    assert set(pd.read_csv(io.StringIO(text))["label"]) == {f"'{attack}"}
+    assert set(read_csv(io.StringIO(text))["label"]) == {attack}
+    frames = on.visit(**links.write(risky)).main.dataframe  # a table on the page can be saved as CSV, too
+    shown = [frame.value["label"] for frame in frames if "label" in frame.value]
+    assert shown and all(set(labels) == {f"'{attack}"} for labels in shown)
 
 
 def test_the_spec_opens_the_same_experiment(files: dict[str, str]) -> None:

@@ -24,8 +24,8 @@ from bandit_core.best_method import PROMISES, Question, candidates, decide
 from bandit_core.inverse import LOWEST, PER_DOUBLING, Answer, Found, Point
 from bandit_core.own_question import Cost, typed_arms
 from bandit_core.store import Store
-from ui import runner, theme
-from ui.your_numbers import replying, summary
+from ui import runner, theme, turns
+from ui.your_numbers import asking, replying, summary
 from ui.your_numbers.asking import Asked, Setting
 
 QUICK = {"users": "400"}
@@ -221,13 +221,75 @@ def test_repairs_must_be_accepted() -> None:
     assert screen.get("plotly_chart")
 
 
+def limits(screen: AppTest, place: int) -> AppTest:
+    """Choose one of the offered limits of a reward."""
+    [choice] = [radio for radio in screen.radio if "imits" in radio.label]
+    choice.set_value(choice.options[place])
+    return on.run(screen)
+
+
+def unit_of(screen: AppTest) -> str:
+    return str(next(box.value for box in screen.selectbox if "unit" in box.label))
+
+
 def test_amounts_are_rescaled_only_with_consent_and_answered_in_their_unit() -> None:
     screen = upload(on.visit("your-numbers", **QUICK), b"A,B\n" + b"10,0\n20,40\n30,0\n" * 5)
-    assert "need it between 0 and 1" in screen.warning[0].value.replace("\\", "")
     assert not screen.get("plotly_chart")
-    next(box for box in screen.checkbox if box.label == "Rescale to [0, 1]").check()
+    limits(screen, 0)
+    assert unit_of(screen) in asking.AMOUNT_UNITS and screen.get("plotly_chart")
+    asked = screen.session_state["own-limited"][1]
+    assert (asked.low, asked.high, asked.cut) == (0, 40, "")
+
+
+def test_one_amount_of_a_million_is_cut_when_the_visitor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = b"A,B\n" + b"30,20\n50,40\n" * 60 + b"1000000,30\n"
+    lost = {}
+    for place in (0, 1):
+        screen = upload(on.visit("your-numbers", **QUICK), rows)
+        assert not screen.get("plotly_chart")  # nothing is taken for granted
+        limits(screen, place)
+        asked = screen.session_state["own-limited"][1]
+        lost[place] = asked.scale
+        assert bool(asked.cut) == bool(place)
+        if place:
+            assert "1 of 242" in asked.cut and asked.cut in on.words(screen).replace("\\", "")
+            assert asked.observed[0].high == asked.high == 50
+            assert asked.observed[0].mean == pytest.approx((60 * 80 + 50) / 121)
+            table = next(frame.value for frame in screen.main.dataframe if "cut" in frame.value)
+            assert table["cut"].tolist() == ["1 (0.83%)", "0 (0.00%)"]
+            monkeypatch.setattr(asking, "write_address", lambda private: None)
+            question = asking.question_of(asked, asking.Setting(2000, "euros", 2.0))
+            assert {each.note for each in candidates(question, "local")} == {asked.cut}  # the spec tells it, too
+    assert lost[0] == 1e6 and lost[1] == 50
+
+
+def test_a_stray_2_among_0_and_1_does_not_double_the_range_in_silence() -> None:
+    screen = upload(on.visit("your-numbers", **QUICK), b"A,B\n" + b"1,0\n0,0\n1,1\n" * 100 + b"2,0\n")
+    assert not screen.get("plotly_chart")
+    limits(screen, 1)
+    asked = screen.session_state["own-limited"][1]
+    assert (asked.low, asked.high) == (0, 1) and asked.cut
+    assert unit_of(screen) in asking.RATE_UNITS
+
+
+def test_limits_of_ones_own_and_limits_that_are_none() -> None:
+    screen = limits(upload(on.visit("your-numbers", **QUICK), b"A,B\n" + b"10,0\n20,40\n30,0\n" * 5), -1)
+    assert not screen.get("plotly_chart")  # both ends are still to be said
+    for label, value in (("Smallest", 0.0), ("Largest", 25.0)):
+        next(box for box in screen.number_input if box.label == label).set_value(value)
     on.run(screen)
-    assert "units of reward" in on.words(screen) and screen.get("plotly_chart")
+    asked = screen.session_state["own-limited"][1]
+    assert asked.means.tolist() == pytest.approx([55 / 3, 25 / 3]) and screen.get("plotly_chart")
+    next(box for box in screen.number_input if box.label == "Largest").set_value(-1.0)
+    on.run(screen)
+    assert "limits" in screen.error[0].value and not screen.get("plotly_chart")
+
+
+def test_units_follow_the_kind_of_reward() -> None:
+    assert unit_of(on.visit("your-numbers", **QUICK)) in asking.RATE_UNITS
+    assert unit_of(on.visit("your-numbers", **QUICK, **{"as": "amount"})) in asking.AMOUNT_UNITS
+    assert unit_of(on.visit("your-numbers", **QUICK, unit="euros")) in asking.RATE_UNITS
+    assert unit_of(on.visit("your-numbers", **QUICK, unit="leads", **{"as": "amount"})) == "leads"
 
 
 @pytest.mark.parametrize(
@@ -290,6 +352,25 @@ def test_a_limit_that_asks_for_no_learning_and_one_that_nobody_reaches() -> None
     screen.number_input(key=screen.number_input[-1].key).set_value(0.001)
     on.run(screen)
     assert on.words(screen).count("not reached by any method") == 2
+
+
+@pytest.mark.parametrize(("reader", "key"), [("read_observations", "own-file"), ("read_budgets", "own-budgets")])
+def test_a_file_is_read_once_and_outside_of_the_pages_turn(
+    reader: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, turn_taken = getattr(asking, reader), []
+
+    def look(data: bytes) -> object:
+        turn_taken.append(turns._turn.locked())
+        return read(data)
+
+    monkeypatch.setattr(asking, reader, look)
+    screen = upload(on.visit("your-numbers", **QUICK), b"epsilon\n1\n2\n" if key == "own-budgets" else CSV, key)
+    on.run(screen)
+    assert turn_taken == [False]  # so another visitor's page can be drawn meanwhile
+    screen.file_uploader(key=key).set_value(("wrong.csv", b"\0", "text/csv"))
+    on.run(on.run(screen))
+    assert turn_taken == [False, False]  # what cannot be read is not tried again at every click
 
 
 def test_a_name_from_the_file_is_shown_as_text() -> None:

@@ -318,9 +318,10 @@ def test_a_long_table_is_thinned_and_its_theta_is_that_of_all_rows():
 @pytest.mark.parametrize(
     ("text", "path"),
     [
-        (CSV.replace("40,", "forty,"), "row 2, column age"),
-        (CSV.replace("40,2.5,b,1", "40,2.5,b"), "row 2"),
-        (CSV.replace("40,2.5,b,1", "40,nan,b,1"), "row 2, column income"),
+        (CSV.replace("40,", "forty,"), "row 3, column age"),
+        (CSV.replace("40,2.5,b,1", "40,2.5,b"), "row 3, column bought"),
+        (CSV.replace("40,2.5,b,1", "40,2.5,b,1,1"), "row 3"),
+        (CSV.replace("40,2.5,b,1", "40,nan,b,1"), "row 3, column income"),
         (CSV.replace("income", "wage"), "column income"),
         (CSV.replace("income", "age"), "header"),
         (CSV.replace(",b,", ",a,"), "column offer"),
@@ -342,7 +343,7 @@ def test_a_wrong_lending_file_is_refused(tmp_path):
     (tmp_path / "wrong.csv").write_text("\n".join([*good[:3], ",".join(cells), *good[4:]]))
     with pytest.raises(InvalidInput) as refusal:
         lending.read_lending(tmp_path / "wrong.csv")
-    assert {problem.path for problem in refusal.value.problems} == {"row 3, column primary_fico", "row 3, column term"}
+    assert {problem.path for problem in refusal.value.problems} == {"row 4, column primary_fico", "row 4, column term"}
     with pytest.raises(InvalidInput):
         lending.read_lending(tmp_path / "absent.csv")
     with pytest.raises(InvalidInput, match="rows"):

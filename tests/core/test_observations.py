@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import sys
+import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandit_core import InvalidInput, observations
+from bandit_core import InvalidInput, observations, tables
 from bandit_core.arms import Bernoulli, Empirical, TwoPoint
+from bandit_core.contextual import lending
 from bandit_core.observations import Option, chances_of_being_best, read_budgets, read_observations
 
 
@@ -78,7 +83,7 @@ def test_each_trouble_names_row_column_and_value_as_a_spreadsheet_counts():
     assert told == [
         "row 3, column A: 'oops' is no number",
         "row 4, column A: the cell is empty",
-        "row 5, column B: '1000000000000000.0' is too large",
+        "row 5, column B: '1e+15' is too large",
     ]
     assert {trouble.repair for trouble in seen.troubles} == {"leave these cells out"}
     assert (seen.options[0].count, seen.options[1].count) == (3, 4)
@@ -108,7 +113,7 @@ USELESS = {
     b"A\n1\n0\n": "A is the only option",
     b"arm,reward\nA,1\nA,0\n": "A is the only option",
     b"A,B\n": "no row below",
-    b"A,B\n1,0\n1,0,1\n": "row 3: '1,0,1': has 3 cells where row 1 has 2",
+    b"A,B\n1,0\n1,0,1\n": "row 3: has 3 cells where row 1 has 2",
     b"A,B\n1,5,0\n": "decimal commas",
     b'A,B\n"1,0\n1,1\n': "quotation mark",
     ",".join(f"c{number}" for number in range(101)).encode() + b"\n" + b"1," * 100 + b"1\n": "at most 100 options",
@@ -121,7 +126,7 @@ def test_useless_files_are_refused_in_words(text, told):
 
 
 def test_a_file_that_is_too_large(monkeypatch):
-    monkeypatch.setattr(observations, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(tables, "MOST_BYTES", 2**20)
     assert "at most 1 MB" in refusal(b"1" * (2**20 + 1))
 
 
@@ -157,12 +162,38 @@ def test_two_values_few_values_many_values():
     assert len(many.arm().values) == observations.MOST_DISTINCT
 
 
-def test_rescaling_moves_the_limits_to_0_and_1_and_refuses_limits_that_cut():
+def test_rescaling_moves_the_limits_to_0_and_1_and_cuts_what_lies_beyond():
     option = Option.of("A", np.array([-5.0, 0.0, 15.0]))
     assert option.rescaled(-5, 15).values.tolist() == [0, 0.25, 1]
-    for limits in ((0, 15), (-5, 10), (3, 3), (math.nan, 1)):
-        with pytest.raises(InvalidInput):
-            option.rescaled(*limits)
+    assert option.clipped(0, 10).values.tolist() == [0, 10] and option.outside(0, 10) == 2
+    assert option.rescaled(0, 10).counts.tolist() == [2, 1]
+    for limits in ((3, 3), (5, 0), (math.nan, 1), (0, math.inf)):
+        for cut in (option.rescaled, option.clipped):
+            with pytest.raises(InvalidInput):
+                cut(*limits)
+
+
+samples = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
+
+
+@given(samples, st.floats(-1e6, 1e6), st.floats(1e-3, 1e6))
+def test_what_is_cut_is_counted_and_moves_the_mean_as_cutting_every_reward_does(sample, low, width):
+    option, high = Option.of("A", np.array(sample)), low + width
+    clipped = option.clipped(low, high)
+    cut = np.clip(sample, low, high)
+    assert clipped.count == option.count and clipped.mean == pytest.approx(cut.mean(), abs=1e-9 * 1e6)
+    assert option.outside(low, high) == np.count_nonzero(cut != np.array(sample))
+    assert low + width * option.rescaled(low, high).mean == pytest.approx(cut.mean(), abs=1e-9 * 1e6)
+
+
+@given(st.lists(samples, min_size=2, max_size=4), st.floats(0.5, 1))
+def test_limits_that_hold_a_share_of_every_option(lists, share):
+    options = tuple(Option.of(str(place), np.array(sample)) for place, sample in enumerate(lists))
+    seen = observations.Observations(options, 1, "", (), ())
+    low, high = seen.holding(share)
+    for option in options:
+        assert option.outside(low, max(low, high)) <= (1 - share) * option.count * (1 + 1e-9)
+    assert seen.limits[0] < 0 or low == 0
 
 
 def test_the_chance_of_being_best_against_direct_integration():
@@ -196,6 +227,122 @@ def test_budgets_that_are_none_are_told():
     assert [(trouble.row, trouble.value) for trouble in troubles] == [(4, "x"), (3, "-1")]
     assert "one column only" in refusal(b"a,b\n1,2\n", read_budgets)
     assert "at least one budget above 0" in refusal(b"epsilon\n0\n0\n", read_budgets)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Files made to be slow
+
+
+def read_features(data: bytes) -> object:
+    return lending.read_table(data, ["B"], "A", "B", numeric_action=True)
+
+
+READERS = [read_observations, read_budgets, read_features, lending.read_lending]
+TOO_MUCH = {
+    "equal headings": (b",".join([b"A"] * 10_000) + b"\n1", "columns"),
+    "a line of commas": (b"," * 60_000 + b"x\n1", "columns"),
+    "a longer line of commas": (b"," * 10**6 + b"\n1", "file"),
+    "very many columns": (b",".join(b"c%d" % place for place in range(10**6)) + b"\n1", "file"),
+    "very many rows": (b"A,B\n1,0\n" + b"\n" * tables.MOST_ROWS + b"1,1", "rows"),
+    "rows ended by returns": (b"A,B\r1,0\r" + b"\r" * tables.MOST_ROWS + b"1,1", "rows"),
+    "few cells, many places": (b",".join(b"c%d" % place for place in range(100)) + b"\n1" * 200_000, "cells"),
+    "commas below the heading": (b"A,B\n" + b"," * (tables.MOST_CELLS + 1), "cells"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+@pytest.mark.parametrize(("data", "path"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_what_is_too_much_is_refused_before_it_is_cut(reader, data, path, monkeypatch):
+    monkeypatch.setattr(pd, "read_csv", lambda *_, **__: pytest.fail("was parsed"))
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput) as refusal:
+            reader(data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert len(str(refusal.value)) < 300
+    assert peak < 3 * len(data) + 2**25  # copies of the text, and the rows of its beginning
+
+
+def test_blank_rows_at_the_end_are_no_rows():
+    tracemalloc.start()
+    try:
+        seen = read_observations(b"A,B\n1,0\n0,1" + b"\r\n" * (9 * 2**20))
+        assert tracemalloc.get_traced_memory()[1] < 2**26
+    finally:
+        tracemalloc.stop()
+    assert seen.rows == 2 and not seen.troubles
+
+
+def test_a_row_that_is_far_too_long_is_named_wherever_it_stands():
+    for before in (0, 1, 1000, 50_000):
+        data = b"A,B\n" + b"1,0\n" * before + b"," * 10**6 + b"\n1,0\n"
+        assert f"row {before + 2}: has 1000001 cells where row 1 has 2" in refusal(data)
+    assert "row 3: has 3 cells" in refusal(b'\nA,"B\nb"\n1,0,1\n')  # rows as a spreadsheet counts them
+
+
+def test_headings_that_stand_more_than_once_get_numbers():
+    seen = read_observations(b"A,A,A (2),A\n1,0,1,0\n0,0,1,1\n")
+    names = [option.name for option in seen.options]
+    assert names[0] == "A" and len(set(names)) == 4
+
+
+def files_of(count: int) -> dict[str, bytes]:
+    """Files with ``count`` of what a reader may stumble over."""
+    places = range(count)
+    return {
+        "headings": b",".join([b"A"] * (count // 100)) + b"\n" + b",".join([b"1"] * (count // 100)),
+        "bad cells": b"A,B" + b"\n1,1" * count * 2 + b"\n" + b"\n".join(b"0,x%d" % place for place in places),
+        "blank rows": b"A,B\n1,0\n" + b"\n" * count + b"1,1",
+        "names": b"arm,reward\n" + b"\n".join(b"x%d,1" % place for place in places),
+        "values": b"A,B\n" + b"\n".join(b"0.%d,1" % place for place in places),
+    }
+
+
+@pytest.mark.parametrize("kind", files_of(100))
+@pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
+def test_twice_the_file_is_at_most_twice_the_work(reader, kind):
+    """Work is counted in functions entered, memory at its peak; a clock would tell of the machine."""
+
+    def work(count: int) -> tuple[int, int]:
+        data, entered = files_of(count)[kind], 0
+
+        def look(_frame: object, event: str, _argument: object) -> None:
+            nonlocal entered
+            entered += event in ("call", "c_call")
+
+        tracemalloc.start()
+        sys.setprofile(look)
+        with contextlib.suppress(InvalidInput):
+            reader(data)
+        sys.setprofile(None)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return entered, peak
+
+    work(1000)  # what is imported and compiled once
+    (few, small), (many, large) = work(15_000), work(30_000)
+    assert many < 2.2 * few + 1000
+    assert large < 2.3 * small + 2**20
+
+
+def test_what_is_bad_in_millions_of_cells_is_one_line():
+    seen = read_observations(files_of(200_000)["bad cells"])
+    [trouble] = seen.troubles
+    assert (trouble.row, trouble.count) == (400_002, 200_000)
+    with pytest.raises(InvalidInput) as caught:
+        read_features(files_of(200_000)["bad cells"])
+    assert "199,999" in str(caught.value) and len(caught.value.problems) <= 2
+
+
+def test_both_readers_count_rows_alike():
+    data = b"\nA,B\n1,0\n0,1\nx,1\n1,1\n1,0\n"
+    assert read_observations(data).troubles[0].row == 5
+    with pytest.raises(InvalidInput) as caught:
+        read_features(data)
+    assert caught.value.problems[0].path == "row 5, column A"
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,10 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,8 @@ import pytest
 from bandit_core import Experiment, InvalidInput, reproductions, simulate
 from bandit_core.cli import main
 from bandit_core.contextual.lending import read_lending
+from bandit_core.experiment import MOST_NAME_PARTS, MOST_SPEC_BYTES, _once, parse, read, read_json
+from bandit_core.problems import MOST_TOLD
 from bandit_core.sweep import Sweep
 
 COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
@@ -120,6 +126,123 @@ def test_what_is_absent_is_not_called_none() -> None:
     assert "None" not in str(refusal.value)
 
 
+# ---------------------------------------------------------------------------------------------------------------
+# Many mistakes at once, and documents made to be slow
+
+
+@contextmanager
+def counting() -> Iterator[Counter[str]]:
+    """Counts the functions that Python enters meanwhile, a measure of work that knows no clock."""
+    count: Counter[str] = Counter()
+    sys.setprofile(lambda _frame, event, _argument: count.update([event]))
+    try:
+        yield count
+    finally:
+        sys.setprofile(None)
+
+
+MANY = {
+    "fields": lambda n: {**with_arm(COINS[0]), **{f"field {place}": 1 for place in range(n)}},
+    "parameters": lambda n: {
+        **with_arm(COINS[0]),
+        "lines": [{"policy": "ucb", "params": dict.fromkeys(map(str, range(n)))}],
+    },
+    "lines": lambda n: {**with_arm(COINS[0]), "lines": [{"policy": "nobody"}] * n},
+    "arms": lambda n: with_arm({"kind": "empirical", "values": ["x"] * n}),
+    "rows": lambda n: with_table({"rows": [["x", "y"]] * (n // 2)}),
+}
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
+    kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = MANY[kind](60_000)
+    with pytest.raises(InvalidInput) as refusal:
+        Experiment.model_validate(document)
+    problems = refusal.value.problems
+    assert len(problems) >= 60_000
+    first, count = str(refusal.value).splitlines()[:-1], str(refusal.value).splitlines()[-1]
+    assert first == [str(problem) for problem in problems[:MOST_TOLD]]
+    assert f"{len(problems) - MOST_TOLD:,}" in count
+    monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(document)))
+    assert main(["check", "-"]) == 2
+    assert capsys.readouterr().err.splitlines() == str(refusal.value).splitlines()
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_twice_the_mistakes_are_twice_the_work(kind: str) -> None:
+    def work(count: int) -> int:
+        document = MANY[kind](count)
+        with pytest.raises(InvalidInput), counting() as found:
+            Experiment.model_validate(document)
+        return found["call"] + found["c_call"]
+
+    work(10)
+    assert work(4000) < 2.2 * work(2000)
+
+
+class Counted(str):
+    """A text that counts how often it is compared or hashed."""
+
+    looked = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.looked += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        Counted.looked += 1
+        return str.__hash__(self)
+
+
+def test_a_name_that_stands_twice_is_found_in_one_pass() -> None:
+    for count in (1000, 2000):
+        pairs: list[tuple[str, Any]] = [(Counted(place), 1) for place in range(count)]
+        Counted.looked = 0
+        with pytest.raises(ValueError, match="stands twice"):
+            _once([*pairs, pairs[-1]])
+        assert Counted.looked <= 4 * count
+    with pytest.raises(InvalidInput, match="stands twice"):
+        read_json("{" + ",".join(f'"a{place}": 1' for place in range(60_000)) + ', "a59999": 1}')
+
+
+LONG_NAMES = [
+    ".".join("a" * 200_000) + " = 1",
+    "[" + " . ".join("a" * 100_000) + "]",
+    "x = {" + ".".join(['"a"', "'b'"] * 50_000) + " = 1}",
+]
+
+
+@pytest.mark.parametrize("text", LONG_NAMES, ids=("key", "table", "inline"))
+def test_a_dotted_name_is_refused_before_it_is_read(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tomllib, "loads", lambda _: pytest.fail("this would take hours"))
+    with pytest.raises(InvalidInput, match=f"at most {MOST_NAME_PARTS} names"):
+        parse(text, "toml")
+
+
+@pytest.mark.parametrize("form", ["json", "toml"])
+def test_a_spec_that_is_too_long_is_refused_before_it_is_read(
+    form: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for reader in (json, tomllib):
+        monkeypatch.setattr(reader, "loads", lambda *_, **__: pytest.fail("was read"))
+    file = tmp_path / f"spec.{form}"
+    file.write_bytes(b" " * (MOST_SPEC_BYTES + 1))
+    for attempt in (lambda: read(file), lambda: parse(" " * (MOST_SPEC_BYTES + 1), form)):  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput, match="at most 16 MB"):
+            attempt()
+
+
+def test_sentences_and_decimals_are_no_dotted_names() -> None:
+    note = "One. Two. Three. " * 30
+    numbers = ", ".join(["0.5"] * 500)
+    text = f'note = "{note[:500]}"\n[[arms]]\nkind = "empirical"\nvalues = [{numbers}]\n'
+    with pytest.raises(InvalidInput) as refusal:
+        parse(text + '[[lines]]\npolicy = "nobody"', "toml")
+    assert "policy" in str(refusal.value) and "names with points" not in str(refusal.value)
+
+
 @pytest.mark.parametrize("cell", ["0.5", "1e300", "12.5", "nan", "-inf", "x"])
 def test_a_cell_of_a_file_is_told_once(tmp_path: Path, cell: str) -> None:
     file = tmp_path / "loans.csv"
@@ -128,5 +251,9 @@ def test_a_cell_of_a_file_is_told_once(tmp_path: Path, cell: str) -> None:
     with pytest.raises(InvalidInput) as refusal:
         read_lending(file)
     (problem,) = refusal.value.problems
-    assert (problem.path, problem.value) == ("row 1, column term", cell)
-    assert problem.allowed == "a whole number from 1 to 120 (months of the loan)"
+    assert problem.path == "row 2, column term"  # as a spreadsheet counts: the heading is row 1
+    assert problem.allowed.endswith("a whole number from 1 to 120 (months of the loan)")
+    if cell == "nan":
+        assert problem.value is None and "empty" in problem.allowed
+    else:
+        assert problem.value == cell or float(problem.value) == float(cell)

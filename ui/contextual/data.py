@@ -16,6 +16,7 @@ from bandit_core import Experiment, InvalidInput
 from bandit_core.contextual import lending
 from bandit_core.contextual.lending import Table
 from bandit_core.store import Store
+from bandit_core.tables import MOST_BYTES, MOST_ROWS
 from ui import uploads, words
 
 SOURCES = {
@@ -26,12 +27,10 @@ SOURCES = {
 }
 EPSILONS = (0.5, 1.0)
 HORIZONS = (1000, 3000, 10_000, 30_000, 100_000)
-MOST_MEGABYTES = 20
-MOST_ACTIONS = 50
 TRIALS = 10
 PRICES = 10  # candidate amounts of any table, equally spaced between the smallest and the largest
 RUN = "data"  # name of the background run
-SLOTS = (f"run-{RUN}", "data-store", "data-read")  # of the session, filled from the file
+SLOTS = (f"run-{RUN}", "data-store", "data-read", "data-columns")  # of the session, filled from the file
 
 
 @dataclass(frozen=True)
@@ -60,32 +59,48 @@ def panel() -> Own | None:
             uploads.forget(*SLOTS)
             return None
         try:
-            table = lending.synthetic() if source == "invented" else _uploaded(source)
-            if table is None:
+            made = uploads.kept("data-read", source, _invented) if source == "invented" else _uploaded(source)
+            if made is None:
                 return None
             horizon = st.select_slider(
                 "Users of the data set (horizon)", HORIZONS, 10_000, key="data-horizon", format_func=words.count,
                 help="How many simulated users arrive; rows of the table are drawn with replacement.",
             )  # fmt: skip
-            title = "Any table" if source == "any" else "Auto lending"
-            named = source != "any" or bool(table.action_names)
-            prices = None if named else np.linspace(table.actions.min(), table.actions.max(), PRICES).tolist()
-            document = lending.lending_document(table, horizon, TRIALS, EPSILONS, title, prices)
-            experiment = Experiment.model_validate({**document, "view": {"x": "log", "y": "log", "bounds": False}})
+            view = {"x": "log", "y": "log", "bounds": False}
+            experiment = Experiment.model_validate({**made.document, "horizon": horizon, "view": view})
         except InvalidInput as error:
             uploads.refuse(error)
             return None
         st.success(
-            f"{len(table.rewards):,} rows, {table.features.shape[1]} features (with a constant), "
-            f"{experiment.arm_count} options. **This is a {table.label}.**"
-            if table.synthetic
-            else f"{len(table.rewards):,} rows, {table.features.shape[1]} features (with a constant), "
-            f"{experiment.arm_count} options, from your file."
+            f"{made.rows:,} rows, {made.features} features (with a constant), {experiment.arm_count} options"
+            + (f". **This is a {made.label}.**" if made.synthetic else ", from your file.")
         )
-        return Own(experiment, None if table.synthetic else uploads.store("data-store"), table.label)
+        return Own(experiment, None if made.synthetic else uploads.store("data-store"), made.label)
 
 
-def _uploaded(source: str) -> Table | None:
+@dataclass(frozen=True)
+class _Made:
+    """What stays of a table once its model is fitted."""
+
+    rows: int
+    features: int
+    label: str
+    synthetic: bool
+    document: dict[str, Any]
+
+
+def _made(table: Table, title: str = "Auto lending") -> _Made:
+    named = title == "Auto lending" or bool(table.action_names)
+    prices = None if named else np.linspace(table.actions.min(), table.actions.max(), PRICES).tolist()
+    document = lending.lending_document(table, trials=TRIALS, epsilons=EPSILONS, title=title, prices=prices)
+    return _Made(*table.features.shape, table.label, table.synthetic, document)
+
+
+def _invented() -> _Made:
+    return _made(lending.synthetic())
+
+
+def _uploaded(source: str) -> _Made | None:
     if source == "lending":
         names = ", ".join(f"`{name}`" for name in (*lending.LENDING_COLUMNS, lending.CAR_TYPE))
         st.caption(f"Columns, in any order: {names}. Every value out of range is told with its row.")
@@ -94,8 +109,8 @@ def _uploaded(source: str) -> Table | None:
             key="data-example", on_click="ignore", help="A CSV with these columns and invented values.",
         )  # fmt: skip
     upload = st.file_uploader(
-        "Table (CSV)", type=["csv"], key=f"data-{source}", max_upload_size=MOST_MEGABYTES,
-        help="Commas between cells, names of the columns in the first row, UTF-8. Up to 20 MB.",
+        "Table (CSV)", type=["csv"], key=f"data-{source}", max_upload_size=MOST_BYTES // 2**20,
+        help=f"Names of the columns in the first row. Up to 20 MB and {MOST_ROWS:,} rows.",
     )  # fmt: skip
     st.caption(uploads.PRIVATE_WORDS)
     if upload is None:
@@ -103,8 +118,8 @@ def _uploaded(source: str) -> Table | None:
         return None
     data = upload.getvalue()
     if source == "lending":
-        return _kept((upload.file_id,), lambda: lending.read_lending(data))
-    columns = lending.columns_of(data)
+        return uploads.kept("data-read", upload.file_id, lambda: _made(lending.read_lending(data)))
+    columns = uploads.kept("data-columns", upload.file_id, lambda: lending.columns_of(data))
     left, middle, right = st.columns(3)
     reward = left.selectbox(
         "Reward", columns, len(columns) - 1, key="data-reward", help="The column with what a choice brought."
@@ -121,17 +136,6 @@ def _uploaded(source: str) -> Table | None:
         help=f"Columns of numbers about a user, here scaled by their own extremes. {words.PUBLIC['scaling']}",
     )  # fmt: skip
     key = (upload.file_id, reward, action, amount, tuple(features))
-    table = _kept(key, lambda: lending.read_table(data, features, action, reward, amount))
-    if table.action_names and len(table.action_names) > MOST_ACTIONS:
-        st.error(
-            f"{words.plain(action)} has {len(table.action_names)} different names; at most {MOST_ACTIONS} actions."
-        )
-        return None
-    return table
-
-
-def _kept(key: tuple[Any, ...], read: Any) -> Table:
-    """What was read of the file, kept in the session while file and columns stay the same."""
-    if st.session_state.get("data-read", (None,))[0] != key:
-        st.session_state["data-read"] = (key, read())
-    return st.session_state["data-read"][1]
+    return uploads.kept(
+        "data-read", key, lambda: _made(lending.read_table(data, features, action, reward, amount), "Any table")
+    )

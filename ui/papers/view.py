@@ -17,6 +17,7 @@ from bandit_core.papers import Figure, Paper
 from bandit_core.presets import load_preset
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.reproductions import Shipped
+from bandit_core.spreadsheets import to_csv
 from ui import charts, page_fields, state, theme, threshold_view, words
 from ui.papers import again
 
@@ -291,7 +292,7 @@ def actions(shipped: Shipped) -> None:
     )
     data.download_button(
         "Numbers (CSV)",
-        data=lambda: reproductions.curves(shipped).to_csv(index=False),
+        data=lambda: to_csv(reproductions.curves(shipped)),
         file_name=f"{shipped.name}.csv",
         mime="text/csv",
         on_click="ignore",

@@ -20,22 +20,22 @@ from bandit_core.arms import Arm
 from bandit_core.best_method import Question
 from bandit_core.epsilons import Epsilon
 from bandit_core.observations import (
-    LARGEST_REWARD,
-    MOST_BYTES,
     Observations,
     Option,
-    Trouble,
     chances_of_being_best,
     read_budgets,
     read_observations,
 )
 from bandit_core.own_question import GOALS, read_lifts, typed_arms
 from bandit_core.problems import Problem
+from bandit_core.spreadsheets import defused
 from bandit_core.store import Store
+from bandit_core.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble
 from ui import deployed, page_fields, uploads, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
-UNITS = ("conversions", "clicks", "euros", "minutes", "recovered patients", "units of reward")
+RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
+AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
 MOST_USERS = 10**8
 DEFAULTS = {
     "as": "share",
@@ -53,7 +53,7 @@ DEFAULTS = {
 CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": GOALS}
 _MEMORY = "your-numbers"
 _FOUND = ("run-own", "run-own-search-ε", "run-own-search-users", "own-found")
-_OF_UPLOADS = ("own-store", "own-file-read", "own-budgets-read", *_FOUND)
+_OF_UPLOADS = ("own-store", "own-file-read", "own-choices", "own-limited", "own-budgets-read", *_FOUND)
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class Asked:
     observed: tuple[Option, ...] | None  # None where the numbers were typed
     sure: str  # how sure one can be which option is best
     unit: str = ""  # of typed means: "%" where they are rates
+    cut: str = ""  # which rewards the limits cut, and what that moves
 
     @property
     def scale(self) -> float:
@@ -116,7 +117,7 @@ def open_link() -> None:
     for name in ("base", "least", "most", "users", "eps", "limit"):
         value = notation.read_number(fields[name])
         signed = name in ("base", "least", "most")
-        if isinstance(value, str) or not abs(value) <= LARGEST_REWARD or (value <= 0 and not signed):
+        if isinstance(value, str) or not abs(value) <= LARGEST or (value <= 0 and not signed):
             problems.append(Problem(name, fields[name], "a number" if signed else "above 0"))
     for problem in problems:
         fields[problem.path] = DEFAULTS[problem.path]
@@ -229,7 +230,7 @@ def _typed() -> Asked | None:
             value=number_at_first("most"),
             format="%g",
             key=key_of("most"),
-            help="A wider range needs more noise. Amounts beyond it would be cut.",
+            help="A wider range needs more noise. Amounts beyond it are cut to it, so means lie between the two.",
         )
         st.caption(
             "Of typed amounts only the mean is known, so the most varied case is assumed: each user brings the "
@@ -261,17 +262,12 @@ def _parsed(upload: Any, name: str, read: Any) -> Any:
     if upload is None:
         st.session_state.pop(slot, None)
         return None
-    if st.session_state.get(slot, (None,))[0] != upload.file_id:
-        try:
-            st.session_state[slot] = (upload.file_id, read(upload.getvalue()))
-        except InvalidInput as error:
-            st.session_state[slot] = (upload.file_id, error)
-    found = st.session_state[slot][1]
-    if isinstance(found, InvalidInput):
+    try:
+        return uploads.kept(slot, upload.file_id, lambda: read(upload.getvalue()))
+    except InvalidInput as error:
         st.markdown("**This file cannot be used yet:**")
-        uploads.refuse(found)
+        uploads.refuse(error)
         return None
-    return found
 
 
 def store() -> Store:
@@ -307,20 +303,12 @@ def _uploaded() -> Asked | None:
         type=["csv", "tsv", "txt"],
         key="own-file",
         max_upload_size=MOST_BYTES // 2**20,
-        help="One column per option, or two columns: option and reward. Up to 20 MB.",
+        help=f"One column per option, or two columns: option and reward. Up to 20 MB and {MOST_ROWS:,} rows.",
     )
     st.caption(uploads.PRIVATE_WORDS)
     seen: Observations | None = _parsed(upload, "file", read_observations)
     if upload is None:
-        uploads.forget(
-            "own-store",
-            "own-file-read",
-            "own-budgets-read",
-            "run-own",
-            "run-own-search-ε",
-            "run-own-search-users",
-            "own-found",
-        )
+        uploads.forget(*_OF_UPLOADS)
         st.caption(
             "For example `arm,reward` with one line per user below it (`A,1`, `B,0`, …), or `A,B` with the rewards "
             "of each option in its own column."
@@ -331,68 +319,131 @@ def _uploaded() -> Asked | None:
     st.caption(words.plain(notes))
     if not _accepted(seen.troubles, upload.file_id):
         return None
-    limits = (0.0, 1.0) if seen.inside_unit else _limits(seen, upload.file_id)
+    limits = (0.0, 1.0) if seen.yes_or_no else _limits(seen, upload.file_id)
     if limits is None:
         return None
     try:
-        arms = tuple(option.rescaled(*limits).arm() for option in seen.options)
+        chosen = uploads.kept("own-limited", (upload.file_id, limits), lambda: _limited(seen, limits))
     except InvalidInput as error:
         uploads.refuse(error)
         return None
-    sure = certainty(seen.options)
-    _observed_table(seen.options)
-    st.markdown(sure)
+    _observed_table(seen.options, chosen)
+    if chosen.cut:
+        st.caption(words.plain(chosen.cut))
+    st.markdown(chosen.sure)
     if any(option.summarised for option in seen.options):
         st.caption(
             "Options with more than 1,000 different rewards are simulated by 1,000 means of equally large groups of "
             "neighbouring rewards, which keeps their mean."
         )
-    return Asked(arms, tuple(option.name for option in seen.options), *limits, seen.options, sure)
+    return chosen
+
+
+def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
+    """What was observed as the options of the question: rewards beyond the limits are cut to them."""
+    arms = tuple(option.rescaled(*limits).arm() for option in seen.options)
+    clipped = tuple(option.clipped(*limits) for option in seen.options)
+    names = tuple(option.name for option in seen.options)
+    return Asked(arms, names, *limits, clipped, certainty(clipped), cut=cut_words(seen.options, limits))
+
+
+def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[int, int]:
+    """Number of rewards beyond the limits, and of all."""
+    return sum(option.outside(*limits) for option in options), sum(option.count for option in options)
+
+
+def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
+    """What the limits cut and how far that moves the means, in plain words; nothing where nothing is cut."""
+    outside, count = _outside(options, limits)
+    if not outside:
+        return ""
+    moved = max(options, key=lambda option: abs(option.clipped(*limits).mean - option.mean))
+    before, after = words.number(moved.mean), words.number(moved.clipped(*limits).mean)
+    return (
+        f"Rewards are cut to {words.number(limits[0], 6)} to {words.number(limits[1], 6)}: {outside:,} of {count:,} "
+        f"({outside / count:.2%}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and no "
+        "other mean by more."
+    )
+
+
+OWN_LIMITS = "others, fixed beforehand"
+SHARES = {1.0: "all rewards", 0.99: "99 % of each option's", 0.95: "95 % of each option's"}
+
+
+def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
+    """Limits to choose from, narrower ones only where they differ, and what each of them costs."""
+    found = {(0.0, 1.0): "shares"} if seen.inside_unit else {}
+    for share, name in SHARES.items():
+        low, high = seen.holding(share)
+        if low < high:
+            found.setdefault((low, high), name)
+    narrowest = min((high - low for low, high in found), default=1.0)
+    return {
+        f"{words.number(low, 6)} to {words.number(high, 6)}: {name}": (
+            (low, high),
+            _consequence(seen, (low, high), narrowest),
+        )
+        for (low, high), name in found.items()
+    }
+
+
+def _consequence(seen: Observations, limits: tuple[float, float], narrowest: float) -> str:
+    """What limits cut, how far that moves a mean, and how much more noise they need than the narrowest ones."""
+    outside, count = _outside(seen.options, limits)
+    shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
+    told = "cuts nothing"
+    if outside:
+        told = f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {shift:.3g}"
+    more = (limits[1] - limits[0]) / narrowest
+    return words.plain(told + (f"; {words.number(more)} times the noise of the narrowest" if more > 1.005 else ""))
 
 
 def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
-    """The range to rescale to [0, 1], once the visitor agrees to it."""
+    """The limits of a reward, once the visitor chose them; rewards beyond are cut."""
     low, high = seen.limits
-    where = next(option for option in seen.options if option.low < 0 or option.high > 1)
-    value = where.low if where.low < 0 else where.high
-    st.warning(
+    choices = uploads.kept("own-choices", slot, lambda: _choices(seen))
+    extreme = max(seen.options, key=lambda option: max(abs(option.low), abs(option.high)))
+    value = extreme.high if abs(extreme.high) >= abs(extreme.low) else extreme.low
+    st.markdown(
         words.plain(
-            f"Rewards run from {low:.6g} to {high:.6g} (column {where.name} holds {value:.6g}). Mechanisms that hide a "
-            "reward need it between 0 and 1."
-        ),
-        icon=":material/straighten:",
+            f"Rewards run from {words.number(low, 6)} to {words.number(high, 6)}; the one furthest from 0, "
+            f"{words.number(value, 6)}, is in {extreme.name}. "
+            "Noise must hide the difference between the smallest and the largest reward, so a mechanism needs limits "
+            "and cuts what lies beyond them. Wider limits need more noise; narrower ones cut more and move the means."
+        )
     )
-    left, middle, right = st.columns([1, 1, 2], vertical_alignment="bottom")
-    least = left.number_input(
-        "Smallest possible", value=min(0.0, low), format="%g", key=f"{slot}-low", help="Becomes 0."
-    )
-    most = middle.number_input("Largest possible", value=high, format="%g", key=f"{slot}-high", help="Becomes 1.")
-    agreed = right.checkbox(
-        "Rescale to [0, 1]",
-        key=f"{slot}-rescale",
-        help="Every reward r becomes (r - smallest) / (largest - smallest). The answer is given in your unit again.",
+    named = st.radio(
+        "Limits of one user's reward",
+        [*choices, OWN_LIMITS],
+        index=0 if seen.inside_unit else None,
+        captions=[*(told for _, told in choices.values()), "what you know without the data"],
+        key=f"{slot}-limits",
+        help="A reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in your unit.",
     )
     st.caption(
-        "In a real system these limits must be fixed before looking at the data, or they themselves tell something."
+        "In a real system limits must be fixed before looking at the data, or they themselves tell something about "
+        "it. Those offered here come from your file: take them for orientation."
     )
-    return (least, most) if agreed else None
+    if named != OWN_LIMITS:
+        return choices[named][0] if named else None
+    left, right = st.columns(2)
+    least = left.number_input("Smallest", value=None, format="%g", key=f"{slot}-low", help="Becomes 0.")
+    most = right.number_input("Largest", value=None, format="%g", key=f"{slot}-high", help="Becomes 1.")
+    return None if least is None or most is None else (float(least), float(most))
 
 
-def _observed_table(options: Sequence[Option]) -> None:
+def _observed_table(options: Sequence[Option], asked: Asked) -> None:
     rows = []
-    for option in options:
-        interval = option.interval
+    for option, used in zip(options, asked.observed or (), strict=True):
+        interval = used.interval
         ends = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "unknown"
-        rows.append(
-            {
-                "option": option.name,
-                "observations": f"{option.count:,}",
-                "mean": words.number(option.mean),
-                "95 % interval": ends,
-                "smallest": words.number(option.low),
-                "largest": words.number(option.high),
-            }
-        )
+        row = {"option": defused(option.name), "observations": f"{option.count:,}"}
+        if asked.cut:
+            outside = option.outside(asked.low, asked.high)
+            row |= {"cut": f"{outside:,} ({outside / option.count:.2%})", "mean uncut": words.number(option.mean)}
+        row |= {"mean": words.number(used.mean), "95 % interval": ends}
+        row |= {"smallest": words.number(option.low), "largest": words.number(option.high)}
+        rows.append(row)
     st.dataframe(
         pd.DataFrame(rows), hide_index=True, width="stretch", alt="Observed options: count, mean and interval of each"
     )
@@ -401,7 +452,7 @@ def _observed_table(options: Sequence[Option]) -> None:
 def certainty(options: Sequence[Option]) -> str:
     """How sure one can be which option is best, in one sentence."""
     chances = chances_of_being_best(options)
-    after = "The simulation takes the observed means as the truth."
+    after = "The simulation takes these means as the truth."
     if np.isnan(chances).any():
         return f"Some option has too few different observations to say how sure the order is. {after}"
     order = np.argsort(-chances, kind="stable")
@@ -433,16 +484,20 @@ def setting(asked: Asked) -> Setting | None:
         key=key_of("users"),
         help="How many users will be given one of the options.",
     )
-    amounts = asked.observed is not None and not all(option.yes_or_no for option in asked.observed)
-    first = UNITS[-1] if amounts and first_value("unit") == DEFAULTS["unit"] else first_value("unit")
+    if asked.observed is None:
+        amounts = first_value("as") == "amount"
+    else:
+        amounts = not all(option.yes_or_no for option in asked.observed)
+    own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
+    first = own[0] if first_value("unit") in other else first_value("unit")
     unit = right.selectbox(
         "One unit of reward is called",
-        list(dict.fromkeys([first, *UNITS])),
+        list(dict.fromkeys([first, *own])),
         key=key_of("unit-of-amounts" if amounts else "unit"),
         accept_new_options=True,
         help="The word for what you count: choose one or type your own.",
     )
-    unit = " ".join(str(unit or UNITS[0]).split())[:30] or UNITS[0]
+    unit = " ".join(str(unit or own[0]).split())[:30] or own[0]
     start = min(10.0, max(0.01, number_at_first("eps")))
     epsilon = st.select_slider(
         "What users accept, ε: ← more private · less loss →",
@@ -484,4 +539,4 @@ def is_private(asked: Asked, chosen: Setting) -> bool:
 def question_of(asked: Asked, chosen: Setting) -> Question:
     """The question that the simulations answer; the address follows it."""
     write_address(is_private(asked, chosen))
-    return Question(asked.arms, chosen.users, chosen.epsilon)
+    return Question(asked.arms, chosen.users, chosen.epsilon, note=asked.cut[:600])

@@ -154,7 +154,8 @@ def summary_page(
         if link
         else '<p class="small">Computed from an uploaded file, which is not part of this page.</p>'
     )
-    ends = "" if asked.unit == "%" else f"<p class='small'>One user's reward: {asked.low:g} to {asked.high:g}.</p>"
+    ends = f"One user's reward: {asked.low:g} to {asked.high:g}. {escape(asked.cut)}"
+    ends = "" if asked.unit == "%" else f"<p class='small'>{ends}</p>"
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         "<meta name='viewport' content='width=device-width,initial-scale=1'>"
