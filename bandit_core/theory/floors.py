@@ -120,7 +120,7 @@ class _Rivals:
     @cached_property
     def every_policy(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of users and the floor of every policy there; between them it lies above the straight line."""
-        times = np.unique(np.append(np.arange(1.0, 33.0), np.geomspace(32, _LONGEST, 200).round()))
+        times = np.unique(np.append(np.arange(1.0, 33.0), np.geomspace(32, _LONGEST, 300).round()))
         information = (times[1:, None] - 1) * np.maximum(self.toward, self.away)
         cost = np.append(self.mean_gap, least_cost(information, self.gaps, self.counts, self.best))
         return times, np.cumsum(cost * np.diff(times, prepend=0.0))  # the cost falls: each step at its last value
@@ -296,8 +296,8 @@ def finite_time(instance: Instance, told: Told) -> list[Bound]:
         r"\sum_{s\le t}\ \min_{p,q}\sum_{a:\Delta_a>0}\Delta_aq_a\quad\text{with}\quad(p-q_a)\ln\frac{p}{q_a}\le(s-1)"
         rf"\,I_a,\qquad I_a={told.symbol}",
         "No policy loses less on average, whatever it is, at any number of users: not even one that is told all the "
-        "means, only not which arm has which. It soon stops growing, because such a policy soon knows. (I is the "
-        "larger one of both directions.)",
+        "means, only not which arm has which. It soon stops growing, because such a policy soon knows. I is the "
+        "larger one of both directions.",
         "the arms stand in a random order, as in every trial here",
         "",
     )
@@ -314,7 +314,7 @@ def finite_time(instance: Instance, told: Told) -> list[Bound]:
         "Floor (ii), finds the best ones",
         rf"{fewest}{share}\Big),\qquad I_a={told.symbol}",
         f"Whoever gives {SHARE:.0%} of the pulls to the best arms even when one of the worse arms is made as good as "
-        "the best must try every arm this often. (m is the number of best arms.)",
+        "the best must try every arm this often; m is the number of best arms.",
         f"within t pulls the policy gives {SHARE:.0%} of them to the best arms when any worse arm is made equal to the "
         "best, arms in a random order; with many arms or much noise that takes long",
         f"policies that give {SHARE:.0%} of t pulls to the best arms",
