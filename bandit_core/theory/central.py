@@ -17,12 +17,11 @@ from bandit_core import arms as laws
 from bandit_core.policies.base import Guarantee, Instance
 from bandit_core.theory import accounting, classic, divergences, floors
 from bandit_core.theory.bound import Bound, Curve
+from bandit_core.theory.central_minimax import AZIZE_BASU, CURATOR, minimax
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
 
 TOSSOU = "Tossou and Dimitrakakis 2016"
-AZIZE_BASU = "Azize and Basu 2022 (arXiv 2209.02570)"
 D_EPS_PAPER = "Azize, Wu, Honda, Orabona, Ito and Basu 2025 (arXiv 2505.05613)"
-CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"
 NO_ROOT = "its proof needs the term sqrt(2 ln t / n), which the index as printed lacks"
 REPORT = "the full proof is in a technical report that we could not obtain"
 
@@ -184,70 +183,6 @@ def _kept(instance: Instance, guarantee: Guarantee | None) -> float:
     return _budget(instance) if guarantee is None or guarantee.epsilon is None else guarantee.epsilon
 
 
-def _minimax(instance: Instance, epsilon: float) -> Bound:
-    others = len(instance.arms) - 1
-    start = others * max(1.0, 1 / (3 * epsilon))
-    bound = Bound(
-        name="Central minimax",
-        side="lower",
-        model="central",
-        rewards="any",
-        kind="minimax",
-        source=AZIZE_BASU,
-        status="proved",
-        formula=r"\max\Big\{\tfrac1{27}\sqrt{(K-1)\,t},\ \tfrac1{131}\,\frac{K-1}{\epsilon}\Big\}",
-        words="On its hardest instance (not on this one) every centrally private policy loses at least this much: "
-        "privacy adds a constant that does not grow with t, where under local privacy it multiplies. Drawn from t = "
-        "(K - 1)/(3 epsilon) on: for rewards in [0, 1] nobody can have lost (K - 1)/(131 epsilon) before as many users "
-        "have come, and from there on it follows from the minimax bound derived here.",
-        assumptions="the class of all instances of the paper, K at least 2, t at least K - 1 and (K - 1)/(3 epsilon); "
-        + CURATOR,
-        curve=lambda t: np.where(t >= start, np.maximum(np.sqrt(others * t) / 27, others / (131 * epsilon)), 0.0),
-        worst_case=True,
-    )
-    if not others:
-        return bound.hide(_ONE_ARM)
-    if instance.horizon < start:
-        return bound.hide(
-            f"it holds from t = (K - 1) max(1, 1/(3 epsilon)) = {math.ceil(start):,} on, and there are "
-            f"{instance.horizon:,} users: before so many have come, so much cannot have been lost"
-        )
-    return bound
-
-
-_ONE_ARM = "with one arm there is nothing to learn"
-
-
-def _minimax_of_bounded_rewards(instance: Instance, epsilon: float) -> Bound:
-    """Two instances: arm 1 has mean 1/2 and the others 1/2 - D, or one of the others, rarely pulled, has 1/2 + D.
-
-    The rare one is pulled t/(K-1) times at most, so the two are told apart by t/(K-1) d_eps(1/2 - D, 1/2 + D) nats
-    (`told`), and one of them costs t D/8 exp(-that) (Bretagnolle and Huber). d_eps <= 2 D epsilon; at D = 1/2 and
-    t <= (K-1)/epsilon this is at least t/(16 e), and regret does not fall. The other part is that without privacy.
-    """
-    others = len(instance.arms) - 1
-    plain = classic.two_point_argument(others + 1, 2 * math.log(3), 0.5, 0.25)
-    bound = Bound(
-        name="Central minimax, derived",
-        side="lower",
-        model="central",
-        rewards="[0, 1]",
-        kind="minimax",
-        source=f"re-derived; shape of {AZIZE_BASU}",
-        status="derived",
-        formula=r"\max\Big\{\frac{e^{-1/2}}{16\sqrt2}\sqrt{\frac{(K-1)\,t}{2\ln3}},\ "
-        r"\frac1{16e}\min\Big(t,\frac{K-1}{\epsilon}\Big)\Big\}",
-        words="On its hardest instance (not on this one) every centrally private policy loses at least this much, at "
-        "every number of users: a fixed share of all rewards until (K - 1)/epsilon users have come.",
-        assumptions=f"rewards in [0, 1] (hardest: arms that pay 0 or 1); at least two arms; {CURATOR}",
-        curve=lambda t: np.maximum(plain(t), np.minimum(t, others / epsilon) / (16 * math.e)),
-        worst_case=True,
-    )
-    if not others:
-        return bound.hide(_ONE_ARM)
-    return bound if classic.unit_rewards(instance) else bound.hide("derived for rewards in [0, 1]")
-
-
 def lower_bounds(instance: Instance, guarantee: Guarantee | None = None) -> list[Bound]:
     """What every centrally private policy must lose: the bounds without privacy, and those of a curator's noise.
 
@@ -255,8 +190,7 @@ def lower_bounds(instance: Instance, guarantee: Guarantee | None = None) -> list
     bounds of a curator's noise are stated for pure privacy only. Without it, the chosen epsilon, pure.
     """
     epsilon = _kept(instance, guarantee)
-    private = [_d_eps_bound(instance, epsilon), _azize_basu(instance, epsilon), _minimax(instance, epsilon)]
-    private.append(_minimax_of_bounded_rewards(instance, epsilon))
+    private = [_d_eps_bound(instance, epsilon), _azize_basu(instance, epsilon), *minimax(instance, epsilon)]
     if guarantee is not None and guarantee.delta > 0:
         why = f"stated for pure privacy, and this run is private up to a failure probability {guarantee.delta:.2g}"
         private = [bound.hide(bound.hidden or why) for bound in private]

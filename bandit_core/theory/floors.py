@@ -205,12 +205,12 @@ def least_cost(information: np.ndarray, gaps: np.ndarray, counts: np.ndarray, be
         return np.asarray(smallest * (1 - best * p) + chances(p) @ (gaps - smallest))
 
     low, high = np.full(len(information), 1e-9), np.full(len(information), 1.0 / best)
-    for _ in range(50):  # the largest p at which the chances do not exceed 1
+    for _ in range(42):  # the largest p at which the chances do not exceed 1
         middle = (low + high) / 2
         fits = best * middle + chances(middle).sum(axis=1) <= 1
         low, high = np.where(fits, middle, low), np.where(fits, high, middle)
     left, right = np.full(len(information), 1e-9), high
-    for _ in range(60):  # the cost is convex in p
+    for _ in range(36):  # the cost is convex in p
         third = (right - left) / 3
         falls = cost(right - third) <= cost(left + third)
         left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
@@ -155,7 +155,8 @@ def test_minimax_takes_the_larger_part():
     assert value(bound, 1e7) == pytest.approx(math.sqrt(4e7) / 27)
     assert value(bound, 1300.0) == 0  # from (K - 1)/(3 epsilon) = 1333 on
     free = named(central.lower_bounds(instance(FIVE, 10.0)), "Central minimax")
-    assert value(free, 4.0) > 0 == value(free, 3.0)  # stated for t >= K - 1
+    assert not value(free, 3.0)  # stated for t >= K - 1
+    assert value(free, 4.0) > 0
     assert named(central.lower_bounds(instance([0.5], 1.0)), "Central minimax").hidden
 
 
@@ -167,10 +168,10 @@ def test_minimax_never_claims_more_than_rewards_can_lose_and_follows_from_ours(a
     printed, ours = named(found, "Central minimax"), named(found, "Central minimax, derived")
     assert ours.curve(t)[0] <= t[0] / 16
     if printed.hidden:
-        assert 10**7 < (arms - 1) * max(1, 1 / (3 * epsilon))
+        assert (arms - 1) * max(1, 1 / (3 * epsilon)) > 10**7
         return
     assert printed.curve(t)[0] <= t[0]
-    if 0 < printed.curve(t)[0] and math.sqrt((arms - 1) * t[0]) / 27 < (arms - 1) / (131 * epsilon):
+    if printed.curve(t)[0] > math.sqrt((arms - 1) * t[0]) / 27:  # the part of privacy
         assert printed.curve(t)[0] <= ours.curve(t)[0] * 1.001
 
 
@@ -314,6 +315,7 @@ def test_private_ucb_of_2015_pays_for_every_arm_again():
 
 
 @pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(0.02, 0.98), min_size=1, max_size=4),
     st.floats(1e-6, 1000),
