@@ -20,7 +20,7 @@ TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon time
 STATUS_WORDS: dict[str, str] = {
     "proved": "proved in the paper for every horizon",
     "derived": "re-derived for this project with proof, not printed in a paper",
-    "asymptotic": "holds in the limit of long horizons; it may lie above a curve at a finite one",
+    "asymptotic": "holds in the limit of long horizons; a curve may lie on either side of it at a finite one",
     "order-only": "only the shape is known; its constant is not",
 }
 IN_THE_LIMIT = "re-derived for this project with proof, not printed in a paper; " + STATUS_WORDS["asymptotic"]
