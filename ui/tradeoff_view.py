@@ -161,7 +161,7 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
 
 
 def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], means: dict[int, np.ndarray]) -> None:
-    """Every bound once, in grey where it holds for several lines; slopes only at the budgets where they are reached."""
+    """Every bound once, in grey where it holds for several lines; slopes, which speak of no one horizon, on request."""
     experiment = result.experiment
     drawn: dict[tuple[str, bytes], tuple[Any, np.ndarray, list[int]]] = {}
     for number, line in enumerate(experiment.lines):
@@ -169,7 +169,7 @@ def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], mean
             continue
         for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons):
             kept = beside(bound, values, means[number], experiment.view.shapes, experiment.view.worst_case)
-            if kept is not None:
+            if kept is not None and (bound.form == "bound" or experiment.view.shapes):
                 drawn.setdefault((bound.label, kept.tobytes()), (bound, kept, []))[2].append(number)
     for bound, values, lines in drawn.values():
         figure.add_scatter(
@@ -232,8 +232,8 @@ def legend(result: SweepResult) -> str:
         )
     if result.experiment.view.bounds:
         text += (
-            " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most; dotted slopes of the long run "
-            "only at budgets where the curve has reached them."
+            " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most. Slopes and shapes, which are no "
+            "limits at one number of users, are drawn if the sidebar's View asks for them."
         )
     return text
 

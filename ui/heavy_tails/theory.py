@@ -142,7 +142,9 @@ def shapes_chart(
     rows = len(figure.data)
     charts.style(figure, 330 + 20 * rows, dark, legend_below=True)
     figure.update_layout(
-        legend={"yref": "container", "y": 0, "yanchor": "bottom", "orientation": "v"}, margin={"b": 60 + 20 * rows}
+        showlegend=True,
+        legend={"yref": "container", "y": 0, "yanchor": "bottom", "orientation": "v"},
+        margin={"b": 60 + 20 * rows},
     )
     figure.update_xaxes(type="log", title="users so far", tickformat="~s")
     figure.update_yaxes(type="log", title="regret", exponentformat="SI", dtick=1, range=_range(figure))
