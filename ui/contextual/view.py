@@ -522,7 +522,7 @@ def regimes_panel(result: Result, example: bool) -> None:
             if asked
             else ""
         )
-        + "Right: dashed, the exponents that the theorems state for long horizons; dots, the slope of the measured "
+        + "Right: grey, the exponents that the theorems state for long horizons; dots, the slope of the measured "
         "curves over the last tenfold of users, near 1 while the server knows nothing yet."
     )
 
