@@ -7,7 +7,7 @@ policies). This module only asks every policy for its bounds on the experiment's
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,7 @@ from bandit_core.policies import registry
 from bandit_core.policies.base import Instance, Policy
 from bandit_core.problems import InvalidInput
 from bandit_core.theory import basu, classic
-from bandit_core.theory.bound import TRIVIAL, Bound
+from bandit_core.theory.bound import TRIVIAL, Bound, Form
 from bandit_core.theory.curves import line_bounds
 
 MODELS = ("none", "local", "central", "instantaneous", "environment")
@@ -264,7 +264,8 @@ def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Floor:
-    """The largest known lower bound for these arms under one promise, in reward units at the horizon."""
+    """The largest known lower bound for these arms under one promise: reward units at the horizon, or for each tenfold
+    number of users in the long run."""
 
     model: str
     value: float
@@ -272,27 +273,32 @@ class Floor:
 
 
 def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
-    """For no privacy, a curator and local privacy: what nobody can undercut in the long run, as far as is known.
+    """For no privacy, a curator and local privacy: what no policy undercuts at the horizon, as far as is proved.
 
-    A bound without privacy holds under every promise, and one for a curator also under local privacy. Shapes without
-    constants, and bounds for the hardest arms or reward laws, are left out.
+    A bound without privacy holds under every promise, and one for a curator also under local privacy. Left out: slopes
+    of the long run and shapes, bounds for a class of policies, and those for the hardest arms or reward laws.
     """
     horizon = np.array([float(experiment.horizon)])
+    return _largest(found, "bound", lambda entry: float(entry.value(experiment, horizon)[0]))
+
+
+def growth(found: Iterable[Entry]) -> tuple[Floor, ...]:
+    """As `floors`, of the slopes: what each tenfold number of users costs at least in the long run."""
+    ends = np.array([1.0, 10.0])
+    return _largest(found, "slope", lambda entry: float(np.diff(entry.bound.curve(ends))[0]))
+
+
+def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]) -> tuple[Floor, ...]:
     usable = [
-        entry
+        (entry.bound.model, value(entry), entry.bound.name)
         for entry in found
-        if entry.bound.side == "lower" and not entry.bound.hidden and entry.bound.status != "order-only"
-        if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case
+        if entry.bound.side == "lower" and entry.bound.form == form and not entry.bound.hidden
+        if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case and not entry.bound.only
     ]
     result = []
     promises = ("none", "central", "local")  # each bound also holds under the promises after its own
     for place, model in enumerate(promises):
-        values = [
-            (float(entry.value(experiment, horizon)[0]), entry.bound.name)
-            for entry in usable
-            if entry.bound.model in promises[: place + 1]
-        ]
+        values = [(height, name) for promise, height, name in usable if promise in promises[: place + 1]]
         if values:
-            value, name = max(values)
-            result.append(Floor(model, value, name))
+            result.append(Floor(model, *max(values)))
     return tuple(result)

@@ -64,6 +64,7 @@ class View(Frozen):
     band: Band = "middle-90"
     bounds: StrictBool = True
     worst_case: StrictBool = False
+    shapes: StrictBool = False
     runs: StrictBool = False
     hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
 

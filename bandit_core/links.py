@@ -1,9 +1,9 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
 The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
-(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``bounds``, ``worst``, ``runs``,
-``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named. Words on the screen
-never stand in a link, so rewording a label breaks none.
+(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``bounds``, ``worst``, ``shapes``,
+``runs``, ``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named. Words on
+the screen never stand in a link, so rewording a label breaks none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _READABLE = ",:;="
 
 _NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed"}
 _CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band"}
-_SWITCHES = {"bounds": "bounds", "worst": "worst_case", "runs": "runs"}
+_SWITCHES = {"bounds": "bounds", "worst": "worst_case", "shapes": "shapes", "runs": "runs"}
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_CHOICES, *_SWITCHES, "hide")
 

@@ -14,7 +14,6 @@ from bandit_core.summaries import baseline
 from bandit_core.sweep import SweepResult, at_budget, swept_label
 from bandit_core.theory.bound import Bound
 from bandit_core.theory.curves import line_bounds
-from bandit_core.theory.divergences import bernoulli_kl
 
 FREE_MARGIN = 0.05  # a price within 5 % of 1 counts as free
 NOISE_SHARE = 0.9  # regret above 90 % of what choosing blindly costs counts as nothing learned
@@ -117,9 +116,11 @@ def noise_until(trace: Trace, experiment: Experiment) -> float | None:
 
 
 def regime_change(experiment: Experiment) -> float | None:
-    """Smallest epsilon with 6 epsilon gap >= d(mean, best) for every arm: from there central DP is free asymptotically.
+    """Smallest epsilon with d_eps(mean, best) = d(mean, best) for every arm: the largest difference of their log-odds.
 
-    Bernoulli arms only (Azize and Basu 2022, problem-dependent lower bound); None otherwise or without gaps.
+    From there on a trusted curator can do as well in the long run as nobody's privacy would (the d_eps bound is met by
+    DP-KLUCB and DP-IMED as closely as one likes), below it cannot. Bernoulli arms only (arXiv 2505.05613); None
+    otherwise, without gaps, and where an arm always pays the same.
     """
     if any(arm.name != "bernoulli" for arm in experiment.single_arms):
         return None
@@ -127,8 +128,9 @@ def regime_change(experiment: Experiment) -> float | None:
     worse = experiment.means[experiment.means < best]
     if not len(worse):
         return None
-    changes = np.asarray(bernoulli_kl(worse, best)) / (6 * (best - worse))
-    return float(changes.max()) if np.isfinite(changes).all() else None
+    with np.errstate(divide="ignore"):
+        change = float((np.log(best / worse) - np.log((1 - best) / (1 - worse))).max())
+    return change if math.isfinite(change) else None
 
 
 @lru_cache(maxsize=256)

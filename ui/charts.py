@@ -15,7 +15,7 @@ from bandit_core.policies.base import Privacy
 from bandit_core.results import Result
 from bandit_core.summaries import QUANTITY_WORDS, scale
 from bandit_core.theory.bound import Bound
-from bandit_core.theory.curves import line_bounds
+from bandit_core.theory.curves import beside, in_the_long_run, line_bounds
 from ui import theme, words
 
 SAMPLE_RUNS = 20
@@ -118,15 +118,28 @@ def _bounds_of(result: Result, visible: list[int]) -> list[tuple[Bound, np.ndarr
     experiment, view = result.experiment, result.experiment.view
     found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
     for number in visible:
-        divisor = scale(result, number, view.quantity)
-        if divisor is None:
+        line, divisor = result.lines[number], scale(result, number, view.quantity)
+        if line is None or divisor is None:
             continue
         for bound in line_bounds(experiment, number):
-            if bound.hidden or (bound.worst_case and not view.worst_case):
+            if bound.hidden:
                 continue
-            values = _shown(bound.values(result.times, experiment.largest_gap) / divisor, view.y == "log")
-            found.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
+            drawn = _beside(bound, result, line.mean)
+            if drawn is not None:
+                values = _shown(drawn / divisor, view.y == "log")
+                found.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
     return list(found.values())
+
+
+def _beside(bound: Bound, result: Result, mean: np.ndarray) -> np.ndarray | None:
+    """What of a bound is drawn beside the curve of a line; of a slope its end, if it is reached."""
+    view = result.experiment.view
+    values = bound.values(result.times, result.experiment.largest_gap)
+    drawn = beside(bound, values, mean, view.shapes, view.worst_case)
+    if drawn is None or view.shapes or bound.form != "slope":
+        return drawn
+    drawn = in_the_long_run(drawn, result.times)
+    return None if np.isnan(drawn).all() else drawn
 
 
 def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: list[str]) -> None:
@@ -138,11 +151,11 @@ def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: 
             x=result.times,
             y=values,
             mode="lines",
-            name=f"{'↑' if bound.side == 'upper' else '↓'} {bound.label}",
+            name=f"{bound.sign} {bound.label}",
             line={
                 "width": 1.5,
                 "color": "#8a949e" if shared else theme.TRUST_COLOURS[private] if several else colours[lines[0]],
-                "dash": theme.DASHES[bound.status],
+                "dash": theme.dash(bound),
             },
             legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
             hovertemplate="%{y:,.3~g}",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bandit_core.results import Result
 from bandit_core.summaries import Summary, summaries
-from bandit_core.theory.bound import STATUS_WORDS
+from bandit_core.theory.bound import status_words
 from bandit_core.theory.curves import line_bounds
 from ui import theme, words
 
@@ -62,23 +62,29 @@ def bounds_table(result: Result) -> None:
         shown.append(
             {
                 "bound": bound.label,
-                "side": bound.side,
+                "side": bound.limits,
                 "at the horizon": words.number(value),
-                "regret / bound": words.number(regret / value, 2) if value > 0 else "–",
+                "regret / bound": words.number(regret / value, 2) if value > 0 and bound.form == "bound" else "–",
                 "status": bound.status,
                 "source": bound.source,
             }
         )
     st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", alt="Bounds of the chosen line")
+    st.caption(
+        "“In the limit” and “shape only” are no limits at this number of users; they are drawn if you switch on *Slopes"
+        " and shapes* in the sidebar, a slope also where the curve has reached it. What holds for a class of policies "
+        "is drawn beside no curve, since nobody has proved which policies belong to it."
+    )
     for bound in line_bounds(experiment, chosen):
         if not bound.hidden:
             with st.expander(f"{bound.label}: what it says"):
                 st.latex(bound.formula)
+                holds = f"\n\n*Holds for:* {bound.only}." if bound.only else ""
                 st.markdown(
-                    f"{bound.words}\n\n*Assumes:* {bound.assumptions}\n\n*Status:* {STATUS_WORDS[bound.status]}."
+                    f"{bound.words}{holds}\n\n*Assumes:* {bound.assumptions}\n\n*Status:* {status_words(bound)}."
                 )
     if hidden:
-        with st.expander(f"{len(hidden)} bounds are not drawn: why?"):
+        with st.expander(f"{len(hidden)} bounds do not apply: why?"):
             for bound in hidden:
                 st.markdown(f"- **{bound.name}** ({bound.source}): {bound.hidden}")
 

@@ -409,13 +409,24 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
             help="What is shaded around a mean. It shows how runs differ, not how well the mean is known.",
         )
         bounds = st.toggle(
-            "Bounds", view.bounds, key=state.key("bounds"), help="Theoretical bounds that apply to this instance."
+            "Bounds",
+            view.bounds,
+            key=state.key("bounds"),
+            help="Limits that hold at every number of users: ↓ what every policy loses at least, ↑ what a policy loses "
+            "at most. A dotted slope is drawn only where the curve has reached it.",
         )
         worst = st.toggle(
-            "Worst-case orders",
+            "Worst-case bounds",
             view.worst_case,
             key=state.key("worst"),
-            help="Minimax bounds: about the hardest instance, not this one.",
+            help="Also bounds that speak of the hardest arms there are, not of these: a curve may lie below.",
+        )
+        shapes = st.toggle(
+            "Slopes and shapes",
+            view.shapes,
+            key=state.key("shapes"),
+            help="Also what is no limit at any one number of users: slopes that hold in the long run only, and shapes "
+            "whose constant is not known. Curves may lie on either side.",
         )
         runs = st.toggle(
             "20 sample runs", view.runs, key=state.key("runs"), help="Single runs, to see what the band hides."
@@ -428,6 +439,7 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
         "band": band,
         "bounds": bounds,
         "worst_case": worst,
+        "shapes": shapes,
         "runs": runs,
         "hidden": hidden,
     }

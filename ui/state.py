@@ -21,10 +21,10 @@ from bandit_core.problems import Problem
 OTHER_FIELDS = (
     frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
     | frozenset(
-        {"instance", "law", "v", "budget", "trust", "users", "printed", "rewards", "against", "C", "old"}
+        {"instance", "law", "v", "budget", "trust", "users", "printed", "rewards", "against", "C", "old", "orders"}
     )  # Heavy tails
     | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
-    | frozenset({"eps", "d", "K", "beta", "upto", "C"})  # Contextual
+    | frozenset({"eps", "d", "K", "beta", "upto", "C", "orders"})  # Contextual
     | frozenset({"controls"})  # lessons
     | frozenset({"promise", "about", "laws", "kind", "bound", "axis", "old"})  # Theory
     | frozenset({"paper", "erratum", "term"})  # Errata, Glossary

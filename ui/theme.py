@@ -11,6 +11,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.policies import registry
 from bandit_core.policies.base import Privacy
+from bandit_core.theory.bound import Bound
 
 # On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
 # any two differ by more than 9 in CIE Lab, also for eyes without red or green cones, and by more than 7 without blue
@@ -66,7 +67,11 @@ TRUST_COLOURS: dict[Privacy, str] = {"none": "#6b7680", "central": "#0072b2", "l
 # Promises of privacy, also those that no policy of the lab gives.
 MODEL_COLOURS: dict[str, str] = {**TRUST_COLOURS, "instantaneous": "#7a6bd1", "environment": "#009e73"}
 TRUST_SIGNS: dict[Privacy, str] = {"local": "●", "central": "■", "none": "–"}
-DASHES = {"proved": "dash", "derived": "dot", "asymptotic": "dot", "order-only": "longdash"}
+
+
+def dash(bound: Bound) -> str:
+    """How a bound is drawn: solid or dashed where it holds at every t, dotted a slope, long dashes a shape."""
+    return {"bound": "solid" if bound.side == "lower" else "dash", "slope": "dot", "shape": "longdash"}[bound.form]
 
 
 def is_dark() -> bool:

@@ -17,6 +17,7 @@ from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.spreadsheets import defused, to_csv
 from bandit_core.summaries import baseline
 from bandit_core.sweep import SweepResult, swept_label
+from bandit_core.theory.curves import beside
 from ui import charts, deployed, exports, page_fields, state, theme, turns, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
@@ -140,7 +141,7 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
             hovertemplate="ε = %{x:.3~g}: %{y:,.4~g}",
         )
     if experiment.view.bounds and not price:
-        _add_bounds(figure, result, colours)
+        _add_bounds(figure, result, colours, {trace.line: trace.mean for trace in found})
     _mark_regions(figure, result, found)
     charts.style(figure, 560, dark, legend_below=True)
     figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
@@ -160,26 +161,27 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
     return figure
 
 
-def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str]) -> None:
-    """Every bound once, in grey where it holds for several lines."""
+def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], means: dict[int, np.ndarray]) -> None:
+    """Every bound once, in grey where it holds for several lines; slopes, which speak of no one horizon, on request."""
     experiment = result.experiment
     drawn: dict[tuple[str, bytes], tuple[Any, np.ndarray, list[int]]] = {}
     for number, line in enumerate(experiment.lines):
         if line.epsilon is None or number in experiment.view.hidden:
             continue
         for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons):
-            if not bound.worst_case or experiment.view.worst_case:
-                drawn.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
+            kept = beside(bound, values, means[number], experiment.view.shapes, experiment.view.worst_case)
+            if kept is not None and (bound.form == "bound" or experiment.view.shapes):
+                drawn.setdefault((bound.label, kept.tobytes()), (bound, kept, []))[2].append(number)
     for bound, values, lines in drawn.values():
         figure.add_scatter(
             x=result.epsilons,
             y=values,
             mode="lines",
-            name=f"{'↑' if bound.side == 'upper' else '↓'} {bound.label}",
+            name=f"{bound.sign} {bound.label}",
             line={
                 "color": "#8a949e" if len(lines) > 1 else colours[lines[0]],
                 "width": 1.3,
-                "dash": theme.DASHES[bound.status],
+                "dash": theme.dash(bound),
             },
             legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
             hovertemplate="%{y:,.3~g}",
@@ -225,7 +227,15 @@ def legend(result: SweepResult) -> str:
     )
     change = tradeoff.regime_change(result.experiment)
     if change is not None and any(line.entry.privacy == "central" for line in result.experiment.lines):
-        text += f" Dotted blue: ε = {change:.3g}, above which central privacy is asymptotically free on these arms."
+        text += (
+            f" Dotted blue: ε = {change:.3g}; from there on the best policies of a curator pay nothing for privacy in "
+            "the long run on these arms."
+        )
+    if result.experiment.view.bounds:
+        text += (
+            " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most. Slopes and shapes, which are no "
+            "limits at one number of users, are drawn if the sidebar's View asks for them."
+        )
     return text
 
 

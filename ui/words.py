@@ -224,7 +224,10 @@ def band(trials: int, kind: Band = "middle-90") -> str:
 
 def legend(trials: int, kind: Band = "middle-90") -> str:
     """What shading and dashes mean."""
-    return f"{sentence(band(trials, kind))}. Dashed: proved upper bounds; dotted: lower and asymptotic bounds."
+    return (
+        f"{sentence(band(trials, kind))}. Bounds, where drawn: thin solid ↓ at least, dashed ↑ at most, at every "
+        "number of users; dotted: slopes of the long run; long dashes: shapes."
+    )
 
 
 def cost(done: Result, time: str) -> str:

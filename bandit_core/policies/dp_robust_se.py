@@ -18,12 +18,13 @@ from __future__ import annotations
 from bandit_core.policies import heavy_family
 from bandit_core.policies.base import Instance, Policy, any_rewards
 from bandit_core.policies.central_family import noisy_sums, pure
-from bandit_core.theory import heavy
+from bandit_core.theory import central, heavy
 from bandit_core.theory.bound import Bound
 
 
 def _bounds(instance: Instance) -> list[Bound]:
-    lower = [*heavy.plain_lower_bounds(instance), *heavy.central_lower_bounds(instance)]
+    private = [*central.finite_time(instance), *heavy.central_lower_bounds(instance)]
+    lower = [*private, *heavy.plain_lower_bounds(instance)]
     return [*lower, *heavy.dp_robust_se(instance)]
 
 

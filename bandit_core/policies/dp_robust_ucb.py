@@ -21,7 +21,7 @@ from bandit_core.mechanisms.counter import depth
 from bandit_core.policies import heavy_family
 from bandit_core.policies.base import Block, Instance, Policy, Release, Signal, any_rewards
 from bandit_core.policies.central_family import central_release, nominal, pure
-from bandit_core.theory import heavy
+from bandit_core.theory import central, heavy
 from bandit_core.theory.bound import Bound
 
 
@@ -52,7 +52,8 @@ def _releases(instance: Instance) -> list[Release]:
 
 
 def _bounds(instance: Instance) -> list[Bound]:
-    lower = [*heavy.plain_lower_bounds(instance), *heavy.central_lower_bounds(instance)]
+    private = [*central.finite_time(instance), *heavy.central_lower_bounds(instance)]
+    lower = [*private, *heavy.plain_lower_bounds(instance)]
     return [*lower, *heavy.dp_robust_ucb(instance)]
 
 

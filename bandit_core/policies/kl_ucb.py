@@ -10,7 +10,7 @@ from __future__ import annotations
 from bandit_core.policies import kl_family
 from bandit_core.policies.base import Guarantee, Instance, Parameters, Policy
 from bandit_core.policies.local_family import bounded_rewards
-from bandit_core.theory import classic
+from bandit_core.theory import classic, floors
 from bandit_core.theory.bound import Bound
 
 SOURCE = "Garivier and Cappe 2011"
@@ -18,6 +18,7 @@ SOURCE = "Garivier and Cappe 2011"
 
 def _bounds(instance: Instance) -> list[Bound]:
     return [
+        *floors.without_privacy(instance),
         *classic.lower_bounds(instance),
         classic.asymptotically_optimal(instance, SOURCE),
         *classic.orders(instance),

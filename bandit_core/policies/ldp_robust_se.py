@@ -17,12 +17,13 @@ from __future__ import annotations
 from bandit_core.policies import heavy_family
 from bandit_core.policies.base import Instance, Policy, any_rewards
 from bandit_core.policies.local_family import local_guarantee, noisy_answers
-from bandit_core.theory import heavy
+from bandit_core.theory import heavy, local
 from bandit_core.theory.bound import Bound
 
 
 def _bounds(instance: Instance) -> list[Bound]:
     lower = [
+        *local.finite_time(instance),
         *heavy.plain_lower_bounds(instance),
         *heavy.central_lower_bounds(instance),
         *heavy.local_lower_bounds(instance),

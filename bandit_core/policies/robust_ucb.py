@@ -12,7 +12,7 @@ import numpy as np
 
 from bandit_core.policies import heavy_family
 from bandit_core.policies.base import Block, Guarantee, Instance, Policy, Signal, any_rewards
-from bandit_core.theory import heavy
+from bandit_core.theory import floors, heavy
 from bandit_core.theory.bound import Bound
 
 
@@ -33,7 +33,8 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
 
 
 def _bounds(instance: Instance) -> list[Bound]:
-    return [*heavy.plain_lower_bounds(instance), *heavy.robust_ucb(instance)]
+    lower = [*floors.without_privacy(instance), *heavy.plain_lower_bounds(instance)]
+    return [*lower, *heavy.robust_ucb(instance)]
 
 
 POLICY = Policy(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bandit_core.policies import posterior_family
 from bandit_core.policies.base import Guarantee, Instance, Parameters, Policy
 from bandit_core.policies.local_family import bounded_rewards
-from bandit_core.theory import classic
+from bandit_core.theory import classic, floors
 from bandit_core.theory.bound import Bound
 
 SOURCE = "Kaufmann, Korda and Munos 2012"
@@ -19,6 +19,7 @@ SOURCE = "Kaufmann, Korda and Munos 2012"
 
 def _bounds(instance: Instance) -> list[Bound]:
     return [
+        *floors.without_privacy(instance),
         *classic.lower_bounds(instance),
         classic.asymptotically_optimal(instance, SOURCE),
         *classic.orders(instance),

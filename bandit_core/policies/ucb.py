@@ -15,7 +15,7 @@ from bandit_core.kernels import index
 from bandit_core.numbers import Number
 from bandit_core.policies import index_family
 from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal, any_rewards
-from bandit_core.theory import classic
+from bandit_core.theory import classic, floors
 from bandit_core.theory.bound import Bound
 
 
@@ -32,7 +32,12 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
 
 
 def _bounds(instance: Instance) -> list[Bound]:
-    return [*classic.lower_bounds(instance), classic.ucb1(instance), *classic.orders(instance)]
+    return [
+        *floors.without_privacy(instance),
+        *classic.lower_bounds(instance),
+        classic.ucb1(instance),
+        *classic.orders(instance),
+    ]
 
 
 POLICY = Policy(

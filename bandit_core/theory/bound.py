@@ -12,16 +12,18 @@ Side = Literal["upper", "lower"]
 Status = Literal["proved", "derived", "asymptotic", "order-only"]
 Model = Literal["none", "local", "central", "instantaneous", "environment"]
 Rewards = Literal["any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features"]
+Form = Literal["bound", "slope", "shape"]
 Kind = Literal["problem-dependent", "minimax", "Bayesian"]
 Curve = Callable[[np.ndarray], np.ndarray]
 TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon times largest gap
 
 STATUS_WORDS: dict[str, str] = {
     "proved": "proved in the paper for every horizon",
-    "derived": "re-derived for this project, not printed in a paper",
-    "asymptotic": "holds in the limit of long horizons; it may lie above a curve at a finite one",
+    "derived": "re-derived for this project with proof, not printed in a paper",
+    "asymptotic": "holds in the limit of long horizons; a curve may lie on either side of it at a finite one",
     "order-only": "only the shape is known; its constant is not",
 }
+IN_THE_LIMIT = "re-derived for this project with proof, not printed in a paper; " + STATUS_WORDS["asymptotic"]
 KIND_WORDS: dict[str, str] = {
     "problem-dependent": "speaks of arms with these gaps",
     "minimax": "speaks of the hardest arms there are, for every policy",
@@ -36,6 +38,8 @@ class Bound:
     ``curve`` maps an array of t to values; ``hidden`` says in words why the bound does not apply here
     (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
     ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
+    ``only`` names the class of policies that it binds, empty where it binds every policy that keeps the promise (or,
+    an upper bound, the policy it is stated for): membership is not known, so it is drawn beside no curve.
     ``model`` is the promise of privacy that the bound is about: a lower bound of model "none" holds under every
     promise. ``rewards`` are the laws it is stated for.
     """
@@ -55,6 +59,7 @@ class Bound:
     asymptotic: bool = False
     hidden: str | None = None
     drawn_with: str = ""
+    only: str = ""
 
     def values(self, t: np.ndarray, largest_gap: float) -> np.ndarray:
         """The curve at ``t``, capped by the trivial bound t x largest gap and never below 0."""
@@ -66,6 +71,27 @@ class Bound:
     def hide(self, why: str) -> Bound:
         """The same bound, marked as not applicable, with the reason."""
         return replace(self, hidden=why)
+
+    def with_curve(self, curve: Curve) -> Bound:
+        """The same bound with its numbers."""
+        return replace(self, curve=curve)
+
+    @property
+    def form(self) -> Form:
+        """A "bound" holds at every t; a "slope" in the limit only; of a "shape" not even the constant is known."""
+        if self.status == "order-only":
+            return "shape"
+        return "slope" if self.asymptotic or self.status == "asymptotic" else "bound"
+
+    @property
+    def sign(self) -> str:
+        """What stands before its name beside curves; an arrow only where it is a limit at every t."""
+        return ("↑" if self.side == "upper" else "↓") if self.form == "bound" else f"{self.form}:"
+
+    @property
+    def limits(self) -> str:
+        """On which side it lies, said no more surely than it is known."""
+        return {"bound": self.side, "slope": f"{self.side}, in the limit", "shape": "shape only"}[self.form]
 
     @property
     def superseded(self) -> bool:
@@ -85,4 +111,11 @@ class Bound:
             notes.append("asymptotic")
         if self.worst_case:
             notes.append("worst case")
+        if self.only:
+            notes.append("for a class of policies")
         return f"{self.name} ({', '.join(notes)})" if notes else self.name
+
+
+def status_words(bound: Bound) -> str:
+    """What its status means, and that it speaks of long horizons only where it does."""
+    return IN_THE_LIMIT if bound.status == "derived" and bound.asymptotic else STATUS_WORDS[bound.status]

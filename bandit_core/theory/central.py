@@ -15,14 +15,13 @@ import numpy as np
 
 from bandit_core import arms as laws
 from bandit_core.policies.base import Guarantee, Instance
-from bandit_core.theory import accounting, classic, divergences
+from bandit_core.theory import accounting, classic, divergences, floors
 from bandit_core.theory.bound import Bound, Curve
+from bandit_core.theory.central_minimax import AZIZE_BASU, CURATOR, minimax
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
 
 TOSSOU = "Tossou and Dimitrakakis 2016"
-AZIZE_BASU = "Azize and Basu 2022 (arXiv 2209.02570)"
 D_EPS_PAPER = "Azize, Wu, Honda, Orabona, Ito and Basu 2025 (arXiv 2505.05613)"
-CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"
 NO_ROOT = "its proof needs the term sqrt(2 ln t / n), which the index as printed lacks"
 REPORT = "the full proof is in a technical report that we could not obtain"
 
@@ -141,24 +140,47 @@ def _azize_basu(instance: Instance, epsilon: float) -> Bound:
     return replace(bound, curve=logarithmic(classic.per_log(gaps, information)))
 
 
-def _minimax(instance: Instance, epsilon: float) -> Bound:
-    others = len(instance.arms) - 1
-    bound = Bound(
-        name="Central minimax",
-        side="lower",
-        model="central",
-        rewards="any",
-        kind="minimax",
-        source=AZIZE_BASU,
-        status="proved",
-        formula=r"\max\Big\{\tfrac1{27}\sqrt{(K-1)\,t},\ \tfrac1{131}\,\frac{K-1}{\epsilon}\Big\}",
-        words="On its hardest instance (not on this one) every centrally private policy loses at least this much: "
-        "privacy adds a constant that does not grow with t, where under local privacy it multiplies.",
-        assumptions=f"the class of all instances of the paper, K at least 2, t at least K - 1; {CURATOR}",
-        curve=lambda t: np.where(t >= others, np.maximum(np.sqrt(others * t) / 27, others / (131 * epsilon)), 0.0),
-        worst_case=True,
+def told(epsilon: float) -> floors.Told:
+    """What one pull can tell whoever sees the actions alone, at every number of users.
+
+    For a sequence a of actions let f(x) be its chance if the rewards along it are x; f(x) <= e^epsilon f(x') where one
+    reward differs. Averaged over all rewards but one, F has that property, too. So if one reward's chance of the higher
+    amount is z instead of y > z, the mean of F changes at most by the factor (1 - k z)/(1 - k y), k = 1 - e^-epsilon,
+    which it reaches where F is e^epsilon times smaller at the higher amount; and if arm a's is, the chance of the whole
+    sequence by this factor to the power of the number of times that a stands in it. With a stop at z between x and y,
+
+        KL(actions under x, actions under y) <= E_x[N_a] (d(x, z) + ln((1 - k z)/(1 - k y))),
+
+    the first part for whoever sees every reward. The best z has the odds e^epsilon x/(1 - x), or is y, and then the
+    bracket is `d_eps`: it binds at every t, not only in the limit. Two arms may change at once, for their factors are
+    multiplied. For other laws: the factor is at most 1 + TV (e^epsilon - 1), and KL holds as ever.
+    """
+
+    def any_laws(law: laws._Law, other: laws._Law) -> float:
+        plain, variation = divergences.relative_entropy(law, other), divergences.total_variation(law, other)
+        noisy = epsilon + math.log(variation + (1 - variation) * math.exp(-epsilon)) if variation > 0 else 0.0
+        return min(plain, noisy)
+
+    return floors.Told(
+        "central",
+        any_laws,
+        lambda p, q: d_eps(p, q, epsilon),
+        f"{CURATOR}; what one pull tells through the actions is d_epsilon (two amounts) or min(KL, "
+        "ln(1 + TV (e^epsilon - 1)))",
+        r"d_\epsilon(\mu_a,\mu_*)",
     )
-    return bound if others else bound.hide("with one arm there is nothing to learn")
+
+
+def finite_time(instance: Instance, guarantee: Guarantee | None = None) -> list[Bound]:
+    """The floors that hold at every t for what the run keeps: with a failure probability those without privacy."""
+    if guarantee is not None and guarantee.delta > 0:
+        return floors.without_privacy(instance)
+    return floors.finite_time(instance, told(_kept(instance, guarantee)))
+
+
+def _kept(instance: Instance, guarantee: Guarantee | None) -> float:
+    """The epsilon that the run really keeps; without a guarantee the chosen one."""
+    return _budget(instance) if guarantee is None or guarantee.epsilon is None else guarantee.epsilon
 
 
 def lower_bounds(instance: Instance, guarantee: Guarantee | None = None) -> list[Bound]:
@@ -167,14 +189,12 @@ def lower_bounds(instance: Instance, guarantee: Guarantee | None = None) -> list
     ``guarantee`` is what the run really keeps: a run that spends twice the chosen epsilon is bound by less, and the
     bounds of a curator's noise are stated for pure privacy only. Without it, the chosen epsilon, pure.
     """
-    epsilon = _budget(instance)
-    if guarantee is not None and guarantee.epsilon is not None:
-        epsilon = guarantee.epsilon
-    private = [_d_eps_bound(instance, epsilon), _azize_basu(instance, epsilon), _minimax(instance, epsilon)]
+    epsilon = _kept(instance, guarantee)
+    private = [_d_eps_bound(instance, epsilon), _azize_basu(instance, epsilon), *minimax(instance, epsilon)]
     if guarantee is not None and guarantee.delta > 0:
         why = f"stated for pure privacy, and this run is private up to a failure probability {guarantee.delta:.2g}"
         private = [bound.hide(bound.hidden or why) for bound in private]
-    return [*classic.lower_bounds(instance), *private]
+    return [*finite_time(instance, guarantee), *classic.lower_bounds(instance), *private]
 
 
 # --- what the policies lose at most --------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bandit_core.contextual.contexts import Table
 from bandit_core.theory import classic, contextual
 from bandit_core.theory.bound import Bound
@@ -29,6 +31,52 @@ def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
         return list(_line_bounds.__wrapped__(experiment, line))  # data of one's own outlive no session
     return list(_line_bounds(experiment, line))
+
+
+def beside(
+    bound: Bound, values: np.ndarray, mean: np.ndarray, shapes: bool = False, worst_case: bool = False
+) -> np.ndarray | None:
+    """What of a bound is drawn beside the measured curve of a line that it speaks of; None where nothing is.
+
+    A slope says nothing of any one horizon, so it is left out wherever it lies on the wrong side of the curve.
+
+    Parameters
+    ----------
+    bound, values
+        The bound and its values.
+    mean
+        Measured means, shape of ``values``.
+    shapes
+        Whether the reader asks for what is no limit at any horizon: slopes everywhere, and shapes.
+    worst_case
+        Whether the reader asks for bounds on the hardest instance.
+
+    Returns
+    -------
+    ndarray or None
+        ``values``, NaN where it is not drawn.
+    """
+    if bound.hidden or bound.only or (bound.worst_case and not worst_case):
+        return None
+    if shapes or bound.form == "bound":
+        return values
+    if bound.form == "shape":
+        return None
+    with np.errstate(invalid="ignore"):
+        right = mean >= values if bound.side == "lower" else mean <= values
+    return np.where(right, values, np.nan) if right.any() else None
+
+
+def in_the_long_run(right: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Of a curve along time, what comes after its last NaN, if that is the last tenfold of users at least; shape kept.
+
+    A slope that a measured curve crosses early, or has only just crossed, shows nothing.
+    """
+    missing = np.flatnonzero(np.isnan(right))
+    start = missing[-1] + 1 if len(missing) else 0
+    if start == len(right) or times[start] > times[-1] / 10:
+        return np.full(right.shape, np.nan)
+    return np.where(np.arange(len(right)) >= start, right, np.nan)
 
 
 def bounds(experiment: Experiment) -> pd.DataFrame:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_core.policies.base import Instance
-from bandit_core.theory import classic, divergences
+from bandit_core.theory import central, classic, divergences
+from bandit_core.theory import local as local_theory
 from bandit_core.theory.bound import Bound, Curve, Kind, Model, Side
 
 if TYPE_CHECKING:
@@ -449,7 +450,13 @@ def of_model(instance: Instance, local: bool, multiplier: float = 1.0) -> list[B
     """
     lower = [*_plain_lower(instance, multiplier), *central_lower_bounds(instance, multiplier)]
     if local:
-        return [*lower, *local_lower_bounds(instance, multiplier), *ldp_robust_se(instance, multiplier)]
+        return [
+            *local_theory.finite_time(instance),
+            *lower,
+            *local_lower_bounds(instance, multiplier),
+            *ldp_robust_se(instance, multiplier),
+        ]
+    lower = [*central.finite_time(instance), *lower]
     return [*lower, *dp_robust_ucb(instance, multiplier), *dp_robust_se(instance, multiplier)]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from bandit_core import arms as laws
 from bandit_core.epsilons import _EpsilonLaw
 from bandit_core.policies.base import Instance
-from bandit_core.theory import basu, classic, divergences
+from bandit_core.theory import basu, classic, divergences, floors
 from bandit_core.theory.bound import Bound, Curve
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
 
@@ -67,15 +67,7 @@ def _exact(instance: Instance) -> Bound:
     if best >= 1:
         return bound.hide(BEST_IS_PERFECT)
     chances, where = np.unique(binary.chances, return_inverse=True)
-    law = _budget(instance)
-
-    def told(chance: float) -> float:
-        return _mean_over_users(law, lambda epsilon: divergences.response_kl(chance, best, epsilon))
-
-    if law.fixed is not None:
-        information = divergences.response_kl(chances, best, law.fixed)
-    else:
-        information = np.array([told(chance) for chance in chances])
+    information = told(instance).chances(chances, best)
     return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(instance), information[where])))
 
 
@@ -152,6 +144,43 @@ def _total_variation_form(instance: Instance) -> Bound:
     return replace(bound, curve=logarithmic(constant))
 
 
+def _average_response_kl(users: _EpsilonLaw, p: float, q: float) -> float:
+    return _mean_over_users(users, lambda epsilon: divergences.response_kl(p, q, epsilon))
+
+
+def told(instance: Instance) -> floors.Told:
+    """What one private answer can tell, at most, averaged over the users' budgets.
+
+    Of two amounts a symmetric coin flip lets through the most (see `_exact`); of other laws at most alpha_eps TV^2, and
+    KL. The arm is chosen before the user's budget is known and budgets have one law whatever the arm, so the pair
+    (budget, answer) has the divergence E_eps of the answer's: that is the average. A budget known beforehand could be
+    used to ask generous users about the arms in doubt, and the average would not bind.
+    """
+    users = _budget(instance)
+    mean_alpha = _mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
+
+    def chances(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        if users.fixed is not None:
+            return divergences.response_kl(p, q, users.fixed)
+        p, q = np.broadcast_arrays(p, q)
+        found = [_average_response_kl(users, a, b) for a, b in zip(p.ravel(), q.ravel(), strict=True)]
+        return np.reshape(found, p.shape)
+
+    return floors.Told(
+        "local",
+        lambda law, other: _information(law, other, users, mean_alpha),
+        chances,
+        f"{ANY_CHANNEL}; what one answer tells is the divergence of randomised responses (two amounts) or "
+        "min(alpha TV^2, KL), averaged over users who do not choose their arm by their epsilon",
+        r"\mathrm E_\epsilon\,d(\lambda_\epsilon(\mu_a),\lambda_\epsilon(\mu_*))",
+    )
+
+
+def finite_time(instance: Instance) -> list[Bound]:
+    """The floors that hold at every t under local privacy; none of them is below the one without privacy."""
+    return floors.finite_time(instance, told(instance))
+
+
 def _minimax(instance: Instance) -> Bound:
     bound = Bound(
         name="LDP minimax",
@@ -192,6 +221,7 @@ def _minimax(instance: Instance) -> Bound:
 def lower_bounds(instance: Instance) -> list[Bound]:
     """What bounds any locally private policy on this instance from below, non-private bounds included."""
     return [
+        *finite_time(instance),
         _exact(instance),
         _ren_theorem_4(instance),
         _total_variation_form(instance),

@@ -21,6 +21,9 @@ def test_plain_arms_get_an_example_whose_controls_live_in_the_address() -> None:
     assert "an **example**" in on.words(screen)
     assert screen.select_slider(key="contextual-eps").value == 4
     assert screen.select_slider(key="contextual-beta").value == 1
+    assert not [name for name in on.chart(screen, "regimes").names if "order-only" in name]
+    screen.toggle(key="contextual-orders").set_value(True)
+    on.run(screen)
     assert "ln T" in " ".join(on.chart(screen, "regimes").names)
     screen.select_slider(key="contextual-beta").set_value(0.4)
     on.run(screen)
@@ -57,7 +60,7 @@ def test_the_shared_experiment_is_drawn() -> None:
 
 
 def test_shapes_are_order_only_and_move_with_the_multiplier() -> None:
-    screen = on.visit("contextual", **SHARED, C="0.001")
+    screen = on.visit("contextual", **SHARED, C="0.001", orders="1")
     chart = on.chart(screen, "regimes")
     shapes = [trace for trace in chart.traces if trace["line"].get("dash") == "longdash"]
     assert len(shapes) >= 2 and all("order-only, C = 0.001" in trace["name"] for trace in shapes)

@@ -12,7 +12,7 @@ import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import load_preset
-from bandit_core.theory import heavy
+from bandit_core.theory import heavy, local
 from ui.heavy_tails import view
 
 TINY = {"users": "10000"}
@@ -157,15 +157,20 @@ def test_users_with_features_are_no_arms() -> None:
 
 def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() -> None:
     screen = on.visit("heavy-tails", **TINY, trust="local", budget="1", v="0.9")
-    name = "↓ Theorem 8 (order-only, × {:g}, worst case)"
+    alone = [*on.chart(screen, "heavy-shapes").names, *on.chart(screen, "heavy-worst").names]
+    assert not [each for each in alone if each.startswith(("slope:", "shape:"))]
+    assert {"↓ Floor of every policy (derived)", "↓ Heavy-tailed LDP minimax (derived, worst case)"} <= set(alone)
+    screen.toggle(key="heavy-orders").set_value(True)
+    on.run(screen)
+    name = "shape: Theorem 8 (order-only, × {:g}, worst case)"
     before = on.chart(screen, "heavy-shapes")
-    assert "↑ Theorem 7, corrected (order-only, × 1)" in before.names
-    assert "↓ Theorem 9 (order-only, × 1, worst case)" in on.chart(screen, "heavy-worst").names
+    assert "shape: Theorem 7, corrected (order-only, × 1)" in before.names
+    assert "shape: Theorem 9 (order-only, × 1, worst case)" in on.chart(screen, "heavy-worst").names
     assert not any("superseded" in each for each in before.names)
     screen.number_input(key="heavy-multiplier").set_value(0.01)
     screen.toggle(key="heavy-old").set_value(True)
     on.run(screen)
-    assert {"C": "0.01", "old": "1"}.items() <= on.address(screen).items()
+    assert {"C": "0.01", "old": "1", "orders": "1"}.items() <= on.address(screen).items()
     after = on.chart(screen, "heavy-shapes")
     np.testing.assert_allclose(after.y(name.format(0.01))[-1], before.y(name.format(1))[-1] / 100, rtol=1e-5)
     [old] = [trace for trace in after.traces if trace["name"].endswith("superseded")]
@@ -177,12 +182,12 @@ def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() 
 
 
 def test_no_bound_of_one_model_stands_beside_a_policy_of_another() -> None:
-    central = on.visit("heavy-tails", **TINY)
+    central = on.visit("heavy-tails", **TINY, orders="1")
     names = [*on.chart(central, "heavy-shapes").names, *on.chart(central, "heavy-worst").names]
     assert any("Theorem 5" in name for name in names) and any("Theorem 2" in name for name in names)
     assert not any(word in name for name in names for word in ("Theorem 7", "Theorem 8", "Theorem 9", "LDP "))
-    local = on.visit("heavy-tails", **TINY, trust="local")
-    names = [*on.chart(local, "heavy-shapes").names, *on.chart(local, "heavy-worst").names]
+    nobody = on.visit("heavy-tails", **TINY, trust="local", orders="1")
+    names = [*on.chart(nobody, "heavy-shapes").names, *on.chart(nobody, "heavy-worst").names]
     assert not any(word in name for name in names for word in ("Theorem 2", "Theorem 4"))
     assert [name for name in names if "measured" in name] == ["measured: LDPRSE"]
 
@@ -224,4 +229,5 @@ def test_free_of_gaps_and_models_name_bounds_that_exist() -> None:
     instance = load_preset("tao-s3-local-v09").instances[0]
     known = {bound.name for bound in heavy.shapes(instance)}
     assert known >= heavy.FREE_OF_GAPS
-    assert {bound.name for bound in heavy.of_model(instance, local=True)} <= known
+    floors = {bound.name for bound in local.finite_time(instance)}
+    assert {bound.name for bound in heavy.of_model(instance, local=True)} <= known | floors

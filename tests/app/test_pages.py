@@ -73,7 +73,8 @@ def test_the_chart_shows_ordered_bands_rising_means_and_the_bounds() -> None:
         assert np.any(high > low)
     dashes = {trace["name"]: trace["line"]["dash"] for trace in chart.traces if "dash" in trace["line"]}
     assert any(name.startswith("↑") and dash == "dash" for name, dash in dashes.items())
-    assert any(name.startswith("↓") and "asymptotic" in name and dash == "dot" for name, dash in dashes.items())
+    assert dashes["↓ Floor of every policy (derived)"] == "solid"
+    assert not [name for name in dashes if "asymptotic" in name and not name.startswith("slope:")]
 
 
 def test_on_a_log_axis_nothing_is_zero() -> None:

@@ -22,7 +22,9 @@ from bandit_core.results import LineResult, Result
 from bandit_core.store import Store
 from bandit_core.summaries import baseline
 from bandit_core.sweep import SWEEP_COLUMNS, Sweep, SweepResult, at_budget, budgets, distinct_lines, sweep, swept_label
+from bandit_core.theory import central
 from bandit_core.theory.curves import line_bounds
+from bandit_core.theory.divergences import bernoulli_kl
 
 SPEC = {
     "version": 1,
@@ -213,12 +215,12 @@ def test_a_line_that_does_as_badly_as_chance_is_noise(experiment: Experiment) ->
 
 
 def test_regime_change_by_hand(experiment: Experiment) -> None:
-    by_hand = (0.5 * math.log(0.5 / 0.8) + 0.5 * math.log(0.5 / 0.2)) / (6 * 0.3)
+    by_hand = math.log((0.8 / 0.2) / (0.5 / 0.5))
     assert tradeoff.regime_change(experiment) == pytest.approx(by_hand, rel=1e-12)
+    assert central.d_eps(0.5, 0.8, by_hand + 1e-6) == pytest.approx(float(bernoulli_kl(0.5, 0.8)), rel=1e-12)
+    assert central.d_eps(0.5, 0.8, by_hand - 0.1) < 0.999 * bernoulli_kl(0.5, 0.8)
     third = experiment.with_changes(arms=[*SPEC["arms"], {"kind": "bernoulli", "mean": 0.7}])
-    closer = (0.7 * math.log(0.7 / 0.8) + 0.3 * math.log(0.3 / 0.2)) / (6 * 0.1)
-    assert closer < by_hand  # the farther arm decides
-    assert tradeoff.regime_change(third) == pytest.approx(by_hand, rel=1e-12)
+    assert tradeoff.regime_change(third) == pytest.approx(by_hand, rel=1e-12)  # the farther arm decides
     assert tradeoff.regime_change(experiment.with_changes(arms=[{"kind": "bernoulli", "mean": 0.8}])) is None
     assert tradeoff.regime_change(experiment.with_changes(arms=[{"kind": "uniform", "low": 0, "high": 1}])) is None
 

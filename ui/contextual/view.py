@@ -400,9 +400,12 @@ def _slope(times: np.ndarray, mean: np.ndarray) -> float:
 
 
 def regime_chart(
-    result: Result, epsilon: float, beta: float, multiplier: float, height: int, dark: bool
+    result: Result, epsilon: float, beta: float, multiplier: float | None, height: int, dark: bool
 ) -> tuple[go.Figure, dict[str, float]]:
-    """Measured regret of the greedy private policies on log-log axes with the shapes at ``beta``; their slopes."""
+    """Measured regret of the greedy private policies on log-log axes with the shapes at ``beta``; their slopes.
+
+    No shapes are drawn where ``multiplier`` is None.
+    """
     shown, slopes = result.experiment, {}
     values: list[np.ndarray | None] = []
     for number, line in enumerate(result.lines):
@@ -413,13 +416,14 @@ def regime_chart(
             slopes[shown.label(number)] = _slope(result.times, curve)
     figure = _curves(result, values, height, dark)
     assert shown.contexts is not None
-    for place, (order, bound) in enumerate(_shapes(shown.contexts, epsilon, beta, multiplier)):
+    shapes = [] if multiplier is None else _shapes(shown.contexts, epsilon, beta, multiplier)
+    for place, (order, bound) in enumerate(shapes):
         figure.add_scatter(
             x=result.times,
             y=bound.values(result.times, shown.largest_gap).astype(np.float32),
             mode="lines",
             name=f"{bound.name}, order-only, {bound.drawn_with}: {order}",
-            line={"width": 1.5, "dash": theme.DASHES["order-only"], "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
+            line={"width": 1.5, "dash": theme.dash(bound), "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
             hovertemplate="%{y:.3~g}",
         )
     figure.update_yaxes(title="regret", type="log", exponentformat="SI", dtick=1)
@@ -480,7 +484,13 @@ def regimes_panel(result: Result, example: bool) -> None:
         else:
             beta = beta_slider()
     with right:
-        multiplier = _multiplier()
+        asked = page_fields.toggle(
+            "Draw shapes",
+            "orders",
+            "contextual-orders",
+            "Shapes of the theorems, whose constants are not known: curves may lie on either side.",
+        )
+        multiplier = _multiplier() if asked else None
     if not isinstance(law, Margin):
         st.caption(
             f"The users of this experiment ({law.words}) state no β: it moves the shapes, not the curves. "
@@ -497,8 +507,8 @@ def regimes_panel(result: Result, example: bool) -> None:
     figure, slopes = regime_chart(result, epsilon, beta, multiplier, 420, dark)
     left, right = st.columns([3, 2])
     with left:
-        st.markdown(f"**Shapes at β = {beta:g}, ε = {epsilon:g}** and the measured curves")
-        told = charts.read_aloud(figure, f"Regret with order-only shapes at beta = {beta:g}")
+        st.markdown(f"**The measured curves** and shapes at β = {beta:g}, ε = {epsilon:g}" if asked else "**Regret**")
+        told = charts.read_aloud(figure, f"Regret with order-only shapes at beta = {beta:g}" if asked else "Regret")
         st.plotly_chart(figure, key="regimes", config=charts.CONFIG, alt=told)
     with right:
         st.markdown("**Exponent of T** against β")
@@ -507,8 +517,13 @@ def regimes_panel(result: Result, example: bool) -> None:
         told = charts.read_aloud(figure, "Exponent of T against the margin exponent: stated and measured")
         st.plotly_chart(figure, key="exponents", config=charts.CONFIG, alt=told)
     st.caption(
-        "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. Dots: "
-        "slope of the measured curves over the last tenfold of users, near 1 while the server knows nothing yet."
+        (
+            "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. "
+            if asked
+            else ""
+        )
+        + "Right: grey, the exponents that the theorems state for long horizons; dots, the slope of the measured "
+        "curves over the last tenfold of users, near 1 while the server knows nothing yet."
     )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.results import Result
 from bandit_core.theory import heavy
-from bandit_core.theory.bound import STATUS_WORDS, Bound
+from bandit_core.theory.bound import Bound, status_words
 from ui import charts, page_fields, theme, words
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
@@ -29,11 +29,10 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
     instance = experiment.instances[-1]
     st.subheader("What theory says")
     st.markdown(
-        "Of most bounds only the **shape** is known: how regret grows, not how large it is. Move the multiplier until "
-        "a shape can be compared with the curves. Upper bounds (↑) say what a policy loses at most, lower bounds (↓) "
-        "what any policy must lose "
+        "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "
         + ("when nobody is trusted." if local else "when a curator is trusted.")
-        + " Heavier tails make small gaps dearer."
+        + " Of most bounds only the **shape** is known: how regret grows, not how large it is. Switch the shapes on, "
+        "and move the multiplier until one can be compared with the curves. Heavier tails make small gaps dearer."
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     with left:
@@ -48,6 +47,13 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
         )
         page_fields.keep("C", multiplier, "1")
     with right:
+        asked = page_fields.toggle(
+            "Draw slopes and shapes",
+            "orders",
+            "heavy-orders",
+            "What is no limit at any one number of users: slopes that hold in the long run only, and shapes without "
+            "their constant. Curves may lie on either side.",
+        )
         superseded = page_fields.toggle(
             "Draw superseded versions, in grey",
             "old",
@@ -66,13 +72,12 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
         chosen = [bound for bound in bounds if (bound.name in heavy.FREE_OF_GAPS) == free]
         with column:
             st.markdown(heading)
-            picture = shapes_chart(experiment, None if free else result, chosen, superseded and in_range, dark)
-            alt = "; ".join(
-                f"{bound.label} at the horizon: {words.number(_end(bound, experiment))}"
-                for bound in chosen
-                if not bound.hidden
-            )
-            st.plotly_chart(picture, key=name, config=charts.CONFIG, alt=f"Shapes of bounds against time: {alt}")
+            picture = shapes_chart(experiment, None if free else result, chosen, superseded and in_range, dark, asked)
+            if not picture.data:
+                st.caption("Of these bounds only the shape is known: switch on *Draw slopes and shapes*.")
+                continue
+            told = charts.read_aloud(picture, "Bounds against the number of users")
+            st.plotly_chart(picture, key=name, config=charts.CONFIG, alt=told)
     with st.expander("The theorems, one by one"):
         cards(experiment, bounds)
     with st.expander("Table 1 of the paper, for these arms"):
@@ -89,9 +94,18 @@ def _end(bound: Bound, experiment: Experiment) -> float:
 
 
 def shapes_chart(
-    experiment: Experiment, result: Result | None, bounds: list[Bound], superseded: bool, dark: bool
+    experiment: Experiment,
+    result: Result | None,
+    bounds: list[Bound],
+    superseded: bool,
+    dark: bool,
+    asked: bool = False,
 ) -> go.Figure:
-    """Bounds against the number of users on log-log axes, with the measured curves where there is a result."""
+    """Bounds against the number of users on log-log axes, with the measured curves where there is a result.
+
+    Beside curves stand the limits that hold at every number of users for these arms; by themselves also those for the
+    hardest arms; and slopes and shapes where they are ``asked`` for.
+    """
     times = np.unique(np.geomspace(10, max(20, experiment.horizon), 80).round())
     figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
@@ -109,15 +123,16 @@ def shapes_chart(
     place = 0
     for bound in bounds:
         old = _superseded(bound)
-        if bound.hidden and not (old and superseded):
+        holds = bound.form == "bound" and (result is None or not bound.worst_case)
+        if bound.only or not (old and superseded if bound.hidden else holds or asked):
             continue
         figure.add_scatter(
             x=times,
             y=bound.values(times, experiment.largest_gap).astype(np.float32),
             mode="lines",
-            name=f"{'↑' if bound.side == 'upper' else '↓'} {escape(bound.label)}{', superseded' if old else ''}",
+            name=f"{bound.sign} {escape(bound.label)}{', superseded' if old else ''}",
             line={
-                "dash": "dot" if old else theme.DASHES[bound.status],
+                "dash": "dot" if old else theme.dash(bound),
                 "width": 1.2 if old else 1.8,
                 "color": _GREY if old else _SHADES[dark][place % len(_SHADES[dark])],
             },
@@ -127,7 +142,9 @@ def shapes_chart(
     rows = len(figure.data)
     charts.style(figure, 330 + 20 * rows, dark, legend_below=True)
     figure.update_layout(
-        legend={"yref": "container", "y": 0, "yanchor": "bottom", "orientation": "v"}, margin={"b": 60 + 20 * rows}
+        showlegend=True,
+        legend={"yref": "container", "y": 0, "yanchor": "bottom", "orientation": "v"},
+        margin={"b": 60 + 20 * rows},
     )
     figure.update_xaxes(type="log", title="users so far", tickformat="~s")
     figure.update_yaxes(type="log", title="regret", exponentformat="SI", dtick=1, range=_range(figure))
@@ -155,7 +172,7 @@ def cards(experiment: Experiment, bounds: list[Bound]) -> None:
 
 
 def _card(experiment: Experiment, bound: Bound) -> None:
-    sign = "↑" if bound.side == "upper" else "↓"
+    sign = bound.sign
     if bound.hidden:
         st.markdown(f":gray[**{sign} {words.plain(bound.name)}**]")
         st.latex(rf"\color{{gray}}{{{bound.formula}}}")
@@ -166,7 +183,7 @@ def _card(experiment: Experiment, bound: Bound) -> None:
     st.markdown(words.plain(bound.words.rstrip(".")) + ".")
     st.caption(
         f"Assumes: {words.plain(bound.assumptions)}. Source: {words.plain(bound.source)}. "
-        f"Status: {STATUS_WORDS[bound.status]}."
+        f"Status: {status_words(bound)}." + (f" Holds for {bound.only}." if bound.only else "")
     )
 
 

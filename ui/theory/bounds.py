@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment, catalogue
-from bandit_core.catalogue import Entry
+from bandit_core.catalogue import Entry, Floor
 from bandit_core.policies import registry
-from bandit_core.theory.bound import KIND_WORDS, STATUS_WORDS, Bound
+from bandit_core.theory.bound import KIND_WORDS, Bound, status_words
 from ui import charts, page_fields, state, theme, words
 
 ALL = "all"
@@ -60,19 +60,30 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
     return sorted(kept, key=lambda entry: entry.bound.hidden is not None)
 
 
+SPOKEN = {"none": "without privacy", "central": "when a curator is trusted", "local": "when nobody is trusted"}
+
+
+def _listed(floors: tuple[Floor, ...]) -> str:
+    parts = [f"**{words.number(floor.value)}** {SPOKEN[floor.model]}" for floor in floors]
+    return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
+
+
 def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
-    """What nobody can undercut on these arms, under each promise."""
-    floors = {floor.model: floor for floor in catalogue.floors(experiment, found)}
+    """What nobody can undercut on these arms, under each promise: at this horizon, and per tenfold in the long run."""
+    floors, growth = catalogue.floors(experiment, found), catalogue.growth(found)
     if not floors:
         return "For these arms no lower bound with known constants is known; the shapes below still tell how fast."
-    spoken = {"none": "without privacy", "central": "when a curator is trusted", "local": "when nobody is trusted"}
-    parts = [f"**{words.number(floor.value)}** {spoken[floor.model]}" for floor in floors.values()]
-    listed = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
     epsilon = catalogue.fixed_epsilon(experiment)
-    return (
-        f"On the arms of the sidebar, with {words.count(experiment.horizon)} users and ε = {epsilon:g}, the best known "
-        f"lower bounds on what is lost are {listed}. (They are asymptotic: a run that is still short may lie below.)"
+    text = (
+        f"On the arms of the sidebar, with {words.count(experiment.horizon)} users and ε = {epsilon:g}, every policy "
+        f"loses at least {_listed(floors)}: so much is proved at this number of users."
     )
+    if growth:
+        text += (
+            f" In the long run each tenfold number of users costs at least {_listed(growth)} more; that is a slope, "
+            "and says nothing of any one number of users."
+        )
+    return text
 
 
 def _number(value: float) -> str:
@@ -84,8 +95,8 @@ def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
     rows = [
         {
             "bound": entry.bound.label,
-            "side": entry.bound.side,
-            "of": ", ".join(registry()[name].title for name in entry.policies) or "every policy",
+            "side": entry.bound.limits,
+            "of": entry.bound.only or ", ".join(registry()[name].title for name in entry.policies) or "every policy",
             "value at T": "–" if entry.bound.hidden else _number(float(entry.value(experiment, horizon)[0])),
             "promise": theme.MODEL_WORDS[entry.bound.model],
             "rewards": entry.bound.rewards,
@@ -149,8 +160,9 @@ def choose(shown: list[Entry], found: tuple[Entry, ...]) -> Entry:
 
 def _title(entry: Entry) -> str:
     whose = ", ".join(registry()[name].title for name in entry.policies)
-    arrow = "↑" if entry.bound.side == "upper" else "↓"
-    return f"{arrow} {entry.bound.name}{f', {whose}' if whose else ''} · {theme.MODEL_WORDS[entry.bound.model]}"
+    return (
+        f"{entry.bound.sign} {entry.bound.name}{f', {whose}' if whose else ''} · {theme.MODEL_WORDS[entry.bound.model]}"
+    )
 
 
 def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
@@ -162,8 +174,12 @@ def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
         whose = ", for the hardest laws with these gaps" if bound.worst_case else ""
     else:
         whose = ", on the hardest arms"
-    limit = " in the long run" if bound.asymptotic or bound.status == "asymptotic" else ""
-    return f"{when}: {amount} lost rewards at {'most' if bound.side == 'upper' else 'least'}{limit}{whose}."
+    if bound.form == "slope":
+        return (
+            f"{when} the slope is at {amount}{whose}. It holds in the limit only: a curve may lie on either side here."
+        )
+    only = f", for {bound.only}" if bound.only else ""
+    return f"{when}: {amount} lost rewards at {'most' if bound.side == 'upper' else 'least'}{whose}{only}."
 
 
 def card(entry: Entry, experiment: Experiment) -> None:
@@ -179,11 +195,12 @@ def card(entry: Entry, experiment: Experiment) -> None:
             st.info(bound.hidden[0].upper() + bound.hidden[1:] + ".", icon=":material/visibility_off:")
         else:
             st.markdown(_value_words(bound, value, experiment))
-        status = "cannot stand as printed" if bound.superseded else STATUS_WORDS[bound.status]
+        status = "cannot stand as printed" if bound.superseded else status_words(bound)
+        holds = f"**Holds for:** {bound.only}  \n" if bound.only else ""
         st.caption(
             f"**Status:** {'superseded' if bound.superseded else bound.status}, {status}  \n"
             f"**Kind:** {bound.kind}, {KIND_WORDS[bound.kind]}  \n"
-            f"**Assumes:** {bound.assumptions}  \n**Source:** {bound.source}"
+            f"{holds}**Assumes:** {bound.assumptions}  \n**Source:** {bound.source}"
         )
 
 
@@ -223,11 +240,11 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
         x=x,
         y=y,
         mode="lines",
-        name=f"{'↑' if bound.side == 'upper' else '↓'} {escape(bound.label)}",
+        name=f"{bound.sign} {escape(bound.label)}",
         showlegend=True,
         line={
             "width": 2.5,
-            "dash": "longdash" if bound.superseded else theme.DASHES[bound.status],
+            "dash": "longdash" if bound.superseded else theme.dash(bound),
             "color": "#8a949e" if bound.superseded else theme.MODEL_COLOURS[bound.model],
         },
         hovertemplate="%{y:,.4~g}",

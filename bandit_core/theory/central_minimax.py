@@ -1,0 +1,81 @@
+"""What the hardest instance costs every policy of a trusted curator: as printed, with its range, and derived here."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandit_core.policies.base import Instance
+from bandit_core.theory import classic
+from bandit_core.theory.bound import Bound
+
+AZIZE_BASU = "Azize and Basu 2022 (arXiv 2209.02570)"
+CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"
+_ONE_ARM = "with one arm there is nothing to learn"
+
+
+def minimax(instance: Instance, epsilon: float) -> list[Bound]:
+    """Both bounds on the hardest instance with as many arms; what does not apply is hidden."""
+    return [_as_printed(instance, epsilon), _derived(instance, epsilon)]
+
+
+def _as_printed(instance: Instance, epsilon: float) -> Bound:
+    others = len(instance.arms) - 1
+    start = others * max(1.0, 1 / (3 * epsilon))
+    bound = Bound(
+        name="Central minimax",
+        side="lower",
+        model="central",
+        rewards="any",
+        kind="minimax",
+        source=AZIZE_BASU,
+        status="proved",
+        formula=r"\max\Big\{\tfrac1{27}\sqrt{(K-1)\,t},\ \tfrac1{131}\,\frac{K-1}{\epsilon}\Big\}",
+        words="On its hardest instance (not on this one) every centrally private policy loses at least this much: "
+        "privacy adds a constant that does not grow with t, where under local privacy it multiplies. Drawn from t = "
+        "(K - 1)/(3 epsilon) on: for rewards in [0, 1] nobody can have lost (K - 1)/(131 epsilon) before as many users "
+        "have come, and from that t on the part of privacy follows from the minimax bound derived here.",
+        assumptions="the class of all instances of the paper, K at least 2, t at least K - 1 and (K - 1)/(3 epsilon); "
+        + CURATOR,
+        curve=lambda t: np.where(t >= start, np.maximum(np.sqrt(others * t) / 27, others / (131 * epsilon)), 0.0),
+        worst_case=True,
+    )
+    if not others:
+        return bound.hide(_ONE_ARM)
+    if instance.horizon < start:
+        return bound.hide(
+            f"it can be relied on from t = (K - 1) max(1, 1/(3 epsilon)) = {math.ceil(start):,} on, and there are "
+            f"{instance.horizon:,} users; with rewards in [0, 1] it is wrong before t = (K - 1)/(131 epsilon)"
+        )
+    return bound
+
+
+def _derived(instance: Instance, epsilon: float) -> Bound:
+    """Two instances: arm 1 has mean 1/2 and the others 1/2 - D, or one of the others, rarely pulled, has 1/2 + D.
+
+    The rare one is pulled t/(K-1) times at most, so the two are told apart by t/(K-1) d_eps(1/2 - D, 1/2 + D) nats
+    (`central.told`), and one of them costs t D/8 exp(-that) (Bretagnolle and Huber). d_eps <= 2 D epsilon; at D = 1/2
+    and t <= (K-1)/epsilon this is at least t/(16 e), and regret does not fall. The rest is the part without privacy.
+    """
+    others = len(instance.arms) - 1
+    plain = classic.two_point_argument(others + 1, 2 * math.log(3), 0.5, 0.25)
+    bound = Bound(
+        name="Central minimax, derived",
+        side="lower",
+        model="central",
+        rewards="[0, 1]",
+        kind="minimax",
+        source=f"re-derived; shape of {AZIZE_BASU}",
+        status="derived",
+        formula=r"\max\Big\{\frac{e^{-1/2}}{16\sqrt2}\sqrt{\frac{(K-1)\,t}{2\ln3}},\ "
+        r"\frac1{16e}\min\Big(t,\frac{K-1}{\epsilon}\Big)\Big\}",
+        words="On its hardest instance (not on this one) every centrally private policy loses at least this much, at "
+        "every number of users: a fixed share of all rewards until (K - 1)/epsilon users have come.",
+        assumptions=f"rewards in [0, 1] (hardest: arms that pay 0 or 1); at least two arms; {CURATOR}",
+        curve=lambda t: np.maximum(plain(t), np.minimum(t, others / epsilon) / (16 * math.e)),
+        worst_case=True,
+    )
+    if not others:
+        return bound.hide(_ONE_ARM)
+    return bound if classic.unit_rewards(instance) else bound.hide("derived for rewards in [0, 1]")

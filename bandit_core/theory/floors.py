@@ -1,0 +1,359 @@
+r"""Lower bounds that hold at every number of users, not only in the long run.
+
+All four compare the instance nu with another one nu' on which a policy would have to play differently. Let H be what
+the policy has seen after T pulls, and Z in [0, 1] anything computed from it. By the chain rule and because computing
+loses information (Garivier, Menard and Stoltz 2019, inequality 6)
+
+    sum over arms b of E_nu[N_b(T)] I(nu_b, nu'_b)  >=  KL(law of H under nu, under nu')  >=  kl(E_nu Z, E_nu' Z),   (1)
+
+where I is the most that one pull can tell (`Told`), and kl the divergence of two coins. What a pull tells depends on
+the promise of privacy:
+
+* without privacy the reward itself, KL(nu_b, nu'_b);
+* under local privacy one private answer: `local.told`;
+* with a trusted curator H are the actions alone, and I is d_eps at every T: `central.told`.
+
+**Every policy.** Each trial lists the arms in a random order, so a policy is as good on nu as on nu with arm a and the
+best arm exchanged: P(A_t = a) and P(A_t = best) change places. With p and q_a for these two chances at time t, the
+first inequality of (1) for t - 1 pulls, and the divergence of what is played next (best, a, or another), give
+
+    (p - q_a) ln(p / q_a)  <=  E[N_a] I(nu_a, nu_*) + E[N_*] I(nu_*, nu_a)  <=  (t - 1) I_a
+
+with I_a the larger one of both, as at most t - 1 pulls went to the two. The cost of pull t is at least the least sum
+of gap_a q_a over all chances that satisfy this for every worse arm; the set is convex, so one number p has to be
+searched. The first pull costs the mean gap. Nothing is assumed of the policy: it may know all the means, only not which
+arm has which.
+
+**(i) to (iii).** nu' differs from nu in one worse arm a only, so the left side of (1) is E[N_a] I. With Z = N_a(T)/T:
+
+(i) a policy that pulls an arm at least T/K times in expectation once it is made the best (nu'_a as close above mu_* as
+    one likes): n_a I_a >= kl(n_a/T, 1/K) unless n_a >= T/K.
+(ii) a policy that gives 90 % of the pulls to the best arms when arm a is made equal to the m best ones; in a random
+    order each of these m + 1 has the same share: n_a I_a >= kl(n_a/T, 0.9/(m + 1)) unless n_a is larger than that.
+(iii) a policy that loses at most B when arm a is raised to mu_* + eta: everything but arm a costs at least eta there,
+    so E_nu'[N_a] >= T - B/eta and n_a >= kl(n_a/T, 1 - B/(eta T)) / I_a(eta) for every eta. B is twice the asymptotic
+    bound at T.
+
+The bound is the sum of gap_a n_a at the smallest n_a that satisfies the inequality. (i) to (iii) say nothing of a
+policy outside their class, whose members a test looks for by simulation; they are not drawn beside curves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bandit_core import arms as laws
+from bandit_core.policies.base import Instance
+from bandit_core.theory import classic, divergences
+from bandit_core.theory.bound import Bound, Model
+
+MOST_LAWS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
+SHARE = 0.9  # of the pulls, for the best arms in (ii)
+_SOURCE = "re-derived; change of measure as in Garivier, Menard and Stoltz 2019"
+_LONGEST = 10**9
+_RAISES = np.append(np.geomspace(3e-4, 0.3, 40), np.linspace(0.35, 0.98, 10))  # eta in (iii), of the room above mu_*
+_NOTHING_TO_LEARN = "all arms are equally good, so nothing can be lost"
+# ln(p/q) = u from (1 - e^-u) u, by a table and one step of Newton's method.
+_U = np.concatenate([np.geomspace(1e-9, 1.0, 1000), np.linspace(1.0, 760.0, 4000)[1:]])
+_HEIGHT = -np.expm1(-_U) * _U
+
+
+@dataclass(frozen=True)
+class Told:
+    """The most that one pull can tell about one reward law versus another, in nats, under one promise of privacy.
+
+    ``laws(law, other)`` for any two laws (infinity where nothing better is known), ``chances(p, q)`` for rewards of two
+    amounts with chances p and q of the higher one (arrays that broadcast). ``words`` say what it is, ``symbol`` is its
+    formula.
+    """
+
+    model: Model
+    laws: Callable[[laws._Law, laws._Law], float]
+    chances: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    words: str
+    symbol: str
+
+
+PLAIN = Told(
+    "none",
+    divergences.relative_entropy,
+    divergences.bernoulli_kl,
+    "what one reward tells is its KL divergence",
+    r"\mathrm{KL}(\nu_a,\nu_*)",
+)
+
+
+@dataclass(frozen=True)
+class _Rivals:
+    """The worse arms by law: ``gaps``, ``counts``, what a pull tells about ``toward`` = I(nu_a, nu_*) and ``away`` =
+    I(nu_*, nu_a), each of shape (laws,). ``chances`` of the higher amount, if there are only two amounts."""
+
+    told: Told
+    gaps: np.ndarray
+    counts: np.ndarray
+    toward: np.ndarray
+    away: np.ndarray
+    chances: np.ndarray | None
+    best_chance: float
+    unit: float  # difference of the two amounts, reward units
+    best: int  # number of best arms
+    arms: int
+    mean_gap: float
+
+    @property
+    def slope(self) -> float:
+        """Sum of gap / I over the worse arms, the constant before ln t of the asymptotic bound."""
+        return classic.per_log(np.repeat(self.gaps, self.counts), np.repeat(self.toward, self.counts))
+
+    @cached_property
+    def raised(self) -> tuple[np.ndarray, np.ndarray]:
+        """Values of eta, reward units, and what a pull of each law tells then; shapes (etas,) and (laws, etas)."""
+        assert self.chances is not None
+        room = 1 - self.best_chance
+        return _RAISES * room * self.unit, self.told.chances(self.chances[:, None], self.best_chance + _RAISES * room)
+
+    @cached_property
+    def every_policy(self) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of users and the floor of every policy there; between them it lies above the straight line."""
+        times = np.unique(np.append(np.arange(1.0, 33.0), np.geomspace(32, _LONGEST, 300).round()))
+        information = (times[1:, None] - 1) * np.maximum(self.toward, self.away)
+        cost = np.append(self.mean_gap, least_cost(information, self.gaps, self.counts, self.best))
+        return times, np.cumsum(cost * np.diff(times, prepend=0.0))  # the cost falls: each step at its last value
+
+
+def _two_amounts(instance: Instance, binary: classic.BinaryArms, told: Told) -> tuple[np.ndarray, ...]:
+    """Gaps, counts, toward, away and chances of the worse arms."""
+    gaps = classic.true_gaps(instance)
+    worse, best = gaps > 0, np.array(binary.chances.max())
+    chances, place, counts = np.unique(binary.chances[worse], return_index=True, return_counts=True)
+    chances, place, counts = chances[-MOST_LAWS:], place[-MOST_LAWS:], counts[-MOST_LAWS:]
+    return gaps[worse][place], counts, told.chances(chances, best), told.chances(best, chances), chances
+
+
+def _other_laws(instance: Instance, told: Told) -> tuple[np.ndarray, ...]:
+    """Gaps, counts, toward and away; the last two infinite where the best arms have different laws."""
+    best, worse = classic.distinct_laws(instance)
+    worse = sorted(worse, key=lambda each: each[1])[:MOST_LAWS]
+    gaps, counts = np.array([gap for _, gap, _ in worse]), np.array([count for _, _, count in worse], int)
+    if len(best) > 1:
+        return gaps, counts, np.full(len(worse), np.inf), np.full(len(worse), np.inf)
+    toward = np.array([told.laws(law, best[0]) for law, _, _ in worse])
+    return gaps, counts, toward, np.array([told.laws(best[0], law) for law, _, _ in worse])
+
+
+def _rivals(instance: Instance, told: Told) -> _Rivals:
+    binary = classic.binary_arms(instance)
+    gaps, counts, toward, away, *chances = (
+        _two_amounts(instance, binary, told) if binary is not None else _other_laws(instance, told)
+    )
+    all_gaps = classic.true_gaps(instance)
+    return _Rivals(
+        told=told,
+        gaps=gaps,
+        counts=counts,
+        toward=toward,
+        away=away,
+        chances=chances[0] if chances else None,
+        best_chance=float(binary.chances.max()) if binary is not None else math.nan,
+        unit=binary.high - binary.low if binary is not None else math.nan,
+        best=int((all_gaps == 0).sum()),
+        arms=len(instance.arms),
+        mean_gap=float(all_gaps.mean()),
+    )
+
+
+# --- the inequalities -------------------------------------------------------------------------------------------------
+
+
+def _share(information: np.ndarray) -> np.ndarray:
+    """The ratio r = q/p <= 1 with (1 - r) ln(1/r) = ``information``."""
+    u = np.interp(information, _HEIGHT, _U)
+    shrunk = np.exp(-u)
+    return np.exp(-(u - ((1 - shrunk) * u - information) / (1 - shrunk + u * shrunk)).clip(0.0, 760.0))
+
+
+def least_cost(information: np.ndarray, gaps: np.ndarray, counts: np.ndarray, best: int) -> np.ndarray:
+    """The least sum of gap x chance over the chances of the next pull that ``information`` allows.
+
+    Parameters
+    ----------
+    information
+        Most that is known, in nats, about a worse arm of each law versus a best one; shape (times, laws).
+    gaps, counts
+        Gap (reward units) and number of the arms of each law, shape (laws,).
+    best
+        Number of best arms.
+
+    Returns
+    -------
+    ndarray
+        Shape (times,), reward units. With p for a best arm each worse one has at least the q with
+        (p - q) ln(p / q) = information; what is left over goes where it costs least.
+    """
+    smallest = float(gaps.min())
+
+    def chances(p: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.asarray(counts * p[:, None] * _share(np.minimum(information / p[:, None], 755.0)))
+
+    def cost(p: np.ndarray) -> np.ndarray:
+        return np.asarray(smallest * (1 - best * p) + chances(p) @ (gaps - smallest))
+
+    low, high = np.full(len(information), 1e-9), np.full(len(information), 1.0 / best)
+    for _ in range(42):  # the largest p at which the chances do not exceed 1
+        middle = (low + high) / 2
+        fits = best * middle + chances(middle).sum(axis=1) <= 1
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    left, right = np.full(len(information), 1e-9), high
+    for _ in range(36):  # the cost is convex in p
+        third = (right - left) / 3
+        falls = cost(right - third) <= cost(left + third)
+        left, right = np.where(falls, left + third, left), np.where(falls, right, right - third)
+    return np.minimum(cost((left + right) / 2), cost(high))
+
+
+def _coin_kl(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """kl(p, q) for 0 < p <= q < 1, in its plain form: quick, and as exact as a search for its level needs."""
+    return p * np.log(p / q) + (1 - p) * (np.log1p(-p) - np.log1p(-q))
+
+
+def fewest_pulls(t: np.ndarray, information: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """The least n <= ``share`` x t with n x ``information`` >= kl(n/t, share), for shares in (0, 1).
+
+    Arguments broadcast.
+
+    >>> float(fewest_pulls(np.array(1e4), np.array(0.0444), np.array(0.45)).round(1))
+    13.4
+    """
+    t, information, share = np.broadcast_arrays(np.asarray(t, float), information, share)
+    low, high = np.zeros(t.shape), np.array(share, float)
+    for _ in range(45):
+        middle = (low + high) / 2
+        with np.errstate(invalid="ignore", over="ignore"):
+            enough = ~(t * middle * information < _coin_kl(middle, share))
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.asarray(t * low)
+
+
+def _at_share(rivals: _Rivals, t: np.ndarray, share: float) -> np.ndarray:
+    """Forms (i) and (ii): sum of gap x fewest pulls at one share; shape of ``t``."""
+    return np.asarray(fewest_pulls(t[..., None], rivals.toward, np.array(share)) @ (rivals.gaps * rivals.counts))
+
+
+def _fast_learner(rivals: _Rivals, t: np.ndarray) -> np.ndarray:
+    """Form (iii): the largest n_a over a grid of eta, with B twice the asymptotic bound; shape of ``t``."""
+    raises, tells = rivals.raised
+    total = np.zeros(t.shape)
+    for place, users in enumerate(t):
+        share = 1 - 2 * rivals.slope * np.log(users) / (raises * users)
+        says = share > 0
+        if users > 1 and says.any():
+            pulls = fewest_pulls(users, tells[:, says], share[says]).max(axis=1)
+            total[place] = pulls @ (rivals.gaps * rivals.counts)
+    return total
+
+
+# --- the bounds -------------------------------------------------------------------------------------------------------
+
+
+def _bound(told: Told, name: str, formula: str, words: str, assumptions: str, only: str) -> Bound:
+    return Bound(
+        name=name,
+        side="lower",
+        model=told.model,
+        rewards="any",
+        source=_SOURCE,
+        status="derived",
+        formula=formula,
+        words=words,
+        assumptions=f"{assumptions}; independent rewards; {told.words}",
+        curve=classic.nothing,
+        only=only,
+    )
+
+
+def finite_time(instance: Instance, told: Told) -> list[Bound]:
+    """The floor of every policy, and the forms (i) to (iii) for policies of a class; what does not apply is hidden.
+
+    Parameters
+    ----------
+    instance
+        Any arms. Arms that all pay one of the same two amounts have every form, other laws those that need no law
+        better than the best one.
+    told
+        What one pull tells under the promise of privacy: `PLAIN`, `local.told` or `central.told`.
+    """
+    share = rf"\frac{{{SHARE:g}}}{{m+1}}"
+    fewest = r"\sum_{a:\Delta_a>0}\Delta_a\,n_a,\qquad n_a\,I_a\ge\mathrm{kl}\Big(\frac{n_a}{t},\,"
+    every = _bound(
+        told,
+        "Floor of every policy",
+        r"\sum_{s\le t}\ \min_{p,q}\sum_{a:\Delta_a>0}\Delta_aq_a\quad\text{with}\quad(p-q_a)\ln\frac{p}{q_a}\le(s-1)"
+        rf"\,I_a,\qquad I_a={told.symbol}",
+        "No policy loses less on average, whatever it is, at any number of users: not even one that is told all the "
+        "means, only not which arm has which. It soon stops growing, because such a policy soon knows. I is the "
+        "larger one of both directions.",
+        "the arms stand in a random order, as in every trial here",
+        "",
+    )
+    chance = _bound(
+        told,
+        "Floor (i), no worse than chance",
+        rf"{fewest}\frac1K\Big),\qquad I_a={told.symbol}",
+        "Whoever gives an arm its fair share of the pulls as soon as it is the best one must try every arm this often.",
+        "the policy pulls an arm at least t/K times on average once that arm is made the best",
+        "policies that are never worse than chance",
+    )
+    equals = _bound(
+        told,
+        "Floor (ii), finds the best ones",
+        rf"{fewest}{share}\Big),\qquad I_a={told.symbol}",
+        f"Whoever gives {SHARE:.0%} of the pulls to the best arms even when one of the worse arms is made as good as "
+        "the best must try every arm this often; m is the number of best arms.",
+        f"within t pulls the policy gives {SHARE:.0%} of them to the best arms when any worse arm is made equal to the "
+        "best, arms in a random order; with many arms or much noise that takes long",
+        f"policies that give {SHARE:.0%} of t pulls to the best arms",
+    )
+    fast = _bound(
+        told,
+        "Floor (iii), learns fast",
+        r"\sum_{a:\Delta_a>0}\Delta_a\,n_a,\qquad n_a=\max_{\eta}\frac{\mathrm{kl}(n_a/t,\,1-B/(\eta t))}{I_a(\eta)},"
+        r"\qquad B=2\,\ln t\sum_{a:\Delta_a>0}\frac{\Delta_a}{I_a}",
+        "Whoever loses little on every neighbouring instance loses this much here. Divided by ln t it approaches the "
+        "asymptotic bound, slowly: this is how much of that bound holds at t users.",
+        "the policy loses at most B, twice the asymptotic bound at t, when any worse arm is made better than the best "
+        "one by any eta",
+        "policies that lose at most twice the asymptotic bound",
+    )
+    found = [every, chance, equals, fast]
+    if not classic.true_gaps(instance).any():
+        return [bound.hide(_NOTHING_TO_LEARN) for bound in found]
+    rivals = _rivals(instance, told)
+    curves = (
+        lambda t: np.interp(t, *rivals.every_policy),
+        lambda t: _at_share(rivals, t, 1 / rivals.arms),
+        lambda t: _at_share(rivals, t, SHARE / (rivals.best + 1)),
+        lambda t: _fast_learner(rivals, t),
+    )
+    found = [bound.with_curve(curve) for bound, curve in zip(found, curves, strict=True)]
+    if not np.isfinite(rivals.toward).any():
+        why = classic.BEST_IS_PERFECT if rivals.best_chance >= 1 else _UNKNOWN
+        found[1:] = [bound.hide(why) for bound in found[1:]]
+    elif rivals.chances is None:
+        found[3] = found[3].hide("derived for arms that all pay one of the same two amounts")
+    elif rivals.best_chance >= 1:
+        found[3] = found[3].hide(classic.BEST_IS_PERFECT)
+    return found
+
+
+_UNKNOWN = "the divergence between these laws is infinite or not known here"
+
+
+def without_privacy(instance: Instance) -> list[Bound]:
+    """The floors for every policy, private or not: privacy can only hide information."""
+    return finite_time(instance, PLAIN)
