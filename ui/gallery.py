@@ -62,12 +62,12 @@ def home_slider() -> float:
 def home_experiment(epsilon: float) -> Experiment:
     """The opening picture at another budget."""
     lines = [
-        {"policy": "kl-ucb", "label": "no privacy"},
-        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting a curator"},
-        {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting nobody"},
+        {"policy": "kl-ucb", "label": words.HOME_LABELS[0]},
+        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": words.HOME_LABELS[1]},
+        {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": epsilon}, "label": words.HOME_LABELS[2]},
     ]
     view = {"bounds": False, "y": "log"}
-    return load_preset(OPENING).with_changes(lines=lines, title="The price of privacy", note="", view=view)
+    return load_preset(OPENING).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
 
 
 def home_range(experiment: Experiment) -> tuple[float, float]:

@@ -21,6 +21,8 @@ BAND_WORDS: dict[Band, str] = {
     "half-sd": "mean ± half a standard deviation over",
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }
+HOME_TITLE = "The price of privacy"
+HOME_LABELS = ("no privacy", "trusting a curator", "trusting nobody")
 AGAINST_WORDS: dict[Against, str] = {
     "own": "the same method without privacy",
     "best": "the best one shown without privacy",
@@ -207,10 +209,12 @@ def heading(experiment: Experiment) -> tuple[str, str]:
 
 @cache
 def _shipped_words() -> frozenset[str]:
-    """Titles, notes and labels of the presets, which are this lab's own."""
+    """Titles, notes and labels of the presets and of Home, which are this lab's own."""
     shipped = [preset.experiment for preset in presets()]
     labels = [line.label for experiment in shipped for line in experiment.lines if line.label]
-    return frozenset(["", *labels, *(text for each in shipped for text in (each.title, each.note))])
+    return frozenset(
+        ["", HOME_TITLE, *HOME_LABELS, *labels, *(text for each in shipped for text in (each.title, each.note))]
+    )
 
 
 def of_the_link(experiment: Experiment) -> str:

@@ -15,7 +15,7 @@ from bandit_core import Experiment
 from bandit_core.problems import Problem
 from bandit_core.results import LineResult, Result
 from bandit_core.summaries import summaries
-from ui import words
+from ui import gallery, words
 
 
 @pytest.mark.parametrize(
@@ -203,3 +203,7 @@ def test_arms_in_one_line() -> None:
 
     assert words.arms_summary(arms(0.5)) == "1 arm, best 0.5, all equal"
     assert words.arms_summary(arms(0.9, 0.8, 0.1)) == "3 arms, best 0.9, smallest gap 0.1"
+
+
+def test_what_home_links_to_is_this_lab_s_own() -> None:
+    assert words.of_the_link(gallery.home_experiment(1.0)) == ""
