@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,7 @@ from bandit_core.arms import Arm
 from bandit_core.contextual.contexts import Contexts
 from bandit_core.epsilons import LAWS as budget_laws
 from bandit_core.epsilons import Epsilon
-from bandit_core.notation import write_epsilon, write_value
+from bandit_core.notation import write_epsilon, write_number, write_value
 from bandit_core.numbers import Frozen, Whole
 from bandit_core.policies import registry
 from bandit_core.policies.base import Instance, Policy
@@ -37,8 +37,12 @@ MOST_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
 # Readers of TOML walk every beginning of a dotted name, so n parts cost n^2 or more: they are counted before.
 _NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 _LONG_NAME = re.compile(rf"(?:^|[\[{{,])[ \t]*+((?:{_NAME_PART}){{{MOST_NAME_PARTS}}})", re.MULTILINE)
+MOST_BUDGET_LETTERS = 40
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "half-sd", "quarter-sd"]
+Against = Literal["own", "best"]
+SPOKEN_OF = ("arms", "contexts", "lines", "horizon")  # what a title or a note may put into words
+_BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
 class Line(Frozen):
@@ -54,6 +58,58 @@ class Line(Frozen):
         """The policy's entry in the registry."""
         return registry()[self.policy]
 
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """What is played, without what it is called."""
+        return self.policy, self.epsilon, self.params
+
+    @property
+    def written_label(self) -> str:
+        """The label with its blanks filled from the line itself; empty without one.
+
+        ``{epsilon}`` is the budget (``ε = 2``), ``{spread}`` how it is spread (one budget, discrete, continuous),
+        ``{answering}`` the share of users who share anything, and the name of a parameter in braces says it
+        (``v = 0.5``); ``:value`` after the name leaves the name out. So no label states another number than its line.
+        """
+
+        def fill(blank: re.Match[str]) -> str:
+            text = self._fill(blank[1], blank[0])
+            return (text.partition(" = ")[2] or text) if blank[2] else text
+
+        return _BLANK.sub(fill, self.label or "")
+
+    def _fill(self, name: str, otherwise: str) -> str:
+        if name == "epsilon" and self.epsilon is not None:
+            return budget_words(self.epsilon)
+        if name == "answering" and self.epsilon is not None:
+            values, shares = self.epsilon.atoms
+            return f"{100 * (1 - shares[values == 0].sum()):.3g} %"
+        if name == "spread" and self.epsilon is not None:
+            one = self.epsilon.fixed is not None
+            return "one budget" if one else "discrete" if self.epsilon.interval is None else "continuous"
+        parameters = self.entry.parameters.model_fields
+        if name not in parameters:
+            return otherwise
+        value = self.params.get(name, parameters[name].default)
+        written = value if isinstance(value, str) else write_value(value)
+        return f"{'ε_min' if name == 'eps_min' else name} = {written}"
+
+
+def budget_words(epsilon: Epsilon) -> str:
+    """A budget in a few words: ``ε = 2``, ``ε ~ lognormal(1, 1)``, or its kind alone where that would be long."""
+    if epsilon.fixed is not None:
+        return f"ε = {write_number(epsilon.fixed)}"
+    written = write_epsilon(epsilon)
+    return f"ε ~ {written if len(written) <= MOST_BUDGET_LETTERS else f'{epsilon.kind}(…)'}"
+
+
+def is_stale(label: str, line: Line, before: Sequence[Line]) -> bool:
+    """Whether a label names a number by hand, was given to a line of ``before``, and that line has changed since."""
+    if not re.search(r"\d", _BLANK.sub("", label)):
+        return False
+    named = [other for other in before if other.label == label]
+    return bool(named) and all(other.numbers != line.numbers for other in named)
+
 
 class View(Frozen):
     """How the picture is drawn; it never changes a number."""
@@ -67,6 +123,7 @@ class View(Frozen):
     shapes: StrictBool = False
     runs: StrictBool = False
     hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
+    against: Against = "own"
 
 
 def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
@@ -166,11 +223,11 @@ class Experiment(_Document):
         """What the reader calls the line: its label, else its policy (with epsilon where several lines share one)."""
         chosen = self.lines[line]
         if chosen.label:
-            return chosen.label
+            return chosen.written_label
         if chosen.epsilon is None or sum(other.policy == chosen.policy for other in self.lines) == 1:
             return chosen.entry.title
         budget = write_epsilon(chosen.epsilon)
-        if len(budget) > 40:
+        if len(budget) > MOST_BUDGET_LETTERS:
             budget = f"{chosen.epsilon.kind}(…)"
         extra = "".join(f", {name} {write_value(value)}" for name, value in chosen.params.items())
         return f"{chosen.entry.title}, ε {budget}{extra}"
@@ -199,12 +256,35 @@ class Experiment(_Document):
         return copy
 
     def with_changes(self, **fields: Any) -> Experiment:
-        """A validated copy with some fields of the document replaced; ``contexts`` takes the place of ``arms``."""
+        """A validated copy with some fields of the document replaced; ``contexts`` takes the place of ``arms``.
+
+        Words about the experiment as it was do not stay behind: see `after` for title and note; a label that names a
+        number by hand goes when its line has changed.
+        """
         document = self.spec()
         for given, other in (("arms", "contexts"), ("contexts", "arms")):
             if fields.get(given) is not None:
                 document.pop(other, None)
-        return Experiment.model_validate({**document, **fields})
+        changed = Experiment.model_validate({**document, **fields})
+        kept = tuple(
+            line.model_copy(update={"label": None}) if line.label and is_stale(line.label, line, self.lines) else line
+            for line in changed.lines
+        )
+        return changed.model_copy(update={"lines": kept}).after(self, fields)
+
+    def plays_as(self, other: Experiment) -> bool:
+        """Whether a title and a note that are true of ``other`` are true here: same arms, horizon and policies."""
+        same = all(getattr(self, name) == getattr(other, name) for name in SPOKEN_OF if name != "lines")
+        return same and [line.numbers for line in self.lines] == [line.numbers for line in other.lines]
+
+    def after(self, before: Experiment, given: Collection[str] = ()) -> Experiment:
+        """This experiment, an edited ``before``, without title and note where they spoke of what has changed.
+
+        ``given`` names those of the two that are new themselves and stay.
+        """
+        if self.plays_as(before):
+            return self
+        return self.model_copy(update={name: "" for name in ("title", "note") if name not in given})
 
 
 def contexts_document(contexts: Contexts) -> dict[str, Any]:

@@ -20,12 +20,12 @@ import numpy as np
 
 from bandit_core.best_method import Contest, Question
 from bandit_core.engine import simulate
-from bandit_core.experiment import Experiment
+from bandit_core.experiment import Experiment, View
 from bandit_core.policies.base import Privacy
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import LineResult, Result
 from bandit_core.store import Store
-from bandit_core.summaries import baseline
+from bandit_core.summaries import reference, with_companions
 from bandit_core.sweep import at_budget
 from bandit_core.tradeoff import blind_regret
 
@@ -65,11 +65,10 @@ class Goal:
             whole = result.experiment.horizon * (float(result.experiment.means.max()) + self.offset) / 100
             return (float(chosen.mean[-1] / whole), float(chosen.stderr[-1] / whole)) if whole > 0 else _UNKNOWN
         if self.compares:
-            base = baseline(result.experiment, line)
-            other = result.lines[base] if base is not None else None
-            if other is None:
+            against = reference(result, line)
+            if against is None:
                 return _UNKNOWN
-            return chosen.ratio_to(other) if self.kind == "price" else chosen.difference_to(other)
+            return (chosen.ratio_to if self.kind == "price" else chosen.difference_to)(against.played)
         return _missed(chosen, result.times)
 
 
@@ -152,6 +151,15 @@ def _search(measure: Callable[[int], tuple[float, float]], limit: float, first: 
     )
 
 
+def _needed(experiment: Experiment, line: int, goal: Goal) -> tuple[Experiment, int]:
+    """The line alone, or for its price after all that it may be compared with, and its place there."""
+    kept = [number for number, each in enumerate(experiment.lines) if goal.compares and each.epsilon is None]
+    hidden = [place for place, number in enumerate(kept) if number in experiment.view.hidden]
+    lines = [experiment.spec()["lines"][number] for number in (*kept, line)]
+    small = experiment.with_changes(lines=lines, view={"against": experiment.view.against, "hidden": hidden})
+    return (with_companions(small) if goal.compares else small), len(kept)
+
+
 def smallest_epsilon(
     experiment: Experiment,
     line: int,
@@ -164,11 +172,7 @@ def smallest_epsilon(
 
     ``on_point`` hears every budget before it is simulated; an exception in it ends the search.
     """
-    base = baseline(experiment, line)
-    kept = [number for number in (base, line) if number is not None]
-    lines = [experiment.spec()["lines"][number] for number in kept]
-    small = experiment.with_changes(lines=lines, view={})
-    place = len(kept) - 1
+    small, place = _needed(experiment, line, goal)
 
     def measure(lattice: int) -> tuple[float, float]:
         if on_point is not None:
@@ -322,6 +326,7 @@ class BestSearch:
             return self.goal.measure(result, 0)
         base = self._decided("none", None, work)
         both = result.experiment.with_lines((*base.experiment.lines, *result.experiment.lines))
+        both = both.model_copy(update={"view": View(against="best")})  # whatever method that is
         return self.goal.measure(Result(both, result.times, (*base.lines, *result.lines)), 1)
 
     def _advance(self, work: Callable[[Contest], None] | None) -> None:

@@ -1,9 +1,10 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
 The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
-(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``bounds``, ``worst``, ``shapes``,
-``runs``, ``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named. Words on
-the screen never stand in a link, so rewording a label breaks none.
+(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``,
+``shapes``, ``runs``, ``hide``. What is absent comes from the preset, or from the preset ``default`` where none is
+named; only its title and note do not stay where arms, lines or horizon are others. Words on the screen never stand in a
+link, so rewording a label breaks none.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ STREAMLIT_OWN = frozenset({"embed", "embed_options"})
 _READABLE = ",:;="
 
 _NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed"}
-_CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band"}
+_CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band", "price": "against"}
 _SWITCHES = {"bounds": "bounds", "worst": "worst_case", "shapes": "shapes", "runs": "runs"}
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_CHOICES, *_SWITCHES, "hide")
@@ -75,6 +76,8 @@ def write(experiment: Experiment) -> dict[str, str]:
     shortest, length = complete, math.inf
     for name in ["default", *preset_names()]:
         base = _complete_preset(name)
+        if not experiment.plays_as(load_preset(name)):
+            base = base | {"title": "", "note": ""}  # as reading does
         head = {} if name == "default" else {"preset": name}
         candidate = head | {key: value for key, value in complete.items() if value != base.get(key)}
         if sum(len(key) + len(value) + 2 for key, value in candidate.items()) - 1 >= length:
@@ -189,7 +192,7 @@ def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], problem
         except InvalidInput as error:
             found = error.problems
         else:
-            return _renumbered(experiment, numbers)
+            return _renumbered(experiment.after(base, fields), numbers)
         at_fault = {_top(problem.path) for problem in found}
         simple = [name for name in at_fault if name != "lines" and name in _overrides(fields, view)]
         bad_lines = {int(match[1]) for problem in found if (match := re.match(r"lines\[(\d+)\]", problem.path))}

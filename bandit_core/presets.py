@@ -63,6 +63,18 @@ def load_preset(name: str) -> Experiment:
     return read(path)
 
 
+def true_words(experiment: Experiment) -> Experiment:
+    """The experiment without the title and note of a preset that plays something else.
+
+    An edited preset that was saved as a file may still carry them.
+    """
+    words = (experiment.title, experiment.note)
+    same = [each for each in map(load_preset, preset_names()) if (each.title, each.note) == words != ("", "")]
+    if not same or any(experiment.plays_as(each) for each in same):
+        return experiment
+    return experiment.model_copy(update={"title": "", "note": ""})
+
+
 def group(name: str) -> str:
     """The paper or the kind of lesson that a preset belongs to."""
     return _GROUPS.get(name.partition("-")[0], "Lessons")

@@ -125,11 +125,15 @@ class LineResult:
 
 @dataclass(frozen=True)
 class Result:
-    """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done."""
+    """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
+
+    ``along`` holds lines that the experiment lacks and that were played along to compare with (`companions`).
+    """
 
     experiment: Experiment
     times: np.ndarray
     lines: tuple[LineResult | None, ...]
+    along: tuple[LineResult | None, ...] = ()
 
     @property
     def complete(self) -> bool:

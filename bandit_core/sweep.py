@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from bandit_core.limits import most_steps, steps, worker_count
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import Result
 from bandit_core.store import Store
+from bandit_core.summaries import split
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,12 +24,24 @@ SWEEP_COLUMNS = ("line", "label", "policy", "epsilon", "t", "mean", "stderr", "q
 MOST_POINTS = 200
 
 
+_BLANK_IN_LABEL = re.compile(r"[,;:]?\s*\{(?:epsilon|eps_min)(?::value)?\}")
 _BUDGET_IN_LABEL = re.compile(r"[,;:]?\s*\(?\b(?:ε|eps|epsilon)\s*=?\s*[\d.]+\)?\s*$", re.IGNORECASE)
 
 
 def swept_label(line: Line) -> str:
-    """What a line is called where its budget varies: its label without a budget at the end, else its policy's title."""
-    return _BUDGET_IN_LABEL.sub("", line.label or "") or line.entry.title
+    """What a line is called where its budget varies: its label without a budget at the end, else its policy's title.
+
+    Thresholds are chosen anew at every budget (see `at_budget`), so neither do they stay in a label; and what was said
+    of a distribution of budgets is not true of one budget for everybody.
+    """
+    kept = line.model_copy(update={"label": _kept_label(line)})
+    return kept.written_label or line.entry.title
+
+
+def _kept_label(line: Line) -> str:
+    if line.epsilon is not None and line.epsilon.fixed is None:
+        return ""
+    return _BUDGET_IN_LABEL.sub("", _BLANK_IN_LABEL.sub("", line.label or ""))
 
 
 def distinct_lines(experiment: Experiment) -> Experiment:
@@ -66,8 +79,8 @@ def at_budget(experiment: Experiment, epsilon: float, changes: dict[str, Any] | 
         params = {name: value for name, value in line.get("params", {}).items() if name != "eps_min"}
         params |= {name: value for name, value in (changes or {}).items() if name in known}
         line["params"] = params
-        line["label"] = swept_label(experiment.lines[number])
-    return Experiment.model_validate(document)
+        line["label"] = _kept_label(experiment.lines[number]) or experiment.lines[number].entry.title
+    return Experiment.model_validate(document).after(experiment)
 
 
 def budgets(values: Iterable[Any]) -> tuple[float, ...]:
@@ -104,6 +117,12 @@ class SweepResult:
     seconds: tuple[Any, ...]
     results: tuple[Result, ...]
     second_name: str = ""
+
+    def without_companions(self, experiment: Experiment) -> SweepResult:
+        """The same of ``experiment``, where this one also played the counterparts that it lacks (`with_companions`)."""
+        count = len(experiment.lines)
+        own = (point.experiment.with_changes(lines=point.experiment.spec()["lines"][:count]) for point in self.results)
+        return replace(self, experiment=experiment, results=tuple(map(split, self.results, own)))
 
     def at(self, epsilon: float, second: Any = None) -> Result:
         """The result at one point of the grid."""

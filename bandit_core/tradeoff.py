@@ -10,7 +10,7 @@ import numpy as np
 
 from bandit_core.experiment import Experiment
 from bandit_core.results import LineResult
-from bandit_core.summaries import baseline
+from bandit_core.summaries import Reference, reference
 from bandit_core.sweep import SweepResult, at_budget, swept_label
 from bandit_core.theory.bound import Bound
 from bandit_core.theory.curves import line_bounds
@@ -33,6 +33,7 @@ class Trace:
     q95: np.ndarray
     price: np.ndarray
     price_stderr: np.ndarray
+    against: Reference | None  # what the price is relative to
 
 
 def _at_end(line: LineResult | None) -> tuple[float, float, float, float]:
@@ -48,16 +49,16 @@ def traces(result: SweepResult) -> list[Trace]:
     found = []
     for number, line in enumerate(experiment.lines):
         ends = np.array([_at_end(point.lines[number]) for point in result.results])
-        prices = []
+        prices, against = [], None
         for point in result.results:
-            base = baseline(point.experiment, number)
-            mine, other = point.lines[number], point.lines[base] if base is not None else None
-            prices.append(mine.ratio_to(other) if mine is not None and other is not None else (math.nan, math.nan))
+            mine, other = point.lines[number], reference(point, number)
+            against = against or other
+            prices.append((math.nan, math.nan) if mine is None or other is None else mine.ratio_to(other.played))
         label = swept_label(line)
         mean, stderr, q05, q95 = ends.T
         price, price_stderr = np.array(prices).T
         budgets = np.array(result.epsilons)
-        found.append(Trace(number, label, line.policy, budgets, mean, stderr, q05, q95, price, price_stderr))
+        found.append(Trace(number, label, line.policy, budgets, mean, stderr, q05, q95, price, price_stderr, against))
     return found
 
 
@@ -104,6 +105,12 @@ def free_from(trace: Trace) -> float | None:
         return None
     misses = np.flatnonzero(~free)
     return float(trace.epsilons[misses[-1] + 1 if len(misses) else 0])
+
+
+def cheaper_at(trace: Trace) -> np.ndarray:
+    """Budgets at which the price is surely (two standard errors) below 1."""
+    with np.errstate(invalid="ignore"):
+        return trace.epsilons[trace.price + 2 * trace.price_stderr < 1]
 
 
 def noise_until(trace: Trace, experiment: Experiment) -> float | None:

@@ -17,15 +17,15 @@ st.markdown(
 )
 epsilon = gallery.home_slider()
 experiment = gallery.home_experiment(epsilon)
-result = runner.result_of(experiment, "home")
+result = runner.result_of(experiment, "home", along=True)
 if result is not None:
     st.markdown(words.verdict(result))
-    st.plotly_chart(
-        charts.regret_chart(result, theme.is_dark(), height=400, direct_labels=not theme.is_phone()),
-        config=charts.CONFIG,
-        key="home",
-        alt=charts.describe(result),
-    )
+    dark, direct = theme.is_dark(), not theme.is_phone()
+    picture = charts.regret_chart(result, dark, 400, direct, vertical=gallery.home_range(experiment))
+    before = gallery.ghosts(result)
+    if before is not None:
+        charts.add_ghosts(picture, before, result, dark)
+    st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=charts.describe(result))
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()
 gallery.cards()

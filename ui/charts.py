@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
+from bandit_core.experiment import budget_words
 from bandit_core.notation import write_epsilon
 from bandit_core.policies.base import Privacy
 from bandit_core.results import Result
@@ -20,6 +21,7 @@ from ui import theme, words
 
 SAMPLE_RUNS = 20
 MOST_DIRECT_LABELS = 6
+MOST_BUDGET_TICKS = 6
 CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
@@ -162,6 +164,28 @@ def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: 
         )
 
 
+NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ
+
+
+def log_step(low: float, high: float) -> int | str:
+    """Plotly's step between the ticks of a log axis from ``low`` to ``high`` (logarithms), so that several stand there.
+
+    Powers of ten, or 1-2-5 between them; within a factor of five that could leave none, so ticks are evenly spaced.
+    """
+    if high - low > 2.5:
+        return 1
+    if high - low > 0.75 or not high > low:
+        return "D2"
+    step = (10**high - 10**low) / 5
+    unit = 10 ** np.floor(np.log10(step))
+    return f"L{unit * next(nice for nice in (1, 2, 5, 10) if nice * unit >= step):.6g}"
+
+
+def ticks(log: bool, low: float, high: float) -> dict[str, Any]:
+    """Format and steps of an axis of amounts from ``low`` to ``high`` (logarithms on a log axis)."""
+    return {"tickformat": NUMBERS, **({"dtick": log_step(low, high)} if log else {})}
+
+
 def vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, float]:
     """What of the vertical axis shows the curves: loose bounds are orders of magnitude above them."""
     everything = np.concatenate(list(curves.values())) if curves else np.ones(1)
@@ -175,11 +199,17 @@ def vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, flo
 
 
 def _add_direct_labels(
-    figure: go.Figure, result: Result, curves: dict[int, np.ndarray], colours: list[str], height: int, dark: bool
+    figure: go.Figure,
+    result: Result,
+    curves: dict[int, np.ndarray],
+    colours: list[str],
+    height: int,
+    dark: bool,
+    vertical: tuple[float, float] | None = None,
 ) -> None:
     """Names at the right ends of the curves, pushed apart where they would overlap."""
     view, experiment = result.experiment.view, result.experiment
-    low, high = vertical_range(curves, view.y == "log")
+    low, high = vertical or vertical_range(curves, view.y == "log")
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
     pixels = (height - 150) / (high - low)
@@ -199,10 +229,17 @@ def _add_direct_labels(
         )
 
 
-def regret_chart(result: Result, dark: bool = False, height: int = 520, direct_labels: bool = True) -> go.Figure:
+def regret_chart(
+    result: Result,
+    dark: bool = False,
+    height: int = 520,
+    direct_labels: bool = True,
+    vertical: tuple[float, float] | None = None,
+) -> go.Figure:
     """Mean curves with bands, optional runs and bounds, drawn as the experiment's view says.
 
-    Curves are labelled at their ends unless there are many, or no room for it (``direct_labels``).
+    Curves are labelled at their ends unless there are many, or no room for it (``direct_labels``). ``vertical`` is the
+    range of the vertical axis (logarithms on a log axis) where it is not to follow the curves.
     """
     experiment, view = result.experiment, result.experiment.view
     figure = go.Figure()
@@ -224,19 +261,39 @@ def regret_chart(result: Result, dark: bool = False, height: int = 520, direct_l
         legend={"yref": "container", "y": 0, "yanchor": "bottom", "traceorder": "grouped"},
     )
     if direct:
-        _add_direct_labels(figure, result, curves, colours, height, dark)
+        _add_direct_labels(figure, result, curves, colours, height, dark, vertical)
     ends = np.array([1, max(2, result.times[-1])])
-    figure.update_xaxes(
-        title="users so far", type=view.x, tickformat="~s", range=np.log10(ends) if view.x == "log" else ends
-    )
+    decades = np.log10(ends)
+    steps = {"range": decades, "dtick": log_step(*decades)} if view.x == "log" else {"range": ends}
+    figure.update_xaxes(title="users so far", type=view.x, tickformat="~s", **steps)
+    low, high = vertical or vertical_range(curves, view.y == "log")
     figure.update_yaxes(
-        title=QUANTITY_WORDS[view.quantity],
-        type=view.y,
-        exponentformat="SI",
-        range=vertical_range(curves, view.y == "log"),
-        **({"dtick": 1} if view.y == "log" else {}),
+        title=QUANTITY_WORDS[view.quantity], type=view.y, range=(low, high), **ticks(view.y == "log", low, high)
     )
     return figure
+
+
+def add_ghosts(figure: go.Figure, before: Result, now: Result, dark: bool) -> None:
+    """The curves of an earlier picture as thin lines behind those that have changed since, named "before"."""
+    ghosts = []
+    for number, (old, new) in enumerate(zip(before.lines, now.lines, strict=True)):
+        if old is None or new is None or np.array_equal(old.mean, new.mean):
+            continue
+        law = before.experiment.lines[number].epsilon
+        label = "before" if law is None else f"before: {budget_words(law)}"
+        ghosts.append(
+            go.Scatter(
+                x=before.times,
+                y=_shown(old.mean, now.experiment.view.y == "log"),
+                mode="lines",
+                name=label,
+                line={"width": 1, "color": theme.line_colours(now.experiment, dark)[number]},
+                legendgroup="before",
+                showlegend=not ghosts,
+                hovertemplate="%{y:,.4~g}",
+            )
+        )
+    figure.add_traces(ghosts)
 
 
 def describe(result: Result) -> str:
@@ -321,7 +378,10 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
         )
     style(figure, 380, dark)
     figure.update_layout(barmode="group", hovermode="x")
-    figure.update_yaxes(type="log", dtick=1, title="pulls per arm (mean over trials)", tickformat="~s")
+    heights = np.concatenate([np.asarray(trace.y, float) for trace in figure.data] or [np.ones(1)])
+    positive = np.log10(heights[heights > 0]) if (heights > 0).any() else np.zeros(1)
+    axis = ticks(True, float(positive.min()) - 0.3, float(positive.max()))
+    figure.update_yaxes(type="log", title="pulls per arm (mean over trials)", **axis)
     figure.update_xaxes(title="arm: mean and reward law" if experiment.contexts is None else "arm", type="category")
     return figure
 
@@ -355,6 +415,30 @@ def sparkline(result: Result, dark: bool = False, width: int = 260, height: int 
     )
 
 
+def _budget_ticks(figure: go.Figure, zero: float | None) -> dict[str, Any]:
+    """Ticks of a narrow log axis of budgets: at the groups of users where they are few, else at 1-2-5 or tens.
+
+    One says 0 at ``zero``, the place left of all others that stands for it.
+    """
+    places = np.concatenate([np.asarray(trace.x, float) for trace in figure.data] or [np.ones(1)])
+    places = np.unique(places if zero is None else places[places > zero])
+    if not len(places) or len(places) > MOST_BUDGET_TICKS:
+        low, high = (float(places[0]), float(places[-1])) if len(places) else (1.0, 1.0)
+        powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+        every, tens = (
+            [base * 10.0**power for power in powers for base in bases if low <= base * 10.0**power <= high]
+            for bases in ((1, 2, 5), (1,))
+        )
+        few = every if len(every) <= MOST_BUDGET_TICKS else tens[:: -(-len(tens) // MOST_BUDGET_TICKS)]
+        places = np.array(few if len(few) > 1 else [low, high])
+    marks = [*([] if zero is None else [zero]), *(float(place) for place in places)]
+    return {
+        "tickvals": marks,
+        "ticktext": ["0" if place == zero else f"{place:,.6g}" for place in marks],
+        "tickangle": 0,
+    }
+
+
 def density_chart(epsilon, threshold: float | None, dark: bool = False, height: int = 130) -> go.Figure:  # type: ignore[no-untyped-def]
     """How the budget is spread over users: bars for groups, an area for a density, a line at the threshold."""
     figure = go.Figure()
@@ -373,11 +457,13 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
             hovertemplate="ε = %{x:.3~g}<extra></extra>",
         )
     solid = probabilities > 1e-6
+    zero = None  # where on the log axis ε = 0 stands
     if solid.any():
         floor = (float(positive.min()) if len(positive) else 1.0) / 4
         if epsilon.interval is not None:
             floor = min(floor, float(grid[0]))
         spots = np.where(values > 0, values, floor)
+        zero = floor if (solid & (values == 0)).any() else None
         names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
         for place, share, name in zip(spots[solid], probabilities[solid], np.array(names)[solid], strict=True):
             figure.add_scatter(
@@ -392,6 +478,6 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
         figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     style(figure, height, dark)
     figure.update_layout(showlegend=False, hovermode="closest")
-    figure.update_xaxes(type="log", title="ε of a user", tickformat="~g")
+    figure.update_xaxes(type="log", title="ε of a user", **_budget_ticks(figure, zero))
     figure.update_yaxes(showticklabels=False, rangemode="tozero")
     return figure

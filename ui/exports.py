@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pprint import pformat
+from typing import Any
 
 import streamlit as st
 
@@ -13,6 +15,7 @@ from bandit_core.accounts import releases
 from bandit_core.presets import presets
 from bandit_core.results import Result
 from bandit_core.spreadsheets import to_csv
+from bandit_core.summaries import summaries
 from ui import charts, words
 
 
@@ -69,6 +72,22 @@ def releases_button(experiment: Experiment) -> None:
     )
 
 
+def made(result: Result) -> dict[str, Any]:
+    """How the numbers were made, and every private line's price with what it is relative to."""
+    prices = [
+        {
+            "line": row.line,
+            "ratio": row.price,
+            "stderr": row.price_stderr if math.isfinite(row.price_stderr) else None,
+            "against": row.against.policy,
+            "played_along": row.against.along,
+        }
+        for row in summaries(result)
+        if row.against is not None and math.isfinite(row.price)
+    ]
+    return {**result.metadata, "prices": prices}
+
+
 def downloads(result: Result) -> None:
     """The row of download buttons; each file is built only when it is asked for."""
     name = words.heading(result.experiment)[0].lower()
@@ -103,10 +122,10 @@ def downloads(result: Result) -> None:
     )
     columns[3].download_button(
         "How it was made",
-        data=lambda: json.dumps(result.metadata, indent=2),
+        data=lambda: json.dumps(made(result), indent=2),
         file_name=f"{name}-metadata.json",
         mime="application/json",
         on_click="ignore",
-        help="Spec, seed, versions, sampler, and the privacy guarantee of every line.",
+        help="Spec, seed, versions, sampler, the privacy guarantee of every line, and its price.",
         width="stretch",
     )

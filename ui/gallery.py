@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import streamlit as st
 
 from bandit_core import Experiment, links, notation, simulate
 from bandit_core.presets import load_preset, presets
 from bandit_core.problems import InvalidInput, Problem
+from bandit_core.results import Result
+from bandit_core.tradeoff import blind_regret
 from ui import charts, state, theme, words
 
 OPENING = "first-look"
@@ -59,11 +62,32 @@ def home_slider() -> float:
 def home_experiment(epsilon: float) -> Experiment:
     """The opening picture at another budget."""
     lines = [
-        {"policy": "kl-ucb", "label": "no privacy"},
-        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting a curator"},
-        {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": epsilon}, "label": "trusting nobody"},
+        {"policy": "kl-ucb", "label": words.HOME_LABELS[0]},
+        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": words.HOME_LABELS[1]},
+        {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": epsilon}, "label": words.HOME_LABELS[2]},
     ]
-    return load_preset(OPENING).with_changes(lines=lines, title="The price of privacy", note="", view={"bounds": False})
+    view = {"bounds": False, "y": "log"}
+    return load_preset(OPENING).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
+
+
+def home_range(experiment: Experiment) -> tuple[float, float]:
+    """Range (logarithms) of Home's vertical axis, the same at every position of the slider.
+
+    So the curve moves and not the frame. Above, there is what choosing at random loses: no budget makes these policies
+    clearly worse than that, and it is known without simulating any. Below, one lost reward: what every policy has lost
+    after a few users. Between the two lie factors of a thousand, hence the log scale.
+    """
+    return 0.0, float(np.log10(1.25 * blind_regret(experiment)))
+
+
+def ghosts(result: Result) -> Result | None:
+    """The picture of the slider's last position, for this visit only; None before the slider was moved."""
+    now = st.session_state
+    shown: Result | None = now.get("home-shown")
+    if shown is None or shown.experiment != result.experiment:
+        now["home-before"] = shown
+    now["home-shown"] = result
+    return now["home-before"]
 
 
 def link_to_explore(label: str, experiment: Experiment) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bandit_core.experiment import Experiment
 from bandit_core.results import Result
 from bandit_core.summaries import Summary, summaries
 from bandit_core.theory.bound import status_words
@@ -33,11 +34,11 @@ def _card(row: Summary, colour: str, result: Result) -> None:
     st.markdown(f"### {regret}", help="Regret at the horizon, with its standard error.")
     lines = []
     if np.isfinite(row.price):
-        lines.append(f"price of privacy **{words.with_error(row.price, row.price_stderr)} ×**")
+        lines.append(words.price(row))
     lines.append(f"best arm in **{100 * row.best_share:.0f} %** of the last half's pulls")
     if row.bound_name and np.isfinite(row.regret_over_bound):
         lines.append(f"{words.number(100 * row.regret_over_bound, 2)} % of its proved upper bound")
-    st.caption("  \n".join(lines))
+    st.caption("  \n".join(lines), help=words.below_one(row, result) or None)
     st.caption(row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}")
 
 
@@ -89,6 +90,16 @@ def bounds_table(result: Result) -> None:
                 st.markdown(f"- **{bound.name}** ({bound.source}): {bound.hidden}")
 
 
+def _repeated(experiment: Experiment) -> str:
+    """How often the run is repeated, and what the band and the errors mean."""
+    if experiment.trials == 1:
+        return "This is a single run, so there is neither band nor error."
+    return (
+        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view.band)}. That "
+        "band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
+    )
+
+
 def explanation(result: Result) -> None:
     """How the picture is computed: plain words, pseudo-code, sources."""
     experiment = result.experiment
@@ -98,8 +109,8 @@ def explanation(result: Result) -> None:
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
             "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
             f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
-            f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view.band)}. "
-            "That band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
+            f"{_repeated(experiment)} "
+            f"{words.PRICE}"
         )
         for name in dict.fromkeys(line.policy for line in experiment.lines):
             policy = next(line.entry for line in experiment.lines if line.policy == name)

@@ -22,9 +22,10 @@ from bandit_core import Experiment, InvalidInput, Simulation, simulate
 from bandit_core.best_method import Contest
 from bandit_core.engine import lower_priority
 from bandit_core.inverse import BestSearch
-from bandit_core.limits import estimated_seconds, most_steps, steps, worker_count
+from bandit_core.limits import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
 from bandit_core.results import Result
 from bandit_core.store import Store
+from bandit_core.summaries import split, with_companions
 from bandit_core.sweep import Sweep, SweepResult
 from bandit_core.warm import is_warm
 from ui import exports, state, turns, words
@@ -108,19 +109,33 @@ def _numbers_of(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"view": type(experiment.view)(), "title": "", "note": ""})
 
 
-def result_of(experiment: Experiment, name: str = "main", store: Store | None = None) -> Result | None:
+def _played(experiment: Experiment) -> Experiment:
+    """The experiment and the counterparts that its prices need; alone where the server's limits leave no room."""
+    played = with_companions(experiment)
+    try:
+        refuse_if_too_large(played)
+    except InvalidInput:
+        return experiment
+    return played
+
+
+def result_of(
+    experiment: Experiment, name: str = "main", store: Store | None = None, along: bool = False
+) -> Result | None:
     """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed.
 
-    ``store`` keeps the blocks (default: the process's store, which all visitors share).
+    ``store`` keeps the blocks (default: the process's store, which all visitors share); ``along`` also plays what the
+    prices are relative to, where the experiment lacks it.
     """
+    played = _played(experiment) if along else experiment
 
     def build() -> Simulation:
-        return Simulation(experiment, store)
+        return Simulation(played, store)
 
-    result = _computed(build, _numbers_of(experiment), steps(experiment), name, experiment, exports.command(experiment))
+    result = _computed(build, _numbers_of(played), steps(played), name, experiment, exports.command(experiment))
     if result is None or all(line is None for line in result.lines):
         return None
-    return Result(experiment, result.times, result.lines)
+    return split(result, experiment)
 
 
 def sweep_of(
@@ -128,12 +143,17 @@ def sweep_of(
 ) -> SweepResult | None:
     """The same for a sweep over budgets."""
 
-    def build() -> Sweep:
-        return Sweep(experiment, epsilons, store=store)
+    played = _played(experiment)
 
-    what, cost = (_numbers_of(experiment), epsilons), steps(experiment) * len(epsilons)
+    def build() -> Sweep:
+        try:
+            return Sweep(played, epsilons, store=store)
+        except InvalidInput:
+            return Sweep(experiment, epsilons, store=store)
+
+    what, cost = (_numbers_of(played), epsilons), steps(played) * len(epsilons)
     result = _computed(build, what, cost, name, experiment, exports.sweep_command(epsilons))
-    return result if result is not None and len(result.curves) else None
+    return result.without_companions(experiment) if result is not None and len(result.curves) else None
 
 
 def _computed(
@@ -329,7 +349,7 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
 
     None where even that is more than this server computes (`result_of` has told why).
     """
-    small = experiment.with_changes(trials=min(experiment.trials, 10))
+    small = with_companions(experiment).with_changes(trials=min(experiment.trials, 10))
     try:
         while small.horizon > 100 and _too_dear(small):
             fewer = small.with_changes(trials=min(3, small.trials))
@@ -338,11 +358,12 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
                 break
             small = small.with_changes(horizon=max(100, small.horizon // 10))
         with turns.computing():
-            return simulate(small, store=store)
+            own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
+            return split(simulate(small, store=store), own)
     except InvalidInput:
         return None
 
 
 def shared_result() -> Result | None:
     """The result of the shared experiment."""
-    return result_of(state.experiment())
+    return result_of(state.experiment(), along=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import pandas as pd
 import streamlit as st
-from pydantic.fields import FieldInfo
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InvalidInput, links, notation
@@ -17,11 +15,10 @@ from bandit_core.contextual.contexts import LAWS as CONTEXT_LAWS
 from bandit_core.epsilons import LAWS as EPSILON_LAWS
 from bandit_core.experiment import Band, View, parse
 from bandit_core.policies import registry
-from bandit_core.policies.base import Policy
 from bandit_core.presets import presets
 from bandit_core.problems import Problem
 from bandit_core.summaries import QUANTITY_WORDS
-from ui import charts, state, theme, turns, words
+from ui import charts, line_cards, state, theme, turns, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
@@ -37,15 +34,10 @@ EXAMPLES = {
 }
 
 
-def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str) -> Any:  # type: ignore[no-untyped-def]
+def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str, disabled=False) -> Any:  # type: ignore[no-untyped-def]
     """A log-scaled slider that also holds the base's value when that is off the grid."""
     options = sorted({*grid, value})
-    return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write)
-
-
-def _current(name: str, otherwise: Any) -> Any:
-    """What a widget says now, also before it is drawn in this run (its section's headline needs it)."""
-    return st.session_state.get(state.key(name), otherwise)
+    return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write, disabled=disabled)
 
 
 def _preset_section() -> None:
@@ -112,7 +104,7 @@ def _arms_words(base: Experiment) -> str:
     if st.session_state.get("arms-as-table"):
         return words.arms_summary(experiment)
     try:
-        text = _current("arms", notation.write_arms(base.arms))
+        text = state.current("arms", notation.write_arms(base.arms))
         experiment = Experiment.model_validate({"arms": notation.read_arms(text), "lines": [{"policy": "ucb"}]})
     except InvalidInput:  # told below, with everything else that is not valid yet
         pass
@@ -150,16 +142,11 @@ def _arms_table(base: Experiment) -> str:
     return ", ".join(f"{row.law}({row.numbers}) x{int(row[2])}" for row in filled.itertuples(index=False))
 
 
-def _shared_budget(base: Experiment) -> str | None:
-    """The budget that most private lines have, as text."""
-    texts = [notation.write_epsilon(line.epsilon) for line in base.lines if line.epsilon is not None]
-    return Counter(texts).most_common(1)[0][0] if texts else None
-
-
 def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
     """The shared budget as text, and the place for a picture of it."""
-    text = _shared_budget(base) or "1"
+    text = line_cards.shared_text(base)
     law = notation.read_epsilon(text)
+    following, private = line_cards.followers(base)
     laws = {kind: EPSILON_LAWS[kind].words for kind in EPSILON_LAWS}
     with st.expander(f"Privacy budget · {_budget_words(law)}", expanded=True, key=state.key("budget-section")):
         kind = st.selectbox(
@@ -179,8 +166,11 @@ def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
                 "epsilon",
                 "The privacy budget in nats: how much one answer may change an observer's belief.",
                 lambda value: f"{value:g}",
+                disabled=private > 0 and not following,
             )
-            st.caption(words.odds(epsilon))
+            st.caption(
+                "  \n".join(text for text in (words.odds(epsilon), line_cards.moves(following, private)) if text)
+            )
             return f"{epsilon!r}", st.container()
         written = st.text_input(
             "Distribution of ε over users",
@@ -215,87 +205,10 @@ def _budget_picture(written: str, experiment: Experiment) -> None:
 
 
 def _budget_words(law: dict[str, Any]) -> str:
-    kind = _current("budget-kind", law["kind"])
+    kind = state.current("budget-kind", law["kind"])
     if kind == "fixed":
-        return f"ε = {_current('epsilon', law['value'] if law['kind'] == 'fixed' else 1.0):g}"
+        return f"ε = {state.current('epsilon', law['value'] if law['kind'] == 'fixed' else 1.0):g}"
     return str(EPSILON_LAWS[kind].words)
-
-
-def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
-    """One control for one parameter of a policy; None means "leave it at its default"."""
-    said_out_loud = {"eps_min": words.PUBLIC["eps_min"], "u": words.PUBLIC["moments"]}.get(name, "")
-    label, help = name.replace("_", " "), f"{field.description or ''} {said_out_loud}".strip()
-    schema = policy.parameters.model_json_schema()["properties"][name]
-    if "enum" in schema:
-        options = schema["enum"]
-        chosen = st.selectbox(label, options, options.index(value), key=state.key(slot), help=help)
-        return None if chosen == field.default else chosen
-    if schema.get("type") == "boolean":
-        chosen = st.toggle(label, value, key=state.key(slot), help=help)
-        return None if chosen == field.default else chosen
-    text = st.text_input(
-        label,
-        notation.write_number(value) if isinstance(value, float | int) else str(value),
-        key=state.key(slot),
-        help=help,
-    )
-    if text.strip() == str(field.default) or not text.strip():
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        return text.strip()
-    if schema.get("type") == "integer" and number.is_integer():
-        number = int(number)
-    return None if number == field.default else number
-
-
-def _line_card(base_line: dict[str, Any], row: int, shared: str, base_shared: str | None) -> dict[str, Any]:
-    policy = registry()[base_line["policy"]]
-    own = "" if base_line.get("epsilon") in (None, base_shared) else base_line["epsilon"]
-    own_now = _current(f"own-{row}", own)
-    label = _current(f"label-{row}", base_line.get("label")) or policy.title + (f" · ε {own_now}" if own_now else "")
-    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(label)}", key=state.key(f"line-{row}")):
-        st.caption(f"{policy.summary} {policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.")
-        line: dict[str, Any] = {"policy": policy.name}
-        if policy.epsilon != "none":
-            text = st.text_input(
-                "Own budget",
-                own,
-                key=state.key(f"own-{row}"),
-                placeholder=f"shared: {shared}",
-                help="Empty: the budget of the section above. Else, for example, 0.5 or discrete(0, 1, 2).",
-            )
-            line["epsilon"] = text or shared
-        stated = base_line.get("params", {})
-        given = {**{name: field.default for name, field in policy.parameters.model_fields.items()}, **stated}
-        params = {
-            name: _parameter(policy, name, field, given[name], f"{name}-{row}")
-            for name, field in policy.parameters.model_fields.items()
-        }
-        for name, field in policy.parameters.model_fields.items():  # a preset may state what is the default anyway
-            if params[name] is None and name in stated and stated[name] == field.default:
-                params[name] = stated[name]
-        params = {name: value for name, value in params.items() if value is not None}
-        if params:
-            line["params"] = params
-        name = st.text_input(
-            "Label",
-            base_line.get("label") or "",
-            key=state.key(f"label-{row}"),
-            max_chars=80,
-            help="What the legend calls this line.",
-        )
-        if name:
-            line["label"] = name
-        st.button(
-            "Remove",
-            key=state.key(f"remove-{row}"),
-            on_click=lambda: st.session_state["line-rows"].remove(row),
-            help="Take this line out of the picture.",
-            disabled=len(st.session_state["line-rows"]) == 1,
-        )
-    return line
 
 
 def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
@@ -303,16 +216,7 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
     rows: list[int] = st.session_state["line-rows"]
     added: dict[int, str] = st.session_state["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
-    lines = []
-    for row in list(rows):
-        if row in added:
-            base_line: dict[str, Any] = {"policy": added[row]}
-        else:
-            line = base.lines[row]
-            base_line = {"policy": line.policy, "params": line.params, "label": line.label}
-            if line.epsilon is not None:
-                base_line["epsilon"] = notation.write_epsilon(line.epsilon)
-        lines.append(_line_card(base_line, row, shared, _shared_budget(base)))
+    lines = [line_cards.card(base, row, shared) for row in list(rows)]
 
     def add() -> None:
         name = st.session_state[state.key("add")]
@@ -337,7 +241,7 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
 
 
 def _size_section(base: Experiment) -> dict[str, Any]:
-    users, runs = (words.count(_current(name, getattr(base, name))) for name in ("horizon", "trials"))
+    users, runs = (words.count(state.current(name, getattr(base, name))) for name in ("horizon", "trials"))
     with st.expander(f"Size · {users} users, {runs} trials", key=state.key("size-section")):
         horizon = _slider(
             "Users (horizon)",
@@ -390,7 +294,16 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
             quantities.index(view.quantity),
             format_func=QUANTITY_WORDS.__getitem__,
             key=state.key("quantity"),
-            help="Regret, regret / ln t (flat when optimal), regret per user, or the price against no privacy.",
+            help="Regret, regret / ln t (flat when optimal), regret per user, or the price of privacy.",
+        )
+        against = st.selectbox(
+            "Price compares with",
+            list(words.AGAINST_WORDS),
+            list(words.AGAINST_WORDS).index(view.against),
+            format_func=words.AGAINST_WORDS.__getitem__,
+            key=state.key("against"),
+            help="A method's price is its regret relative to the same method without privacy, which is played along "
+            "where it is not shown; or relative to whatever is best of those shown without privacy.",
         )
         axes = ["linear", "log"]
         x = st.segmented_control(
@@ -442,6 +355,7 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
         "shapes": shapes,
         "runs": runs,
         "hidden": hidden,
+        "against": against,
     }
 
 
@@ -526,8 +440,7 @@ def draw() -> DeltaGenerator:
         lines = _lines_section(base, shared)
         size = _size_section(base)
         try:
-            document = {**_read(setting, users, lines), **size, "title": base.title, "note": base.note}
-            experiment = Experiment.model_validate(document)
+            experiment = base.with_changes(**_read(setting, users, lines), **size, view={})
             labels = [experiment.label(number) for number in range(len(lines))]
             with picture:
                 _budget_picture(shared, experiment)

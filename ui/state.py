@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from bandit_core import Experiment, links
-from bandit_core.presets import load_preset
+from bandit_core.presets import load_preset, true_words
 from bandit_core.problems import Problem
 
 # Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
@@ -54,10 +54,15 @@ def key(name: str) -> str:
     return f"{name}:{_state['generation']}"
 
 
+def current(name: str, otherwise: Any) -> Any:
+    """What a widget says now, also before it is drawn in this run (its section's headline needs it)."""
+    return _state.get(key(name), otherwise)
+
+
 def adopt(new: Experiment, problems: list[Problem] | None = None) -> None:
     """Take an experiment from outside: every widget is redrawn from it. Safe in callbacks and before drawing."""
     _state["generation"] = _state.get("generation", 0) + 1
-    _state["base"] = _state["experiment"] = new
+    _state["base"] = _state["experiment"] = true_words(new)
     _state["problems"] = problems or []
     _state["line-rows"] = list(range(len(new.lines)))
     _state["added-lines"] = {}

@@ -15,7 +15,7 @@ import streamlit as st
 from bandit_core import Experiment, InvalidInput, links, tradeoff
 from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.spreadsheets import defused, to_csv
-from bandit_core.summaries import baseline
+from bandit_core.summaries import QUANTITY_WORDS, has_price
 from bandit_core.sweep import SweepResult, swept_label
 from bandit_core.theory.curves import beside
 from ui import charts, deployed, exports, page_fields, state, theme, turns, words
@@ -23,7 +23,7 @@ from ui import charts, deployed, exports, page_fields, state, theme, turns, word
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
 POINTS = 9
 GOALS = {
-    "price": "times the regret of no privacy",
+    "price": "times the regret without privacy",
     "regret": "lost rewards in all",
     "missed": "share of the last tenth of users who miss the best arm",
 }
@@ -59,11 +59,11 @@ def controls() -> tuple[tuple[float, ...], str]:
         required=True,
         format_func={"regret": "regret", "price": "price of privacy"}.__getitem__,
         key="tradeoff-quantity",
-        help="Regret at the horizon, or its ratio to no privacy.",
+        help="Regret at the horizon, or its ratio to that of the same method without privacy (see the sidebar, View).",
     )
     state.keep_page_field("from", f"{low:g}", "0.1")
     state.keep_page_field("to", f"{high:g}", "10")
-    st.caption(f"At ε = {low:g}: {words.odds(low)} At ε = {high:g}: {words.odds(high)}")
+    st.caption(" ".join(f"At ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
     if low == high:
         return (low,), quantity
     grid = np.geomspace(low, high, POINTS)
@@ -100,11 +100,30 @@ def verdict(result: SweepResult) -> str:
         if experiment.lines[line].epsilon is None:
             continue
         free = tradeoff.free_from(trace)
-        if free is not None:
-            sentences.append(
-                f"From ε ≈ {free:g} on, {words.plain(trace.label)} costs at most 5 % more than no privacy."
-            )
+        if free is not None and set(trace.epsilons[trace.epsilons >= free]) - set(tradeoff.cheaper_at(trace)):
+            assert trace.against is not None
+            other = words.reference(trace.against)
+            sentences.append(f"From ε ≈ {free:g} on, {words.plain(trace.label)} costs at most 5 % more than {other}.")
+    below = [(trace, trace.against) for trace in by_line.values() if len(tradeoff.cheaper_at(trace))]
+    for trace, against in below:
+        assert against is not None
+        sentences.append(
+            f"**{words.plain(trace.label)}** surely loses less than **{words.plain(against.label)}** at "
+            f"ε = {', '.join(f'{epsilon:g}' for epsilon in tradeoff.cheaper_at(trace))}."
+        )
+    if below:
+        sentences.append(f"That is no gift of privacy: {words.NOT_ALIKE}.")
     return " ".join(sentences) or "No line is clearly ahead at any budget with this many trials."
+
+
+def compared(result: SweepResult) -> str:
+    """What every price is relative to."""
+    pairs: dict[str, list[str]] = {}
+    for trace in tradeoff.traces(result):
+        if trace.against is not None:
+            pairs.setdefault(words.reference(trace.against), []).append(words.plain(trace.label))
+    told = "; ".join(f"{', '.join(names)} against {other}" for other, names in pairs.items())
+    return f"Price of privacy: {told}." if told else ""
 
 
 def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
@@ -146,19 +165,30 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
     charts.style(figure, 560, dark, legend_below=True)
     figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
-        type="log", title="privacy budget ε  (← more private · less regret →)", tickformat="~g", dtick="D2"
+        type="log",
+        title="privacy budget ε  (← more private · less regret →)",
+        **charts.ticks(True, *np.log10([result.epsilons[0], result.epsilons[-1]])),
     )
-    curves = {trace.line: trace.price if price else trace.mean for trace in found}
+    shown = [trace for trace in found if not (price and experiment.lines[trace.line].epsilon is None)]
+    if price:
+        low, high = _price_range(shown)
+        figure.add_hline(y=1, line={"color": "#8a949e", "width": 1})
+    else:
+        low, high = charts.vertical_range({each.line: each.mean for each in shown}, log=True)
     figure.update_yaxes(
         type="log",
-        range=charts.vertical_range(curves, log=True),
-        title="price of privacy (ratio to no privacy)"
-        if price
-        else f"regret after {words.count(experiment.horizon)} users",
-        tickformat="~g" if price else "~s",
-        dtick="D2",
+        range=(low, high),
+        title=QUANTITY_WORDS["price"] if price else f"regret after {words.count(experiment.horizon)} users",
+        **charts.ticks(True, low, high),
     )
     return figure
+
+
+def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:
+    """Logarithms between which all prices and 1 lie, with some room."""
+    prices = np.concatenate([np.ones(1), *(trace.price for trace in found)])
+    prices = prices[np.isfinite(prices) & (prices > 0)]
+    return float(np.log10(prices.min() / 1.3)), float(np.log10(prices.max() * 1.3))
 
 
 def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], means: dict[int, np.ndarray]) -> None:
@@ -222,9 +252,10 @@ def _name_region(figure: go.Figure, text: str, low: float, high: float) -> None:
 def legend(result: SweepResult) -> str:
     """What shading and dashes mean."""
     trials = result.experiment.trials
-    text = (
-        f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors). Click a point to open its curve."
+    shaded = (
+        f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors)" if trials > 1 else words.band(1)
     )
+    text = f"{words.sentence(shaded)}. Click a point to open its curve. {compared(result)}"
     change = tradeoff.regime_change(result.experiment)
     if change is not None and any(line.entry.privacy == "central" for line in result.experiment.lines):
         text += (
@@ -300,8 +331,8 @@ def question(experiment: Experiment) -> None:
         return
     goal = Goal(kind, limit)
     private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]
-    if kind == "price" and any(baseline(experiment, number) is None for number in private):
-        st.info("A price needs a policy without privacy to compare with. Add one in the sidebar.")
+    if kind == "price" and not all(has_price(experiment, number) for number in private):
+        st.info("A price needs a policy without privacy that can play these arms. Add one in the sidebar.")
         return
     place = st.empty()
     rows, users = [], []
@@ -363,7 +394,6 @@ def answers(
     if all(len(answer.points) == 1 for _, _, answer in rows):
         return
     heights = [scale * point.value for _, _, answer in rows for point in answer.points if point.value > 0]
-    narrow = max(heights, default=1.0) < 10 * min(heights, default=1.0)
     figure = go.Figure()
     for number, name, answer in rows:
         figure.add_scatter(
@@ -379,11 +409,11 @@ def answers(
     charts.style(figure, 330, theme.is_dark())
     if limit > 0:
         figure.add_hline(y=limit, line={"dash": "dash", "color": "#8a949e", "width": 1.3})
-    figure.update_xaxes(type="log", title="searched ε", tickformat="~g", dtick="D2")
+    tried = np.log10([point.at for _, _, answer in rows for point in answer.points])
+    figure.update_xaxes(type="log", title="searched ε", **charts.ticks(True, tried.min(), tried.max()))
     figure.update_yaxes(
         type="log",
-        tickformat="~s" if max(heights, default=1.0) >= 1000 else "~g",
-        dtick="D1" if narrow else "D2",
+        **charts.ticks(True, *np.log10([min(heights, default=1.0), max(heights, default=1.0)])),
         title=f"{what} (± 2 standard errors)",
     )
     told = "; ".join(
@@ -403,6 +433,7 @@ def tables(result: SweepResult) -> None:
                 "ε": epsilon,
                 "regret": words.with_error(trace.mean[place], trace.stderr[place]),
                 "price": words.with_error(trace.price[place], trace.price_stderr[place]),
+                "price against": trace.against.label if trace.against is not None else "–",
             }
             for trace in tradeoff.traces(result)
             if result.experiment.lines[trace.line].epsilon is not None
@@ -427,9 +458,8 @@ def explanation(experiment: Experiment) -> None:
     with st.expander("How is this computed?"):
         st.markdown(
             "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "
-            "thresholds are chosen automatically. The search bisects a fixed lattice of budgets, eight per doubling, "
-            "so the same question always gets the same answer. *Nearly free* means a price surely (two standard "
-            "errors) below 1.05; "
-            "*all noise* means at least 90 % of the regret of choosing at random "
+            f"thresholds are chosen automatically. {words.PRICE} The search bisects a fixed lattice of budgets, eight "
+            "per doubling, so the same question always gets the same answer. *Nearly free* means a price surely (two "
+            "standard errors) below 1.05; *all noise* means at least 90 % of the regret of choosing at random "
             f"({words.number(tradeoff.blind_regret(experiment))} here)."
         )

@@ -8,19 +8,31 @@ from functools import cache
 
 from bandit_core import Experiment
 from bandit_core.epsilons import _EpsilonLaw
-from bandit_core.experiment import Band
+from bandit_core.experiment import Against, Band
 from bandit_core.limits import steps
 from bandit_core.notation import write_epsilon
 from bandit_core.presets import presets
 from bandit_core.problems import Problem, told
 from bandit_core.results import Result
-from bandit_core.summaries import Summary, baseline, summaries
+from bandit_core.summaries import Reference, Summary, counterpart, summaries
 
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "middle 90 % of",
     "half-sd": "mean ± half a standard deviation over",
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }
+HOME_TITLE = "The price of privacy"
+HOME_LABELS = ("no privacy", "trusting a curator", "trusting nobody")
+AGAINST_WORDS: dict[Against, str] = {
+    "own": "the same method without privacy",
+    "best": "the best one shown without privacy",
+}
+PRICE = (
+    "The price of privacy is the ratio of a policy's regret to that of its counterpart without privacy; one that the "
+    "chart lacks is played along, with the same random numbers. (The sidebar, under View, also offers the best one "
+    "shown without privacy.)"
+)
+NOT_ALIKE = "the two do not explore alike, and more users or other arms may turn that round"
 
 # What the promise of a mechanism does not cover, for the page Mechanisms and for the controls where it is decided.
 PUBLIC = {
@@ -113,17 +125,52 @@ def budget(law: _EpsilonLaw | None) -> str:
     return f"ε = {law.fixed:g}" if law.fixed is not None else plain(f"ε ~ {write_epsilon(law)}")
 
 
-def _certain(row: Summary) -> bool:
-    """Whether the price of a line differs from 1 by more than two standard errors."""
-    return abs(row.price - 1) > 2 * row.price_stderr  # never where the error is unknown
+def reference(against: Reference) -> str:
+    """What a price is relative to, safe inside markdown."""
+    return plain(against.label) + (" (not drawn, played along)" if against.along else "")
 
 
-def _cost(row: Summary, baseline_label: str) -> str:
-    name, other = plain(row.label), plain(baseline_label)
+def price(row: Summary) -> str:
+    """The price of privacy of a line, what it is relative to, and no more than its error allows."""
+    assert row.against is not None
+    ratio = f"**{with_error(row.price, row.price_stderr)} ×** the regret of {reference(row.against)}"
+    if row.trials > 1 and not row.differs:
+        return f"price of privacy: cannot be told apart from 1 ({ratio})"
+    return f"price of privacy: {ratio}"
+
+
+def below_one(row: Summary, result: Result) -> str:
+    """How a private line can surely lose less than what it is compared with; empty where it does not."""
+    if row.against is None or not row.differs or row.price > 1:
+        return ""
+    name, other, line = plain(row.label), plain(row.against.label), result.lines[row.line]
+    assert line is not None
+    parent = counterpart(result.experiment.lines[row.line].entry)
+    if parent is not None and row.against.policy != parent.name:
+        return (
+            f"{name} is another method than {other}, which is the best shown without privacy; "
+            f"its own counterpart, {parent.title}, tells what privacy costs it"
+        )
+    missed = [1 - float(each.best_pulls[:, -1].mean()) / result.times[-1] for each in (line, row.against.played)]
+    shares = [f"{number(100 * share)} %" for share in missed]
+    if missed[0] < missed[1]:
+        how = f"{name} explores less at this horizon (it gave {shares[0]} of the users another arm than the best, "
+        how += f"{other} {shares[1]})"
+        how += "; with more users or other arms that may turn round"
+    else:
+        how = NOT_ALIKE
+    return f"A price below 1 is no gift of privacy: {how}"
+
+
+def _cost(row: Summary, users: str) -> str:
+    assert row.against is not None
+    name, other = plain(row.label), reference(row.against)
     ratio = with_error(row.price, row.price_stderr)
     if row.trials == 1:
-        return f"In a single run **{name}** cost **{ratio}** times the regret of {other}, which proves little"
-    if not _certain(row):
+        return (
+            f"In a single run of {users} **{name}** cost **{ratio}** times the regret of {other}, which proves little"
+        )
+    if not row.differs:
         return f"**{name}** cannot be told apart from {other} with {row.trials} trials ({ratio} times its regret)"
     return f"**{name}** costs **{ratio}** times the regret of {other}"
 
@@ -141,38 +188,33 @@ def verdict(result: Result) -> str:
         return f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)} rewards in {users}."
     cheapest, dearest = (pick(private, key=lambda row: row.price) for pick in (min, max))
     sentences = []
-    for row in [cheapest] if cheapest is dearest else [cheapest, dearest]:
-        base = baseline(experiment, row.line)
-        assert base is not None
-        sentences.append(_cost(row, experiment.label(base)))
-    base_regret = next(row.regret for row in rows if row.line == baseline(experiment, cheapest.line))
-    extra = cheapest.regret - base_regret
+    told = [cheapest] if cheapest is dearest else [cheapest, dearest]
+    sentences += [_cost(row, users) for row in told]
+    extra = cheapest.extra
     law = experiment.lines[cheapest.line].epsilon
     same = all(experiment.lines[row.line].epsilon == law for row in private)
     head = f"At {budget(law)}: " if same else ""
-    if _certain(cheapest):
+    if cheapest.differs:
         sentences[0] += f": {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
-    else:
+    elif cheapest.trials > 1:
         sentences[0] += f", over {users}"
+    sentences += [why for row in told if (why := below_one(row, result))]
     return f"{head}{'. '.join(sentences)}."
 
 
 def heading(experiment: Experiment) -> tuple[str, str]:
-    """Title and note; those of a preset only as long as they are true of its arms, lines and horizon."""
-    for preset in presets():
-        same = (preset.title, preset.note) == (experiment.title, experiment.note)
-        numbers = ("arms", "contexts", "lines", "horizon")
-        if same and any(getattr(preset.experiment, name) != getattr(experiment, name) for name in numbers):
-            return "What does privacy cost here?", ""
+    """Title and note; an edited experiment has lost those that it had."""
     return experiment.title or "What does privacy cost here?", experiment.note
 
 
 @cache
 def _shipped_words() -> frozenset[str]:
-    """Titles, notes and labels of the presets, which are this lab's own."""
+    """Titles, notes and labels of the presets and of Home, which are this lab's own."""
     shipped = [preset.experiment for preset in presets()]
     labels = [line.label for experiment in shipped for line in experiment.lines if line.label]
-    return frozenset(["", *labels, *(text for each in shipped for text in (each.title, each.note))])
+    return frozenset(
+        ["", HOME_TITLE, *HOME_LABELS, *labels, *(text for each in shipped for text in (each.title, each.note))]
+    )
 
 
 def of_the_link(experiment: Experiment) -> str:

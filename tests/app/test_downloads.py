@@ -16,6 +16,7 @@ import screen as on
 from bandit_core import Experiment, links, simulate
 from bandit_core.accounts import releases
 from bandit_core.spreadsheets import read_csv
+from bandit_core.summaries import baseline, counterpart
 from ui import exports
 
 EXPERIMENT = Experiment.model_validate(
@@ -113,6 +114,12 @@ def test_the_spec_opens_the_same_experiment(files: dict[str, str]) -> None:
     assert Experiment.model_validate(spec) == EXPERIMENT
     assert Experiment.model_validate(metadata["spec"]) == EXPERIMENT
     assert metadata["seed"] == 3
+    for price in metadata["prices"]:
+        parent = counterpart(EXPERIMENT.lines[price["line"]].entry)
+        assert price["against"] == parent.name and price["ratio"] > 0
+    assert [price["line"] for price in metadata["prices"]] == [
+        number for number in range(len(EXPERIMENT.lines)) if baseline(EXPERIMENT, number) is not None
+    ]
     assert metadata["guarantees"][1]["parameters"] == {"eps_min": 1.5}
     assert "discrete(0:0.25, 1.5:0.75)" in metadata["guarantees"][1]["words"]
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import screen as on
 
-from bandit_core import threshold_check
+from bandit_core import Experiment, notation, threshold_check
 from bandit_core.presets import load_preset, preset_names
+from ui import charts
 
 OWN_WORDS = {
     "home": "A website, a clinic or a phone",
@@ -75,6 +76,72 @@ def test_the_chart_shows_ordered_bands_rising_means_and_the_bounds() -> None:
     assert any(name.startswith("↑") and dash == "dash" for name, dash in dashes.items())
     assert dashes["↓ Floor of every policy (derived)"] == "solid"
     assert not [name for name in dashes if "asymptotic" in name and not name.startswith("slope:")]
+
+
+def test_on_home_the_curve_moves_and_not_the_frame() -> None:
+    screen = on.visit("home", eps="1")
+    first = on.chart(screen, "home")
+    ranges = {str((first.layout["xaxis"]["range"], first.layout["yaxis"]["range"]))}
+    assert not [trace for trace in first.traces if trace.get("legendgroup") == "before"]
+    for epsilon, last in ((0.1, "ε = 1"), (8.0, "ε = 0.1")):
+        before = on.chart(screen, "home")
+        screen.select_slider(key="home-epsilon").set_value(epsilon)
+        on.run(screen)
+        chart = on.chart(screen, "home")
+        ranges.add(str((chart.layout["xaxis"]["range"], chart.layout["yaxis"]["range"])))
+        ghosts = [trace for trace in chart.traces if trace.get("legendgroup") == "before"]
+        assert [trace["name"] for trace in ghosts] == [f"before: {last}"] * 2  # no privacy has not changed
+        for ghost, name in zip(ghosts, ("■ trusting a curator", "● trusting nobody"), strict=True):
+            np.testing.assert_array_equal(on._numbers(ghost["y"]), before.y(name))
+            assert ghost["line"]["width"] < chart.traces[-3]["line"]["width"]
+        highest = 10 ** chart.layout["yaxis"]["range"][1]
+        assert max(np.nanmax(chart.y(name)) for name in chart.names) < highest
+    assert len(ranges) == 1
+    assert set(on.address(screen)) == {"eps"}
+    on.run(screen)  # another look moves no ghost
+    assert len([trace for trace in on.chart(screen, "home").traces if trace.get("legendgroup") == "before"]) == 2
+    again = on.chart(on.visit("home", eps="8"), "home")  # this visit only
+    assert not [trace for trace in again.traces if trace.get("legendgroup") == "before"]
+
+
+@pytest.mark.parametrize("low", [-6.3, -1.0, 0.0, 0.12, 3.95])
+@pytest.mark.parametrize("width", [0.01, 0.1, 0.3, 0.6, 0.74, 0.76, 1.0, 2.4, 2.6, 7.0])
+def test_a_log_axis_has_several_ticks(low: float, width: float) -> None:
+    step, high = charts.log_step(low, low + width), low + width
+    if str(step).startswith("L"):
+        unit = float(str(step)[1:])
+        found = np.floor(10**high / unit) - np.ceil(10**low / unit) + 1
+    else:
+        bases = {1: (1,), "D2": (1, 2, 5)}[step]
+        places = np.log10([base * 10.0**power for power in range(-9, 14) for base in bases])
+        found = np.count_nonzero((places >= low) & (places <= high))
+    assert 2 <= found <= 10
+
+
+def test_ticks_are_written_as_people_write_them() -> None:
+    for fields in ({"y": "log"}, {"show": "regret-per-user"}, {"show": "price"}):
+        chart = on.chart(on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1)", **fields, **on.SMALL))
+        assert chart.layout["yaxis"]["tickformat"] == ",~r" and "exponentformat" not in chart.layout["yaxis"]
+
+
+@pytest.mark.parametrize(
+    ("law", "zero"),
+    [("discrete(0,0.2,1,2,100)", True), ("discrete(0,2)", True), ("clamped-gaussian(1,1,0,100)", True),
+     ("discrete(0.2,1)", False), ("uniform(0.1,3)", False), ("lognormal(1,1)", False)],
+)  # fmt: skip
+def test_users_who_share_nothing_have_a_tick_that_says_0(law: str, zero: bool) -> None:
+    drawn = Experiment.model_validate(
+        {"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": notation.read_lines(f"heldp-ucb-b({law})")}
+    ).lines[0]
+    figure = charts.density_chart(drawn.epsilon, None)
+    ticks = dict(zip(figure.layout.xaxis.ticktext, figure.layout.xaxis.tickvals, strict=True))
+    assert ("0" in ticks) == zero and len(ticks) >= 2
+    if zero:
+        assert ticks["0"] == min(ticks.values())
+        assert any("shares nothing" in trace.hovertemplate and trace.x[0] == ticks["0"] for trace in figure.data)
+    assert all(
+        float(text.replace(",", "")) == pytest.approx(value, rel=1e-5) for text, value in ticks.items() if text != "0"
+    )
 
 
 def test_on_a_log_axis_nothing_is_zero() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import screen as on
+from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, simulate
 from bandit_core.sweep import at_budget
@@ -94,11 +95,21 @@ def test_where_there_is_nothing_to_trade(fields: dict[str, str], told: str) -> N
     assert told in on.words(screen) and not screen.get("plotly_chart")
 
 
-def test_a_price_needs_something_to_compare_with() -> None:
-    screen = on.visit("tradeoff", **{**SHARED, "lines": "heldp-ucb-b(1)"})
-    screen.toggle(key="goal-search").set_value(True)
-    on.run(screen)
-    assert "needs a policy without privacy" in on.words(screen)
+def test_a_price_has_its_counterpart_played_along() -> None:
+    def price(lines: str) -> tuple[AppTest, np.ndarray]:
+        screen = on.visit("tradeoff", **{**SHARED, "lines": lines})
+        next(group for group in screen.button_group if group.label == "Show").set_value("price")
+        on.run(screen)
+        return screen, on.chart(screen, "tradeoff-chart").y("● HeLDP-UCB-B")
+
+    alone, lonely = price("heldp-ucb-b(1)")
+    both, accompanied = price("ucb,heldp-ucb-b(1)")
+    np.testing.assert_array_equal(lonely, accompanied)
+    assert "not drawn, played along" in on.words(alone) and "not drawn" not in on.words(both)
+    assert "– UCB" not in on.chart(alone, "tradeoff-chart").names
+    alone.toggle(key="goal-search").set_value(True)
+    on.run(alone)
+    assert "● HeLDP\\-UCB\\-B: ε = **" in on.words(alone)
 
 
 @pytest.mark.parametrize("field", ["from", "to", "goal", "limit"])

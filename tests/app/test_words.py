@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from bandit_core import Experiment
 from bandit_core.problems import Problem
 from bandit_core.results import LineResult, Result
-from ui import words
+from bandit_core.summaries import summaries
+from ui import gallery, words
 
 
 @pytest.mark.parametrize(
@@ -125,11 +127,47 @@ def test_the_verdict_follows_the_errors(trials: int, shift: float, seed: int) ->
     free = 100 + draws.normal(0, 20, trials)
     private = (100 + draws.normal(0, 20, trials)) * (1 + shift)
     made = result(private, free)
-    ratio, error = made.lines[1].ratio_to(made.lines[0])
+    ratio, _ = made.lines[1].ratio_to(made.lines[0])
+    extra = made.lines[1].regret[:, -1] - made.lines[0].regret[:, -1]
     told = words.verdict(made)
-    assert ("costs" in told) == (abs(ratio - 1) > 2 * error)
+    assert ("costs" in told) == (abs(extra.mean()) > 2 * extra.std(ddof=1) / np.sqrt(trials))
     assert ("more lost" in told) == ("costs" in told and ratio > 1)
     assert ("fewer lost" in told) == ("costs" in told and ratio < 1)
+
+
+def test_a_price_surely_below_one_says_how_that_can_be() -> None:
+    made = result(0.8 * FREE, FREE)
+    told = words.verdict(made)
+    [row] = [row for row in summaries(made) if row.line == 1]
+    assert "costs **0.8** times" in told and told.endswith(words.below_one(row, made) + ".")
+    assert words.below_one(row, made)  # and nothing where it is not sure, or above 1
+    for ends in (FREE[::-1] - 2, 1.2 * FREE):
+        other = result(ends, FREE)
+        assert not any(words.below_one(row, other) for row in summaries(other))
+        assert "below 1" not in words.verdict(other)
+
+
+def test_the_reason_names_who_explores_less_only_where_that_is_so() -> None:
+    made = result(0.8 * FREE, FREE)
+    for best_pulls, less in ((FREE + 500, True), (FREE, False)):
+        mine = replace(made.lines[1], best_pulls=np.outer(best_pulls, [0.1, 1.0]))
+        changed = replace(made, lines=(made.lines[0], mine))
+        [row] = [row for row in summaries(changed) if row.line == 1]
+        assert ("explores less" in words.below_one(row, changed)) == less
+
+
+def test_a_card_claims_no_price_that_the_errors_do_not_allow() -> None:
+    for ends, sure in ((2 * FREE, True), (FREE[::-1] + 2, False)):
+        [row] = [row for row in summaries(result(ends, FREE)) if row.line == 1]
+        assert ("cannot be told apart from 1" not in words.price(row)) == sure
+
+
+def test_a_large_ratio_to_next_to_nothing_is_not_called_undecided() -> None:
+    free = np.array([0.1, 0.1, 3.0])
+    made = result(np.array([2900.0, 3100, 3000]), free)
+    ratio, error = made.lines[1].ratio_to(made.lines[0])
+    assert ratio - 1 < 2 * error  # the ratio itself is all but unknown
+    assert "costs" in words.verdict(made) and "told apart" not in words.verdict(made)
 
 
 def test_one_run_proves_little() -> None:
@@ -165,3 +203,7 @@ def test_arms_in_one_line() -> None:
 
     assert words.arms_summary(arms(0.5)) == "1 arm, best 0.5, all equal"
     assert words.arms_summary(arms(0.9, 0.8, 0.1)) == "3 arms, best 0.9, smallest gap 0.1"
+
+
+def test_what_home_links_to_is_this_lab_s_own() -> None:
+    assert words.of_the_link(gallery.home_experiment(1.0)) == ""

@@ -49,7 +49,7 @@ def test_rens_figures_have_the_papers_settings(name):
 def test_the_quick_variant_differs_by_its_horizon_only(name):
     full, quick = load_preset(name), load_preset(f"{name}-quick")
     assert quick.horizon == 10**5
-    assert quick == full.with_changes(horizon=10**5, title=quick.title)
+    assert quick == full.with_changes(horizon=10**5, title=quick.title, note=quick.note)
 
 
 def epsilons(name):

@@ -287,10 +287,12 @@ def test_goals_out_of_reach_and_goals_met_at_once(experiment: Experiment, store:
     assert always.best == always.high == 2.0**-8 and always.low is None
 
 
-def test_without_anything_to_compare_a_price_is_never_met(experiment: Experiment, store: Store) -> None:
+def test_a_price_without_its_counterpart_on_the_chart_is_that_with_it(experiment: Experiment, store: Store) -> None:
     alone = experiment.with_changes(lines=SPEC["lines"][1:])
-    assert baseline(alone, 0) is None
-    assert smallest_epsilon(alone, 0, Goal("price", 1e9), store=store).best is None
+    assert baseline(alone, 0) is None and baseline(experiment, 1) == 0
+    goal = Goal("price", 3.0)
+    found = smallest_epsilon(alone, 0, goal, store=store)
+    assert found.best is not None and found == smallest_epsilon(experiment, 1, goal, store=store)
 
 
 def test_a_single_trial_rules_nothing_out(experiment: Experiment, store: Store) -> None:

@@ -1,0 +1,126 @@
+"""The price of privacy: a policy against its own counterpart, on the chart or played along, or against the best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, simulate, tradeoff
+from bandit_core.experiment import MOST_LINES, Line
+from bandit_core.policies import registry
+from bandit_core.results import LineResult, Result
+from bandit_core.store import Store
+from bandit_core.summaries import (
+    baseline,
+    companions,
+    counterpart,
+    has_price,
+    reference,
+    scale,
+    split,
+    summaries,
+    with_companions,
+)
+from bandit_core.sweep import sweep
+
+ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.9)]
+FIXED = {"kind": "fixed", "value": 1.0}
+
+
+def made(*lines: dict, **changes) -> Experiment:
+    document = {"arms": ARMS, "lines": list(lines), "horizon": 1500, "trials": 12, "seed": 3}
+    return Experiment.model_validate({**document, **changes})
+
+
+UCB, KL, IMED = {"policy": "ucb"}, {"policy": "kl-ucb"}, {"policy": "dp-imed", "epsilon": FIXED}
+
+
+@pytest.fixture(scope="module")
+def store() -> Store:
+    return Store(None, 2**26)
+
+
+def played(experiment: Experiment, store: Store) -> Result:
+    return split(simulate(with_companions(experiment), store=store), experiment)
+
+
+@pytest.mark.parametrize("name", registry())
+def test_every_private_policy_has_a_counterpart_of_its_setting(name):
+    policy = registry()[name]
+    other = counterpart(policy)
+    assert (other is None) == (policy.privacy == "none")
+    assert other is None or (other.privacy == "none" and other.setting == policy.setting)
+
+
+def test_a_price_is_relative_to_the_counterpart_even_where_the_chart_lacks_it(store):
+    lacks, has = made(UCB, IMED), made(UCB, IMED, KL)
+    assert [line.policy for line in companions(lacks)] == ["kl-ucb"] and companions(has) == ()
+    assert (baseline(lacks, 1), baseline(has, 1)) == (None, 2)
+    assert with_companions(has) == has
+    alone, whole = played(lacks, store), played(has, store)
+    assert alone.experiment == lacks and len(alone.lines) == 2 and len(alone.along) == 1
+    ends = [line.regret[:, -1] for line in (whole.lines[1], whole.lines[2])]
+    for result, along in ((alone, True), (whole, False)):
+        row = next(row for row in summaries(result) if row.line == 1)
+        assert (row.against.policy, row.against.along) == ("kl-ucb", along)
+        assert row.price == pytest.approx(ends[0].mean() / ends[1].mean())
+        residual = ends[0] - row.price * ends[1]  # over pairs of trials
+        assert row.price_stderr == pytest.approx(residual.std(ddof=1) / np.sqrt(12) / ends[1].mean())
+        np.testing.assert_array_equal(scale(result, 1, "price")[-1], ends[1].mean())
+    not_computed = Result(lacks, alone.times, alone.lines)
+    assert reference(not_computed, 1) is None and scale(not_computed, 1, "price") is None
+
+
+def test_the_best_one_shown_without_privacy_where_asked(store):
+    asked = made(UCB, IMED, KL, view={"against": "best"})
+    result = played(asked, store)
+    assert result.along == ()
+    free = {"ucb": result.lines[0].mean[-1], "kl-ucb": result.lines[2].mean[-1]}
+    best = min(free, key=free.get)
+    assert best == "kl-ucb" and reference(result, 1).policy == best
+    hidden = played(asked.with_changes(view={"against": "best", "hidden": [2]}), store)
+    assert reference(hidden, 1).policy == "ucb" and not reference(hidden, 1).along  # it is not shown
+    nothing = played(asked.with_changes(lines=[IMED]), store)
+    assert (reference(nothing, 0).policy, reference(nothing, 0).along) == ("kl-ucb", True)
+
+
+def test_parameters_that_both_know_carry_over():
+    line = {"policy": "dp-robust-se", "epsilon": FIXED, "params": {"v": 0.5, "u": 3.0, "beta": 0.01}}
+    experiment = made(line)
+    assert companions(experiment) == (Line(policy="robust-ucb", params={"v": 0.5, "u": 3.0}),)
+    twice = experiment.with_changes(
+        lines=[{"policy": "robust-ucb"}, {"policy": "robust-ucb", "params": {"v": 0.5, "u": 3.0}}, line]
+    )
+    assert baseline(twice, 2) == 1  # of two counterparts that with its parameters
+
+
+def test_where_nothing_more_can_be_played_there_is_no_price(store):
+    full = made(*[IMED] * MOST_LINES, horizon=20, trials=2)
+    assert with_companions(full) == full
+    assert all(row.against is None and np.isnan(row.price) for row in summaries(played(full, store)))
+    assert has_price(made(IMED), 0) and not has_price(made(UCB), 0)
+
+
+def test_a_sweep_has_the_same_prices_with_and_without_the_counterpart_on_the_chart(store):
+    budgets = (0.5, 4.0)
+    lacks, has = made(IMED), made(IMED, KL)
+    alone = sweep(with_companions(lacks), budgets, store=store).without_companions(lacks)
+    assert [len(point.lines) for point in alone.results] == [1, 1]
+    [mine], theirs = tradeoff.traces(alone), tradeoff.traces(sweep(has, budgets, store=store))[0]
+    np.testing.assert_array_equal(mine.price, theirs.price)
+    np.testing.assert_array_equal(mine.price_stderr, theirs.price_stderr)
+    assert mine.against.along and not theirs.against.along
+
+
+def test_budgets_at_which_the_price_is_surely_below_one():
+    def line(ends):
+        regret = np.asarray(ends, float)[:, None]
+        return LineResult(np.arange(len(ends)), regret, regret, np.ones((len(ends), 2)))
+
+    experiment = made(UCB, {"policy": "heldp-ucb-b", "epsilon": FIXED}, trials=4)
+    free = np.array([100.0, 110, 90, 100])
+    result = sweep(experiment, (1.0,), store=Store(None, 2**22))
+    for ends, found in ((0.8 * free, [1.0]), (free + np.array([30, -40, 30, -40]), []), (1.2 * free, [])):
+        point = Result(result.results[0].experiment, np.array([1500]), (line(free), line(ends)))
+        changed = type(result)(experiment, (1.0,), (None,), (point,))
+        assert tradeoff.cheaper_at(tradeoff.traces(changed)[1]).tolist() == found

@@ -1,0 +1,182 @@
+"""The sidebar's boxes, one per line: policy, own budget, parameters, label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from bandit_core import Experiment, InvalidInput, notation
+from bandit_core.epsilons import LAWS as EPSILON_LAWS
+from bandit_core.experiment import Line, is_stale
+from bandit_core.policies import registry
+from bandit_core.policies.base import Policy
+from bandit_core.shared_budget import follows, moved, shared_budget
+from ui import state, theme, words
+
+
+def shared_text(base: Experiment) -> str:
+    """What the budget's section opens with, as text: the shared budget, else that of the first private line."""
+    laws = [law for law in (shared_budget(base), *(line.epsilon for line in base.lines)) if law is not None]
+    return notation.write_epsilon(laws[0]) if laws else "1"
+
+
+def _own_budget(base: Experiment, row: int) -> str:
+    """The budget that a line has of its own when it is first drawn, as text; empty where it follows the shared one."""
+    law, shared = (base.lines[row].epsilon if row < len(base.lines) else None), shared_budget(base)
+    return "" if law is None or (shared is not None and follows(law, shared)) else notation.write_epsilon(law)
+
+
+def followers(base: Experiment) -> tuple[int, int]:
+    """How many of the private lines, and of how many, have no budget of their own at present."""
+    rows, added = st.session_state["line-rows"], st.session_state["added-lines"]
+    policies = {row: added[row] if row in added else base.lines[row].policy for row in rows}
+    private = [row for row, name in policies.items() if registry()[name].epsilon != "none"]
+    return sum(not state.current(f"own-{row}", _own_budget(base, row)) for row in private), len(private)
+
+
+def moves(following: int, private: int) -> str:
+    """Which lines the slider moves."""
+    if not private:
+        return "No policy here is private."
+    if not following:
+        return "Every private policy has a budget of its own, in its box below; a new one gets this."
+    return (
+        "" if following == private else f"Moves {following} of {private} private policies; the others have their own."
+    )
+
+
+def _stated(value: Any) -> Any:
+    """A parameter's value as its control shows it."""
+    return value if isinstance(value, bool | str) else notation.write_number(value)
+
+
+def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> None:
+    """One control for one parameter of a policy."""
+    said_out_loud = {"eps_min": words.PUBLIC["eps_min"], "u": words.PUBLIC["moments"]}.get(name, "")
+    label, help = name.replace("_", " "), f"{field.description or ''} {said_out_loud}".strip()
+    schema = policy.parameters.model_json_schema()["properties"][name]
+    if "enum" in schema:
+        options = schema["enum"]
+        st.selectbox(label, options, options.index(value), key=state.key(slot), help=help)
+    elif schema.get("type") == "boolean":
+        st.toggle(label, value, key=state.key(slot), help=help)
+    else:
+        st.text_input(label, _stated(value), key=state.key(slot), help=help)
+
+
+def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
+    """What the control of a parameter says; None means "leave it at its default"."""
+    said = state.current(slot, _stated(value))
+    schema = policy.parameters.model_json_schema()["properties"][name]
+    if "enum" in schema or schema.get("type") == "boolean":
+        return None if said == field.default else said
+    text = str(said).strip()
+    if text == str(field.default) or not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if schema.get("type") == "integer" and number.is_integer():
+        number = int(number)
+    return None if number == field.default else number
+
+
+def _parameters(policy: Policy, stated: dict[str, Any], row: int) -> dict[str, Any]:
+    """What the controls of a policy's parameters say, without what they leave at its default."""
+    params = {}
+    for name, field in policy.parameters.model_fields.items():
+        value = _parameter(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
+        if value is None and name in stated and stated[name] == field.default:
+            value = stated[name]  # a preset may state what is the default anyway
+        if value is not None:
+            params[name] = value
+    return params
+
+
+def _followed(base: Experiment, row: int, shared: str) -> str:
+    """The budget of a line that has none of its own, as text."""
+    law = base.lines[row].epsilon if row < len(base.lines) else None
+    if law is None or _own_budget(base, row):
+        return shared
+    try:
+        document = moved(law, notation.read_epsilon(shared))
+        return notation.write_epsilon(EPSILON_LAWS[document["kind"]].model_validate(document))
+    except (InvalidInput, ValidationError):  # told where it was written
+        return shared
+
+
+def _line_now(base: Experiment, row: int, shared: str) -> dict[str, Any]:
+    """A line as its controls say it, the budget as text."""
+    policy, stated, label = _line_before(base, row)
+    line: dict[str, Any] = {"policy": policy.name}
+    if policy.epsilon != "none":
+        line["epsilon"] = state.current(f"own-{row}", _own_budget(base, row)) or _followed(base, row, shared)
+    if params := _parameters(policy, stated, row):
+        line["params"] = params
+    if label := state.current(f"label-{row}", label):
+        line["label"] = label
+    return line
+
+
+def _line_before(base: Experiment, row: int) -> tuple[Policy, dict[str, Any], str]:
+    """Policy, parameters and label of a line when it is first drawn."""
+    added: dict[int, str] = st.session_state["added-lines"]
+    if row in added:
+        return registry()[added[row]], {}, ""
+    line = base.lines[row]
+    return line.entry, line.params, line.label or ""
+
+
+def _called(base: Experiment, now: dict[str, Any]) -> tuple[str, bool]:
+    """What a line's label says with its blanks filled (empty without one), and whether it is out of date."""
+    if "label" not in now:
+        return "", False
+    try:
+        epsilon = {"epsilon": notation.read_epsilon(now["epsilon"])} if "epsilon" in now else {}
+        line = Line.model_validate({**now, **epsilon})
+        return line.written_label, is_stale(now["label"], line, base.lines)
+    except (InvalidInput, ValidationError):  # told with all the rest
+        return now["label"], False
+
+
+def card(base: Experiment, row: int, shared: str) -> dict[str, Any]:
+    policy, stated, label = _line_before(base, row)
+    own, now = _own_budget(base, row), _line_now(base, row, shared)
+    called, stale = _called(base, now)
+    own_now = state.current(f"own-{row}", own)
+    title = "" if stale else called
+    title = title or policy.title + (f" · ε {own_now}" if own_now else "")
+    with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(title)}", key=state.key(f"line-{row}")):
+        st.caption(f"{policy.summary} {policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.")
+        if policy.epsilon != "none":
+            st.text_input(
+                "Own budget",
+                own,
+                key=state.key(f"own-{row}"),
+                placeholder=f"shared: {_followed(base, row, shared)}",
+                help="Empty: the budget of the section above (where some users share nothing, that of the others). "
+                "Else, for example, 0.5 or discrete(0, 1, 2).",
+            )
+        for name, field in policy.parameters.model_fields.items():
+            _control(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
+        st.text_input(
+            "Label",
+            label,
+            key=state.key(f"label-{row}"),
+            max_chars=80,
+            help="What the legend calls this line. {epsilon}, or a parameter's name in braces, says its present value.",
+        )
+        if stale:
+            st.caption("This label names a number, and the line has changed: it is not used. Write {epsilon} instead.")
+        st.button(
+            "Remove",
+            key=state.key(f"remove-{row}"),
+            on_click=lambda: st.session_state["line-rows"].remove(row),
+            help="Take this line out of the picture.",
+            disabled=len(st.session_state["line-rows"]) == 1,
+        )
+    return _line_now(base, row, shared)
