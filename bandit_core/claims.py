@@ -176,7 +176,9 @@ def _percent(value: float) -> str:
 
 
 def _chance(estimate: float, low: float, high: float) -> str:
-    return f"{estimate:.2g} ({low:.2g} to {high:.2g})"
+    """``0.33 (0.041 to 0.61)``, to two digits."""
+    words = ["0" if chance < 1e-4 else f"{chance:.2g}" for chance in (estimate, low, high)]
+    return f"{words[0]} ({words[1]} to {words[2]})"
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -216,8 +218,16 @@ def _together(orders: Sequence[Order]) -> tuple[Held, Test]:
         p = min(1.0, len(orders) * weakest.p_against)
     if len(orders) > 1:
         name += f" of {len(orders)} pairs, {'Holm' if held == 'not held' else 'intersection-union'}"
-    power = f"a mean difference of {_number(weakest.detectable)} is found with probability {significance.POWER:g}"
-    return held, Test(name, p, min(order.trials for order in orders), power)
+    return held, Test(name, p, min(order.trials for order in orders), _power(weakest))
+
+
+def _power(order: Order) -> str:
+    """Of the test of an order."""
+    of = "averages of two pairs" if order.test.startswith("Wilcoxon") else "pairs"
+    return (
+        f"power {order.power:.2g} for an order as clear as the one seen, {significance.POWER:g} for one that "
+        f"{_percent(order.detectable)} of {of} show"
+    )
 
 
 def _pair_words(small: _Found, large: _Found, at: int | None, order: Order) -> str:
@@ -241,7 +251,9 @@ def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None) -> _
     else:
         sides = [_side(order, len(orders)) for order in orders]
         against = f", {sides.count('not held')} the other way round" if "not held" in sides else ""
-        measured = f"{sides.count('held')} of {len(orders)} comparisons so{against}"
+        turned = sum(order.p_for <= ALPHA and order.contrary for order in orders)
+        mean = f", in {turned} a few runs turn the mean" if turned else ""
+        measured = f"{sides.count('held')} of {len(orders)} comparisons so{against}{mean}"
     return _Answer(held, measured, test, "; ".join(details))
 
 
@@ -356,7 +368,6 @@ def _gap(claim: papers.Gap, files: _Files) -> _Answer:
     if first >= after:
         held = "not decided"
     p = order.p_against if held == "not held" else order.p_for
-    power = f"a difference of {_number(order.detectable)} is found with probability {significance.POWER:g}"
     runs = files.find(claim.line) if not claim.many else _Files(files.figure, files.folder, claim.many).find(claim.line)
     limit = _STUCK * runs.shipped.experiment.horizon * runs.shipped.experiment.largest_gap
     stuck = int(np.sum(runs.line.final > limit))
@@ -365,12 +376,12 @@ def _gap(claim: papers.Gap, files: _Files) -> _Answer:
         f"the first release comes at t = {_time(first)}; from t = {_time(after)} to {_time(one.shipped.times[-1])} the "
         f"median gap went from {_number(float(np.median(early)))} to {_number(float(np.median(late)))}, the mean gap "
         f"from {with_error(*_mean_and_error(early))} to {with_error(*_mean_and_error(late))}; stuck (more than half "
-        f"of the largest possible regret) are {stuck} of {runs.line.count:,} runs, {100 * low:.2g} to {100 * high:.2g} %"
+        f"of the largest possible regret) are {stuck} of {runs.line.count:,} runs, {_percent(low)} to {_percent(high)}"
     )
     measured = (
         f"typical run: {float(np.median(late - early)):+.3g}; {_percent(stuck / runs.line.count)} of runs are stuck"
     )
-    return _Answer(held, measured, Test(order.test, p, order.trials, power), detail)
+    return _Answer(held, measured, Test(order.test, p, order.trials, _power(order)), detail)
 
 
 def _spread(claim: papers.Spread, files: _Files) -> _Answer:
@@ -389,7 +400,7 @@ def _spread(claim: papers.Spread, files: _Files) -> _Answer:
         for each, chance in zip(found, chances, strict=True)
     ]
     trials = min(each.line.count for each in found)
-    power = f"the probability is known to lie between {low:.2g} and {high:.2g}"
+    power = f"known to lie between {low:.2g} and {high:.2g}" if high >= 1e-4 else "known to lie below 0.0001"
     test = Test(f"probability of the paper's outcome in {claim.runs} runs", estimate, trials, power)
     reported = f"below {width:,g}" if claim.reaches is None else f"{width:,g}"
     return _Answer(held, f"probability {_chance(estimate, low, high)}", test, "; ".join(words), reported)

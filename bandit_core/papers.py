@@ -309,6 +309,14 @@ def files_of(figure: Figure) -> list[str]:
     return [*figure.presets, *studies]
 
 
+def readings_of(preset: str) -> dict[str, str]:
+    """The files of other readings of a preset that have curves to draw, each with its name in words."""
+    figure = next(figure for figure in figures().values() if preset in figure.presets)
+    wanted = dict.fromkeys(name for claim in figure.claims for name in claim.readings)
+    files = {file_name(preset, name): study(figure.name, name).says for name in wanted}
+    return {name: says for name, says in files.items() if name in played() and not played()[name].tally}
+
+
 def names_of(names: list[str]) -> list[str]:
     """The files that are meant by names of figures, of presets and of files; all of them without names.
 

@@ -14,13 +14,17 @@ import numpy as np
 ALPHA = 0.05
 POWER = 0.8  # that the smallest detectable difference is stated for
 _RESAMPLES = 400
-_EFFICIENCY = 3 / math.pi  # of both rank tests beside the t test, for normal differences
 
 
 @dataclass(frozen=True)
 class Order:
-    """Is the first smaller than the second? ``gap`` is the mean of the second minus that of the first with its standard
-    error; ``share`` the part of pairs in which the first is smaller (ties half); ``trials`` of each of the two."""
+    """Is the first smaller than the second?
+
+    ``gap`` is the mean of the second minus that of the first with its standard error; ``share`` the part of pairs in
+    which the first is smaller (ties half); ``effect`` what the test looks at: that share for independent samples, and
+    for pairs the part of averages of two differences that are in order; ``per_share`` standard deviations of the test
+    statistic per unit of the effect; ``trials`` of each of the two.
+    """
 
     test: str
     p_for: float
@@ -28,6 +32,8 @@ class Order:
     gap: float
     error: float
     share: float
+    effect: float
+    per_share: float
     trials: int
 
     @property
@@ -36,9 +42,16 @@ class Order:
         return self.gap < -_z(1 - ALPHA) * self.error
 
     @property
+    def power(self) -> float:
+        """Probability to find an order as clear as the one seen, in either direction (Noether 1987, normal)."""
+        from scipy.special import ndtr
+
+        return float(ndtr(self.per_share * abs(self.effect - 0.5) - _z(1 - ALPHA)))
+
+    @property
     def detectable(self) -> float:
-        """The difference of means that is found with probability `POWER`, taken as normal."""
-        return (_z(1 - ALPHA) + _z(POWER)) * self.error / math.sqrt(_EFFICIENCY)
+        """The effect that is found with probability `POWER` (Noether 1987, normal); at most 1."""
+        return min(1.0, 0.5 + (_z(1 - ALPHA) + _z(POWER)) / self.per_share)
 
 
 def _z(probability: float) -> float:
@@ -53,11 +66,16 @@ def paired(small: np.ndarray, large: np.ndarray) -> Order:
 
     gaps = large - small
     error = float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
-    p_for, p_against = 1.0, 1.0
+    p_for, p_against, effect = 1.0, 1.0, 0.5
     if np.any(gaps):  # else nothing can be told
-        p_for, p_against = (float(wilcoxon(gaps, alternative=side).pvalue) for side in ("greater", "less"))
+        upper = wilcoxon(gaps, alternative="greater")
+        p_for, p_against = float(upper.pvalue), float(wilcoxon(gaps, alternative="less").pvalue)
+        some = int(np.sum(gaps != 0))
+        effect = float(upper.statistic) / (some * (some + 1) / 2)
     share = float(np.mean(gaps > 0) + np.mean(gaps == 0) / 2)
-    return Order("Wilcoxon signed-rank test", p_for, p_against, float(gaps.mean()), error, share, len(gaps))
+    per_share = math.sqrt(3 * len(gaps))
+    name = "Wilcoxon signed-rank test"
+    return Order(name, p_for, p_against, float(gaps.mean()), error, share, effect, per_share, len(gaps))
 
 
 def unpaired(small: np.ndarray, large: np.ndarray) -> Order:
@@ -69,7 +87,8 @@ def unpaired(small: np.ndarray, large: np.ndarray) -> Order:
     error = math.hypot(*(sample.std(ddof=1) / math.sqrt(len(sample)) for sample in (small, large)))
     share = 1 - float(below.statistic) / (len(small) * len(large))
     gap, trials = float(large.mean() - small.mean()), min(len(small), len(large))
-    return Order("Mann-Whitney test", float(below.pvalue), p_against, gap, error, share, trials)
+    per_share = math.sqrt(12 / (1 / len(small) + 1 / len(large)))
+    return Order("Mann-Whitney test", float(below.pvalue), p_against, gap, error, share, share, per_share, trials)
 
 
 def share_interval(count: int, trials: int) -> tuple[float, float]:
@@ -105,7 +124,9 @@ def chance_of_narrow(sample: np.ndarray, runs: int, width: float) -> tuple[float
     chances = np.sum(np.maximum(inside, 0) ** runs - np.maximum(above, 0) ** runs, axis=1)
     low, high = np.quantile(chances[1:], [ALPHA / 2, 1 - ALPHA / 2])
     unseen = 1 - (ALPHA / 2) ** (1 / len(sample))
-    return float(chances[0]), float(low * (1 - unseen) ** runs), float(high)
+    ends = chances[0], low * (1 - unseen) ** runs, high
+    estimate, low, high = (float(min(1.0, max(0.0, end))) for end in ends)  # sums of powers leave rounding errors
+    return estimate, low, high
 
 
 def two_sided(distance: float) -> float:

@@ -6,8 +6,8 @@ Each arm has a binary tree over the whole horizon T, which must be known. Pull t
 
 where S is the tree's noisy sum, n the pulls, and gamma = t^-4 as Tossou and Dimitrakakis (2016) run it. In 2015 the
 budget was split evenly over the K trees and Gamma_t had a factor K; a reward enters one tree only, so each tree may
-have all of epsilon: variant "modern". The parameter ``margin`` multiplies Gamma_t; at less than 1 it no longer covers
-the noise, and no bound on regret is proved. Guarantee: epsilon-central DP; the variant of 2015 really keeps epsilon / K.
+have all of epsilon: variant "modern". The parameter ``margin`` multiplies Gamma_t; at less than 1 no bound on regret is
+proved. Guarantee: epsilon-central DP; the variant of 2015 really keeps epsilon / K.
 The split over tree levels takes logarithms to base 2, as it must (see `bandit_core.mechanisms.binary`).
 """
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import claims, links, papers, reproductions, threshold_check
+from bandit_core import claims, links, papers, reproductions, significance, threshold_check
 from bandit_core.claims import Verdict
 from bandit_core.limits import estimated_seconds
 from bandit_core.papers import Figure, Paper
@@ -135,12 +135,12 @@ def about(paper: Paper) -> None:
     st.caption(words.plain(paper.about))
 
 
-def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
-    """The figure from shipped numbers, and its text alternative."""
-    if is_fit(_figure_of(shipped)):
+def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
+    """The figure from shipped numbers of a panel or of a reading of it, and its text alternative."""
+    if is_fit(figure):
         points = threshold_check.points(shipped)  # type: ignore[arg-type]
         return threshold_view.fit_chart(points, dark), f"Regret against V for {len(points)} lines, and a straight line."
-    quiet = load_preset(shipped.name).view.model_copy(update={"bounds": False, "runs": False})
+    quiet = load_preset(panel).view.model_copy(update={"bounds": False, "runs": False})
     plain = dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
     return charts.regret_chart(plain, dark, height, direct_labels=not theme.is_phone()), charts.describe(plain)
 
@@ -148,10 +148,6 @@ def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure,
 def is_fit(figure: Figure) -> bool:
     """Whether the figure draws regret against V instead of against time."""
     return any(isinstance(claim, papers.Straight) for claim in figure.claims)
-
-
-def _figure_of(shipped: Shipped) -> Figure:
-    return next(figure for figure in papers.figures().values() if shipped.name in figure.presets)
 
 
 def shipped_or_told(name: str) -> Shipped | None:
@@ -207,18 +203,34 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
                 continue
             paper = f"paper **{words.plain(verdict.reported)}** · " if verdict.reported else ""
             st.markdown(f"{paper}here **{words.plain(verdict.measured)}**")
-    details = [(verdict.says, verdict.detail) for verdict in found if verdict.detail]
-    if details:
-        with st.expander("What was compared"):
-            for says, detail in details:
-                st.markdown(f"**{words.plain(says)}**")
-                parts = [words.plain(part) for part in detail.split("; ")]
-                st.caption("\n".join(f"- {part}" for part in parts) if len(parts) > 2 else "; ".join(parts))
-            st.caption(
-                "± is one standard error. A comparison counts beyond two standard errors of the difference; lines of "
-                "one panel share their random numbers, so their difference is taken run by run. A ratio that a paper "
-                "reports counts as held where it lies within the errors of our curve somewhere from half of T on."
-            )
+            if verdict.explained:
+                st.caption(words.plain(verdict.explained))
+    if any(verdict.test for verdict in found):
+        with st.expander("How each was tested", icon=":material/science:"):
+            for verdict in found:
+                if verdict.test is not None:
+                    _tested(verdict)
+            st.caption(_TESTS)
+
+
+_TESTS = (
+    f"± is one standard error; every test has size {significance.ALPHA:g}. Lines of one file share their random "
+    "numbers, so they are compared run by run. Several comparisons hold together when each does, and fail when one "
+    "does after Holm's correction; where a few runs turn the mean against what most runs show, nothing is decided. The "
+    "p value is the chance of such runs if the statement were wrong (for *not held*: if it were right); for numbers "
+    "and extremes, the chance of what the paper reports. Power is the chance that so many runs find an order."
+)
+
+
+def _tested(verdict: Verdict) -> None:
+    """The test of one statement, what it compared, and the same under other readings of the paper."""
+    assert verdict.test is not None
+    st.markdown(f"**{words.plain(verdict.says)}**")
+    parts = [verdict.test.words, *verdict.detail.split("; ")]
+    for name, other in verdict.readings:
+        number = f"; {other.test.words}" if other.test is not None else ""
+        parts.append(f"reading “{name}”: {other.held}, {other.measured}{number}")
+    st.caption("\n".join(f"- {words.plain(part)}" for part in parts))
 
 
 def large(figure: Figure, panel: str, dark: bool) -> None:
@@ -231,9 +243,9 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             panel = _panels(figure, panel)
         if not panel:
             _elsewhere(figure)
-        elif (shipped := shipped_or_told(panel)) is not None:
+        elif (shipped := shipped_or_told(_reading(panel))) is not None:
             st.badge(scale_words(shipped), icon=":material/straighten:", color="blue" if shipped.whole else "orange")
-            drawn, alt = picture(shipped, dark)
+            drawn, alt = picture(shipped, figure, panel, dark)
             st.plotly_chart(drawn, key="paper-figure", config=charts.CONFIG, alt=alt)
             if not is_fit(figure):
                 band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view.band)
@@ -248,6 +260,23 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
         statements(figure)
     if panel:
         again.panel(panel)
+
+
+def _reading(panel: str) -> str:
+    """The file to draw: the panel as it stands, or a reading of the paper's under which it was played as well."""
+    offered = {panel: "as stated", **papers.readings_of(panel)}
+    if len(offered) == 1:
+        return panel
+    chosen: str = st.pills(
+        "Reading",
+        list(offered),
+        default=panel,
+        key=f"papers-reading-{panel}",
+        required=True,
+        format_func=lambda name: offered[name],
+        help="What the paper leaves open, read otherwise; the same statements are judged under it, too.",
+    )
+    return chosen
 
 
 def _panels(figure: Figure, panel: str) -> str:
@@ -282,7 +311,7 @@ def _elsewhere(figure: Figure) -> None:
 def actions(shipped: Shipped) -> None:
     """Open, and take away."""
     explore, data, file = st.columns(3)
-    experiment = load_preset(shipped.name)
+    experiment = papers.played()[shipped.name].experiment
     explore.page_link(
         EXPLORE if experiment.contexts is None else CONTEXTUAL,
         label="Open in Explore" if experiment.contexts is None else "Open in Contextual",
