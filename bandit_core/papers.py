@@ -129,13 +129,15 @@ class Gap(_Claim):
 
 
 class Spread(_Claim):
-    """Worst minus best of ``runs`` runs at the horizon: below ``below`` for every line, or at least ``reaches``."""
+    """Worst minus best of ``runs`` runs at the horizon: below ``below`` for every line, or ``reaches``, rounded to
+    within ``half``."""
 
     kind: Literal["spread"]
     lines: tuple[Reference, ...]
     runs: Whole
     below: Number | None = None
     reaches: Number | None = None
+    half: Number = 0.0
 
     @property
     def references(self) -> tuple[Reference, ...]:

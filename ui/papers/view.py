@@ -10,7 +10,7 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import claims, links, papers, reproductions, significance, threshold_check
+from bandit_core import claims, links, papers, reproductions, threshold_check
 from bandit_core.claims import Verdict
 from bandit_core.limits import estimated_seconds
 from bandit_core.papers import Figure, Paper
@@ -210,16 +210,7 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
             for verdict in found:
                 if verdict.test is not None:
                     _tested(verdict)
-            st.caption(_TESTS)
-
-
-_TESTS = (
-    f"± is one standard error; every test has size {significance.ALPHA:g}. Lines of one file share their random "
-    "numbers, so they are compared run by run. Several comparisons hold together when each does, and fail when one "
-    "does after Holm's correction; where a few runs turn the mean against what most runs show, nothing is decided. The "
-    "p value is the chance of such runs if the statement were wrong (for *not held*: if it were right); for numbers "
-    "and extremes, the chance of what the paper reports. Power is the chance that so many runs find an order."
-)
+            st.caption(words.plain(claims.HOW))
 
 
 def _tested(verdict: Verdict) -> None:
