@@ -357,31 +357,37 @@ def _first_release(found: _Found) -> int:
     return int(times[released[0]]) if len(released) else horizon
 
 
+def _stuck(found: _Found) -> tuple[float, str]:
+    """The share of runs that are stuck, and how many of how many with the interval of the share."""
+    final, experiment = found.line.final, found.shipped.experiment
+    limit = _STUCK * experiment.horizon * experiment.largest_gap
+    count = int(np.sum(final > np.median(final) + limit))
+    low, high = significance.share_interval(count, len(final))
+    words = (
+        f"stuck ({_STUCK:.0%} of the largest possible regret beyond the median run) are {count} of {len(final):,} "
+        f"runs, {_percent(low)} to {_percent(high)}"
+    )
+    return count / len(final), words
+
+
 def _gap(claim: papers.Gap, files: _Files) -> _Answer:
     """About the typical run; a few runs that are stuck for good make the mean grow for ever."""
-    one, other = files.find(claim.line), files.find(claim.other)
-    after = claim.after
-    early = one.values(after) - other.values(after)
-    late = one.values() - other.values()
-    order = significance.paired(late, early)
+    one, other, after = files.find(claim.line), files.find(claim.other), claim.after
+    early, late = (one.values(at) - other.values(at) for at in (after, None))
+    order, first = significance.paired(late, early), _first_release(one)
     held: Held = "held" if order.p_for <= ALPHA else "not held" if order.p_against <= ALPHA else "not decided"
-    first = _first_release(one)
     if first >= after:
         held = "not decided"
-    p = order.p_against if held == "not held" else order.p_for
-    runs = files.find(claim.line) if not claim.many else _Files(files.figure, files.folder, claim.many).find(claim.line)
-    limit = _STUCK * runs.shipped.experiment.horizon * runs.shipped.experiment.largest_gap
-    stuck = int(np.sum(runs.line.final > np.median(runs.line.final) + limit))
-    low, high = significance.share_interval(stuck, runs.line.count)
+    many = _Files(files.figure, files.folder, claim.many) if claim.many else files
+    share, stuck = _stuck(many.find(claim.line))
+    medians, means = [float(np.median(gap)) for gap in (early, late)], [_mean_and_error(gap) for gap in (early, late)]
     detail = (
         f"the first release comes at t = {_time(first)}; from t = {_time(after)} to {_time(one.shipped.times[-1])} the "
-        f"median gap went from {_number(float(np.median(early)))} to {_number(float(np.median(late)))}, the mean gap "
-        f"from {with_error(*_mean_and_error(early))} to {with_error(*_mean_and_error(late))}; stuck ({_STUCK:.0%} "
-        f"of the largest possible regret beyond the median run) are {stuck} of {runs.line.count:,} runs, {_percent(low)} to {_percent(high)}"
+        f"median gap went from {_number(medians[0])} to {_number(medians[1])}, the mean gap from "
+        f"{with_error(*means[0])} to {with_error(*means[1])}; {stuck}"
     )
-    measured = (
-        f"typical run: {float(np.median(late - early)):+.3g}; {_percent(stuck / runs.line.count)} of runs are stuck"
-    )
+    measured = f"typical run: {float(np.median(late - early)):+.3g}; {_percent(share)} of runs are stuck"
+    p = order.p_against if held == "not held" else order.p_for
     return _Answer(held, measured, Test(order.test, p, order.trials, _power(order)), detail)
 
 
