@@ -49,10 +49,14 @@ class Test:
     power: str
 
     @property
+    def outcome(self) -> str:
+        """The p value and the trials it rests on."""
+        return f"p {'< 0.0001' if self.p < 1e-4 else f'= {self.p:.2g}'}, {self.trials:,} trials"
+
+    @property
     def words(self) -> str:
         """In one line."""
-        small = f"p {'< 0.0001' if self.p < 1e-4 else f'= {self.p:.2g}'}"
-        return f"{self.name}, size {ALPHA:g}, {self.trials:,} trials, {small}; {self.power}"
+        return f"{self.name}, size {ALPHA:g}, {self.outcome}; {self.power}"
 
 
 @dataclass(frozen=True)
@@ -224,10 +228,10 @@ def _together(orders: Sequence[Order]) -> tuple[Held, Test]:
 def _power(order: Order) -> str:
     """Of the test of an order."""
     of = "averages of two pairs" if order.test.startswith("Wilcoxon") else "pairs"
-    return (
-        f"power {order.power:.2g} for an order as clear as the one seen, {significance.POWER:g} for one that "
-        f"{_percent(order.detectable)} of {of} show"
-    )
+    least = f"{significance.POWER:g} for one that {_percent(order.detectable)} of {of} show"
+    if order.detectable >= 1:
+        least = f"below {significance.POWER:g} for any order with so few trials"
+    return f"power {order.power:.2g} for an order as clear as the one seen, {least}"
 
 
 def _pair_words(small: _Found, large: _Found, at: int | None, order: Order) -> str:
@@ -351,10 +355,12 @@ def _crossing(claim: papers.Crossing, files: _Files) -> _Answer:
 
 def _first_release(found: _Found) -> int:
     """When a noisy release comes first: until then a policy that waits for it learns nothing."""
-    instance, horizon = found.shipped.experiment.instances[found.number], found.shipped.experiment.horizon
-    times = np.arange(1, horizon + 1, max(1, horizon // 100_000))
-    released = np.flatnonzero(found.shipped.experiment.lines[found.number].entry.spent(instance, times) > 0)
-    return int(times[released[0]]) if len(released) else horizon
+    instance, before, after = found.shipped.experiment.instances[found.number], 0, found.shipped.experiment.horizon
+    spent = found.shipped.experiment.lines[found.number].entry.spent
+    while after - before > 1:
+        middle = (before + after) // 2
+        before, after = (before, middle) if spent(instance, np.array([middle]))[0] > 0 else (middle, after)
+    return after
 
 
 def _stuck(found: _Found) -> tuple[float, str]:
@@ -529,8 +535,13 @@ def _explanations(judged: _Judged) -> list[str]:
         if not verdict.readings:
             continue
         rows.append(f"- {title}: {verdict.says} **{verdict.held}**. {verdict.explained}".rstrip())
-        rows += [f"  - {name}: {other.held} ({other.measured})" for name, other in verdict.readings]
+        rows += [f"  - {reading_words(name, other)}" for name, other in verdict.readings]
     return rows
+
+
+def reading_words(name: str, verdict: Verdict) -> str:
+    """What came out under another reading, in one line."""
+    return f"{name}: {verdict.held}, {verdict.measured}" + (f"; {verdict.test.outcome}" if verdict.test else "")
 
 
 def _test_rows(judged: _Judged) -> list[str]:

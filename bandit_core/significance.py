@@ -68,8 +68,10 @@ def paired(small: np.ndarray, large: np.ndarray) -> Order:
     error = float(gaps.std(ddof=1) / math.sqrt(len(gaps)))
     p_for, p_against, effect = 1.0, 1.0, 0.5
     if np.any(gaps):  # else nothing can be told
-        upper = wilcoxon(gaps, alternative="greater")
-        p_for, p_against = float(upper.pvalue), float(wilcoxon(gaps, alternative="less").pvalue)
+        untied = len(np.unique(np.abs(gaps))) == len(gaps) <= 50 and np.all(gaps != 0)
+        method = "exact" if untied else "approx"
+        upper = wilcoxon(gaps, alternative="greater", method=method)
+        p_for, p_against = float(upper.pvalue), float(wilcoxon(gaps, alternative="less", method=method).pvalue)
         some = int(np.sum(gaps != 0))
         effect = float(upper.statistic) / (some * (some + 1) / 2)
     share = float(np.mean(gaps > 0) + np.mean(gaps == 0) / 2)

@@ -68,7 +68,7 @@ def test_every_test_and_every_reading_is_told() -> None:
     for verdict in claims.verdicts(papers.figures()["tossou-2b"]):
         assert verdict.test is not None and verdict.test.words in told and verdict.explained in told
         for name, other in verdict.readings:
-            assert f"reading “{name}”: {other.held}" in told
+            assert f"reading: {claims.reading_words(name, other)}" in told
 
 
 def test_a_reading_is_drawn_in_place_of_the_figure() -> None:

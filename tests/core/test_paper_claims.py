@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from scipy.special import ndtri
 
 from bandit_core import Experiment, claims, papers, reproductions, significance

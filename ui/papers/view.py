@@ -205,11 +205,15 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
             st.markdown(f"{paper}here **{words.plain(verdict.measured)}**")
             if verdict.explained:
                 st.caption(words.plain(verdict.explained))
-    if any(verdict.test for verdict in found):
+
+
+def tests(figure: Figure) -> None:
+    """How the verdicts were reached, folded."""
+    found = [verdict for verdict in verdicts(figure) if verdict.test is not None]
+    if found:
         with st.expander("How each was tested", icon=":material/science:"):
             for verdict in found:
-                if verdict.test is not None:
-                    _tested(verdict)
+                _tested(verdict)
             st.caption(words.plain(claims.HOW))
 
 
@@ -218,9 +222,7 @@ def _tested(verdict: Verdict) -> None:
     assert verdict.test is not None
     st.markdown(f"**{words.plain(verdict.says)}**")
     parts = [verdict.test.words, *verdict.detail.split("; ")]
-    for name, other in verdict.readings:
-        number = f"; {other.test.words}" if other.test is not None else ""
-        parts.append(f"reading “{name}”: {other.held}, {other.measured}{number}")
+    parts += [f"reading: {claims.reading_words(name, other)}" for name, other in verdict.readings]
     st.caption("\n".join(f"- {words.plain(part)}" for part in parts))
 
 
@@ -249,6 +251,7 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             st.caption(words.plain(figure.caveat))
     with right:
         statements(figure)
+    tests(figure)
     if panel:
         again.panel(panel)
 
