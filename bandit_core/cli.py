@@ -294,7 +294,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     names = papers.names_of(options.names)
     folder = reproductions.FOLDER if options.out is None else Path(options.out)
     if options.table:
-        from bandit_core.claims import changes, table
+        from bandit_core.claims_table import changes, table
 
         now = table(names, folder)
         print(now if options.since is None else changes(_text(options.since), now), end="")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from bandit_core import Experiment, claims, papers, reproductions, significance
+from bandit_core import Experiment, claims, claims_table, papers, reproductions, significance
 from bandit_core.papers import Figure
 from bandit_core.presets import load_preset
 from bandit_core.problems import InvalidInput, validated
@@ -288,7 +288,7 @@ def test_changes_between_two_tables_are_told():
     head = "| figure | statement | paper | here | |\n|---|---|---|---|---|\n"
     old = head + "| F 1 | A. |  | 3 | held |\n| F 1 | B. | 2 | 1 | **not held** |\n| F 2 | A. | | 3 | held |\n"
     new = head + "| F 1 | A. |  | 4 | held |\n| F 1 | B. | 2 | 2 | held |\n| F 3 | C. | | 3 | not checked |\n"
-    told = claims.changes(old, new).splitlines()[2:]
+    told = claims_table.changes(old, new).splitlines()[2:]
     assert told == [
         "| F 1 | B. | not held | held | 1 | 2 |",
         "| F 3 | C. | – | not checked | – | 3 |",
