@@ -249,7 +249,8 @@ def test_fewer_trials_may_be_asked_for(tmp_path, capsys):
 
 
 def test_a_figure_means_all_its_panels_and_their_studies():
-    assert papers.names_of(["tao-2", "ren-2", "tao-2"]) == ["tao-s3-local-v05", "tao-s3-local-v09", "ren-2"]
+    panels = ["tao-s3-local-v05", "tao-s3-local-v09"]
+    assert papers.names_of(["tao-2", "ren-2", "tao-2"]) == [*panels, *(f"{name}--local" for name in panels), "ren-2"]
     assert papers.names_of(["zheng-1"]) == ["zheng-1", "zheng-1--long"]
     assert papers.names_of(["zheng-1--long"]) == ["zheng-1--long"]
     assert papers.names_of([]) == NAMES
