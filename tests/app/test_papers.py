@@ -94,10 +94,10 @@ def test_a_panel_has_an_address_of_its_own() -> None:
 
 
 def test_a_card_opens_its_figure_and_the_address_follows() -> None:
-    screen = on.visit("papers", paper="all", held="not held")
+    screen = on.visit("papers", paper="all", held="held")
     screen.button(key="closer-tossou-2b").click()
     on.run(screen)
-    assert on.address(screen) == {"paper": "all", "held": "not held", "figure": "tossou-2b"}
+    assert on.address(screen) == {"paper": "all", "held": "held", "figure": "tossou-2b"}
     assert "Figure 2b" in screen.subheader[0].value
     assert "closer-tossou-2b" not in [button.key for button in screen.button]
 
