@@ -347,12 +347,12 @@ def _threshold(claim: papers.Threshold, files: _Files) -> _Answer:
 
 def _crossing(claim: papers.Crossing, files: _Files) -> _Answer:
     one, other = files.find(claim.line), files.find(claim.other)
-    window = (claim.after, claim.before)
+    [window] = claim.windows(one.shipped.experiment.horizon)
     early = significance.paired(one.line.windows[window], other.line.windows[window])
     late = _compare(other, one)
     held, test = _together([early, late])
     detail = (
-        f"early is the average over t = {_time(claim.after)} to {_number(claim.before)}; at the horizon "
+        f"early is the average over t = {_time(window[0])} to {_number(window[1])}; at the horizon "
         f"{_pair_words(other, one, None, late)}"
     )
     measured = (

@@ -94,20 +94,19 @@ class Threshold(_Claim):
 
 
 class Crossing(_Claim):
-    """``line`` has less regret than ``other`` on average over ``after`` to ``before``, and more at the end."""
+    """``line`` has less regret than ``other`` early, on average from a thousandth to a tenth of the horizon, and more
+    at the end."""
 
     kind: Literal["crossing"]
     line: Reference
     other: Reference
-    after: int
-    before: int
 
     @property
     def references(self) -> tuple[Reference, ...]:
         return self.line, self.other
 
     def windows(self, horizon: int) -> set[Window]:
-        return {(self.after, self.before)}
+        return {(max(1, horizon // 1000), max(1, horizon // 10))}
 
 
 class Gap(_Claim):

@@ -176,7 +176,7 @@ def test_the_straight_line_and_the_best_threshold(judge):
 
 
 def test_ahead_early_and_behind_later(judge):
-    crossing = {"kind": "crossing", "line": "ucb", "other": "heldp-ucb-b", "after": 10, "before": 1000}
+    crossing = {"kind": "crossing", "line": "ucb", "other": "heldp-ucb-b"}
     one, other = line([0, 1, 10, 100, 500, 900]), line([0, 5, 50, 200, 300, 400], luck=np.roll(LUCK, 5))
     assert judge(crossing, one, other).held == "held"
     assert judge(crossing, other, one).held == "not held"
