@@ -421,7 +421,7 @@ def _spread(claim: papers.Spread, files: _Files) -> _Answer:
         for each, chance in zip(found, chances, strict=True)
     ]
     trials = min(each.line.count for each in found)
-    power = f"known to lie between {low:.2g} and {high:.2g}" if high >= 1e-4 else "known to lie below 0.0001"
+    power = f"interval {_chance(estimate, low, high).partition(' ')[2]}"
     test = Test(f"probability of the paper's outcome in {claim.runs} runs", estimate, trials, power)
     reported = f"below {width:,g}" if claim.reaches is None else f"{claim.reaches:,g}"
     return _Answer(held, f"probability {_chance(estimate, low, high)}", test, "; ".join(words), reported)
