@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bandit_core.engine import Simulation
     from bandit_core.experiment import Experiment
+    from bandit_core.papers import Played
     from bandit_core.policies.base import Policy
     from bandit_core.results import Result
     from bandit_core.sweep import Sweep, SweepResult
@@ -289,14 +290,14 @@ def _audit(options: argparse.Namespace) -> int:
 def _reproduce(options: argparse.Namespace) -> int:
     from bandit_core import papers, reproductions
     from bandit_core.limits import estimated_seconds
-    from bandit_core.presets import load_preset
 
-    names = papers.presets_of(options.names)
+    names = papers.names_of(options.names)
     folder = reproductions.FOLDER if options.out is None else Path(options.out)
     if options.table:
-        from bandit_core.claims import table
+        from bandit_core.claims_table import changes, table
 
-        print(table(names, folder), end="")
+        now = table(names, folder)
+        print(now if options.since is None else changes(_text(options.since), now), end="")
         return DONE
     jobs = _jobs(options.jobs)
     trials: int | None = None
@@ -306,25 +307,32 @@ def _reproduce(options: argparse.Namespace) -> int:
             raise InvalidInput([Problem("trials", options.trials, "a whole number of at least 2")])
         trials = asked
     reproductions.check_folder(folder)
-    for place, name in enumerate(sorted(names, key=lambda name: estimated_seconds(load_preset(name), 1)), 1):
-        print(f"{name} ({place} of {len(names)})", end=", ", file=sys.stderr)
-        content = _reproduced(name, jobs, trials, options.fresh)
+    wanted = sorted((papers.played()[name] for name in names), key=lambda each: estimated_seconds(each.experiment, 1))
+    for place, each in enumerate(wanted, 1):
+        print(f"{each.name} ({place} of {len(wanted)})", end=", ", file=sys.stderr)
+        content = _reproduced(each, jobs, trials, options.fresh)
         if content is None:
             return INTERRUPTED
         print(reproductions.write(content, folder))
     return DONE
 
 
-def _reproduced(name: str, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
-    """One preset played, as the document to ship; None after Ctrl-C."""
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidInput([Problem("since", path, f"cannot be read: {error}")]) from None
+
+
+def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
+    """One file of results played, as the document to ship; None after Ctrl-C."""
     from bandit_core import reproductions
     from bandit_core.engine import Simulation
-    from bandit_core.presets import load_preset
     from bandit_core.results import Result
     from bandit_core.store import Store
     from bandit_core.warm import compile_for
 
-    experiment = load_preset(name)
+    experiment = played.experiment
     part = experiment.with_changes(trials=min(most or experiment.trials, experiment.trials))
     print(f"{part.trials} of {experiment.trials} trials", file=sys.stderr)
     compile_for(part)  # before the clock runs
@@ -335,7 +343,7 @@ def _reproduced(name: str, jobs: int | None, most: int | None, fresh: bool) -> d
         return None
     assert isinstance(result, Result)
     cost = reproductions.Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
-    return reproductions.document(result, experiment, name, cost)
+    return reproductions.document(result, played, cost)
 
 
 def _warm(options: argparse.Namespace) -> int:
@@ -515,6 +523,7 @@ def _parser() -> argparse.ArgumentParser:
         "--fresh", action="store_true", help="use nothing that was computed before, for honest times"
     )
     reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
+    reproduce.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
     command("check", _check, "print ok, or every error of a spec")
     command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")

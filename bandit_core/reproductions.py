@@ -1,9 +1,10 @@
 """Figures of papers computed at the papers' own scale, in one small file each that ships with the project.
 
-A file (``papers/results/<preset>.json``) holds the preset's spec, about sixty checkpoints per line (mean, standard
-error, 5 % and 95 % quantile over trials, and the price against no privacy with the error of paired trials), the regret
-of every trial at a tenth of the horizon and at the horizon, and how it was made: date, seed, versions, sampler,
-machine, time. ``python -m bandit_core reproduce`` writes them; everything else only reads them.
+A file (``papers/results/<preset>.json``, or ``<preset>--<study>.json``) holds the spec, some checkpoints per line
+(mean, standard error, 5 % and 95 % quantile over trials, and the price against no privacy with the error of paired
+trials), the regret of every trial at the horizon and over the times that statements need, what the noise of rewards
+adds to a curve of realised regret, and how it was made: date, seed, versions, sampler, machine, time.
+``python -m bandit_core reproduce`` writes them; everything else only reads them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import math
 import os
 import platform
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -24,24 +26,27 @@ import numpy as np
 
 from bandit_core.experiment import Band, Experiment
 from bandit_core.limits import worker_count
+from bandit_core.papers import Played, Window
+from bandit_core.presets import preset_names
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import LineResult, Result
 from bandit_core.summaries import baseline
 
 FOLDER = Path(__file__).resolve().parent.parent / "papers" / "results"
-FORMAT = 1
-MOST_TIMES = 60
-EARLY = 0.1  # of the horizon: the second time at which every trial is kept
-_DIGITS = {"mean": 6, "stderr": 3, "q05": 4, "q95": 4, "price": 5, "price_stderr": 3, "early": 6, "final": 6}
+FORMAT = 2
+MOST_TIMES, STUDY_TIMES = 60, 20
+_CURVES = {"mean": 6, "stderr": 3, "q05": 4, "q95": 4, "price": 5, "price_stderr": 3}  # significant digits
+_TRIAL_DIGITS = 6  # of the regret of one trial
 
 
 @dataclass(frozen=True)
 class ShippedLine:
     """One line of a shipped file; the part of a `LineResult` that a chart draws.
 
-    ``mean, stderr, q05, q95`` are (times,); ``early`` and ``final`` are (trials,), in the order of the trials, which
-    lines share (trial *i* of every line has the same stream). ``price`` and its error, (times,), are None for lines
-    that have nothing to be compared with.
+    ``mean, stderr, q05, q95`` are (times,); ``final`` and the values of ``windows`` (regret averaged over that time)
+    are (trials,), in the order of the trials, which lines share (trial *i* of every line has the same stream), except
+    in a tally, which is sorted. ``noise`` is the variance that rewards add to the realised regret of one run, reward
+    units squared. ``price`` and its error, (times,), are None for lines that have nothing to be compared with.
     """
 
     count: int
@@ -49,8 +54,9 @@ class ShippedLine:
     stderr: np.ndarray
     q05: np.ndarray
     q95: np.ndarray
-    early: np.ndarray
     final: np.ndarray
+    windows: dict[Window, np.ndarray]
+    noise: float | None = None
     price: np.ndarray | None = None
     price_stderr: np.ndarray | None = None
 
@@ -77,6 +83,7 @@ class Shipped:
     times: np.ndarray
     lines: tuple[ShippedLine, ...]
     made: dict[str, Any]
+    tally: bool = False
 
     @property
     def share(self) -> float:
@@ -88,25 +95,25 @@ class Shipped:
         """Whether every line has as many trials as the paper."""
         return self.share == 1
 
-    @property
-    def early_time(self) -> int:
-        """The time to which ``early`` belongs."""
-        return int(self.times[early_place(self.times)])
-
-
-def early_place(times: np.ndarray) -> int:
-    """The checkpoint nearest to a tenth of the horizon."""
-    return int(np.argmin(np.abs(times - EARLY * times[-1])))
-
 
 def thinned(times: np.ndarray, most: int = MOST_TIMES) -> np.ndarray:
-    """Places of at most ``most`` of the checkpoints, with the first, the last and that of ``early``; shape (kept,)."""
+    """Places of at most ``most`` of the checkpoints, with the first and the last; shape (kept,)."""
     if len(times) <= most:
         return np.arange(len(times))
-    spread = np.round(np.linspace(0, len(times) - 1, most)).astype(int)
-    wanted = early_place(times)
-    spread[np.argmin(np.abs(spread - wanted))] = wanted
-    return np.unique(np.concatenate([[0], spread, [len(times) - 1]]))
+    return np.unique(np.round(np.linspace(0, len(times) - 1, most)).astype(int))
+
+
+def averaged(times: np.ndarray, regret: np.ndarray, window: Window) -> np.ndarray:
+    """Regret of every trial, (trials, times), averaged over the checkpoints from the first to the last of two times.
+
+    One time twice is that time, straight between checkpoints. Shape (trials,).
+    """
+    inside = (times >= window[0]) & (times <= window[1])
+    if window[0] < window[1] and np.any(inside):
+        return np.asarray(regret[:, inside].mean(axis=1))
+    after = int(np.clip(np.searchsorted(times, window[0]), 1, len(times) - 1))
+    part = (window[0] - times[after - 1]) / (times[after] - times[after - 1])
+    return np.asarray((1 - part) * regret[:, after - 1] + part * regret[:, after])
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -126,15 +133,18 @@ class Cost:
     jobs: int | None = None
 
 
-def document(result: Result, experiment: Experiment, name: str, cost: Cost) -> dict[str, Any]:
-    """The document that ships: a complete ``result``, which may play only a part of the trials of ``experiment``."""
-    places, early = thinned(result.times), early_place(result.times)
+def document(result: Result, played: Played, cost: Cost) -> dict[str, Any]:
+    """The document that ships: a complete ``result``, which may have only a part of the trials that are wanted."""
+    experiment, name = played.experiment, played.name
+    places = thinned(result.times, MOST_TIMES if name in preset_names() else STUDY_TIMES)
     lines = []
     for number, line in enumerate(result.lines):
         assert line is not None
         base = baseline(result.experiment, number)
         other = result.lines[base] if base is not None else None
-        lines.append(_line(line, other, places, early, experiment.label(number), experiment.lines[number].policy))
+        words = {"label": experiment.label(number), "policy": experiment.lines[number].policy, "trials": line.count}
+        extra = {"noise": _rounded(_reward_noise(line, experiment), 4)} if experiment.contexts is None else {}
+        lines.append(words | extra | _curves(line, other, places) | _trials(line, result.times, played))
     metadata = result.metadata
     made = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
@@ -153,6 +163,7 @@ def document(result: Result, experiment: Experiment, name: str, cost: Cost) -> d
         "name": name,
         "made": made,
         "seed": experiment.seed,
+        "tally": played.tally,
         "spec": experiment.spec(),
         "t": result.times[places].tolist(),
         "lines": lines,
@@ -165,19 +176,35 @@ def _samplers(metadata: dict[str, Any]) -> str:
     return " and ".join(sorted(set(names)))
 
 
-def _line(
-    line: LineResult, other: LineResult | None, places: np.ndarray, early: int, label: str, policy: str
-) -> dict[str, Any]:
+def _curves(line: LineResult, other: LineResult | None, places: np.ndarray) -> dict[str, Any]:
     q05, q95 = np.quantile(line.regret[:, places], [0.05, 0.95], axis=0)
-    numbers = {
-        "mean": line.mean[places], "stderr": line.stderr[places], "q05": q05, "q95": q95,
-        "early": line.regret[:, early], "final": line.regret[:, -1],
-    }  # fmt: skip
+    numbers = {"mean": line.mean[places], "stderr": line.stderr[places], "q05": q05, "q95": q95}
     if other is not None:
         ratios = np.array([_at(line, place).ratio_to(_at(other, place)) for place in places])
         numbers |= {"price": ratios[:, 0], "price_stderr": ratios[:, 1]}
-    rounded = {key: [_rounded(value, _DIGITS[key]) for value in values.tolist()] for key, values in numbers.items()}
-    return {"label": label, "policy": policy, "trials": line.count, **rounded}
+    return {key: [_rounded(value, _CURVES[key]) for value in values.tolist()] for key, values in numbers.items()}
+
+
+def _trials(line: LineResult, times: np.ndarray, played: Played) -> dict[str, Any]:
+    """The regret of every trial at the horizon and over the windows; a tally as [value, how many of it]."""
+
+    def rounded(values: np.ndarray) -> list[float | int | None]:
+        return [_rounded(value, _TRIAL_DIGITS) for value in values.tolist()]
+
+    final = rounded(line.regret[:, -1])
+    if played.tally:
+        return {"final": sorted([value, count] for value, count in Counter(final).items())}
+    return {
+        "final": final,
+        "windows": [[*window, rounded(averaged(times, line.regret, window))] for window in played.windows],
+    }
+
+
+def _reward_noise(line: LineResult, experiment: Experiment) -> float:
+    """Variance of (expected - received) reward summed over a run: sum over arms of sigma^2 E[pulls]."""
+    means = experiment.means
+    squares = np.array([arm.raw_moment(2) for arm in experiment.single_arms])
+    return float((squares - means**2) @ line.pulls.mean(axis=0))
 
 
 def _at(line: LineResult, place: int) -> LineResult:
@@ -290,19 +317,27 @@ def _read(path: Path, changed: int) -> Shipped:
         if content["format"] != FORMAT:
             raise ValueError(f"format {content['format']}, not {FORMAT}")
         times = np.array(content["t"], np.int64)
-        lines = tuple(_shipped_line(line) for line in content["lines"])
+        lines = tuple(_shipped_line(line, content["tally"]) for line in content["lines"])
         experiment = Experiment.model_validate(content["spec"])
         if any(len(line.mean) != len(times) for line in lines) or len(lines) != len(experiment.lines):
             raise ValueError("lines and times do not fit together")
-        return Shipped(content["name"], experiment, times, lines, content["made"])
+        return Shipped(content["name"], experiment, times, lines, content["made"], content["tally"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         words = f"is no shipped result ({type(error).__name__}: {error}); make it again with the command reproduce"
         raise InvalidInput([Problem("file", path.name, words)]) from None
 
 
-def _shipped_line(line: dict[str, Any]) -> ShippedLine:
-    arrays = {key: np.array(line[key], float) for key in _DIGITS if key in line}  # null becomes NaN
-    return ShippedLine(count=int(line["trials"]), **arrays)
+def _spread_out(tally: list[list[float]]) -> np.ndarray:
+    values, counts = np.array(tally, float).T
+    return np.repeat(values, counts.astype(int))
+
+
+def _shipped_line(line: dict[str, Any], tally: bool) -> ShippedLine:
+    arrays = {key: np.array(line[key], float) for key in _CURVES if key in line}  # null becomes NaN
+    final = _spread_out(line["final"]) if tally else np.array(line["final"], float)
+    windows = {(first, last): np.array(values, float) for first, last, values in line.get("windows", [])}
+    noise = line.get("noise")
+    return ShippedLine(count=int(line["trials"]), final=final, windows=windows, noise=noise, **arrays)
 
 
 def curves(shipped: Shipped) -> Any:

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.bench_jump`` (one core, several minutes; the step kernels take most of it, and are left out where
 they would take minutes alone). Entries are processor time a trial. ``python -m benchmarks.bench_jump preset`` plays the
-preset ren-1c at full scale instead.
+preset ren-1c with 10^7 users instead.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def compare() -> None:
 
 def preset() -> None:
     """Wall-clock and processor time of a whole preset with two workers."""
-    experiment = load_preset("ren-1c")
+    experiment = load_preset("ren-1c").with_changes(horizon=10**7)
     for line, instance in zip(experiment.lines, experiment.instances, strict=True):
         line.entry.simulate(instance, streams(1, 0, 1), checkpoints(1000), Signal())  # compile
     start, used = time.perf_counter(), time.process_time()

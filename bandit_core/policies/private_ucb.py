@@ -6,7 +6,8 @@ Each arm has a binary tree over the whole horizon T, which must be known. Pull t
 
 where S is the tree's noisy sum, n the pulls, and gamma = t^-4 as Tossou and Dimitrakakis (2016) run it. In 2015 the
 budget was split evenly over the K trees and Gamma_t had a factor K; a reward enters one tree only, so each tree may
-have all of epsilon: variant "modern". Guarantee: epsilon-central DP; the variant of 2015 really keeps epsilon / K.
+have all of epsilon: variant "modern". The parameter ``margin`` multiplies Gamma_t; at less than 1 no bound on regret is
+proved. Guarantee: epsilon-central DP; the variant of 2015 really keeps epsilon / K.
 The split over tree levels takes logarithms to base 2, as it must (see `bandit_core.mechanisms.binary`).
 """
 
@@ -20,6 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.mechanisms import Binary
+from bandit_core.numbers import Number
 from bandit_core.policies import tree_family
 from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal
 from bandit_core.policies.central_family import nominal, pure, unit_rewards
@@ -39,6 +41,9 @@ class PrivateUCBParameters(Parameters):
         ),
     ] = "modern"
     gamma: Gamma = "t^-4"
+    margin: Annotated[
+        Number, Field(ge=0, le=1, description="Part of the printed margin for noise that the index has; 1 as printed.")
+    ] = 1.0
 
 
 def _split(instance: Instance) -> int:
@@ -52,7 +57,7 @@ def _counter(instance: Instance) -> Binary:
 
 def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     log_horizon = math.log(max(2, instance.horizon))  # one user sees no index, whatever ln 1 makes of it
-    scale = _split(instance) * log_horizon**2 / nominal(instance)
+    scale = instance.parameters.margin * _split(instance) * log_horizon**2 / nominal(instance)
     base = math.log(len(instance.arms) * instance.horizon * log_horizon)
     gamma = instance.parameters.gamma
     slope, power = (4.0, 0.0) if gamma == "t^-4" else (0.0, -math.log(gamma))
@@ -76,7 +81,10 @@ def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
 
 
 def _bounds(instance: Instance) -> list[Bound]:
-    return [*central.lower_bounds(instance, _guarantee(instance)), *central.private_ucb(instance)]
+    upper = central.private_ucb(instance)
+    if instance.parameters.margin < 1:
+        upper = [bound.hide("it is proved for the whole margin, not for a part of it") for bound in upper]
+    return [*central.lower_bounds(instance, _guarantee(instance)), *upper]
 
 
 POLICY = Policy(

@@ -31,9 +31,10 @@ def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
     screen = on.visit("papers")
     told = on.words(screen)
     assert "Figure 1c" in screen.subheader[0].value
-    assert "paper **1\\.6** · here **1\\.7" in told
-    assert "full scale: 10 million users, 50 runs" in told
-    assert statements(screen) == [verdict.held for verdict in claims.verdicts(papers.figures()["ren-1c"])]
+    found = claims.verdicts(papers.figures()["ren-1c"])
+    ours = found[0].measured.replace(".", "\\.")
+    assert f"paper **1\\.6** · here **{ours}**" in told and "6 million users" in told
+    assert statements(screen) == [verdict.held for verdict in found]
     chart, shipped = on.chart(screen, "paper-figure"), reproductions.load("ren-1c")
     for number, name in enumerate(("– UCB, no privacy", "● HeLDP-UCB-B", "● HeLDP-UCB-L")):
         drawn = chart.y(name)
@@ -62,6 +63,23 @@ def test_every_figure_opens_by_its_address(figure: str) -> None:
     assert len(statements(screen)) == len(chosen.claims)
 
 
+def test_every_test_and_every_reading_is_told() -> None:
+    told = on.words(on.visit("papers", figure="tossou-2b")).replace("\\", "")
+    for verdict in claims.verdicts(papers.figures()["tossou-2b"]):
+        assert verdict.test is not None and verdict.test.words in told and verdict.explained in told
+        for name, other in verdict.readings:
+            assert f"reading: {claims.reading_words(name, other)}" in told
+
+
+def test_a_reading_is_drawn_in_place_of_the_figure() -> None:
+    screen = on.visit("papers", figure="tossou-2a")
+    screen.get_by_key("papers-reading-tossou-2a").set_value("tossou-2a--no-root")
+    on.run(screen)
+    shipped = reproductions.load("tossou-2a--no-root")
+    [label] = [name for name in on.chart(screen, "paper-figure").names if name.endswith(" DP-UCB")]
+    np.testing.assert_allclose(on.chart(screen, "paper-figure").y(label)[-1], shipped.lines[2].mean[-1], rtol=1e-5)
+
+
 def test_a_panel_has_an_address_of_its_own() -> None:
     screen = on.visit("papers", figure="tao-s1-v09-e10")
     assert "Figure 1" in screen.subheader[0].value and on.address(screen)["paper"] == "tao-2022"
@@ -76,10 +94,10 @@ def test_a_panel_has_an_address_of_its_own() -> None:
 
 
 def test_a_card_opens_its_figure_and_the_address_follows() -> None:
-    screen = on.visit("papers", paper="all", held="not held")
+    screen = on.visit("papers", paper="all", held="held")
     screen.button(key="closer-tossou-2b").click()
     on.run(screen)
-    assert on.address(screen) == {"paper": "all", "held": "not held", "figure": "tossou-2b"}
+    assert on.address(screen) == {"paper": "all", "held": "held", "figure": "tossou-2b"}
     assert "Figure 2b" in screen.subheader[0].value
     assert "closer-tossou-2b" not in [button.key for button in screen.button]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
-from bandit_core import Experiment, claims, papers, reproductions
+from bandit_core import Experiment, claims, claims_table, papers, reproductions, significance
 from bandit_core.papers import Figure
 from bandit_core.presets import load_preset
 from bandit_core.problems import InvalidInput, validated
@@ -13,20 +14,23 @@ from bandit_core.problems import InvalidInput, validated
 TIMES = [1, 10, 100, 1000, 5000, 10_000]
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
 LUCK = np.linspace(-2, 2, 25)
+WINDOWS = ((10, 1000), (55, 55), (1000, 1000))
 
 
-def line(mean, wide=1.0, price=None, luck=LUCK):
+def line(mean, wide=1.0, price=None, luck=LUCK, noise=0.0):
     """A line whose mean at each of ``TIMES`` is given; runs differ by ``wide`` times some luck."""
     mean = np.array(mean, float)
     spread = wide * luck
     error = spread.std(ddof=1) / np.sqrt(len(spread))
+    runs = mean + spread[:, None]
     numbers = {
         "mean": mean.tolist(),
         "stderr": [error] * len(mean),
         "q05": mean.tolist(),
         "q95": mean.tolist(),
-        "early": (mean[3] + spread).tolist(),
-        "final": (mean[-1] + spread).tolist(),
+        "final": runs[:, -1].tolist(),
+        "noise": noise,
+        "windows": [[*each, reproductions.averaged(np.array(TIMES), runs, each).tolist()] for each in WINDOWS],
     }
     if price is not None:
         numbers |= {"price": list(price), "price_stderr": [0.01] * len(mean)}
@@ -37,7 +41,7 @@ def line(mean, wide=1.0, price=None, luck=LUCK):
 def judge(tmp_path):
     """Write a file with these lines and judge one statement about it."""
 
-    def run(claim, *lines, spec=None, name="figure"):
+    def run(claim, *lines, spec=None, name="figure", preset="figure", tally=False):
         spec = spec or [
             {"policy": "ucb"},
             {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1.0}},
@@ -47,11 +51,12 @@ def judge(tmp_path):
             {"arms": ARMS, "lines": spec[: len(lines)], "horizon": TIMES[-1], "trials": len(LUCK)}
         )
         made = {"seconds": 1, "processor_seconds": 1}
-        content = {"format": 1, "name": name, "made": made, "seed": 0, "spec": experiment.spec(), "t": TIMES}
+        content = {"format": reproductions.FORMAT, "name": name, "made": made, "seed": 0, "tally": tally}
+        content |= {"spec": experiment.spec(), "t": TIMES}
         reproductions.write({**content, "lines": list(lines)}, tmp_path)
         statement = {"says": "something.", **claim}
         figure = validated(
-            Figure, {"name": name, "title": "t", "shows": "s", "presets": ["figure"], "claims": [statement]}
+            Figure, {"name": "figure", "title": "t", "shows": "s", "presets": [preset], "claims": [statement]}
         )
         [verdict] = claims.verdicts(figure, tmp_path)
         return verdict
@@ -63,57 +68,90 @@ def rising(end):
     return np.array([0.01, 0.1, 0.3, 0.6, 0.9, 1.0]) * end
 
 
-RATIO = {"kind": "ratio", "line": "heldp-ucb-b", "reported": 2.0, "half": 0.05}
+RATIO = {"kind": "ratio", "line": "heldp-ucb-b", "reported": 2.0, "half": 0.05, "runs": 50}
 
 
 @pytest.mark.parametrize(
-    ("price", "held"),
+    ("price", "noise", "held"),
     [
-        ([1, 1, 1, 1, 2.2, 2.4], "not held"),  # met only before half of the horizon
-        ([1, 1, 1, 1, 1.8, 2.2], "held"),
-        ([1, 1, 1, 1, 2.07, 2.07], "held"),  # within the error and the rounding
-        ([1, 1, 1, 1, 2.09, 2.09], "not held"),
+        (2.06, 0.0, "held"),  # within the rounding and our own error
+        (2.10, 0.0, "not held"),
+        (2.10, 2.0, "held"),  # sqrt((1 + 2.1^2) 2 / 50) / 10 = 0.047 from the noise of the paper's 50 runs alone
+        (2.30, 2.0, "not held"),
+        (1.70, 2.0, "not held"),
     ],
 )
-def test_a_reported_ratio(judge, price, held):
-    verdict = judge(RATIO, line(rising(100)), line(rising(200), price=price))
+def test_a_reported_ratio_has_the_error_of_the_papers_own_runs(judge, price, noise, held):
+    prices = [1, 1, 1, 1, 2.0, price]  # at half of the horizon it is met, which decides nothing
+    base, other = line(rising(10), 0.01, noise=noise), line(rising(20), 0.01, prices, noise=noise)
+    verdict = judge(RATIO, base, other)
     assert verdict.held == held
-    assert verdict.reported == "2" and verdict.measured == f"{price[-1]:.3f} ± 0.010"
+    assert verdict.reported == "2" and verdict.measured == f"{price:.3f} ± 0.010"
+    assert (verdict.test.p > claims.ALPHA) == (held == "held")
+
+
+def test_the_error_of_a_ratio_is_that_of_a_simulated_paper(judge):
+    # Pseudo-regret 1000 and 2000 with spreads, 50 runs each, noise of known variance: what a paper would print.
+    generator = np.random.default_rng(3)
+    spread, noise = LUCK.std(ddof=1) * 100, 40_000.0
+    base, other = (
+        (mean + generator.normal(0, np.hypot(spread, np.sqrt(noise)), (4000, 50))).mean(axis=1) for mean in (1000, 2000)
+    )
+    lines = (line(rising(mean), 100, [1.5] * 5 + [2.0], noise=noise) for mean in (1000, 2000))
+    verdict = judge(RATIO, *lines)
+    told = float(verdict.detail.split("standard deviation of ")[1].split(",")[0])
+    assert told == pytest.approx((other / base).std(), rel=0.08)
 
 
 def test_less_is_taken_run_by_run_within_a_file(judge):
     pair = {"kind": "less", "pairs": [["ucb", "heldp-ucb-b"]]}
     # Runs spread over 400, but every run of the second line loses 3 or 4 more than the same run of the first.
     close = LUCK + 0.005 * (np.arange(25) % 2)
-    assert judge(pair, line(rising(1000), 100), line(rising(1003), 100, luck=close)).held == "held"
+    verdict = judge(pair, line(rising(1000), 100), line(rising(1003), 100, luck=close))
+    assert verdict.held == "held" and verdict.test.trials == 25 and verdict.test.name.startswith("Wilcoxon")
     assert judge(pair, line(rising(1003), 100), line(rising(1000), 100, luck=close)).held == "not held"
-    assert judge(pair, line(rising(1000), 100), line(rising(1003), 100, luck=LUCK[::-1])).held == "not decided"
+    other = judge(pair, line(rising(1000), 100), line(rising(1003), 100, luck=LUCK[::-1]))
+    assert other.held == "not decided" and other.test.p > claims.ALPHA
+
+
+def test_a_few_runs_that_turn_the_mean_leave_it_undecided(judge):
+    pair = {"kind": "less", "pairs": [["ucb", "heldp-ucb-b"]]}
+    rare = np.where(np.arange(25) % 9 == 0, 9000.0, LUCK)  # three of 25 runs are far off
+    verdict = judge(pair, line(rising(100), luck=rare), line(rising(120)))
+    assert verdict.test.p < claims.ALPHA and verdict.held == "not decided"
+    assert "the mean says the contrary" in verdict.detail
 
 
 def test_several_pairs_hold_only_together(judge):
     chain = {"kind": "less", "rising": ["ucb", "heldp-ucb-b", "heldp-ucb-l"]}
     lines = [line(rising(end), luck=np.roll(LUCK, place)) for place, end in enumerate((100, 200, 300))]
-    assert judge(chain, *lines).measured == "2 of 2 comparisons clearly so"
+    assert judge(chain, *lines).measured == "2 of 2 comparisons so"
     assert judge(chain, *lines).held == "held"
     equal = line(rising(200), luck=np.roll(LUCK, 7))
     assert judge(chain, lines[0], lines[1], equal).held == "not decided"
     verdict = judge(chain, lines[0], lines[2], lines[1])
-    assert verdict.held == "not held" and "1 clearly the other way round" in verdict.measured
+    assert verdict.held == "not held" and "1 the other way round" in verdict.measured and "Holm" in verdict.test.name
 
 
 def test_less_at_a_time_of_its_own(judge):
     pair = {"kind": "less", "pairs": [["ucb", "heldp-ucb-b"]], "at": 55}
-    early, late = [1, 2, 30, 40, 50, 60], [1, 9, 60, 70, 80, 90]
+    early, late = [1, 2, 30, 90, 90, 90], [1, 9, 60, 70, 80, 81]
     verdict = judge(pair, line(early), line(late))
     assert verdict.held == "held" and "UCB 16.00 ± " in verdict.detail  # half way from 2 to 30
+    assert judge({**pair, "at": 10_000}, line(early), line(late)).held == "not held"
 
 
-def test_less_across_files_takes_their_errors_as_independent(judge):
-    judge({"kind": "unchecked", "why": "only to write the file"}, line(rising(900)), name="other")
+@pytest.mark.parametrize("tally", [False, True])
+def test_less_across_files_and_tallies_takes_them_as_independent(judge, tally):
+    def shipped(end):
+        drawn = line(rising(end))
+        return {**drawn, "final": [[value, 1] for value in sorted(drawn["final"])]} if tally else drawn
+
+    judge({"kind": "unchecked", "why": "only to write the file"}, shipped(900), name="other", tally=tally)
     pair = {"kind": "less", "pairs": [["other/ucb", "figure/ucb"]]}
-    verdict = judge(pair, line(rising(1000)))
-    assert verdict.held == "held" and "other: UCB" in verdict.detail
-    assert judge(pair, line(rising(900.3))).held == "not decided"
+    verdict = judge(pair, shipped(1000), tally=tally)
+    assert verdict.held == "held" and "other: UCB" in verdict.detail and verdict.test.name.startswith("Mann")
+    assert judge(pair, shipped(900.3), tally=tally).held == "not decided"
 
 
 def test_the_straight_line_and_the_best_threshold(judge):
@@ -129,14 +167,16 @@ def test_the_straight_line_and_the_best_threshold(judge):
     verdict = judge(straight, *exact, spec=spec)
     assert (verdict.held, verdict.measured) == ("held", "R² = 1.0000")
     assert judge(straight, *exact[::-1], spec=spec).held == "not held"
+    blurred = [line(rising(50 + 100 * value), 600, luck=np.roll(LUCK, place)) for place, value in enumerate(v)]
+    assert judge(straight, *blurred, spec=spec).held == "not decided"
     assert judge({"kind": "threshold"}, *exact, spec=spec).held == "held"
     assert judge({"kind": "threshold"}, *exact[::-1], spec=spec).held == "not held"
-    level = [line(rising(500), luck=np.roll(LUCK, place)) for place in range(4)]
+    level = [line(rising(500), luck=np.random.default_rng(place).permutation(LUCK)) for place in range(4)]
     assert judge({"kind": "threshold"}, *level, spec=spec).held == "not decided"
 
 
 def test_ahead_early_and_behind_later(judge):
-    crossing = {"kind": "crossing", "line": "ucb", "other": "heldp-ucb-b", "after": 10, "before": 1000}
+    crossing = {"kind": "crossing", "line": "ucb", "other": "heldp-ucb-b"}
     one, other = line([0, 1, 10, 100, 500, 900]), line([0, 5, 50, 200, 300, 400], luck=np.roll(LUCK, 5))
     assert judge(crossing, one, other).held == "held"
     assert judge(crossing, other, one).held == "not held"
@@ -144,43 +184,116 @@ def test_ahead_early_and_behind_later(judge):
     assert judge(crossing, line([0, 1, 10, 100, 300, 400.2]), other).held == "not decided"
 
 
+SPEC_OF_INT = [{"policy": "ucb"}, {"policy": "dp-ucb-int", "epsilon": {"kind": "fixed", "value": 1.0}}]
+GAP = {"kind": "gap", "line": "dp-ucb-int", "other": "ucb", "after": 1000}
+
+
 @pytest.mark.parametrize(
-    ("ends", "wide", "held"),
+    ("ends", "luck", "held"),
     [
-        ([0, 5, 50, 60, 70, 80], 1, "held"),
-        ([0, 5, 50, 60, 70, 120], 1, "not held"),
-        ([0, 5, 50, 60, 70, 90], 100, "not decided"),  # one lost run can hide anything
+        ([0, 5, 50, 60, 70, 65], LUCK, "held"),
+        ([0, 5, 50, 60, 70, 120], LUCK, "not held"),
+        ([0, 5, 50, 60, 70, 80], LUCK, "not decided"),
     ],
 )
-def test_a_gap_that_stays(judge, ends, wide, held):
-    base = line([0, 1, 10, 20, 30, 40])
-    gap = {"kind": "gap", "line": "dp-ucb-int", "other": "ucb"}
-    spec = [{"policy": "ucb"}, {"policy": "dp-ucb-int", "epsilon": {"kind": "fixed", "value": 1.0}}]
-    assert judge(gap, base, line(ends, wide, luck=np.roll(LUCK, 9)), spec=spec).held == held
+def test_a_gap_that_stays_in_the_typical_run(judge, ends, luck, held):
+    verdict = judge(GAP, line([0, 1, 10, 20, 30, 40]), line(ends, luck=luck), spec=SPEC_OF_INT)
+    assert verdict.held == held and "0 of 25 runs" in verdict.detail
 
 
-def test_a_gap_of_which_too_little_is_seen(judge):
+def test_stuck_runs_are_counted_with_their_interval(judge):
+    line_of_int = line([0, 5, 50, 60, 70, 65])
+    line_of_int["final"][3:5] = [3900.0, 2100.0]  # of 4,000 that can be lost
+    verdict = judge(GAP, line([0, 1, 10, 20, 30, 40]), line_of_int, spec=SPEC_OF_INT)
+    assert verdict.held == "held" and verdict.measured.endswith("8 % of runs are stuck")
+    assert "2 of 25 runs, 0.984 % to 26 %" in verdict.detail  # Clopper and Pearson
+
+
+def test_a_gap_before_the_first_release_says_nothing(judge):
     spec = [{"policy": "ucb"}, {"policy": "dp-ucb-int", "epsilon": {"kind": "fixed", "value": 0.02}}]
-    gap = {"kind": "gap", "line": "dp-ucb-int", "other": "ucb"}
-    verdict = judge(gap, line(rising(50)), line(rising(500)), spec=spec)
-    assert verdict.held == "not decided" and "too late" in verdict.detail
+    assert judge(GAP, line(rising(50)), line(rising(500)), spec=spec).held == "not decided"
 
 
-def test_best_and_worst_run(judge):
-    narrow = {"kind": "spread", "lines": ["ucb"], "below": 10}
-    wide = {"kind": "spread", "lines": ["ucb"], "reaches": 100}
-    assert judge(narrow, line(rising(500), 1)).held == "held"
-    assert judge(narrow, line(rising(500), 50)).held == "not held"
-    assert judge(wide, line(rising(500), 50)).held == "held"
-    assert judge(wide, line(rising(500), 1)).held == "not held"
-    assert judge(wide, line(rising(500), 50)).measured == "200 (25 runs)"
+@pytest.mark.parametrize(("rare", "chance"), [(0, 1.0), (3, 0.69), (8, 0.36), (60, 0.0)])
+def test_best_and_worst_run_by_the_probability_of_what_the_paper_saw(judge, rare, chance):
+    """Of 400 runs some are far off: the chance that 50 runs hold none of these."""
+    runs = np.concatenate([np.full(rare, 900.0), np.linspace(0, 5, 400 - rare)])
+    lines = {**line(rising(5)), "trials": 400, "final": runs.tolist()}
+    narrow = {"kind": "spread", "lines": ["ucb"], "runs": 50, "below": 100}
+    verdict = judge(narrow, lines)
+    exact = (1 - rare / 400) ** 50  # besides the runs that are all far off
+    assert float(verdict.measured.split()[1]) == pytest.approx(exact, abs=0.01)
+    assert exact == pytest.approx(chance, abs=0.03)
+    assert verdict.held == ("held" if chance > 0.3 else "not held")
+    wide = {"kind": "spread", "lines": ["ucb"], "runs": 50, "reaches": 100}
+    assert judge(wide, lines).held == ("held" if rare > 3 else "not decided")  # few or none seen: not impossible
+
+
+def test_the_chance_of_a_narrow_range_is_that_of_simulated_papers():
+    generator = np.random.default_rng(5)
+    law = generator.exponential(1, 3000)
+    estimate, low, high = significance.chance_of_narrow(law, 20, 3.0)
+    papers_of_20 = np.ptp(generator.choice(law, (20_000, 20)), axis=1)
+    assert estimate == pytest.approx(np.mean(papers_of_20 < 3.0), abs=0.015) and low < estimate < high
+
+
+def test_tests_keep_their_size_and_find_what_they_say():
+    generator = np.random.default_rng(1)
+    base = generator.normal(0, 1, (600, 40))
+    equal = [significance.paired(each, other) for each, other in zip(base[:300], base[300:], strict=True)]
+    rejected = np.mean([order.p_for <= significance.ALPHA for order in equal])
+    assert rejected < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+    faint = equal[0].detectable  # P(average of two differences > 0), which for normal differences is Phi(sqrt2 d / s)
+    shift = ndtri(faint)  # their spread is sqrt2
+    found = [
+        significance.paired(each, other + shift).p_for <= significance.ALPHA
+        for each, other in zip(base[:300], base[300:], strict=True)
+    ]
+    assert np.mean(found) == pytest.approx(significance.POWER, abs=0.07)
+    apart = significance.unpaired(base[0], base[1])
+    shift = np.sqrt(2) * ndtri(apart.detectable)
+    found = [
+        significance.unpaired(each, other + shift).p_for <= significance.ALPHA
+        for each, other in zip(base[:300], base[300:], strict=True)
+    ]
+    assert np.mean(found) == pytest.approx(significance.POWER, abs=0.07)
 
 
 def test_a_limit_is_supported_or_left_open_but_never_refuted(judge):
     growth = {"kind": "growth", "line": "ucb", "at_most": 0.75}
     assert judge(growth, line([1, 10, 90, 100, 200, 300], 0.1)).held == "held"  # 10 times the users, 3 times the regret
     verdict = judge(growth, line([1, 10, 90, 100, 700, 1000], 0.1))
-    assert verdict.held == "not decided" and verdict.measured.startswith("exponent 1.0")
+    assert verdict.held == "not decided" and verdict.measured.startswith("exponent 1.0") and verdict.test.p > 0.99
+
+
+def test_readings_are_judged_by_the_same_test_and_explain(judge, monkeypatch):
+    monkeypatch.setattr(papers, "study", lambda figure, name: papers.Study(name=name, says=f"reading {name}"))
+    fails, holds = (line(rising(200)), line(rising(100))), (line(rising(100)), line(rising(200)))
+    judge({"kind": "unchecked", "why": "-"}, *holds, name="figure--a")
+    judge({"kind": "unchecked", "why": "-"}, *fails, name="figure--b")
+    pair = {"kind": "less", "pairs": [["ucb", "heldp-ucb-b"]], "readings": ["b", "a"]}
+    verdict = judge(pair, *fails)
+    assert verdict.held == "not held"
+    assert [(name, other.held) for name, other in verdict.readings] == [
+        ("reading b", "not held"),
+        ("reading a", "held"),
+    ]
+    assert verdict.explained == "It comes out with: reading a."
+    assert judge({**pair, "readings": ["b"]}, *fails).explained.startswith("None of the readings tried")
+    assert judge({**pair, "study": "a"}, *fails).held == "held"  # the study decides, not the figure
+    assert judge({**pair, "study": "a"}, *fails).explained == ""
+
+
+def test_changes_between_two_tables_are_told():
+    head = "| figure | statement | paper | here | |\n|---|---|---|---|---|\n"
+    old = head + "| F 1 | A. |  | 3 | held |\n| F 1 | B. | 2 | 1 | **not held** |\n| F 2 | A. | | 3 | held |\n"
+    new = head + "| F 1 | A. |  | 4 | held |\n| F 1 | B. | 2 | 2 | held |\n| F 3 | C. | | 3 | not checked |\n"
+    told = claims_table.changes(old, new).splitlines()[2:]
+    assert told == [
+        "| F 1 | B. | not held | held | 1 | 2 |",
+        "| F 3 | C. | – | not checked | – | 3 |",
+        "| F 2 | A. | held | – | 3 | – |",
+    ]
 
 
 def test_what_is_missing_or_unchecked_says_so(judge):
@@ -202,6 +315,7 @@ def test_a_shipped_ratio_agrees_with_one_computed_from_its_runs():
     ratio = bits.mean() / base.mean()
     error = (bits - ratio * base).std(ddof=1) / np.sqrt(len(base)) / base.mean()
     assert verdict.measured == claims.with_error(ratio, error)
+    assert file.lines[0].noise == pytest.approx(0.09 * file.experiment.horizon, rel=0.01)  # mostly the best arm's
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -216,6 +330,23 @@ def test_every_statement_can_be_judged_and_speaks_plainly(figure):
         assert verdict.says.endswith(".") and verdict.measured
         assert (verdict.held == "not checked") == (claim.kind == "unchecked")
         assert verdict.detail or claim.kind == "unchecked"
+        assert (verdict.test is None) == (claim.kind == "unchecked")
+        assert [other.held == "not checked" for _, other in verdict.readings] == [False] * len(claim.readings)
+
+
+def test_whatever_did_not_hold_or_was_not_decided_is_explained():
+    whole = [
+        figure
+        for figure in papers.figures().values()
+        if all(reproductions.load(name).whole for name in papers.files_of(figure))
+    ]
+    open_ = [each for figure in whole for each in claims.verdicts(figure) if each.held != "held"]
+    assert [each.says for each in open_ if each.held != "not checked" and not each.explained] == []
+
+
+def test_numbers_of_one_figure_stand_at_one_horizon():
+    horizons = {load_preset(name).horizon for name in ("ren-1c", "ren-1d")}
+    assert horizons == {6_000_000}
 
 
 def test_papers_stand_in_order_and_figures_are_told_apart():

@@ -10,7 +10,7 @@ import pytest
 
 from bandit_core import Experiment, cli, papers, reproductions, simulate
 from bandit_core.experiment import checkpoints
-from bandit_core.limits import estimated_seconds
+from bandit_core.limits import estimated_seconds, refuse_if_too_large
 from bandit_core.presets import load_preset, preset_names
 from bandit_core.problems import InvalidInput
 from bandit_core.store import Store
@@ -29,9 +29,9 @@ def shipped():
     return {name: reproductions.load(name) for name in NAMES}
 
 
-def test_every_figure_has_a_file_and_every_file_a_figure():
+def test_every_figure_and_study_has_a_file_and_every_file_is_needed():
     assert {path.stem for path in reproductions.FOLDER.glob("*")} == set(NAMES)
-    assert set(NAMES) <= set(preset_names())
+    assert {name.partition("--")[0] for name in NAMES} == set(NAMES) & set(preset_names())
     wanted = {*(f"ren-1{letter}" for letter in "abcdefgh"), "ren-2", *(f"tossou-2{letter}" for letter in "abcd")}
     wanted |= {"tao-1", "tao-2", "tao-3", "tao-4", "han-single", "han-multi", "basu-bounds"}
     assert wanted <= set(papers.figures())
@@ -40,14 +40,14 @@ def test_every_figure_has_a_file_and_every_file_a_figure():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_is_its_preset_and_says_how_it_was_made(name, shipped):
     # Title, note, view and how a label is written change no number. Where this fails: bandit_core reproduce NAME.
-    file, preset = shipped[name], load_preset(name)
+    file, preset = shipped[name], papers.played()[name].experiment
     assert file.experiment.plays_as(preset)
     assert (file.experiment.trials, file.experiment.seed) == (preset.trials, preset.seed)
     numbers = range(len(preset.lines))
     assert [file.experiment.label(number) for number in numbers] == [preset.label(number) for number in numbers]
     content = json.loads(reproductions.path_of(name).read_text(encoding="utf-8"))
     made = content["made"]
-    assert content["seed"] == content["spec"]["seed"] == load_preset(name).seed
+    assert content["seed"] == content["spec"]["seed"] == preset.seed
     assert set(made["versions"]) >= {"python", "numpy", "numba", "private-bandit-lab"}
     assert all(made["versions"].values()) and made["sampler"] and made["kernels"] and made["machine"]
     assert made["date"].count("-") == 2 and made["cores"] >= 1 and made["workers"] >= 1
@@ -61,18 +61,25 @@ def test_the_numbers_of_a_file_fit_together(name, shipped):
     assert file.times[0] == 1 and file.times[-1] == file.experiment.horizon and len(file.times) <= 62
     assert np.all(np.diff(file.times) > 0)
     for line in file.lines:
-        assert len(line.early) == len(line.final) == line.count
+        assert set(line.windows) == set(papers.played()[name].windows)
+        assert {line.count} == {len(line.final), *map(len, line.windows.values())}
         assert line.mean[-1] == pytest.approx(line.final.mean(), rel=1e-4)
         assert line.stderr[-1] == pytest.approx(line.final.std(ddof=1) / math.sqrt(line.count), rel=1e-2, abs=1e-4)
-        early = int(np.searchsorted(file.times, file.early_time))
-        assert line.mean[early] == pytest.approx(line.early.mean(), rel=1e-4)
+        for (first, last), values in line.windows.items():
+            low = line.mean[np.searchsorted(file.times, first, side="right") - 1]
+            assert 0.999 * low <= values.mean() <= 1.001 * line.mean[np.searchsorted(file.times, last)]
         assert line.q05[-1] == pytest.approx(np.quantile(line.final, 0.05), rel=1e-3)
         assert np.all(np.diff(line.mean) >= -1e-5 * line.mean[1:]) and np.all(line.q05 <= line.q95)
 
 
+def test_no_figure_or_study_is_larger_than_what_is_played():
+    for each in papers.played().values():
+        refuse_if_too_large(each.experiment)
+
+
 def test_files_are_small():
     sizes = {path.name: path.stat().st_size for path in reproductions.FOLDER.glob("*.json")}
-    assert max(sizes.values()) < 40_000 and sum(sizes.values()) < 2_000_000
+    assert max(sizes.values()) < 60_000 and sum(sizes.values()) < 2_000_000
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -141,7 +148,7 @@ def test_nearly_everything_is_played_again(shipped, played_again):
     # These know the horizon and cost every pull of it, or invert large matrices.
     dear = {"ldp-linucb", "ldp-gloc", "dp-robust-ucb", "private-ucb", "ldp-ols"}
     assert {shipped[name].experiment.lines[number].policy for name, number in left} <= dear
-    assert {file.name for file, *_ in played_again} == set(NAMES)
+    assert {file.name for file, *_ in played_again} >= set(NAMES) & set(preset_names())
 
 
 @together
@@ -165,9 +172,13 @@ def small():
     return Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 3000, "trials": 6})
 
 
-def made_of(experiment, name="small", part=None):
+WINDOWS = ((10, 300), (250, 250))
+
+
+def made_of(experiment, name="small", part=None, tally=False):
     result = simulate(part or experiment, jobs=1)
-    return result, reproductions.document(result, experiment, name, reproductions.Cost(1.5, 2.5, 0.25, 2))
+    played = papers.Played(name, experiment, () if tally else WINDOWS, tally)
+    return result, reproductions.document(result, played, reproductions.Cost(1.5, 2.5, 0.25, 2))
 
 
 def test_what_is_written_is_read_again(small, tmp_path):
@@ -182,12 +193,24 @@ def test_what_is_written_is_read_again(small, tmp_path):
         np.testing.assert_allclose(line.mean, whole.mean[places], rtol=1e-5)
         np.testing.assert_allclose(line.quantile(0.95), whole.quantile(0.95)[places], rtol=1e-3)
         np.testing.assert_allclose(line.final, whole.regret[:, -1], rtol=1e-5)
-        np.testing.assert_allclose(line.early, whole.regret[:, reproductions.early_place(result.times)], rtol=1e-5)
+        inside = (result.times >= 10) & (result.times <= 300)
+        np.testing.assert_allclose(line.windows[10, 300], whole.regret[:, inside].mean(axis=1), rtol=1e-5)
+        straight = [np.interp(250, result.times, each) for each in whole.regret]
+        np.testing.assert_allclose(line.windows[250, 250], straight, rtol=1e-5)
+        pulls = whole.pulls.mean(axis=0)
+        assert line.noise == pytest.approx(0.09 * pulls[0] + 0.25 * pulls[1], rel=1e-3)
     assert file.lines[0].price is None
     wanted = result.lines[1].ratio_to(result.lines[0])
     assert (file.lines[1].price[-1], file.lines[1].price_stderr[-1]) == pytest.approx(wanted, rel=1e-2)
     frame = reproductions.curves(file)
     assert len(frame) == 2 * len(file.times) and set(frame["label"]) == {"UCB", "HeLDP-UCB-B"}
+
+
+def test_a_tally_keeps_the_values_without_their_order(small, tmp_path):
+    result, content = made_of(small, tally=True)
+    file = reproductions.load(reproductions.write(content, tmp_path).stem, tmp_path)
+    assert file.tally and file.lines[0].windows == {}
+    np.testing.assert_allclose(file.lines[1].final, np.sort(result.lines[1].regret[:, -1]), rtol=1e-5)
 
 
 def test_a_part_of_the_trials_is_told(small, tmp_path):
@@ -205,12 +228,10 @@ def test_a_damaged_file_is_told_in_words(text, tmp_path):
 
 
 @pytest.mark.parametrize("horizon", [1, 5, 61, 1000, 10**7])
-def test_thinned_times_keep_the_ends_and_the_early_one(horizon):
+def test_thinned_times_keep_the_ends(horizon):
     times = checkpoints(horizon)
     kept = reproductions.thinned(times)
-    assert kept[0] == 0 and kept[-1] == len(times) - 1 and len(kept) <= 62
-    assert reproductions.early_place(times) in kept
-    assert times[kept][reproductions.early_place(times[kept])] == times[reproductions.early_place(times)]
+    assert kept[0] == 0 and kept[-1] == len(times) - 1 and len(kept) <= reproductions.MOST_TIMES
 
 
 CHEAP = "tao-s3-local-v09"
@@ -234,9 +255,38 @@ def test_fewer_trials_may_be_asked_for(tmp_path, capsys):
     assert reproductions.load(CHEAP, tmp_path).share == pytest.approx(5 / 90)
 
 
-def test_a_figure_means_all_its_panels():
-    assert papers.presets_of(["tao-2", "ren-2", "tao-2"]) == ["tao-s3-local-v05", "tao-s3-local-v09", "ren-2"]
-    assert papers.presets_of([]) == NAMES
+def test_a_figure_means_all_its_panels_and_their_studies():
+    panels = ["tao-s3-local-v05", "tao-s3-local-v09"]
+    assert papers.names_of(["tao-2", "ren-2", "tao-2"]) == [*panels, *(f"{name}--local" for name in panels), "ren-2"]
+    assert papers.names_of(["zheng-1"]) == ["zheng-1", "zheng-1--long"]
+    assert papers.names_of(["zheng-1--long"]) == ["zheng-1--long"]
+    assert papers.names_of([]) == NAMES
+
+
+def test_a_study_is_its_preset_but_for_what_it_says():
+    study = papers.Study(
+        name="s",
+        says="other",
+        trials=7,
+        horizon=50,
+        policies=("ucb", "dp-ucb"),
+        params={"dp-ucb": {"accounting": "paper"}},
+    )
+    experiment, preset = study.of("tossou-2a"), load_preset("tossou-2a")
+    assert (experiment.trials, experiment.horizon, experiment.seed) == (7, 50, preset.seed)
+    assert [line.policy for line in experiment.lines] == ["ucb", "dp-ucb"]
+    assert experiment.lines[1].params == {"accounting": "paper"} and experiment.arms == preset.arms
+
+
+def test_verdicts_that_changed_since_an_older_table_are_told(tmp_path, capsys, project):
+    table = (project / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    old = tmp_path / "old.md"
+    old.write_text(table.replace("| held |", "| not decided |", 1), encoding="utf-8")
+    assert cli.main(["reproduce", "--table", "--since", str(old)]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert len(rows) == 3 and "| not decided | held |" in rows[2]
+    assert cli.main(["reproduce", "--table", "--since", str(tmp_path / "absent.md")]) == 2
+    assert "since" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

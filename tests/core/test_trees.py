@@ -322,7 +322,7 @@ def reference_arms(name, instance, seed, trial):
                 if name == "private-ucb":
                     gamma = t**-4.0 if parameters.gamma == "t^-4" else parameters.gamma
                     inside = math.log(arms * horizon * math.log(horizon) / gamma)
-                    index += split * math.log(horizon) ** 2 * inside / epsilon / n
+                    index += parameters.margin * split * math.log(horizon) ** 2 * inside / epsilon / n
                 elif name == "dp-ucb-bound":
                     index += tossou_nu(instance, t, n, epsilon) / n
                 indices.append(index)
@@ -351,6 +351,7 @@ CASES = [
     ("private-ucb", {}),
     ("private-ucb", {"variant": "2015"}),
     ("private-ucb", {"gamma": 0.1}),
+    ("private-ucb", {"variant": "2015", "margin": 0.01}),
     ("dp-ucb-bound", {}),
     ("dp-ucb-bound", {"accounting": "paper", "index": "as printed"}),
     ("dp-ucb-bound", {"version": "arXiv", "accounting": "paper"}),
@@ -561,3 +562,12 @@ def test_tables_and_gaps_of_equal_arms():
     assert len(expand(instance.arms)) == len(tables(instance.arms)[0]) == 3
     block = simulate("dp-ucb", instance, 0, 0, [100])
     assert block.regret[0, 0] == 0 and block.best_pulls[0, 0] == 100
+
+
+def test_a_part_of_the_margin_of_private_ucb_has_no_proved_bound():
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
+    for margin, proved in ((1.0, True), (0.01, False)):
+        line = {"policy": "private-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"margin": margin}}
+        experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 1})
+        bounds = registry()["private-ucb"].bounds(experiment.instances[0])
+        assert any(bound.side == "upper" and not bound.hidden for bound in bounds) == proved

@@ -135,12 +135,12 @@ def about(paper: Paper) -> None:
     st.caption(words.plain(paper.about))
 
 
-def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
-    """The figure from shipped numbers, and its text alternative."""
-    if is_fit(_figure_of(shipped)):
+def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
+    """The figure from shipped numbers of a panel or of a reading of it, and its text alternative."""
+    if is_fit(figure):
         points = threshold_check.points(shipped)  # type: ignore[arg-type]
         return threshold_view.fit_chart(points, dark), f"Regret against V for {len(points)} lines, and a straight line."
-    quiet = load_preset(shipped.name).view.model_copy(update={"bounds": False, "runs": False})
+    quiet = load_preset(panel).view.model_copy(update={"bounds": False, "runs": False})
     plain = dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
     return charts.regret_chart(plain, dark, height, direct_labels=not theme.is_phone()), charts.describe(plain)
 
@@ -148,10 +148,6 @@ def picture(shipped: Shipped, dark: bool, height: int = 400) -> tuple[go.Figure,
 def is_fit(figure: Figure) -> bool:
     """Whether the figure draws regret against V instead of against time."""
     return any(isinstance(claim, papers.Straight) for claim in figure.claims)
-
-
-def _figure_of(shipped: Shipped) -> Figure:
-    return next(figure for figure in papers.figures().values() if shipped.name in figure.presets)
 
 
 def shipped_or_told(name: str) -> Shipped | None:
@@ -207,18 +203,27 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
                 continue
             paper = f"paper **{words.plain(verdict.reported)}** · " if verdict.reported else ""
             st.markdown(f"{paper}here **{words.plain(verdict.measured)}**")
-    details = [(verdict.says, verdict.detail) for verdict in found if verdict.detail]
-    if details:
-        with st.expander("What was compared"):
-            for says, detail in details:
-                st.markdown(f"**{words.plain(says)}**")
-                parts = [words.plain(part) for part in detail.split("; ")]
-                st.caption("\n".join(f"- {part}" for part in parts) if len(parts) > 2 else "; ".join(parts))
-            st.caption(
-                "± is one standard error. A comparison counts beyond two standard errors of the difference; lines of "
-                "one panel share their random numbers, so their difference is taken run by run. A ratio that a paper "
-                "reports counts as held where it lies within the errors of our curve somewhere from half of T on."
-            )
+            if verdict.explained:
+                st.caption(words.plain(verdict.explained))
+
+
+def tests(figure: Figure) -> None:
+    """How the verdicts were reached, folded."""
+    found = [verdict for verdict in verdicts(figure) if verdict.test is not None]
+    if found:
+        with st.expander("How each was tested", icon=":material/science:"):
+            for verdict in found:
+                _tested(verdict)
+            st.caption(words.plain(claims.HOW))
+
+
+def _tested(verdict: Verdict) -> None:
+    """The test of one statement, what it compared, and the same under other readings of the paper."""
+    assert verdict.test is not None
+    st.markdown(f"**{words.plain(verdict.says)}**")
+    parts = [verdict.test.words, *verdict.detail.split("; ")]
+    parts += [f"reading: {claims.reading_words(name, other)}" for name, other in verdict.readings]
+    st.caption("\n".join(f"- {words.plain(part)}" for part in parts))
 
 
 def large(figure: Figure, panel: str, dark: bool) -> None:
@@ -231,9 +236,9 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             panel = _panels(figure, panel)
         if not panel:
             _elsewhere(figure)
-        elif (shipped := shipped_or_told(panel)) is not None:
+        elif (shipped := shipped_or_told(_reading(panel))) is not None:
             st.badge(scale_words(shipped), icon=":material/straighten:", color="blue" if shipped.whole else "orange")
-            drawn, alt = picture(shipped, dark)
+            drawn, alt = picture(shipped, figure, panel, dark)
             st.plotly_chart(drawn, key="paper-figure", config=charts.CONFIG, alt=alt)
             if not is_fit(figure):
                 band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view.band)
@@ -246,8 +251,26 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             st.caption(words.plain(figure.caveat))
     with right:
         statements(figure)
+    tests(figure)
     if panel:
         again.panel(panel)
+
+
+def _reading(panel: str) -> str:
+    """The file to draw: the panel as it stands, or a reading of the paper's under which it was played as well."""
+    offered = {panel: "as stated", **papers.readings_of(panel)}
+    if len(offered) == 1:
+        return panel
+    chosen: str = st.pills(
+        "Reading",
+        list(offered),
+        default=panel,
+        key=f"papers-reading-{panel}",
+        required=True,
+        format_func=lambda name: offered[name],
+        help="What the paper leaves open, read otherwise; the same statements are judged under it, too.",
+    )
+    return chosen
 
 
 def _panels(figure: Figure, panel: str) -> str:
@@ -282,7 +305,7 @@ def _elsewhere(figure: Figure) -> None:
 def actions(shipped: Shipped) -> None:
     """Open, and take away."""
     explore, data, file = st.columns(3)
-    experiment = load_preset(shipped.name)
+    experiment = papers.played()[shipped.name].experiment
     explore.page_link(
         EXPLORE if experiment.contexts is None else CONTEXTUAL,
         label="Open in Explore" if experiment.contexts is None else "Open in Contextual",
