@@ -26,6 +26,7 @@ if result is not None:
     if before is not None:
         charts.add_ghosts(picture, before, result, dark)
     st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=charts.describe(result))
+    st.caption(f"Each by the policy that loses least here: {gallery.methods(experiment)}.")
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()
 gallery.cards()

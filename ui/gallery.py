@@ -13,6 +13,7 @@ from bandit_core.tradeoff import blind_regret
 from ui import charts, state, theme, words
 
 OPENING = "first-look"
+BEST = ("thompson", "dp-imed", "ts-cf")  # on Home's arms, at every budget of the slider (a test tries all others)
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
 TRADEOFF, YOUR_NUMBERS, PAPERS = "pages/tradeoff.py", "pages/your-numbers.py", "pages/papers.py"
@@ -60,14 +61,22 @@ def home_slider() -> float:
 
 
 def home_experiment(epsilon: float) -> Experiment:
-    """The opening picture at another budget."""
+    """The opening picture at another budget: for each trust the policy that loses least on these arms."""
+    budget = {"kind": "fixed", "value": epsilon}
     lines = [
-        {"policy": "kl-ucb", "label": words.HOME_LABELS[0]},
-        {"policy": "dp-klucb", "epsilon": {"kind": "fixed", "value": epsilon}, "label": words.HOME_LABELS[1]},
-        {"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": epsilon}, "label": words.HOME_LABELS[2]},
+        {"policy": name, "label": label} | ({"epsilon": budget} if name != BEST[0] else {})
+        for name, label in zip(BEST, words.HOME_LABELS, strict=True)
     ]
-    view = {"bounds": False, "y": "log"}
+    view = {"bounds": False, "y": "log", "against": "best"}
     return load_preset(OPENING).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
+
+
+def methods(experiment: Experiment) -> str:
+    """Which policy stands behind each label."""
+    return ", ".join(
+        f"{words.plain(line.entry.title)} ({words.plain(experiment.label(number))})"
+        for number, line in enumerate(experiment.lines)
+    )
 
 
 def home_range(experiment: Experiment) -> tuple[float, float]:

@@ -199,7 +199,33 @@ def verdict(result: Result) -> str:
     elif cheapest.trials > 1:
         sentences[0] += f", over {users}"
     sentences += [why for row in told if (why := below_one(row, result))]
+    sentences += [COULD_TRUST_NOBODY] if _local_wins(result) else []
     return f"{head}{'. '.join(sentences)}."
+
+
+COULD_TRUST_NOBODY = (
+    "The policy that trusts nobody loses less than the curator's here; a curator could use it, too, for it keeps the "
+    "curator's promise as well"
+)
+
+
+def _local_wins(result: Result) -> bool:
+    """Whether a policy that trusts nobody surely loses less than every one of a curator, at one budget for all."""
+    lines = result.experiment.lines
+    by_trust: dict[str, list[int]] = {"local": [], "central": []}
+    for number in range(len(lines)):
+        if number in result.experiment.view.hidden or not result.lines[number].count:
+            continue
+        by_trust.setdefault(lines[number].entry.privacy, []).append(number)
+    budgets = {line.epsilon for line in lines if line.epsilon is not None}
+    if len(budgets) != 1 or not by_trust["local"] or not by_trust["central"]:
+        return False
+    local, central = (
+        min((result.lines[number] for number in numbers), key=lambda line: float(line.mean[-1]))
+        for numbers in (by_trust["local"], by_trust["central"])
+    )
+    extra, error = central.difference_to(local)
+    return bool(extra > 2 * error)
 
 
 def heading(experiment: Experiment) -> tuple[str, str]:

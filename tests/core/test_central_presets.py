@@ -70,9 +70,9 @@ def test_trust_is_live_and_shows_the_three_models_in_their_order():
     assert [line.entry.privacy for line in experiment.lines] == ["none", "central", "local"]
     assert {line.epsilon.fixed for line in experiment.lines if line.epsilon} == {1.0}
     costs = [line.entry.cost(one) for line, one in zip(experiment.lines, experiment.instances, strict=True)]
-    assert experiment.horizon * experiment.trials * STEP_SECONDS * sum(costs) < 0.5
+    assert experiment.horizon * experiment.trials * STEP_SECONDS * sum(costs) < 1.0  # estimated on one core
     free, central, local = (line.mean[-1] for line in simulate(experiment, jobs=1).lines)
-    assert central < 2 * free < local
+    assert free < central < local
 
 
 def test_groups():
