@@ -96,6 +96,7 @@ class Simulation:
         self._caller = 0
         self._keys = [line_key(experiment, line) for line in range(len(experiment.lines))]
         self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
+        self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
         self._trials = []
         size = (experiment.trials, len(self.times), experiment.arm_count)
         for key in self._keys:
@@ -117,20 +118,21 @@ class Simulation:
     def fraction(self) -> float:
         """Share of the work that is done, by estimated time, in [0, 1]; never falls until the run is stopped.
 
-        Blocks that are being computed count with the steps they have taken.
+        From whole counts, so that no rounding moves it backwards. Blocks that are being computed count with the steps
+        they have taken, or with the rows of theirs that another run has finished meanwhile, whichever is more.
         """
-        horizon = self.experiment.horizon
+        horizon, done = self.experiment.horizon, 0
         with self._lock:
-            if all(trials.done.all() for trials in self._trials):
-                return 1.0
-            done: float = sum(
-                seconds * int(np.count_nonzero(trials.done))
-                for seconds, trials in zip(self._seconds, self._trials, strict=True)
-            )
-            for task in self._running:
-                trials = task.last - task.first
-                done += task.seconds * min(1.0, task.signal.steps / (horizon * trials))
-        return min(1.0, done / (sum(self._seconds) * self.experiment.trials))
+            for line, (weight, trials) in enumerate(zip(self._weights, self._trials, strict=True)):
+                rows = trials.done.copy()  # other runs write to it, too
+                taken = horizon * int(np.count_nonzero(rows))
+                for task in self._running:
+                    if task.line == line:
+                        part = rows[task.first : task.last]
+                        inside = horizon * int(np.count_nonzero(part))
+                        taken += max(0, min(horizon * len(part), task.signal.steps) - inside)
+                done += weight * taken
+        return done / (sum(self._weights) * horizon * self.experiment.trials)
 
     def stop(self) -> None:
         """Stop soon; finished blocks are kept. May be called from any thread, also before ``run``."""

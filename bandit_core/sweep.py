@@ -227,7 +227,7 @@ class Sweep:
     def fraction(self) -> float:
         """Share of the work that is done."""
         parts = zip(self._weights, self._simulations, strict=True)
-        return sum(weight * simulation.fraction for weight, simulation in parts) / sum(self._weights)
+        return min(1.0, sum(weight * simulation.fraction for weight, simulation in parts) / sum(self._weights))
 
     def stop(self) -> None:
         """Stop soon; what is finished is kept."""
