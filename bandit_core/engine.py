@@ -20,17 +20,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bandit_core import gate, remote
+from bandit_core import gate, limits, remote
 from bandit_core.experiment import Experiment, checkpoints
 from bandit_core.kernels.compiled import fingerprint
 from bandit_core.kernels.streams import streams
-from bandit_core.limits import most_runs, refuse_if_too_large, trial_seconds, worker_count
+from bandit_core.limits import block_trials, cost, most_runs, refuse, trial_seconds, worker_count
 from bandit_core.policies.base import Block, Signal, Stopped
 from bandit_core.results import Result
 from bandit_core.store import Store, default_store
 from bandit_core.trials import shared_trials
 
-SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
 PATIENCE = 1.0  # a run of more seconds than that (on all workers) gives way to shorter ones
 
 
@@ -76,11 +75,11 @@ class Simulation:
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than ``LAB_MAX_RESULT_MB``.
+        When the experiment takes more steps, seconds or memory than `limits.refuse` allows here.
     """
 
     def __init__(self, experiment: Experiment, store: Store | None = None) -> None:
-        refuse_if_too_large(experiment)
+        refuse(cost(experiment))
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
@@ -155,8 +154,7 @@ class Simulation:
             missing = np.flatnonzero(~trials.done)
             if not len(missing):
                 continue
-            smallest, largest = (max(1, round(limit / seconds)) for limit in (SHORTEST_TASK, LONGEST_TASK))
-            size = min(largest, max(smallest, math.ceil(len(missing) / workers)))
+            size = block_trials(len(missing), seconds, workers)
             for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
                 parts = np.array_split(run, math.ceil(len(run) / size))
                 tasks += [_Task(line, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
@@ -231,7 +229,7 @@ class Simulation:
         self._caller = threading.get_ident()
         missing = self.missing_seconds
         long = self.long or missing > PATIENCE * workers
-        if missing < 3 * SHORTEST_TASK and not long:  # a thread pool, or waiting, would cost more than it saves
+        if missing < 3 * limits.SHORTEST_TASK and not long:  # a thread pool, or waiting, would cost more than it saves
             return self._run(1, None, None, on_progress)
         door = gate.LONG if long else gate.SHORT
         self.waiting = long
@@ -250,6 +248,7 @@ class Simulation:
             self._run_on_cluster(self._plan(workers), on_progress)
         tasks = self._plan(workers)
         rows = self._rows(tasks)
+        tables = [instance.shared_tables() for instance in self.experiment.instances if tasks]  # one copy for all
         calls = ((task, rows[task.first : task.last], door, turn, workers) for task in self._upcoming(tasks))
         finished: Iterator[bool]
         if workers == 1 or len(tasks) < 2:
@@ -272,6 +271,7 @@ class Simulation:
         finally:
             with self._idle:
                 self._idle.wait_for(lambda: not self._running)
+        del tables
         if self._failure is not None:
             raise self._failure
         return self.result()
@@ -342,6 +342,6 @@ def simulate(
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than ``LAB_MAX_RESULT_MB``.
+        When the experiment takes more steps, seconds or memory than `limits.refuse` allows here.
     """
     return Simulation(experiment, store).run(jobs, on_progress)

@@ -80,7 +80,7 @@ def play(
         When the signal asked for a stop.
     """
     trials, arms = len(streams), len(instance.arms)
-    table, values = laws.tables(instance.arms)
+    table, values = instance.tables
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))

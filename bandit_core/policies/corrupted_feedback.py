@@ -73,6 +73,7 @@ POLICIES = (
         bounds=_ucb_bounds,
         sampler=lambda instance: index_family.sampler(instance, index.BITS),
         step_cost=index_family.cost(index.BITS),
+        held=index_family.held(index.BITS),
         parent="ucb",
         pseudo_code=f"""pull each arm once; {_ANSWER}
 for t = K+1, K+2, ...:

@@ -85,4 +85,5 @@ for t = K+1, ..., T:
     insert x (0 if |x| > B) into the tree of a; the new node gets Laplace(2 B / eps') noise
     S_a = sum of the noisy nodes that make up the first N_a rewards""",
     step_cost=2.5,
+    held=heavy_family.index_held,
 )

@@ -13,7 +13,7 @@ from bandit_core import arms as laws
 from bandit_core.kernels import heavy
 from bandit_core.kernels.streams import streams as fresh_streams
 from bandit_core.numbers import Number, Positive
-from bandit_core.policies.base import Block, Instance, Parameters, Signal, Stopped
+from bandit_core.policies.base import Block, Instance, Parameters, Signal, Stopped, numbers_held
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +159,7 @@ def play_index(
     v = instance.parameters.v
     exponent = v / (1 + v)
     powers = _powers(exponent, min(int(checkpoints[-1]) + 2, _TABLED))
-    table, values = laws.tables(instance.arms)
+    table, values = instance.tables
     block = _empty(instance, len(streams), checkpoints)
     heavy.by_index(
         streams.copy(), table, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale,
@@ -206,7 +206,7 @@ def play_epochs(
         When the signal asked for a stop.
     """
     p: Any = instance.parameters
-    rows, values = laws.tables(instance.arms)
+    rows, values = instance.tables
     if table is None:
         table = np.zeros((0, heavy.COLUMNS + len(rows)))
     block = _empty(instance, len(streams), checkpoints)
@@ -272,6 +272,11 @@ _WHOLE = {
     "first pull": heavy.FIRST,
     "last pull": heavy.LAST,
 }
+
+
+def index_held(instance: Instance, rows: int) -> float:
+    """``held`` of the index policies: powers of n are tabled."""
+    return numbers_held(instance, rows) + 2 * min(instance.horizon + 2, _TABLED)
 
 
 def epoch_cost(instance: Instance) -> float:

@@ -60,4 +60,5 @@ for t = K+1, K+2, ...:
     N_a += 1;  B = (u N_a / (2 ln t))^(1/(1+v))
     if |x| <= B:  S_a += x""",
     step_cost=1.2,
+    held=heavy_family.index_held,
 )

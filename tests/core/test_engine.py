@@ -56,8 +56,8 @@ def reference() -> list[bytes]:
 
 def cut_finely(monkeypatch, seconds=1e-9):
     """Cut trials into single ones (or as many as fit ``seconds``), and use threads however small the work is."""
-    monkeypatch.setattr(engine, "SHORTEST_TASK", seconds / 2)
-    monkeypatch.setattr(engine, "LONGEST_TASK", seconds)
+    monkeypatch.setattr(limits, "SHORTEST_TASK", seconds / 2)
+    monkeypatch.setattr(limits, "LONGEST_TASK", seconds)
 
 
 def take_time(monkeypatch, seconds=0.03):
@@ -466,7 +466,7 @@ def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
 
 
 def test_a_result_beyond_all_memory_is_refused_in_words():
-    with pytest.raises(InvalidInput, match="MiB of results"):
+    with pytest.raises(InvalidInput, match=r"at most .* MiB of results"):
         Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
 
 
@@ -496,7 +496,7 @@ def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(mon
     covered = np.zeros((3, 200), int)
     for task in tasks:
         covered[task.line, task.first : task.last] += 1
-        assert 0.8 * engine.SHORTEST_TASK <= task.seconds <= 1.2 * engine.LONGEST_TASK
+        assert 0.8 * limits.SHORTEST_TASK <= task.seconds <= 1.2 * limits.LONGEST_TASK
     assert np.all(covered == 1)
 
 

@@ -69,9 +69,9 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_engine import experiment_of
-from bandit_core import engine, simulate
+from bandit_core import limits, simulate
 from bandit_core.store import Store
-engine.SHORTEST_TASK, engine.LONGEST_TASK = 5e-10, 1e-9
+limits.SHORTEST_TASK, limits.LONGEST_TASK = 5e-10, 1e-9
 print("ready", flush=True)
 simulate(experiment_of(trials=4000), store=Store(Path({path!r}), 10**8), on_progress=lambda run: print(1, flush=True))
 """

@@ -214,7 +214,7 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
 
 def test_a_short_run_passes_a_long_one(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE", 0.02)
-    monkeypatch.setattr(engine, "LONGEST_TASK", 0.01)
+    monkeypatch.setattr(limits, "LONGEST_TASK", 0.01)
     long_ucb = replace(registry()["ucb"], step_cost=10**4)  # called long by its estimate alone
     release, busy = threading.Event(), threading.Event()
 
@@ -229,7 +229,7 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
     thread.start()
     assert busy.wait(30)
     try:
-        monkeypatch.setattr(engine, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
+        monkeypatch.setattr(limits, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
         assert simulate(experiment_of(lines=LINES[1:2]), jobs=2, store=memory()).complete
         assert thread.is_alive()
     finally:

@@ -65,6 +65,7 @@ _COMMON: dict[str, Any] = dict(
     guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every context and reward"),
     setting="contexts",
     step_cost=_cost,
+    held=family.numbers_held(lambda users: users.models * users.dimension**2),
 )
 
 POLICIES = (

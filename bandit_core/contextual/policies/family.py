@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.contextual.contexts import Contexts, Discrete
+from bandit_core.contextual.contexts import Contexts, Discrete, Table
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.numbers import Number, Positive, Whole
 from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Release, Signal, Stopped
@@ -141,6 +141,19 @@ def meeting_seconds(contexts: Contexts) -> float:
     numbers = contexts.dimension * contexts.arms
     drawn = contexts.dimension * contexts.vectors
     return 60e-9 + 20e-9 * contexts.arms + 4e-9 * drawn + 2.5e-9 * numbers
+
+
+def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[Instance, int], float]:
+    """``held`` of a policy whose square matrices have ``squares(contexts)`` numbers: with them the users and theta."""
+
+    def numbers(instance: Instance, rows: int) -> float:
+        contexts = contexts_of(instance)
+        law, size = contexts.law, contexts.vectors * contexts.dimension
+        users = size * (1 + (law.points if isinstance(law, Discrete) else 0))
+        table = len(law.rows) * len(law.rows[0]) if isinstance(law, Table) else 0
+        return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
+
+    return numbers
 
 
 class WarmUpParameters(Parameters):

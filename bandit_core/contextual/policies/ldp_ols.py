@@ -134,6 +134,7 @@ POLICY = Policy(
     parent="greedy-ols",
     setting="contexts",
     step_cost=_cost,
+    held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
     pseudo_code="""theta = 0; M = 0; u = 0
 for t = 1, 2, ...:
     the user plays the arm with the largest  x_a . theta  and is paid r

@@ -156,6 +156,7 @@ _COMMON: dict[str, Any] = dict(
     bounds=contextual.optimistic_private,
     parent="linucb",
     setting="contexts",
+    held=family.numbers_held(lambda users: 3.0 * (users.models * users.dimension) ** 2),
 )
 
 POLICIES = (
