@@ -70,7 +70,9 @@ class _Law(Frozen):
 
     @property
     def values_for_kernel(self) -> np.ndarray:
-        """Observed values, each equally likely, for the empirical law only."""
+        """For the empirical law only: observed values, each equally likely; with counts, values and then the cumulative
+        counts up to each of them.
+        """
         return np.empty(0)
 
     @property
@@ -363,11 +365,13 @@ class Empirical(_Discrete):
     @property
     def values_for_kernel(self) -> np.ndarray:
         values = np.array(self.values)
-        return values if self.counts is None else np.repeat(values, self.counts)
+        return values if self.counts is None else np.concatenate([values, np.cumsum(self.counts)])
 
     def row(self) -> tuple[float, ...]:
-        observed = len(self.values) if self.counts is None else sum(self.counts)
-        return (EMPIRICAL, 0.0, float(observed), 0.0, 0.0)  # first number: offset, set by `tables`
+        counted = self.counts is not None
+        observed = sum(self.counts) if self.counts is not None else len(self.values)
+        # First number: offset, set by `tables`; third: different values, where they are counted.
+        return (EMPIRICAL, 0.0, float(observed), float(len(self.values)) if counted else 0.0, 0.0)
 
 
 Arm = Annotated[

@@ -30,7 +30,7 @@ from bandit_core.results import Result
 from bandit_core.store import Store, default_store
 from bandit_core.trials import shared_trials
 
-PATIENCE = 1.0  # a run of more seconds than that (on all workers) gives way to shorter ones
+PATIENCE, ENDURANCE = 1.0, 10.0  # a run of more seconds than these (on all workers) gives way to shorter ones
 
 
 def line_key(experiment: Experiment, line: int) -> str:
@@ -55,6 +55,25 @@ def line_key(experiment: Experiment, line: int) -> str:
         "seed": experiment.seed,
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def watched(times: np.ndarray, seconds: float) -> np.ndarray:
+    """The checkpoints, and as many more that a trial of so many seconds looks at its signal every quarter of a second or so.
+
+    Kernels look where they record. That changes no number, it only cuts what they do in one go.
+    """
+    pieces = min(limits.MOST_LOOKS, math.ceil(seconds / limits.LOOK))
+    if pieces < 2:
+        return times
+    return np.union1d(times, np.linspace(0, times[-1], pieces + 1)[1:].astype(np.int64).clip(1))
+
+
+def seen_at(block: Block, taken: np.ndarray, times: np.ndarray) -> Block:
+    """The block with its curves at ``times`` only, of those at which it was ``taken``."""
+    if len(taken) == len(times):
+        return block
+    places = np.searchsorted(taken, times)
+    return Block(**{name: array if name == "pulls" else array[:, places] for name, array in block.arrays.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +102,7 @@ class Simulation:
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
-        self.long = False  # set by a sweep, whose points are short one by one
+        self.whole_seconds = 0.0  # set by a sweep, whose points are short one by one
         self.waiting = False  # for its turn, see `most_runs`
         self.kept = True  # whether the store took every block of this run
         self.notices: list[str] = []  # what its owner should be told
@@ -93,6 +112,7 @@ class Simulation:
         self._running: set[_Task] = set()
         self._failure: BaseException | None = None
         self._caller = 0
+        self._watched = [watched(self.times, trial_seconds(experiment, line)) for line in range(len(experiment.lines))]
         self._keys = [line_key(experiment, line) for line in range(len(experiment.lines))]
         self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
         self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
@@ -176,10 +196,10 @@ class Simulation:
         try:
             if door is None or turn is None:
                 return self._compute(task, rows)
-            charge = task.seconds if door is gate.LONG else 0.0
+            charge = 0.0 if door is gate.SHORT else task.seconds
             with door.block(turn, charge, places, lambda: self.stopped) as let_in:
-                if let_in and door is gate.LONG and threading.get_ident() != self._caller:
-                    lower_priority()
+                if let_in and door in gate.NICENESS and threading.get_ident() != self._caller:
+                    lower_priority(gate.NICENESS[door])
                 return let_in and self._compute(task, rows)
         finally:
             trials.release(task.first, task.last)
@@ -193,7 +213,10 @@ class Simulation:
         policy, instance = self.experiment.lines[task.line].entry, self.experiment.instances[task.line]
         block = None
         try:
-            block = self._kept(task, policy.simulate(instance, rows.copy(), self.times, task.signal))
+            times = self._watched[task.line]
+            block = self._kept(
+                task, seen_at(policy.simulate(instance, rows.copy(), times, task.signal), times, self.times)
+            )
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
@@ -228,12 +251,13 @@ class Simulation:
         workers = worker_count(jobs)
         self._caller = threading.get_ident()
         missing = self.missing_seconds
-        long = self.long or missing > PATIENCE * workers
-        if missing < 3 * limits.SHORTEST_TASK and not long:  # a thread pool, or waiting, would cost more than it saves
+        seconds = max(missing, self.whole_seconds) / workers
+        door = gate.SHORT if seconds <= PATIENCE else gate.MIDDLE if seconds <= ENDURANCE else gate.LONG
+        short = door is gate.SHORT
+        if missing < 3 * limits.SHORTEST_TASK and short:  # a thread pool, or waiting, would cost more than it saves
             return self._run(1, None, None, on_progress)
-        door = gate.LONG if long else gate.SHORT
-        self.waiting = long
-        with door.run(most_runs() if long else math.inf, lambda: self.stopped) as turn:
+        self.waiting = not short
+        with door.run(math.inf if short else most_runs(), lambda: self.stopped) as turn:
             self.waiting = False
             return self._run(workers, door, turn, on_progress)
 
@@ -244,7 +268,7 @@ class Simulation:
         turn: gate.Turn | None,
         on_progress: Callable[[Simulation], None] | None,
     ) -> Result:
-        if door is gate.LONG and remote.scheduler():
+        if door in gate.NICENESS and remote.scheduler():
             self._run_on_cluster(self._plan(workers), on_progress)
         tasks = self._plan(workers)
         rows = self._rows(tasks)
@@ -313,11 +337,11 @@ class Simulation:
         return rows
 
 
-def lower_priority() -> None:
+def lower_priority(niceness: int = 5) -> None:
     """Let shorter runs and the web server go first. Niceness belongs to a thread on Linux: for threads that end."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 
 
 def simulate(

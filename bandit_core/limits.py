@@ -13,6 +13,8 @@ from bandit_core.problems import InvalidInput, Problem
 STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
 TRIAL_SECONDS = 25e-6  # seeding a trial and setting up its arms, however short it is
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
+LOOK = 0.25  # seconds, by our estimate, after which a kernel looks whether it was stopped
+MOST_LOOKS = 20_000  # in one trial
 
 
 def _setting(name: str, default: int) -> int:
@@ -85,7 +87,10 @@ def most_seconds() -> int:
 
 
 def most_runs() -> int:
-    """How many long runs of one process may be going at once (``LAB_MAX_RUNS``); others wait their turn."""
+    """How many runs of seconds, and how many longer ones, of one process may be going at once (``LAB_MAX_RUNS``).
+
+    Others wait their turn.
+    """
     return _setting("LAB_MAX_RUNS", 16)
 
 
@@ -104,15 +109,9 @@ def _table_bytes(experiment: Experiment) -> int:
     """Memory of what all workers share: the arms' laws, each once however often it stands there, and their texts."""
     laws = {arm.single for arm in experiment.arms}
     observed = [law for law in laws if isinstance(law, Empirical)]
-    pooled = sum(len(law.values) if law.counts is None else sum(law.counts) for law in observed)
-    written = sum(len(law.values) * (1 if law.counts is None else 2) for law in observed)
-    pools = pooled * (2 if len(observed) > 1 else 1)
-    return (
-        8 * pools
-        + 120 * written
-        + 2000 * len(experiment.arms)
-        + (100 + 40 * len(experiment.lines)) * sum(arm.count for arm in experiment.arms)
-    )
+    numbers = sum(len(law.values) * (1 if law.counts is None else 2) for law in observed)
+    single = sum(arm.count for arm in experiment.arms)
+    return 136 * numbers + 2000 * len(experiment.arms) + (100 + 40 * len(experiment.lines)) * single
 
 
 def block_trials(trials: int, seconds: float, workers: int) -> int:
@@ -123,9 +122,11 @@ def block_trials(trials: int, seconds: float, workers: int) -> int:
 
 def _block_bytes(experiment: Experiment, line: int, workers: int) -> float:
     """Memory of one block in the making: what its kernel holds, the block, and its copies on the way to the store."""
-    rows = block_trials(experiment.trials, trial_seconds(experiment, line), workers)
+    seconds = trial_seconds(experiment, line)
+    rows = block_trials(experiment.trials, seconds, workers)
     held = experiment.lines[line].entry.held(experiment.instances[line], rows)
-    return 8 * held + rows * (4 * _row_bytes(experiment) + 128)
+    looks = 24 * min(MOST_LOOKS, math.ceil(seconds / LOOK))
+    return 8 * held + rows * (4 * _row_bytes(experiment) + looks + 128)
 
 
 @dataclass(frozen=True)

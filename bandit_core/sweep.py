@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.engine import PATIENCE, Simulation
+from bandit_core.engine import Simulation
 from bandit_core.epsilons import LARGEST
 from bandit_core.experiment import Experiment, Line
-from bandit_core.limits import cost, refuse, worker_count
+from bandit_core.limits import cost, refuse
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import Result
 from bandit_core.store import Store
@@ -244,14 +244,14 @@ class Sweep:
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Sweep], None] | None = None) -> SweepResult:
         """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
-        long = self.missing_seconds > PATIENCE * worker_count(jobs)
+        whole = self.missing_seconds
         for simulation in self._simulations:
             if self.stopped:
                 break
             # A line without privacy is the same at every budget: after the first one it is found in the store.
             fresh = Simulation(simulation.experiment, simulation.store) if simulation.missing_seconds else simulation
             self._simulations[self._simulations.index(simulation)] = fresh
-            fresh.long = long
+            fresh.whole_seconds = whole
             if self.stopped:  # it may have been stopped while the new one was made
                 break
             fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))

@@ -4,13 +4,18 @@ import gc
 import math
 import tracemalloc
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numba.core.runtime import _nrt_python
 
-from bandit_core import Experiment, limits, simulate
+from bandit_core import Experiment, InvalidInput, Simulation, engine, limits, links, simulate
+from bandit_core.kernels.compiled import kernel
+from bandit_core.kernels.contexts import draw_pool
+from bandit_core.kernels.streams import streams
 from bandit_core.policies import registry
+from bandit_core.policies.base import Signal, Stopped
 from bandit_core.store import Store
 
 MIB = 2**20
@@ -43,6 +48,7 @@ def spec(lines: list[str], horizon: int, trials: int, **setting) -> Experiment:
     return Experiment.model_validate(document)
 
 
+LAWS = [{"kind": "bernoulli", "mean": 0.7}, {"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "bernoulli", "mean": 0.4}]
 UNIT = [name for name, policy in registry().items() if policy.setting == "arms"]
 WITH_FEATURES = [name for name, policy in registry().items() if policy.setting == "contexts"]
 
@@ -111,3 +117,102 @@ def test_the_estimate_is_at_least_what_was_measured_and_at_most_ten_times_it(exp
     simulate(experiment.with_changes(trials=1), jobs=jobs, store=Store(None, 10**6))  # compiled before
     used = measured(experiment, jobs)
     assert used <= taken.bytes <= 10 * used, (used / MIB, taken.bytes / MIB, experiment.spec())
+
+
+HOSTED = {"LAB_MAX_STEPS": "2e10", "LAB_MAX_RESULT_MB": "128", "LAB_MAX_SECONDS": "900", "LAB_JOBS": "2"}
+LINKS = {  # that took gigabytes, or hours, without a click
+    "observed values": "arms=empirical(0:500000,1:500000)x10000&lines=ucb&T=10000&n=2",
+    "different observed values": "arms={many}&lines=ucb&T=10000&n=2",
+    "types of users": "contexts=single(200,1000,discrete(1000,0.1),noise=0.1)&lines=ldp-sgd(1)&T=100&n=2",
+    "types for parameters": "contexts=multi(200,1000,discrete(1000,0.1),noise=0.1)&lines=ldp-sgd(1)&T=100&n=2",
+    "one large matrix": "contexts=multi(200,1000,noise=0.1)&lines=ldp-linucb(1)&T=100&n=2",
+    "a matrix for each arm": "contexts=multi(200,1000,noise=0.1)&lines=ldp-ols(1)&T=100&n=2",
+    "dear steps": "contexts=single(200,1000,noise=0.1)&lines=ldp-ols(1)&T=1e9&n=20",
+    "many trials": "arms=0.5x10000&lines=ucb&T=10000&n=10000",
+}
+MANY = ",".join(f"empirical(0:{400_000 + place},1:{500_000 - place})" for place in range(300))
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_that_asks_for_gigabytes_is_answered_in_bounded_memory(monkeypatch, name):
+    """Refused before anything is allocated, or run: within what the server allows either way."""
+    for variable, value in HOSTED.items():
+        monkeypatch.setenv(variable, value)
+    address = LINKS[name].format(many=MANY)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        experiment, problems = links.read(dict(part.split("=", 1) for part in address.split("&")))
+        assert problems == []
+        try:
+            simulate(experiment.with_changes(horizon=min(200, experiment.horizon)), jobs=2, store=Store(None, 0))
+        except InvalidInput as error:
+            assert name not in ("observed values", "different observed values")
+            assert [problem.path for problem in error.problems] in (["trials"], ["horizon"], ["horizon", "trials"])
+        assert tracemalloc.get_traced_memory()[1] < 128 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["dear steps", "one large matrix", "types for parameters"])
+def test_hours_are_refused_by_their_estimate(monkeypatch, name):
+    for variable, value in HOSTED.items():
+        monkeypatch.setenv(variable, value)
+    experiment, _ = links.read(dict(part.split("=", 1) for part in LINKS[name].split("&")))
+    long = experiment.with_changes(horizon=10**9 // 20, trials=20)
+    assert limits.steps(long) <= limits.most_steps()
+    assert limits.estimated_seconds(long) > limits.most_seconds()
+    with pytest.raises(InvalidInput) as refused:
+        Simulation(long, Store(None, 0))
+    assert any("seconds" in str(problem) for problem in refused.value.problems)
+
+
+def long_lines() -> list:
+    """Every policy on arms that are drawn one by one, or on users with features, at a long horizon."""
+    arms = [{"kind": "beta", "a": 2.0, "b": 3.0, "count": 2}]
+    users = {"dimension": 3, "arms": 3, "structure": "multi"}
+    found = [pytest.param(spec([name], 10**9, 1, arms=arms), id=name) for name in UNIT if "robust" not in name]
+    found += [pytest.param(spec([name], 10**9, 1, contexts=users), id=name) for name in WITH_FEATURES]
+    return found
+
+
+@pytest.mark.parametrize("experiment", long_lines())
+def test_every_kernel_looks_at_its_signal_every_second(experiment):
+    """By our estimate of a step's time. A stop is noticed at the next look: here, the first."""
+    seconds = limits.trial_seconds(experiment, 0)
+    times = engine.watched(engine.checkpoints(experiment.horizon), seconds)
+    longest = np.diff(times, prepend=0).max() * (seconds / experiment.horizon)
+    assert longest <= 0.5 or len(times) > limits.MOST_LOOKS
+    signal = Signal()
+    signal.stop()
+    with pytest.raises(Stopped):
+        experiment.lines[0].entry.simulate(experiment.instances[0], streams(0, 0, 1), times, signal)
+    assert signal.steps <= 2 * np.diff(times, prepend=0).max()
+
+
+@pytest.mark.parametrize("name", registry())
+def test_more_looks_change_no_number(monkeypatch, name):
+    setting = {"contexts": {"dimension": 2, "arms": 3}} if name in WITH_FEATURES else {"arms": LAWS}
+    experiment = spec([name], 3000, 3, **setting)
+    plain = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
+    monkeypatch.setattr(limits, "LOOK", limits.trial_seconds(experiment, 0) / 77.7)
+    assert len(engine.watched(engine.checkpoints(3000), limits.trial_seconds(experiment, 0))) > 250
+    watched = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
+    assert plain.regret.shape == watched.regret.shape == (3, 200)
+    for curve in ("regret", "best_pulls", "pulls", "error"):
+        assert np.array_equal(getattr(plain, curve), getattr(watched, curve))
+
+
+@kernel
+def _pool(state, world, theta, x, pool, signal):
+    draw_pool(world, state, 0, theta, x, pool, signal)
+
+
+@pytest.mark.parametrize(("stopped", "drawn"), [(0, 5), (1, 0)])
+def test_a_stop_is_noticed_while_types_of_users_are_drawn(stopped, drawn):
+    users = spec(
+        ["ldp-sgd"], 10, 1, contexts={"dimension": 2, "arms": 3, "law": {"kind": "discrete", "points": 5}}
+    ).contexts
+    pool = np.full((5, 6), np.nan)
+    _pool(streams(0, 0, 1), users.kernel_form(), np.ones((1, 2)), np.empty((3, 2)), pool, np.array([stopped]))
+    assert np.isfinite(pool).all(axis=1).sum() == drawn
