@@ -393,6 +393,11 @@ def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
     return tuple(single)
 
 
+def distinct(arms: Iterable[_Law]) -> list[_Law]:
+    """The arms without repetitions of one object (see `expand`), in order."""
+    return list({id(arm): arm for arm in arms}.values())
+
+
 def each(arms: Iterable[_Law], function: Callable[[_Law], T]) -> list[T]:
     """``function(arm)`` for every arm, called once for all arms that are one object (see `expand`)."""
     known: dict[int, T] = {}

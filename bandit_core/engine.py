@@ -58,7 +58,7 @@ def line_key(experiment: Experiment, line: int) -> str:
 
 
 def watched(times: np.ndarray, seconds: float) -> np.ndarray:
-    """The checkpoints, and as many more that a trial of so many seconds looks at its signal every quarter of a second or so.
+    """The checkpoints, and so many more that a trial of these seconds looks at its signal every quarter of a second.
 
     Kernels look where they record. That changes no number, it only cuts what they do in one go.
     """
@@ -214,9 +214,8 @@ class Simulation:
         block = None
         try:
             times = self._watched[task.line]
-            block = self._kept(
-                task, seen_at(policy.simulate(instance, rows.copy(), times, task.signal), times, self.times)
-            )
+            block = policy.simulate(instance, rows.copy(), times, task.signal)
+            block = self._kept(task, seen_at(block, times, self.times))
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread

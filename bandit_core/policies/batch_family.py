@@ -103,7 +103,7 @@ def cost(instance: Instance, releases: float | None = None) -> float:
     if releases is None:
         releases = arms * math.log2(2 + instance.horizon / arms)
     bulk = min(1.0, releases / instance.horizon) * (5 + arms / 4)
-    return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in instance.arms) else bulk + 1.0
+    return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in laws.distinct(instance.arms)) else bulk + 1.0
 
 
 def with_lower_bounds(upper: Callable[[Instance], list[Bound]]) -> Callable[[Instance], list[Bound]]:

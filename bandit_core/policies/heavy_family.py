@@ -90,7 +90,7 @@ class LocalEliminationParameters(EliminationParameters):
 
 def largest_moment(arms: tuple[laws._Law, ...], v: float) -> float:
     """Largest (1+v)-th raw moment of the arms, reward units to that power; infinite if one is."""
-    return max(arm.raw_moment(1 + v) for arm in set(arms))
+    return max(arm.raw_moment(1 + v) for arm in laws.distinct(arms))
 
 
 def error_kappa(v: float, local: bool) -> float:
@@ -116,8 +116,9 @@ def settle(instance: Instance) -> Parameters:
 def refuse_infinite_moment(instance: Instance) -> str | None:
     """Words of refusal when some arm has no finite moment of order 1 + v."""
     v = instance.parameters.v
-    for number, arm in enumerate(instance.arms):
+    for arm in laws.distinct(instance.arms):
         if arm.moment_limit <= 1 + v:
+            number = instance.arms.index(arm)
             return (
                 f"arm {number} ({arm.name}) has no finite moment of order 1 + v = {1 + v:g}; "
                 f"allowed: v below {arm.moment_limit - 1:g}"
@@ -283,7 +284,7 @@ def epoch_cost(instance: Instance) -> float:
     """Rough time of one pull relative to one of ``ucb``: nothing where an epoch's sum is one draw."""
     quick = (laws.TWO_POINT, laws.PARETO, laws.GAUSSIAN)
     bulk = min(1.0, 1500.0 * len(instance.arms) / instance.horizon)
-    return bulk if all(arm.row()[0] in quick for arm in instance.arms) else bulk + 2.0
+    return bulk if all(arm.row()[0] in quick for arm in laws.distinct(instance.arms)) else bulk + 2.0
 
 
 def log_horizon(instance: Instance) -> float:

@@ -210,9 +210,8 @@ def _pool(state, world, theta, x, pool, signal):
 
 @pytest.mark.parametrize(("stopped", "drawn"), [(0, 5), (1, 0)])
 def test_a_stop_is_noticed_while_types_of_users_are_drawn(stopped, drawn):
-    users = spec(
-        ["ldp-sgd"], 10, 1, contexts={"dimension": 2, "arms": 3, "law": {"kind": "discrete", "points": 5}}
-    ).contexts
+    law = {"kind": "discrete", "points": 5}
+    users = spec(["ldp-sgd"], 10, 1, contexts={"dimension": 2, "arms": 3, "law": law}).contexts
     pool = np.full((5, 6), np.nan)
     _pool(streams(0, 0, 1), users.kernel_form(), np.ones((1, 2)), np.empty((3, 2)), pool, np.array([stopped]))
     assert np.isfinite(pool).all(axis=1).sum() == drawn

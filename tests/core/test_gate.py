@@ -291,7 +291,7 @@ def test_limits_of_a_server_are_read_and_wrong_ones_named(monkeypatch, variable)
 
 
 def test_memory_of_one_result_is_limited_in_words(monkeypatch):
-    monkeypatch.setenv("LAB_MAX_RESULT_MB", "1")
+    monkeypatch.setenv("LAB_MAX_RESULT_MB", "2")
     Simulation(experiment_of(), memory())
-    with pytest.raises(InvalidInput, match="at most 1 MiB of results"):
-        Simulation(experiment_of(trials=500), memory())
+    with pytest.raises(InvalidInput, match="at most 2 MiB of results"):
+        Simulation(experiment_of(trials=1000), memory())

@@ -50,7 +50,7 @@ def _cost(instance: Instance) -> float:
     contexts = family.contexts_of(instance)
     indices = contexts.arms * 0.9e-9 if isinstance(instance.parameters, LinUCBParameters) else 0.0
     square = contexts.dimension**2
-    return (family.meeting_seconds(contexts) + square * (1.5e-9 + indices)) / family.UCB_STEP
+    return (family.meeting_seconds(instance) + square * (1.5e-9 + indices)) / family.UCB_STEP
 
 
 _COMMON: dict[str, Any] = dict(
