@@ -269,6 +269,7 @@ class Simulation:
     ) -> Result:
         if door in gate.NICENESS and remote.scheduler():
             self._run_on_cluster(self._plan(workers), on_progress)
+        renewed = self.store.renewed
         tasks = self._plan(workers)
         rows = self._rows(tasks)
         tables = [instance.shared_tables() for instance in self.experiment.instances if tasks]  # one copy for all
@@ -295,6 +296,11 @@ class Simulation:
             with self._idle:
                 self._idle.wait_for(lambda: not self._running)
         del tables
+        if self.store.renewed > renewed:
+            self.notices.append(
+                "The folder of finished blocks was removed while this run went on. It was made again; what stood there "
+                "is computed anew when it is needed."
+            )
         if self._failure is not None:
             raise self._failure
         return self.result()

@@ -12,6 +12,7 @@ from bandit_core.problems import InvalidInput, Problem
 
 STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
 TRIAL_SECONDS = 25e-6  # seeding a trial and setting up its arms, however short it is
+RECORD_SECONDS = 3e-9  # adding one arm up at one checkpoint
 SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
 LOOK = 0.25  # seconds, by our estimate, after which a kernel looks whether it was stopped
 MOST_LOOKS = 20_000  # in one trial
@@ -53,10 +54,8 @@ def worker_count(jobs: int | None = None) -> int:
 def trial_seconds(experiment: Experiment, line: int) -> float:
     """Rough time of one trial of a line on one core."""
     arms = experiment.arm_count
-    crowd = max(1.0, math.log2(arms / 10)) if experiment.contexts is None else 1.0
-    cost = experiment.lines[line].entry.cost(experiment.instances[line])
-    pulls = experiment.horizon * STEP_SECONDS * crowd * cost
-    return pulls + TRIAL_SECONDS * (1 + arms / 100)
+    pulls = experiment.horizon * STEP_SECONDS * experiment.lines[line].entry.cost(experiment.instances[line])
+    return pulls + TRIAL_SECONDS * (1 + arms / 100) + RECORD_SECONDS * min(experiment.horizon, 200) * arms
 
 
 def estimated_seconds(experiment: Experiment, jobs: int | None = None) -> float:

@@ -101,8 +101,8 @@ def cost(instance: Instance, releases: float | None = None) -> float:
     """
     arms = len(instance.arms)
     if releases is None:
-        releases = arms * math.log2(2 + instance.horizon / arms)
-    bulk = min(1.0, releases / instance.horizon) * (5 + arms / 4)
+        releases = arms * math.log2(max(1.0, instance.horizon / arms))
+    bulk = min(1.0, releases / instance.horizon) * (5 + arms / 16)
     return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in laws.distinct(instance.arms)) else bulk + 1.0
 
 

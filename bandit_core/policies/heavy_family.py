@@ -283,7 +283,7 @@ def index_held(instance: Instance, rows: int) -> float:
 def epoch_cost(instance: Instance) -> float:
     """Rough time of one pull relative to one of ``ucb``: nothing where an epoch's sum is one draw."""
     quick = (laws.TWO_POINT, laws.PARETO, laws.GAUSSIAN)
-    bulk = min(1.0, 1500.0 * len(instance.arms) / instance.horizon)
+    bulk = min(1.0, 300.0 * len(instance.arms) / instance.horizon)
     return bulk if all(arm.row()[0] in quick for arm in laws.distinct(instance.arms)) else bulk + 2.0
 
 

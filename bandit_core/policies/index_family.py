@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -53,7 +54,7 @@ def cost(release: int, step: float = 1.0) -> Callable[[Instance], float]:
 
     def relative(instance: Instance) -> float:
         if sampler(instance, release) == "step":
-            return step
+            return step * max(1.0, math.log2(len(instance.arms) / 10))
         return step * min(1.0, 0.5 * (instance.horizon / LONG) ** -0.55)
 
     return relative

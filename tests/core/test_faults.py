@@ -1,6 +1,7 @@
 """Whatever happens to the cache in mid-run, the numbers are those of a run without any."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,3 +91,25 @@ def test_a_process_killed_while_it_writes_leaves_right_blocks(tmp_path):
     done = kept.result()
     assert sum(0 if line is None else line.count for line in done.lines) >= 30
     assert numbers(kept.run()) == numbers(simulate(experiment_of(trials=200), store=Store(None, 0)))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_cache_folder_that_is_deleted_in_mid_run_is_told_and_made_again(monkeypatch, tmp_path, reference, jobs):
+    cut_finely(monkeypatch)
+    path = tmp_path / "cache" / "blocks.sqlite"
+    store = Store(path, PLENTY)
+    seen = []
+
+    def delete(simulation):
+        seen.append(1)
+        if len(seen) == 5:
+            shutil.rmtree(path.parent)
+
+    simulation = Simulation(experiment_of(), store)
+    assert numbers(simulation.run(jobs, delete)) == reference
+    assert store.renewed == 1
+    assert store.on_disk
+    assert simulation.kept
+    assert len(simulation.notices) == 1
+    kept = Simulation(experiment_of(), Store(path, PLENTY)).result()  # another process finds what was kept since
+    assert sum(line.count for line in kept.lines if line is not None) >= 3 * 13 - 5 - jobs
