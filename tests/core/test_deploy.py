@@ -9,9 +9,8 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy
 import pytest
 
 from bandit_core import cli, warm
@@ -103,43 +102,6 @@ def test_health_is_read_from_the_body(project: Path, monkeypatch: pytest.MonkeyP
             [sys.executable, "-I", "deploy/healthy.py", address], cwd=project, check=False, timeout=30
         )
     assert done.returncode == code
-
-
-class Index(BaseHTTPRequestHandler):
-    """A package index that has one package of its own opinion."""
-
-    known: dict[str, Any] = {}
-
-    def do_GET(self) -> None:
-        name = self.path.split("/")[2]
-        told = {"info": {"version": "0"}, "vulnerabilities": [], **(self.known if name == "numpy" else {})}
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps(told).encode())
-
-    def log_message(self, *_: object) -> None:
-        """Silent."""
-
-
-BAD = {"vulnerabilities": [{"id": "X-1", "link": "https://example.org/x-1", "withdrawn": None}]}
-TAKEN_BACK = {"vulnerabilities": [{"id": "X-1", "link": "https://example.org/x-1", "withdrawn": "2026-01-01"}]}
-
-
-@pytest.mark.parametrize(("known", "code"), [({}, 0), (BAD, 1), (TAKEN_BACK, 0), (None, 1)])
-def test_known_vulnerabilities_are_told(
-    project: Path, monkeypatch: pytest.MonkeyPatch, known: dict[str, Any] | None, code: int
-) -> None:
-    with HTTPServer(("127.0.0.1", 0), Index) as server:
-        monkeypatch.setattr(Index, "known", known)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}" if known is not None else "http://127.0.0.1:1"
-        command = [sys.executable, "deploy/audit_dependencies.py", address]
-        done = subprocess.run(command, cwd=project, check=False, timeout=60, capture_output=True, text=True)
-        server.shutdown()
-    assert done.returncode == code
-    assert ("numpy 0: X-1 https://example.org/x-1" in done.stdout) == (known is BAD)
-    assert (f"numpy {numpy.__version__} (newest: 0)" in done.stdout) == (known is not None)
-    assert ("not asked: none" in done.stdout) == (known is not None)
 
 
 def test_warm_plays_every_policy() -> None:
