@@ -4,8 +4,8 @@ A server with the limits of the image is started on the loopback address. One vi
 `TRIES` tries, while a second one opens a small picture again and again. The table says what the attack took at most:
 memory of the server, and the second visitor's 95th percentile divided by that of an idle server. Every scene is bounded
 in count and time, and the server is stopped in the end. Exit code 1 where a ratio reaches `MOST_RATIO`, or memory
-`MOST_MEMORY`. docs/security.md lists the attacks with their tests. Files are read in a process of this benchmark, by the
-readers that the server has; what they take is memory and seconds here.
+`MOST_MEMORY`. docs/security.md lists the attacks with their tests. Files are read in this benchmark's own process, by
+the readers that the server has; what they take is memory and seconds here.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ DIFFERENT = ",".join(f"empirical(0:{400_000 + place},1:{500_000 - place})" for p
 WRITTEN = ",".join(f"0.{10 + place % 90}" for place in range(25_000))
 PRIVATE = ";".join(["heldp-ucb-b(1)"] * 24)
 LINKS = {
-    "10,000 arms of a million observations": ("explore", "arms=empirical(0:500000,1:500000)x10000&lines=ucb&T=10000&n=2"),
+    "10,000 arms of a million observations": (
+        "explore", "arms=empirical(0:500000,1:500000)x10000&lines=ucb&T=10000&n=2",
+    ),
     "300 such arms, all different": ("explore", f"arms={DIFFERENT}&lines=ucb&T=10000&n=2"),
     "types of users": (
         "contextual", "contexts=single(200,1000,discrete(1000,0.1),noise=0.1)&lines=ldp-sgd(1)&T=100&n=2",

@@ -3,6 +3,7 @@
 import gc
 import math
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -11,12 +12,16 @@ from hypothesis import strategies as st
 from numba.core.runtime import _nrt_python
 
 from bandit_core import Experiment, InvalidInput, Simulation, engine, limits, links, simulate
+from bandit_core.arms import Bernoulli
+from bandit_core.epsilons import Discrete
 from bandit_core.kernels.compiled import kernel
 from bandit_core.kernels.contexts import draw_pool
 from bandit_core.kernels.streams import streams
 from bandit_core.policies import registry
 from bandit_core.policies.base import Signal, Stopped
 from bandit_core.store import Store
+from bandit_core.theory.curves import line_bounds
+from ui import charts
 
 MIB = 2**20
 FIXED = {"kind": "fixed", "value": 1.0}
@@ -215,3 +220,34 @@ def test_a_stop_is_noticed_while_types_of_users_are_drawn(stopped, drawn):
     pool = np.full((5, 6), np.nan)
     _pool(streams(0, 0, 1), users.kernel_form(), np.ones((1, 2)), np.empty((3, 2)), pool, np.array([stopped]))
     assert np.isfinite(pool).all(axis=1).sum() == drawn
+
+
+def test_equal_arms_are_looked_at_once(monkeypatch):
+    """By acceptors, bounds and keys of a picture with 10,000 arms and 24 lines."""
+    calls = Counter()
+
+    def counted(name):
+        plain = getattr(Bernoulli, name)
+        get = plain.fget if isinstance(plain, property) else plain
+
+        def call(self, *given):
+            calls[name] += 1
+            return get(self, *given)
+
+        return property(call) if isinstance(plain, property) else call
+
+    arms = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5, "count": 9_999}]
+    for name in ("inside", "law_mean", "atoms", "row", "support"):
+        monkeypatch.setattr(Bernoulli, name, counted(name))
+    experiment = spec(["heldp-ucb-b"] * 24, 1000, 1, arms=arms)
+    for line in range(24):
+        line_bounds(experiment, line)
+    limits.cost(experiment)
+    assert max(calls.values()) < 24 * 200
+
+
+def test_the_groups_of_a_budget_are_one_curve():
+    law = Discrete(values=[0.1 + place / 100 for place in range(1000)])
+    figure = charts.density_chart(law, None)
+    assert len(figure.data) == 1
+    assert np.isfinite(figure.data[0].x).sum() == 2000
