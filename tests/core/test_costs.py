@@ -111,7 +111,7 @@ def many_groups(draw) -> Experiment:
     return Experiment.model_validate(document)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     experiment=st.one_of(many_numbers(), many_numbers(), many_values(), many_features(), many_groups()),
     jobs=st.sampled_from([1, 2]),
@@ -129,7 +129,7 @@ LINKS = {  # that took gigabytes, or hours, without a click
     "observed values": "arms=empirical(0:500000,1:500000)x10000&lines=ucb&T=10000&n=2",
     "different observed values": "arms={many}&lines=ucb&T=10000&n=2",
     "types of users": "contexts=single(200,1000,discrete(1000,0.1),noise=0.1)&lines=ldp-sgd(1)&T=100&n=2",
-    "types for parameters": "contexts=multi(200,1000,discrete(1000,0.1),noise=0.1)&lines=ldp-sgd(1)&T=100&n=2",
+    "types for parameters": "contexts=multi(200,1000,discrete(1000,0.3),noise=0.1)&lines=ldp-sgd(1)&T=100&n=20",
     "one large matrix": "contexts=multi(200,1000,noise=0.1)&lines=ldp-linucb(1)&T=100&n=2",
     "a matrix for each arm": "contexts=multi(200,1000,noise=0.1)&lines=ldp-ols(1)&T=100&n=2",
     "dear steps": "contexts=single(200,1000,noise=0.1)&lines=ldp-ols(1)&T=1e9&n=20",
