@@ -395,18 +395,15 @@ def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
 
 def distinct(arms: Iterable[_Law]) -> list[_Law]:
     """The arms without repetitions of one object (see `expand`), in order."""
-    return list({id(arm): arm for arm in arms}.values())
+    arms = tuple(arms)
+    return list(dict(zip(map(id, arms), arms, strict=True)).values())
 
 
 def each(arms: Iterable[_Law], function: Callable[[_Law], T]) -> list[T]:
     """``function(arm)`` for every arm, called once for all arms that are one object (see `expand`)."""
-    known: dict[int, T] = {}
-    found = []
-    for arm in arms:
-        if id(arm) not in known:
-            known[id(arm)] = function(arm)
-        found.append(known[id(arm)])
-    return found
+    arms = tuple(arms)
+    known = {id(arm): function(arm) for arm in distinct(arms)}
+    return [known[number] for number in map(id, arms)]
 
 
 def rows(arms: tuple[_Law, ...]) -> np.ndarray:
