@@ -422,6 +422,7 @@ def _budget_ticks(figure: go.Figure, zero: float | None) -> dict[str, Any]:
     One says 0 at ``zero``, the place left of all others that stands for it.
     """
     places = np.concatenate([np.asarray(trace.x, float) for trace in figure.data] or [np.ones(1)])
+    places = places[np.isfinite(places)]  # curves have gaps
     places = np.unique(places if zero is None else places[places > zero])
     if not len(places) or len(places) > MOST_BUDGET_TICKS:
         low, high = (float(places[0]), float(places[-1])) if len(places) else (1.0, 1.0)
