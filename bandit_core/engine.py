@@ -24,7 +24,7 @@ from bandit_core import gate, limits, remote
 from bandit_core.experiment import Experiment, checkpoints
 from bandit_core.kernels.compiled import fingerprint
 from bandit_core.kernels.streams import streams
-from bandit_core.limits import block_trials, cost, most_runs, refuse, trial_seconds, worker_count
+from bandit_core.limits import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
 from bandit_core.policies.base import Block, Signal, Stopped
 from bandit_core.results import Result
 from bandit_core.store import Store, default_store
@@ -98,7 +98,7 @@ class Simulation:
     """
 
     def __init__(self, experiment: Experiment, store: Store | None = None) -> None:
-        refuse(cost(experiment))
+        refuse_if_too_large(experiment)
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False

@@ -186,3 +186,8 @@ def refuse(taken: Cost, path: str = "", factors: str = "horizon x trials x lines
         problems.append(Problem(path or "trials", f"{taken.bytes / 2**20:.0f} MiB", allowed))
     if problems:
         raise InvalidInput(problems)
+
+
+def refuse_if_too_large(experiment: Experiment) -> None:
+    """`refuse` what a whole experiment takes."""
+    refuse(cost(experiment))
