@@ -16,13 +16,14 @@ ENV LAB_KERNEL_CACHE=/app/compiled
 RUN LAB_CACHE_DIR=/tmp/warm python -m bandit_core warm && rm -rf /tmp/warm \
     && install -d -o lab -g lab -m 700 /data
 
-# What a shared server allows: steps of one run, its memory, long runs at once, blocks kept on disk. LAB_JOBS is left to
+# What a shared server allows: steps and estimated seconds of one run, its memory, runs at once, blocks kept on disk. LAB_JOBS is left to
 # the number of cores that the container may use.
 ENV LAB_CACHE_DIR=/data \
     LAB_CACHE_MB=256 \
     LAB_MAX_STEPS=2e10 \
+    LAB_MAX_SECONDS=900 \
     LAB_MAX_RESULT_MB=128 \
-    LAB_MAX_RUNS=4
+    LAB_MAX_RUNS=2
 
 USER lab
 EXPOSE 8501

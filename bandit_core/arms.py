@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -14,6 +14,7 @@ from bandit_core.numbers import Frozen, Number, Positive, Probability, Whole
 
 TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes shared with kernels/rewards.py
 MOST_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included
+T = TypeVar("T")
 ROW = 5  # numbers per arm in the kernel's table: code and four parameters
 
 
@@ -69,7 +70,9 @@ class _Law(Frozen):
 
     @property
     def values_for_kernel(self) -> np.ndarray:
-        """Observed values, each equally likely, for the empirical law only."""
+        """For the empirical law only: observed values, each equally likely; with counts, values and then the cumulative
+        counts up to each of them.
+        """
         return np.empty(0)
 
     @property
@@ -362,11 +365,13 @@ class Empirical(_Discrete):
     @property
     def values_for_kernel(self) -> np.ndarray:
         values = np.array(self.values)
-        return values if self.counts is None else np.repeat(values, self.counts)
+        return values if self.counts is None else np.concatenate([values, np.cumsum(self.counts)])
 
     def row(self) -> tuple[float, ...]:
-        observed = len(self.values) if self.counts is None else sum(self.counts)
-        return (EMPIRICAL, 0.0, float(observed), 0.0, 0.0)  # first number: offset, set by `tables`
+        counted = self.counts is not None
+        observed = sum(self.counts) if self.counts is not None else len(self.values)
+        # First number: offset, set by `tables`; third: different values, where they are counted.
+        return (EMPIRICAL, 0.0, float(observed), float(len(self.values)) if counted else 0.0, 0.0)
 
 
 Arm = Annotated[
@@ -379,18 +384,48 @@ LAWS: dict[str, type[_Law]] = {
 
 
 def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
-    """Every arm by itself: an entry with ``count`` n stands n times."""
-    return tuple(arm.single for arm in arms for _ in range(arm.count))
+    """Every arm by itself: an entry with ``count`` n stands n times. Equal arms are one object."""
+    known: dict[_Law, _Law] = {}
+    single = []
+    for arm in arms:
+        once = arm.single
+        single += [known.setdefault(once, once)] * arm.count
+    return tuple(single)
+
+
+def distinct(arms: Iterable[_Law]) -> list[_Law]:
+    """The arms without repetitions of one object (see `expand`), in order."""
+    arms = tuple(arms)
+    return list(dict(zip(map(id, arms), arms, strict=True)).values())
+
+
+def each(arms: Iterable[_Law], function: Callable[[_Law], T]) -> list[T]:
+    """``function(arm)`` for every arm, called once for all arms that are one object (see `expand`)."""
+    arms = tuple(arms)
+    known = {id(arm): function(arm) for arm in distinct(arms)}
+    return [known[number] for number in map(id, arms)]
+
+
+def rows(arms: tuple[_Law, ...]) -> np.ndarray:
+    """What the kernels read of single arms, but for the place of observed values; shape (arms, ROW)."""
+    return np.array(each(arms, lambda arm: arm.row()), float).reshape(len(arms), ROW)
 
 
 def tables(arms: tuple[_Law, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values."""
-    rows = np.zeros((len(arms), ROW))
+    """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values, once for equal arms."""
     pools: list[np.ndarray] = []
-    for place, arm in enumerate(arms):
-        rows[place] = arm.row()
+    length = 0
+
+    def pooled(arm: _Law) -> int:
+        nonlocal length
         values = arm.values_for_kernel
-        if len(values):
-            rows[place, 1] = sum(map(len, pools))
-            pools.append(values)
-    return rows, np.concatenate(pools) if pools else np.zeros(1)
+        pools.append(values)
+        length += len(values)
+        return length - len(values)
+
+    table = rows(arms)
+    observed = table[:, 0] == EMPIRICAL
+    table[observed, 1] = each((arm for arm in arms if isinstance(arm, Empirical)), pooled)
+    if len(pools) == 1:
+        return table, pools[0]
+    return table, np.concatenate(pools) if pools else np.zeros(1)

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bandit_core.arms import Arm, Bernoulli
-from bandit_core.engine import PATIENCE, Simulation
+from bandit_core.engine import Simulation
 from bandit_core.epsilons import Epsilon
 from bandit_core.experiment import Experiment, checkpoints
-from bandit_core.limits import most_steps, trial_seconds, worker_count
+from bandit_core.limits import most_steps, trial_seconds
 from bandit_core.policies import registry
 from bandit_core.policies.base import Policy, Privacy
 from bandit_core.problems import InvalidInput, Problem
@@ -348,10 +348,10 @@ class Contest:
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Contest], None] | None = None) -> Decision | None:
         """Compute what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
-        long = self.missing_seconds > PATIENCE * worker_count(jobs)
+        whole = self.missing_seconds
         while self._now and not self.stopped:
             for simulation in self._now.values():
-                simulation.long = long
+                simulation.whole_seconds = whole
                 if self.stopped:
                     return None
                 simulation.run(jobs, None if on_progress is None else lambda _: on_progress(self))

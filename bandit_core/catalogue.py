@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bandit_core.arms import distinct
 from bandit_core.epsilons import Fixed
 from bandit_core.experiment import Experiment
 from bandit_core.policies import registry
@@ -66,7 +67,7 @@ class Entry:
             return np.full(np.shape(t), np.nan)
         largest = experiment.largest_gap
         if self.bound.kind != "problem-dependent":
-            unit = experiment.contexts is None and all(arm.inside(0.0, 1.0) for arm in experiment.single_arms)
+            unit = experiment.contexts is None and all(arm.inside(0.0, 1.0) for arm in distinct(experiment.single_arms))
             largest = 1.0 if unit else np.inf
         return self.bound.values(t, largest)
 
@@ -253,7 +254,10 @@ def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
     document = experiment.spec()
     if "contexts" in document:
         return {"contexts": {**document["contexts"], "arms": count}}
-    laws = {law: {"kind": law.name, **law.model_dump(mode="json", exclude={"count"})} for law in experiment.single_arms}
+    laws = {
+        law: {"kind": law.name, **law.model_dump(mode="json", exclude={"count"})}
+        for law in distinct(experiment.single_arms)
+    }
     best = experiment.single_arms[int(np.argmax(experiment.means))]
     gaps = classic.true_gaps(experiment.instances[0])
     worse = list(dict.fromkeys(law for law, gap in zip(experiment.single_arms, gaps, strict=True) if gap > 0)) or [best]

@@ -20,18 +20,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bandit_core import gate, remote
+from bandit_core import gate, limits, remote
 from bandit_core.experiment import Experiment, checkpoints
 from bandit_core.kernels.compiled import fingerprint
 from bandit_core.kernels.streams import streams
-from bandit_core.limits import most_runs, refuse_if_too_large, trial_seconds, worker_count
+from bandit_core.limits import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
 from bandit_core.policies.base import Block, Signal, Stopped
 from bandit_core.results import Result
 from bandit_core.store import Store, default_store
 from bandit_core.trials import shared_trials
 
-SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
-PATIENCE = 1.0  # a run of more seconds than that (on all workers) gives way to shorter ones
+PATIENCE, ENDURANCE = 1.0, 10.0  # a run of more seconds than these (on all workers) gives way to shorter ones
 
 
 def line_key(experiment: Experiment, line: int) -> str:
@@ -58,6 +57,25 @@ def line_key(experiment: Experiment, line: int) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
+def watched(times: np.ndarray, seconds: float) -> np.ndarray:
+    """The checkpoints, and so many more that a trial of these seconds looks at its signal every quarter of a second.
+
+    Kernels look where they record. That changes no number, it only cuts what they do in one go.
+    """
+    pieces = min(limits.MOST_LOOKS, math.ceil(seconds / limits.LOOK))
+    if pieces < 2:
+        return times
+    return np.union1d(times, np.linspace(0, times[-1], pieces + 1)[1:].astype(np.int64).clip(1))
+
+
+def seen_at(block: Block, taken: np.ndarray, times: np.ndarray) -> Block:
+    """The block with its curves at ``times`` only, of those at which it was ``taken``."""
+    if len(taken) == len(times):
+        return block
+    places = np.searchsorted(taken, times)
+    return Block(**{name: array if name == "pulls" else array[:, places] for name, array in block.arrays.items()})
+
+
 @dataclass(frozen=True, eq=False)
 class _Task:
     line: int
@@ -76,7 +94,7 @@ class Simulation:
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than ``LAB_MAX_RESULT_MB``.
+        When the experiment takes more steps, seconds or memory than `limits.refuse` allows here.
     """
 
     def __init__(self, experiment: Experiment, store: Store | None = None) -> None:
@@ -84,7 +102,7 @@ class Simulation:
         self.experiment = experiment
         self.times = checkpoints(experiment.horizon)
         self.stopped = False
-        self.long = False  # set by a sweep, whose points are short one by one
+        self.whole_seconds = 0.0  # set by a sweep, whose points are short one by one
         self.waiting = False  # for its turn, see `most_runs`
         self.kept = True  # whether the store took every block of this run
         self.notices: list[str] = []  # what its owner should be told
@@ -94,8 +112,10 @@ class Simulation:
         self._running: set[_Task] = set()
         self._failure: BaseException | None = None
         self._caller = 0
+        self._watched = [watched(self.times, trial_seconds(experiment, line)) for line in range(len(experiment.lines))]
         self._keys = [line_key(experiment, line) for line in range(len(experiment.lines))]
         self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
+        self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
         self._trials = []
         size = (experiment.trials, len(self.times), experiment.arm_count)
         for key in self._keys:
@@ -117,20 +137,21 @@ class Simulation:
     def fraction(self) -> float:
         """Share of the work that is done, by estimated time, in [0, 1]; never falls until the run is stopped.
 
-        Blocks that are being computed count with the steps they have taken.
+        From whole counts, so that no rounding moves it backwards. Blocks that are being computed count with the steps
+        they have taken, or with the rows of theirs that another run has finished meanwhile, whichever is more.
         """
-        horizon = self.experiment.horizon
+        horizon, done = self.experiment.horizon, 0
         with self._lock:
-            if all(trials.done.all() for trials in self._trials):
-                return 1.0
-            done: float = sum(
-                seconds * int(np.count_nonzero(trials.done))
-                for seconds, trials in zip(self._seconds, self._trials, strict=True)
-            )
-            for task in self._running:
-                trials = task.last - task.first
-                done += task.seconds * min(1.0, task.signal.steps / (horizon * trials))
-        return min(1.0, done / (sum(self._seconds) * self.experiment.trials))
+            for line, (weight, trials) in enumerate(zip(self._weights, self._trials, strict=True)):
+                rows = trials.done.copy()  # other runs write to it, too
+                taken = horizon * int(np.count_nonzero(rows))
+                for task in self._running:
+                    if task.line == line:
+                        part = rows[task.first : task.last]
+                        inside = horizon * int(np.count_nonzero(part))
+                        taken += max(0, min(horizon * len(part), task.signal.steps) - inside)
+                done += weight * taken
+        return done / (sum(self._weights) * horizon * self.experiment.trials)
 
     def stop(self) -> None:
         """Stop soon; finished blocks are kept. May be called from any thread, also before ``run``."""
@@ -153,8 +174,7 @@ class Simulation:
             missing = np.flatnonzero(~trials.done)
             if not len(missing):
                 continue
-            smallest, largest = (max(1, round(limit / seconds)) for limit in (SHORTEST_TASK, LONGEST_TASK))
-            size = min(largest, max(smallest, math.ceil(len(missing) / workers)))
+            size = block_trials(len(missing), seconds, workers)
             for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
                 parts = np.array_split(run, math.ceil(len(run) / size))
                 tasks += [_Task(line, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
@@ -176,10 +196,10 @@ class Simulation:
         try:
             if door is None or turn is None:
                 return self._compute(task, rows)
-            charge = task.seconds if door is gate.LONG else 0.0
+            charge = 0.0 if door is gate.SHORT else task.seconds
             with door.block(turn, charge, places, lambda: self.stopped) as let_in:
-                if let_in and door is gate.LONG and threading.get_ident() != self._caller:
-                    lower_priority()
+                if let_in and door in gate.NICENESS and threading.get_ident() != self._caller:
+                    lower_priority(gate.NICENESS[door])
                 return let_in and self._compute(task, rows)
         finally:
             trials.release(task.first, task.last)
@@ -193,7 +213,9 @@ class Simulation:
         policy, instance = self.experiment.lines[task.line].entry, self.experiment.instances[task.line]
         block = None
         try:
-            block = self._kept(task, policy.simulate(instance, rows.copy(), self.times, task.signal))
+            times = self._watched[task.line]
+            block = policy.simulate(instance, rows.copy(), times, task.signal)
+            block = self._kept(task, seen_at(block, times, self.times))
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
@@ -228,12 +250,13 @@ class Simulation:
         workers = worker_count(jobs)
         self._caller = threading.get_ident()
         missing = self.missing_seconds
-        long = self.long or missing > PATIENCE * workers
-        if missing < 3 * SHORTEST_TASK and not long:  # a thread pool, or waiting, would cost more than it saves
+        seconds = max(missing, self.whole_seconds) / workers
+        door = gate.SHORT if seconds <= PATIENCE else gate.MIDDLE if seconds <= ENDURANCE else gate.LONG
+        short = door is gate.SHORT
+        if missing < 3 * limits.SHORTEST_TASK and short:  # a thread pool, or waiting, would cost more than it saves
             return self._run(1, None, None, on_progress)
-        door = gate.LONG if long else gate.SHORT
-        self.waiting = long
-        with door.run(most_runs() if long else math.inf, lambda: self.stopped) as turn:
+        self.waiting = not short
+        with door.run(math.inf if short else most_runs(), lambda: self.stopped) as turn:
             self.waiting = False
             return self._run(workers, door, turn, on_progress)
 
@@ -244,10 +267,12 @@ class Simulation:
         turn: gate.Turn | None,
         on_progress: Callable[[Simulation], None] | None,
     ) -> Result:
-        if door is gate.LONG and remote.scheduler():
+        if door in gate.NICENESS and remote.scheduler():
             self._run_on_cluster(self._plan(workers), on_progress)
+        renewed = self.store.renewed
         tasks = self._plan(workers)
         rows = self._rows(tasks)
+        tables = [instance.shared_tables() for instance in self.experiment.instances if tasks]  # one copy for all
         calls = ((task, rows[task.first : task.last], door, turn, workers) for task in self._upcoming(tasks))
         finished: Iterator[bool]
         if workers == 1 or len(tasks) < 2:
@@ -270,6 +295,12 @@ class Simulation:
         finally:
             with self._idle:
                 self._idle.wait_for(lambda: not self._running)
+        del tables
+        if self.store.renewed > renewed:
+            self.notices.append(
+                "The folder of finished blocks was removed while this run went on. It was made again; what stood there "
+                "is computed anew when it is needed."
+            )
         if self._failure is not None:
             raise self._failure
         return self.result()
@@ -311,11 +342,11 @@ class Simulation:
         return rows
 
 
-def lower_priority() -> None:
+def lower_priority(niceness: int = 5) -> None:
     """Let shorter runs and the web server go first. Niceness belongs to a thread on Linux: for threads that end."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 5)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
 
 
 def simulate(
@@ -340,6 +371,6 @@ def simulate(
     Raises
     ------
     InvalidInput
-        When the experiment costs more steps than ``LAB_MAX_STEPS`` allows, or more memory than ``LAB_MAX_RESULT_MB``.
+        When the experiment takes more steps, seconds or memory than `limits.refuse` allows here.
     """
     return Simulation(experiment, store).run(jobs, on_progress)

@@ -200,12 +200,12 @@ class Experiment(_Document):
     @property
     def arm_count(self) -> int:
         """Number of arms to choose from."""
-        return len(self.single_arms) if self.contexts is None else self.contexts.arms
+        return sum(arm.count for arm in self.arms) if self.contexts is None else self.contexts.arms
 
     @cached_property
     def means(self) -> np.ndarray:
         """Mean reward of every single arm."""
-        return np.array([arm.law_mean for arm in self.single_arms])
+        return np.array(reward_laws.each(self.single_arms, lambda arm: arm.law_mean))
 
     @cached_property
     def largest_gap(self) -> float:

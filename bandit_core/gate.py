@@ -1,9 +1,11 @@
 """How the runs of one process share its cores: a server has one process and many visitors.
 
-Two gates let blocks of trials in, each as many at once as there are workers. In ``SHORT`` the run that came first
-goes first: with equal runs that halves the mean wait against working on all of them at a time. In ``LONG`` the run
-that has had least goes next, so a hundred million pulls wait a quarter of a second for a hundred billion, not an hour.
-Blocks of long runs also run at lower priority than those of short ones, which therefore never queue behind them.
+Three gates let blocks of trials in, each as many at once as there are workers: ``SHORT`` for runs that are over at
+once, ``MIDDLE`` for seconds, ``LONG`` for all that takes longer. None ever waits for another, and the shorter the runs,
+the higher the priority of their threads: so a long run gives way at any moment, in the middle of a trial that takes an
+hour, and by the operating system's doing. In ``SHORT`` the run that came first goes first: with equal runs that halves
+the mean wait against working on all of them at a time. In the others the run that has had least goes next, so a
+hundred million pulls wait a quarter of a second for a hundred billion, not an hour.
 """
 
 from __future__ import annotations
@@ -88,4 +90,5 @@ class Gate:
         return turn is min((other for other in self._going if other.outside), key=lambda other: other.used)
 
 
-SHORT, LONG = Gate(), Gate()
+SHORT, MIDDLE, LONG = Gate(), Gate(), Gate()
+NICENESS = {MIDDLE: 5, LONG: 10}  # of the threads that compute

@@ -21,6 +21,7 @@ from bandit_core.experiment import Experiment
 from bandit_core.presets import load_preset, preset_names
 from bandit_core.problems import InvalidInput, Problem, path_of
 
+MOST_TEXT = 20_000  # characters of one field; more travels as a file
 LONGEST = 8000  # characters of a query that servers, proxies and chat programs pass on
 STREAMLIT_OWN = frozenset({"embed", "embed_options"})
 
@@ -167,6 +168,11 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             problems.append(Problem(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
             continue
         name, reader = readers[key]
+        if len(text) > MOST_TEXT:
+            problems.append(
+                Problem(key, text[:40], f"at most {MOST_TEXT} characters in a link; upload the spec as a file")
+            )
+            continue
         try:
             target[name] = reader(text)
         except InvalidInput as error:

@@ -53,7 +53,7 @@ class Messages:
 @kernel
 def _meet(state, world, pool, order, theta, x, arm_means, contexts, arms, rewards):  # type: ignore[no-untyped-def]
     draw_theta(world, state, 0, order, theta)
-    draw_pool(world, state, 0, theta, x, pool)
+    draw_pool(world, state, 0, theta, x, pool, np.zeros(1, np.int64))
     for user in range(arms.shape[0]):
         draw_contexts(world, state, 0, order, theta, pool, x)
         means_of(world, theta, x, arm_means)

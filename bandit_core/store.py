@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import sqlite3
 import threading
@@ -87,6 +88,8 @@ class Store:
         self.limit_bytes = limit_bytes
         self._lock = threading.Lock()
         self._path = path
+        self._file = 0  # which file is open
+        self.renewed = 0  # how often it was removed by somebody and made again
         self._connection = self._open()
 
     @property
@@ -100,7 +103,9 @@ class Store:
         renewed = False
         while self._path is not None:
             try:
-                return self._connect(self._path)
+                connection = self._connect(self._path)
+                self._file = _identity(self._path)
+                return connection
             except sqlite3.Error as error:
                 code = _code(error)
                 if code in _BUSY and time.monotonic() < deadline:
@@ -147,6 +152,7 @@ class Store:
     def _read(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
         """``work(connection)``; a locked or full disk is passed over, a damaged file is replaced by a new one."""
         with self._lock:
+            self._come_back()
             try:
                 return work(self._connection)
             except sqlite3.Error as error:
@@ -156,6 +162,16 @@ class Store:
                         self._path = None
                     self._connection = self._open()
                 return otherwise
+
+    def _come_back(self) -> None:
+        """Make the file again where somebody has removed it: SQLite would go on writing into what nobody can find."""
+        if self._path is None or _identity(self._path) == self._file:
+            return
+        told = "%s was removed: finished blocks go into a new one, and what is missing is computed again"
+        logging.getLogger(__name__).warning(told, self._path)
+        self.renewed += 1
+        self._connection.close()
+        self._connection = self._open()
 
     def _write(self, work: Callable[[sqlite3.Connection], None]) -> bool:
         """The same, all or nothing; whether it was all."""
@@ -265,6 +281,14 @@ class Store:
             self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
             self._connection.executescript(_SCHEMA)
             self._path, self.limit_bytes = None, 0
+
+
+def _identity(path: Path) -> int:
+    """The number of the file at this path; 0 where there is none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
 
 
 def _code(error: sqlite3.Error) -> int:

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.engine import PATIENCE, Simulation
+from bandit_core.engine import Simulation
 from bandit_core.epsilons import LARGEST
 from bandit_core.experiment import Experiment, Line
-from bandit_core.limits import most_steps, steps, worker_count
+from bandit_core.limits import cost, refuse
 from bandit_core.problems import InvalidInput, Problem
 from bandit_core.results import Result
 from bandit_core.store import Store
@@ -165,7 +165,7 @@ class Sweep:
     Raises
     ------
     InvalidInput
-        For a wrong grid, a budget or parameter that a policy refuses, or a run beyond ``LAB_MAX_STEPS``.
+        For a wrong grid, a budget or parameter that a policy refuses, or a run beyond what `limits.refuse` allows.
     """
 
     def __init__(
@@ -182,26 +182,23 @@ class Sweep:
         name = self.second_name
         if name and not any(name in line.entry.parameters.model_fields for line in experiment.lines if line.epsilon):
             raise InvalidInput([Problem("vary", name, "no private line of this experiment has this parameter")])
-        self._simulations = [
-            Simulation(at_budget(experiment, epsilon, {name: value} if name else None), store)
+        points = [
+            at_budget(experiment, epsilon, {name: value} if name else None)
             for epsilon in self.epsilons
             for value in self.seconds
         ]
-        self._refuse_if_too_large()
+        self._refuse_if_too_large(points)
+        self._simulations = [Simulation(point, store) for point in points]
         self.stopped = False
         self._weights = [max(simulation.missing_seconds, 1e-9) for simulation in self._simulations]
 
-    def _refuse_if_too_large(self) -> None:
-        """One sweep is one run: its points together must stay within ``LAB_MAX_STEPS``."""
-        private = sum(line.epsilon is not None for line in self.experiment.lines)
-        free = len(self.experiment.lines) - private
-        whole = steps(self.experiment) // len(self.experiment.lines) * (private * len(self._simulations) + free)
-        if whole > most_steps():
-            allowed = (
-                f"at most {most_steps():.3g} steps (horizon x trials x lines x budgets) here; use fewer budgets, a "
-                "shorter horizon or fewer trials, or run it on your own machine"
-            )
-            raise InvalidInput([Problem("epsilon", f"{whole:.3g} steps", allowed)])
+    def _refuse_if_too_large(self, points: Sequence[Experiment]) -> None:
+        """One sweep is one run: its points together must stay within the limits; without privacy a line is run once."""
+        private = [number for number, line in enumerate(self.experiment.lines) if line.epsilon is not None]
+        whole = cost(points[0])
+        for point in points[1:]:
+            whole += cost(point, private)
+        refuse(whole, "epsilon", "horizon x trials x lines x budgets", "budgets, ")
 
     @property
     def missing_seconds(self) -> float:
@@ -227,7 +224,7 @@ class Sweep:
     def fraction(self) -> float:
         """Share of the work that is done."""
         parts = zip(self._weights, self._simulations, strict=True)
-        return sum(weight * simulation.fraction for weight, simulation in parts) / sum(self._weights)
+        return min(1.0, sum(weight * simulation.fraction for weight, simulation in parts) / sum(self._weights))
 
     def stop(self) -> None:
         """Stop soon; what is finished is kept."""
@@ -247,14 +244,14 @@ class Sweep:
 
     def run(self, jobs: int | None = None, on_progress: Callable[[Sweep], None] | None = None) -> SweepResult:
         """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
-        long = self.missing_seconds > PATIENCE * worker_count(jobs)
+        whole = self.missing_seconds
         for simulation in self._simulations:
             if self.stopped:
                 break
             # A line without privacy is the same at every budget: after the first one it is found in the store.
             fresh = Simulation(simulation.experiment, simulation.store) if simulation.missing_seconds else simulation
             self._simulations[self._simulations.index(simulation)] = fresh
-            fresh.long = long
+            fresh.whole_seconds = whole
             if self.stopped:  # it may have been stopped while the new one was made
                 break
             fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))

@@ -129,7 +129,7 @@ def regime_change(experiment: Experiment) -> float | None:
     DP-KLUCB and DP-IMED as closely as one likes), below it cannot. Bernoulli arms only (arXiv 2505.05613); None
     otherwise, without gaps, and where an arm always pays the same.
     """
-    if any(arm.name != "bernoulli" for arm in experiment.single_arms):
+    if any(arm.name != "bernoulli" for arm in experiment.arms):
         return None
     best = experiment.means.max()
     worse = experiment.means[experiment.means < best]

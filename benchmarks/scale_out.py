@@ -54,10 +54,10 @@ def main() -> None:
             os.environ["LAB_DASK_SCHEDULER"] = cluster.scheduler_address
             timed(long.with_changes(trials=20 * count), 2)  # workers load their machine code
             seconds = timed(long, 2)
-            longest, shortest = engine.LONGEST_TASK, engine.SHORTEST_TASK
-            engine.LONGEST_TASK = engine.SHORTEST_TASK = limits.trial_seconds(empty, 0) * options.trials / pieces
+            longest, shortest = limits.LONGEST_TASK, limits.SHORTEST_TASK
+            limits.LONGEST_TASK = limits.SHORTEST_TASK = limits.trial_seconds(empty, 0) * options.trials / pieces
             shipping = min(timed(empty, 2) for _ in range(3))  # the first one loads another kernel
-            engine.LONGEST_TASK, engine.SHORTEST_TASK = longest, shortest
+            limits.LONGEST_TASK, limits.SHORTEST_TASK = longest, shortest
             remote.forget()
             del os.environ["LAB_DASK_SCHEDULER"]
         rows.append([count, seconds, threads[1] / seconds, shipping, max(threads[1] / count, shipping)])

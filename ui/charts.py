@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
+from bandit_core.arms import each
 from bandit_core.experiment import budget_words
 from bandit_core.notation import write_epsilon
 from bandit_core.policies.base import Privacy
@@ -359,8 +360,8 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
     groups: dict[str, list[int]] = {}
-    for place, arm in enumerate(experiment.single_arms):
-        groups.setdefault(f"{words.number(arm.law_mean)} {arm.kind}", []).append(place)
+    for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.law_mean)} {arm.name}")):
+        groups.setdefault(name, []).append(place)
     if experiment.contexts is not None:  # no arm is better than another for everybody
         groups = {str(place + 1): [place] for place in range(experiment.arm_count)}
     names = [f"{name} × {len(members)}" if len(members) > 1 else name for name, members in groups.items()]
@@ -421,6 +422,7 @@ def _budget_ticks(figure: go.Figure, zero: float | None) -> dict[str, Any]:
     One says 0 at ``zero``, the place left of all others that stands for it.
     """
     places = np.concatenate([np.asarray(trace.x, float) for trace in figure.data] or [np.ones(1)])
+    places = places[np.isfinite(places)]  # curves have gaps
     places = np.unique(places if zero is None else places[places > zero])
     if not len(places) or len(places) > MOST_BUDGET_TICKS:
         low, high = (float(places[0]), float(places[-1])) if len(places) else (1.0, 1.0)
@@ -465,15 +467,18 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
         spots = np.where(values > 0, values, floor)
         zero = floor if (solid & (values == 0)).any() else None
         names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
-        for place, share, name in zip(spots[solid], probabilities[solid], np.array(names)[solid], strict=True):
-            figure.add_scatter(
-                x=[place, place],
-                y=[0, share],
-                mode="lines+markers",
-                line={"color": colour, "width": 5},
-                marker={"size": 7, "color": colour},
-                hovertemplate=f"{name}: {share:.1%} of users<extra></extra>",
-            )
+        shares = probabilities[solid]
+        told = [f"{name}: {share:.1%} of users" for name, share in zip(np.array(names)[solid], shares, strict=True)]
+        gap = np.full(len(shares), np.nan)  # one curve for all, however many there are
+        figure.add_scatter(
+            x=np.column_stack([spots[solid], spots[solid], gap]).ravel(),
+            y=np.column_stack([np.zeros(len(shares)), shares, gap]).ravel(),
+            text=np.repeat(told, 3),
+            mode="lines+markers",
+            line={"color": colour, "width": 5},
+            marker={"size": 7, "color": colour},
+            hovertemplate="%{text}<extra></extra>",
+        )
     if threshold is not None:
         figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     style(figure, height, dark)

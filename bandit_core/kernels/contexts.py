@@ -159,13 +159,15 @@ def _gap_of(beta, smallest, uniform):
 
 
 @piece
-def draw_pool(world, state, row, theta, x, pool):
+def draw_pool(world, state, row, theta, x, pool, signal):
     """The types of a discrete law, drawn once for this trial: rows of ``pool``, (points, vectors x d)."""
     if world[0] != DISCRETE:
         return
     least = world[1][1]
     d = x.shape[1]
     for point in range(pool.shape[0]):
+        if signal[0] != 0:
+            return
         if theta.shape[0] == 1:
             gap = least + (1.0 - least) * next_uniform(state, row, 0)
             _margin_of_contexts(state, row, theta, x, gap)

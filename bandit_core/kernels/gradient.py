@@ -74,7 +74,7 @@ def play(
     link = world[5]
     for trial in range(state.shape[0]):
         draw_theta(world, state, trial, order, theta)
-        draw_pool(world, state, trial, theta, x, pool)
+        draw_pool(world, state, trial, theta, x, pool, signal)
         estimate[:] = 0.0
         early[:] = 0.0
         lost = 0.0

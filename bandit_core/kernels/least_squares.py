@@ -71,7 +71,7 @@ def private(
     owed = np.empty(models)
     for trial in range(state.shape[0]):
         draw_theta(world, state, trial, order, theta)
-        draw_pool(world, state, trial, theta, x, pool)
+        draw_pool(world, state, trial, theta, x, pool, signal)
         grams[:] = 0.0
         moments[:] = 0.0
         estimate[:] = 0.0
@@ -103,13 +103,13 @@ def private(
                 if t >= due or t == warm_up:
                     due = next_due(t, refresh)
                     for i in range(models):
-                        if owed[i] == 0.0:
+                        if owed[i] == 0.0 or signal[0] != 0:
                             continue
                         add_noise(state, trial, grams[i], moments, i, owed[i], matrix_sd, vector_sd)
                         releases[i] += owed[i]
                         owed[i] = 0.0
                         ridge = shift * math.sqrt(releases[i])
-                        if factorise(grams[i], ridge, work):
+                        if factorise(grams[i], ridge, work, signal):
                             solve_factored(work, moments, i, estimate, i)
                         elif not solve_indefinite(grams[i], ridge, moments, i, work, estimate, i):
                             estimate[i, :] = 0.0
@@ -139,7 +139,7 @@ def exact(
     estimate = np.empty((models, d))
     for trial in range(state.shape[0]):
         draw_theta(world, state, trial, order, theta)
-        draw_pool(world, state, trial, theta, x, pool)
+        draw_pool(world, state, trial, theta, x, pool, signal)
         estimate[:] = 0.0
         inverses[:] = 0.0
         for model in range(models):

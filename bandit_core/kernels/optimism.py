@@ -54,7 +54,7 @@ def play(
     linear = link == 0
     for trial in range(state.shape[0]):
         draw_theta(world, state, trial, order, theta)
-        draw_pool(world, state, trial, theta, x, pool)
+        draw_pool(world, state, trial, theta, x, pool, signal)
         gram[:] = 0.0
         moment[:] = 0.0
         estimate[:] = 0.0
@@ -116,9 +116,9 @@ def play(
                     add_noise(state, trial, gram, moment, 0, owed, sd, sd)
                     owed = 0.0
                     upsilon = sd * math.sqrt(t) * level
-                    if factorise(gram, 2.0 * upsilon, factor):  # else the last solution stands
+                    if factorise(gram, 2.0 * upsilon, factor, signal):  # else the last solution stands
                         solve_factored(factor, moment, 0, whole, 0)
-                        invert_factored(factor, inverse)
+                        invert_factored(factor, inverse, signal)
                         for i in range(models):
                             for k in range(d):
                                 estimate[i, k] = whole[0, i * d + k]

@@ -9,6 +9,20 @@ from bandit_core.kernels.compiled import inlined, piece
 from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform, normal_quantile
 
 
+@inlined
+def _value_of(values, first, count, observation):
+    """Which of ``count`` values an observation is: the first one whose cumulative count exceeds its number."""
+    low = 0
+    high = count - 1
+    while low < high:
+        middle = (low + high) // 2
+        if observation < values[first + middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @piece
 def _draw_other(laws, values, arm, uniform, state, row):
     code = laws[arm, 0]
@@ -19,7 +33,11 @@ def _draw_other(laws, values, arm, uniform, state, row):
     if code == PARETO:
         return laws[arm, 1] * (1.0 - uniform) ** laws[arm, 2]
     if code == EMPIRICAL:
-        return values[int(laws[arm, 1]) + int(uniform * laws[arm, 2])]
+        first = int(laws[arm, 1])
+        place = int(uniform * laws[arm, 2])
+        if laws[arm, 3] > 0.0:  # different values, and behind them how many observations there are up to each
+            place = _value_of(values, first + int(laws[arm, 3]), int(laws[arm, 3]), place)
+        return values[first + place]
     if code == STUDENT:  # Bailey 1994: exact, for any degrees of freedom
         df = laws[arm, 3]
         radius = math.sqrt(df * math.expm1(-2.0 / df * math.log(uniform + HALF_UNIT)))

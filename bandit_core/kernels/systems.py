@@ -11,8 +11,11 @@ from bandit_core.kernels.compiled import inlined, piece
 
 
 @piece
-def factorise(matrix, shift, factor):
-    """Cholesky: factor^T factor = matrix + shift I, upper triangle; False where that is not positive definite."""
+def factorise(matrix, shift, factor, signal):
+    """Cholesky: factor^T factor = matrix + shift I, upper triangle; False where that is not positive definite.
+
+    False also where ``signal`` asks for a stop: large matrices take seconds.
+    """
     size = matrix.shape[0]
     for i in range(size):
         for j in range(i, size):
@@ -20,7 +23,7 @@ def factorise(matrix, shift, factor):
         factor[i, i] += shift
     for i in range(size):
         pivot = factor[i, i]
-        if not pivot > 0.0:
+        if not pivot > 0.0 or signal[0] != 0:
             return False
         scale = 1.0 / math.sqrt(pivot)
         for j in range(i, size):
@@ -84,10 +87,12 @@ def solve_indefinite(matrix, shift, right, row, work, solution, to):
 
 
 @piece
-def invert_factored(factor, inverse):
-    """The whole inverse of factor^T factor."""
+def invert_factored(factor, inverse, signal):
+    """The whole inverse of factor^T factor; a part of it where ``signal`` asks for a stop."""
     size = factor.shape[0]
     for column in range(size):
+        if signal[0] != 0:
+            return
         for j in range(size):
             inverse[column, j] = 1.0 if j == column else 0.0
         for i in range(column, size):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +28,17 @@ PRIVACY_WORDS: dict[Privacy, str] = {
 }
 
 
+class Tables:
+    """Kernel tables of some arms, and these arms, so that nothing else can have their identity."""
+
+    def __init__(self, arms: tuple[laws._Law, ...]) -> None:
+        self.arms, self.arrays = arms, laws.tables(arms)
+
+
+_sharing = threading.Lock()
+_shared: weakref.WeakValueDictionary[int, Tables] = weakref.WeakValueDictionary()  # that somebody holds, by arms
+
+
 class Parameters(Frozen):
     """Base of every policy's parameters; ranges, defaults and help texts live in the fields."""
 
@@ -48,7 +61,19 @@ class Instance:
     @cached_property
     def means(self) -> np.ndarray:
         """Mean rewards, shape (arms,)."""
-        return np.array([arm.law_mean for arm in self.arms])
+        return np.array(laws.each(self.arms, lambda arm: arm.law_mean))
+
+    def shared_tables(self) -> Tables:
+        """What the kernels read of the arms: one copy for all who play these arms while anybody holds it."""
+        with _sharing:
+            found = _shared.get(id(self.arms)) or Tables(self.arms)
+            _shared[id(self.arms)] = found
+        return found
+
+    @property
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays of `shared_tables` (see `bandit_core.arms.tables`)."""
+        return self.shared_tables().arrays
 
     @cached_property
     def gaps(self) -> np.ndarray:
@@ -148,6 +173,12 @@ class Stopped(Exception):
     """A kernel gave up because its signal asked it to; its block is incomplete and must not be used."""
 
 
+def numbers_held(instance: Instance, rows: int) -> float:
+    """Numbers (of 8 bytes) that the kernels for plain arms hold while they play ``rows`` trials, at most."""
+    together = min(rows, 64)  # trials that advance side by side, see `kernels.index`
+    return len(instance.arms) * (48 + 6 * together) + min(instance.horizon, 65_536)
+
+
 Simulator = Callable[[Instance, np.ndarray, np.ndarray, Signal], Block]
 Acceptor = Callable[[Sequence[laws._Law]], str | None]
 
@@ -171,6 +202,8 @@ class Policy:
     stored blocks, because another sampler of the same law gives other numbers.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
     instance where that decides it.
+    ``held(instance, trials)`` counts the numbers (of 8 bytes) that a kernel holds while it plays so many trials,
+    besides the arms' tables and the block it fills (for estimates of memory).
     ``setting`` says whether it plays arms, or chooses by the features of users.
     """
 
@@ -196,6 +229,7 @@ class Policy:
     pseudo_code: str = ""
     sampler: Callable[[Instance], str] = lambda instance: "step"
     step_cost: float | Callable[[Instance], float] = 1.0
+    held: Callable[[Instance, int], float] = numbers_held
     setting: Setting = "arms"
 
     def cost(self, instance: Instance) -> float:

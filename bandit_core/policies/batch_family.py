@@ -80,7 +80,7 @@ def play(
         When the signal asked for a stop.
     """
     trials, arms = len(streams), len(instance.arms)
-    table, values = laws.tables(instance.arms)
+    table, values = instance.tables
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))
@@ -101,9 +101,9 @@ def cost(instance: Instance, releases: float | None = None) -> float:
     """
     arms = len(instance.arms)
     if releases is None:
-        releases = arms * math.log2(2 + instance.horizon / arms)
-    bulk = min(1.0, releases / instance.horizon) * (5 + arms / 4)
-    return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in instance.arms) else bulk + 1.0
+        releases = arms * math.log2(max(1.0, instance.horizon / arms))
+    bulk = min(1.0, releases / instance.horizon) * (5 + arms / 16)
+    return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in laws.distinct(instance.arms)) else bulk + 1.0
 
 
 def with_lower_bounds(upper: Callable[[Instance], list[Bound]]) -> Callable[[Instance], list[Bound]]:

@@ -73,6 +73,7 @@ POLICIES = (
         bounds=_ucb_bounds,
         sampler=lambda instance: index_family.sampler(instance, index.BITS),
         step_cost=index_family.cost(index.BITS),
+        held=index_family.held(index.BITS),
         parent="ucb",
         pseudo_code=f"""pull each arm once; {_ANSWER}
 for t = K+1, K+2, ...:
@@ -90,7 +91,7 @@ for t = K+1, K+2, ...:
 for t = K+1, K+2, ...:
     u_a = largest q in [0, 1] with  N_a d(mean bit_a, lambda(q)) <= ln t + 3 ln ln t
     pull the arm with the largest  u_a""",
-        step_cost=3.0,
+        step_cost=kl_family.cost,
         **_COMMON,
     ),
     Policy(
@@ -104,7 +105,7 @@ for t = K+1, K+2, ...:
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; {_ANSWER}
     ones_a += bit;  zeros_a += 1 - bit""",
-        step_cost=lambda instance: 5.0 * len(instance.arms),
+        step_cost=posterior_family.cost,
         **_COMMON,
     ),
 )

@@ -84,5 +84,6 @@ for t = K+1, ..., T:
     N_a += 1;  B = (e u N_a / ln^1.5 T)^(1/(1+v))
     insert x (0 if |x| > B) into the tree of a; the new node gets Laplace(2 B / eps') noise
     S_a = sum of the noisy nodes that make up the first N_a rewards""",
-    step_cost=2.5,
+    step_cost=lambda instance: 0.6 + 0.085 * len(instance.arms),
+    held=heavy_family.index_held,
 )

@@ -56,5 +56,5 @@ for t = K+1, K+2, ...:
     S_a = noisy sum of arm a from its counter
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
     insert its reward into its counter, and 0 into the counters of all other arms""",
-    step_cost=12.0,
+    step_cost=lambda instance: 1.0 + 0.35 * len(instance.arms),
 )

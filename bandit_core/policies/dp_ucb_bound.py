@@ -89,5 +89,5 @@ for t = K+1, K+2, ...:
     nu_a = (4 sqrt(8) / epsilon) ln t (log2 n' + 1)         (factor 1 at n' = 0; doubled when tight)
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
     insert its reward into its counter""",
-    step_cost=1.0,
+    step_cost=lambda instance: 0.4 + 0.065 * len(instance.arms),
 )

@@ -13,7 +13,7 @@ from bandit_core import arms as laws
 from bandit_core.kernels import heavy
 from bandit_core.kernels.streams import streams as fresh_streams
 from bandit_core.numbers import Number, Positive
-from bandit_core.policies.base import Block, Instance, Parameters, Signal, Stopped
+from bandit_core.policies.base import Block, Instance, Parameters, Signal, Stopped, numbers_held
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ class LocalEliminationParameters(EliminationParameters):
 
 def largest_moment(arms: tuple[laws._Law, ...], v: float) -> float:
     """Largest (1+v)-th raw moment of the arms, reward units to that power; infinite if one is."""
-    return max(arm.raw_moment(1 + v) for arm in set(arms))
+    return max(arm.raw_moment(1 + v) for arm in laws.distinct(arms))
 
 
 def error_kappa(v: float, local: bool) -> float:
@@ -118,8 +118,9 @@ def settle(instance: Instance) -> Parameters:
 def refuse_infinite_moment(instance: Instance) -> str | None:
     """Words of refusal when some arm has no finite moment of order 1 + v."""
     v = instance.parameters.v
-    for number, arm in enumerate(instance.arms):
+    for arm in laws.distinct(instance.arms):
         if arm.moment_limit <= 1 + v:
+            number = instance.arms.index(arm)
             return (
                 f"arm {number} ({arm.name}) has no finite moment of order 1 + v = {1 + v:g}; "
                 f"allowed: v below {arm.moment_limit - 1:g}"
@@ -161,7 +162,7 @@ def play_index(
     v = instance.parameters.v
     exponent = v / (1 + v)
     powers = _powers(exponent, min(int(checkpoints[-1]) + 2, _TABLED))
-    table, values = laws.tables(instance.arms)
+    table, values = instance.tables
     block = _empty(instance, len(streams), checkpoints)
     heavy.by_index(
         streams.copy(), table, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale,
@@ -208,7 +209,7 @@ def play_epochs(
         When the signal asked for a stop.
     """
     p: Any = instance.parameters
-    rows, values = laws.tables(instance.arms)
+    rows, values = instance.tables
     if table is None:
         table = np.zeros((0, heavy.COLUMNS + len(rows)))
     block = _empty(instance, len(streams), checkpoints)
@@ -276,11 +277,16 @@ _WHOLE = {
 }
 
 
+def index_held(instance: Instance, rows: int) -> float:
+    """``held`` of the index policies: powers of n are tabled."""
+    return numbers_held(instance, rows) + 2 * min(instance.horizon + 2, _TABLED)
+
+
 def epoch_cost(instance: Instance) -> float:
     """Rough time of one pull relative to one of ``ucb``: nothing where an epoch's sum is one draw."""
     quick = (laws.TWO_POINT, laws.PARETO, laws.GAUSSIAN)
-    bulk = min(1.0, 1500.0 * len(instance.arms) / instance.horizon)
-    return bulk if all(arm.row()[0] in quick for arm in instance.arms) else bulk + 2.0
+    bulk = min(1.0, 300.0 * len(instance.arms) / instance.horizon)
+    return bulk if all(arm.row()[0] in quick for arm in laws.distinct(instance.arms)) else bulk + 2.0
 
 
 def log_horizon(instance: Instance) -> float:

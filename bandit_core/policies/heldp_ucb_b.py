@@ -68,6 +68,7 @@ _COMMON: dict[str, Any] = dict(
     parent="ucb",
     sampler=lambda instance: index_family.sampler(instance, index.BITS),
     step_cost=index_family.cost(index.BITS),
+    held=index_family.held(index.BITS),
 )
 
 POLICIES = (

@@ -72,6 +72,7 @@ _COMMON: dict[str, Any] = dict(
     parent="ucb",
     sampler=lambda instance: index_family.sampler(instance, index.LAPLACE),
     step_cost=index_family.cost(index.LAPLACE, 2.0),
+    held=index_family.held(index.LAPLACE),
 )
 
 POLICIES = (

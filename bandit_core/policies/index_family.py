@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from bandit_core import arms as laws
 from bandit_core.epsilons import DISCRETE, FIXED, Fixed
 from bandit_core.kernels import index
-from bandit_core.kernels.jump import MOST_TAPES, jump
+from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, jump
 from bandit_core.mechanisms.sigmoid import sigmoid
-from bandit_core.policies.base import Block, Instance, Signal, Stopped
+from bandit_core.policies.base import Block, Instance, Signal, Stopped, numbers_held
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
 LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (benchmarks/bench_jump.py)
@@ -21,14 +22,13 @@ FEW = 32  # jumping looks at all arms after every change of leader: more arms ne
 def transformed_means(arms: tuple[laws._Law, ...], squash: bool) -> np.ndarray:
     """Mean of what the mechanism is fed with: the reward, or its sigmoid; shape (arms,)."""
     if not squash:
-        return np.array([arm.law_mean for arm in arms])
-    return np.array([arm.expect(sigmoid) for arm in arms])
+        return np.array(laws.each(arms, lambda arm: arm.law_mean))
+    return np.array(laws.each(arms, lambda arm: arm.expect(sigmoid)))
 
 
 def _two_valued(arms: tuple[laws._Law, ...], release: int) -> np.ndarray:
     """Which arms' responses take two values (behind Laplace noise: before the noise), shape (arms,)."""
-    table, _ = laws.tables(arms)
-    return np.full(len(arms), True) if release == index.BITS else table[:, 0] == laws.TWO_POINT
+    return np.full(len(arms), True) if release == index.BITS else laws.rows(arms)[:, 0] == laws.TWO_POINT
 
 
 def sampler(instance: Instance, release: int) -> str:
@@ -54,10 +54,22 @@ def cost(release: int, step: float = 1.0) -> Callable[[Instance], float]:
 
     def relative(instance: Instance) -> float:
         if sampler(instance, release) == "step":
-            return step
+            return step * max(1.0, math.log2(len(instance.arms) / 10))
         return step * min(1.0, 0.5 * (instance.horizon / LONG) ** -0.55)
 
     return relative
+
+
+def held(release: int) -> Callable[[Instance, int], float]:
+    """``held`` of a policy of this family: the tapes of a jump run, else what the step samplers hold."""
+
+    def numbers(instance: Instance, rows: int) -> float:
+        if sampler(instance, release) == "step":
+            return numbers_held(instance, rows)
+        groups = len((instance.epsilon or _NOBODY_HIDES).kernel_form()[2])
+        return len(instance.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
+
+    return numbers
 
 
 def _jump(
@@ -66,7 +78,7 @@ def _jump(
 ) -> Block:  # fmt: skip
     """Play by jumps: the numbers that `kernels.jump` needs, from the laws."""
     trials, arms = len(streams), len(instance.arms)
-    table, values = laws.tables(instance.arms)
+    table, values = instance.tables
     code, _, groups = (instance.epsilon or _NOBODY_HIDES).kernel_form()
     epsilons, shares = groups[:, 1], np.diff(groups[:, 0], prepend=0.0)
     kept = np.full(len(shares), True) if code == FIXED else epsilons >= eps_min
@@ -120,7 +132,7 @@ def play(
             instance, streams, checkpoints, signal, release, squash, per_pull, per_spread, clock, forced, eps_min
         )
     trials, arms = len(streams), len(instance.arms)
-    table, values = laws.tables(instance.arms)
+    table, values = instance.tables
     code, form, shares = (instance.epsilon or _NOBODY_HIDES).kernel_form()
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)

@@ -43,5 +43,5 @@ POLICY = Policy(
 for t = K+1, K+2, ...:
     u_a = largest q in [0, 1] with  N_a d(mean_a, q) <= ln t + 3 ln ln t
     pull the arm with the largest  u_a""",
-    step_cost=3.0,
+    step_cost=kl_family.cost,
 )

@@ -39,5 +39,5 @@ for t = K+1, K+2, ...:
     b_a = m_a + 3 log2(t) / (epsilon n_a),  clipped to [0, 1]
     pull the arm with the largest draw from  Beta(b_a n_a + 1, (1 - b_a) n_a + 1)
     once it has 2 n_a fresh rewards:  n_a = 2 n_a;  m_a = mean of them + Laplace(1 / (epsilon n_a))""",
-    step_cost=lambda instance: 5.0 * len(instance.arms),
+    step_cost=lambda instance: 1.0 + 1.6 * len(instance.arms),
 )

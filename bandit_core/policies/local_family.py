@@ -48,9 +48,9 @@ def bounded_rewards(instead: str, whose: str = "its mechanism") -> Acceptor:
     """An acceptor of rewards in [0, 1] that says what needs them and names the policy to use ``instead``."""
 
     def accepts(arms: Sequence[laws._Law]) -> str | None:
-        for number, arm in enumerate(arms):
+        for arm in laws.distinct(arms):
             if not arm.inside(0.0, 1.0):
-                low, high = arm.support
+                number, (low, high) = arms.index(arm), arm.support
                 return (
                     f"{whose} needs rewards in [0, 1], but arm {number} ({arm.name}) pays in "
                     f"[{low:g}, {high:g}]; use {instead} for such rewards"

@@ -112,5 +112,5 @@ for t = K+1, ..., T:
     Gamma = ln(T)^2 ln(K T ln(T) / gamma) / epsilon'        gamma = t^-4
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + Gamma / N_a
     insert its reward into its tree""",
-    step_cost=2.0,
+    step_cost=lambda instance: 0.7 + 0.073 * len(instance.arms),
 )

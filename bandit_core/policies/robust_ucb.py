@@ -59,5 +59,6 @@ for t = K+1, K+2, ...:
     pull the arm a with the largest  S_a / N_a + kappa 4 u^(1/(1+v)) (2 ln t / N_a)^(v/(1+v))
     N_a += 1;  B = (u N_a / (2 ln t))^(1/(1+v))
     if |x| <= B:  S_a += x""",
-    step_cost=1.2,
+    step_cost=lambda instance: 0.4 + 0.09 * len(instance.arms),
+    held=heavy_family.index_held,
 )

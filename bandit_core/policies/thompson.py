@@ -44,5 +44,5 @@ POLICY = Policy(
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; its reward r becomes the coin x ~ Bernoulli(r)
     ones_a += x;  zeros_a += 1 - x""",
-    step_cost=lambda instance: 5.0 * len(instance.arms),
+    step_cost=posterior_family.cost,
 )

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core import arms as laws
 from bandit_core.kernels import trees
 from bandit_core.mechanisms import Binary, Hybrid
 from bandit_core.mechanisms.counter import depth
@@ -86,7 +85,7 @@ def play(
         When the signal asked for a stop.
     """
     trials, arms = len(streams), len(instance.arms)
-    table, values = laws.tables(instance.arms)
+    table, values = instance.tables
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))

@@ -55,6 +55,7 @@ POLICY = Policy(
     bounds=_bounds,
     sampler=lambda instance: index_family.sampler(instance, index.RAW),
     step_cost=index_family.cost(index.RAW),
+    held=index_family.held(index.RAW),
     guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""pull each arm once
 for t = K+1, K+2, ...:

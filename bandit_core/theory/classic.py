@@ -58,25 +58,30 @@ class BinaryArms:
 
 def binary_arms(instance: Instance) -> BinaryArms | None:
     """The instance as a Bernoulli bandit on another scale, or None if it is none."""
-    atoms = [arm.atoms for arm in instance.arms]
-    first = atoms[0]
+    first = instance.arms[0].atoms
     if first is None or len(first[0]) != 2:
         return None
-    if any(each is None or not np.array_equal(each[0], first[0]) for each in atoms):
+
+    def chance(arm: laws._Law) -> float | None:
+        atoms = arm.atoms
+        return None if atoms is None or not np.array_equal(atoms[0], first[0]) else float(atoms[1][1])
+
+    chances = [chance(arm) for arm in laws.distinct(instance.arms)]
+    if None in chances:
         return None
     low, high = first[0]
-    return BinaryArms(float(low), float(high), np.array([each[1][1] for each in atoms if each is not None]))
+    return BinaryArms(float(low), float(high), np.array(laws.each(instance.arms, chance), float))
 
 
 def common_sd(instance: Instance) -> float | None:
     """The standard deviation of Gaussian arms that share one, else None."""
-    spreads = {arm.sd if isinstance(arm, laws.Gaussian) else None for arm in instance.arms}
+    spreads = {arm.sd if isinstance(arm, laws.Gaussian) else None for arm in laws.distinct(instance.arms)}
     return next(iter(spreads)) if len(spreads) == 1 else None
 
 
 def unit_rewards(instance: Instance) -> bool:
     """Whether every reward lies in [0, 1]."""
-    return all(arm.inside(0.0, 1.0) for arm in instance.arms)
+    return all(arm.inside(0.0, 1.0) for arm in laws.distinct(instance.arms))
 
 
 def true_gaps(instance: Instance) -> np.ndarray:
@@ -87,12 +92,13 @@ def true_gaps(instance: Instance) -> np.ndarray:
 
 def distinct_laws(instance: Instance) -> tuple[list[laws._Law], list[tuple[laws._Law, float, int]]]:
     """The different laws of the best arms, and those of the worse arms with their gap and number of arms."""
-    gaps = dict(zip(instance.arms, true_gaps(instance).tolist(), strict=True))
-    counts = Counter(instance.arms)
-    return (
-        [law for law, gap in gaps.items() if gap == 0],
-        [(law, gap, counts[law]) for law, gap in gaps.items() if gap > 0],
-    )
+    numbers = Counter(map(id, instance.arms))
+    gaps = dict(zip(map(id, instance.arms), true_gaps(instance).tolist(), strict=True))
+    counts: dict[laws._Law, int] = {}
+    for law in laws.distinct(instance.arms):
+        counts[law] = counts.get(law, 0) + numbers[id(law)]
+    every = [(law, gaps[id(law)], counts[law]) for law in counts]
+    return [law for law, gap, _ in every if gap == 0], [entry for entry in every if entry[1] > 0]
 
 
 def gap_sum(instance: Instance, power: float) -> float:

@@ -138,7 +138,10 @@ def test_users_who_share_nothing_have_a_tick_that_says_0(law: str, zero: bool) -
     assert ("0" in ticks) == zero and len(ticks) >= 2
     if zero:
         assert ticks["0"] == min(ticks.values())
-        assert any("shares nothing" in trace.hovertemplate and trace.x[0] == ticks["0"] for trace in figure.data)
+        assert any(
+            trace.text is not None and "shares nothing" in trace.text[0] and trace.x[0] == ticks["0"]
+            for trace in figure.data
+        )
     assert all(
         float(text.replace(",", "")) == pytest.approx(value, rel=1e-5) for text, value in ticks.items() if text != "0"
     )

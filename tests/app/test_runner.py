@@ -218,7 +218,7 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
 def finishing(seed: str) -> tuple[AppTest, runner.Run]:
     """A visitor who has pressed Run, and a run that was still going then."""
     go = threading.Event()
-    with pytest.MonkeyPatch.context() as patch, gate.LONG.run(1, go.is_set):
+    with pytest.MonkeyPatch.context() as patch, gate.MIDDLE.run(1, go.is_set), gate.LONG.run(1, go.is_set):
         patch.setenv("LAB_MAX_RUNS", "1")
         screen = on.visit(**{**DEAR, "seed": seed, "n": "90"})
         press(screen, "Run")
@@ -242,7 +242,7 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
 ) -> None:
     monkeypatch.setenv("LAB_MAX_RUNS", "1")
     go = threading.Event()
-    with gate.LONG.run(1, go.is_set):  # somebody else's run
+    with gate.MIDDLE.run(1, go.is_set), gate.LONG.run(1, go.is_set):  # somebody else's run
         screen = on.visit(seed="117", **DEAR)
         press(screen, "Run")
         run = screen.session_state["run-main"]

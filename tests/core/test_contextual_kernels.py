@@ -18,6 +18,7 @@ from bandit_core.policies import registry
 from bandit_core.policies.base import Signal, Stopped
 from bandit_core.store import Store
 
+GO_ON = np.zeros(1, np.int64)
 NAMES = [name for name, policy in registry().items() if policy.setting == "contexts"]
 ONE = {"dimension": 2, "arms": 4}
 MANY = {"dimension": 3, "arms": 3, "structure": "multi", "law": {"kind": "gaussian", "sd": 0.8}, "noise": 0.1}
@@ -181,7 +182,7 @@ def test_the_ziggurat_is_normal():
 @kernel
 def _meet(state, world, pool, order, theta, out):
     draw_theta(world, state, 0, order, theta)
-    draw_pool(world, state, 0, theta, out[0], pool)
+    draw_pool(world, state, 0, theta, out[0], pool, GO_ON)
     for user in range(out.shape[0]):
         draw_contexts(world, state, 0, order, theta, pool, out[user])
 
@@ -254,14 +255,14 @@ def test_linear_systems(size):
     half = rng.normal(size=(size, size))
     matrix, right = half @ half.T, rng.normal(size=(1, size))
     work, inverse, solution = np.zeros((size, size)), np.empty((size, size)), np.empty((1, size))
-    assert factorise(np.triu(matrix), 0.5, work)
+    assert factorise(np.triu(matrix), 0.5, work, GO_ON)
     solve_factored(work, right, 0, solution, 0)
     shifted = matrix + 0.5 * np.eye(size)
     np.testing.assert_allclose(solution[0], np.linalg.solve(shifted, right[0]), rtol=1e-8)
-    invert_factored(work, inverse)
+    invert_factored(work, inverse, GO_ON)
     np.testing.assert_allclose(inverse, np.linalg.inv(shifted), rtol=1e-7, atol=1e-9)
     down = matrix - 2 * np.trace(matrix) * np.eye(size)  # negative definite
-    assert not factorise(np.triu(down), 0.0, work)
+    assert not factorise(np.triu(down), 0.0, work, GO_ON)
     assert solve_indefinite(np.triu(down), 0.0, right, 0, work, solution, 0)
     np.testing.assert_allclose(solution[0], np.linalg.solve(down, right[0]), rtol=1e-8)
     assert not solve_indefinite(np.zeros((size, size)), 0.0, right, 0, work, solution, 0)

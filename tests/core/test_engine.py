@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bandit_core import Experiment, InvalidInput, Simulation, engine, limits, simulate
 from bandit_core.policies import registry
@@ -53,8 +56,8 @@ def reference() -> list[bytes]:
 
 def cut_finely(monkeypatch, seconds=1e-9):
     """Cut trials into single ones (or as many as fit ``seconds``), and use threads however small the work is."""
-    monkeypatch.setattr(engine, "SHORTEST_TASK", seconds / 2)
-    monkeypatch.setattr(engine, "LONGEST_TASK", seconds)
+    monkeypatch.setattr(limits, "SHORTEST_TASK", seconds / 2)
+    monkeypatch.setattr(limits, "LONGEST_TASK", seconds)
 
 
 def take_time(monkeypatch, seconds=0.03):
@@ -368,6 +371,52 @@ def test_progress_counts_the_steps_of_unfinished_blocks():
     assert simulation.fraction == 0
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), trials=st.integers(1, 40), horizon=st.integers(1, 10**6))
+def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
+    """Blocks begin, take steps and end in any order, and other runs fill rows in at any time."""
+    chance = random.Random(seed)
+    simulation = Simulation(experiment_of(trials=trials, horizon=horizon), memory())
+    tasks = [task for line in range(3) for task in simulation._plan(2) if task.line == line]
+    waiting = chance.sample(tasks, len(tasks))
+    running, seen = [], [simulation.fraction]
+    width = {name: array.shape[1] for name, array in simulation._trials[0].block.arrays.items()}
+
+    def filled(line, first, last):
+        block = Block(**{name: np.zeros((last - first, columns)) for name, columns in width.items()})
+        simulation._trials[line].fill(first, block)
+
+    while waiting or running:
+        move = chance.choice(["begin", "step", "step", "end", "other"])
+        if move == "begin" and waiting:
+            running.append(waiting.pop())
+            simulation._running.add(running[-1])
+        elif move == "step" and running:
+            chance.choice(running).signal.cells[1] += chance.randrange(1, horizon + 1)
+        elif move == "end" and running:
+            task = running.pop(chance.randrange(len(running)))
+            filled(task.line, task.first, task.last)
+            simulation._finish(task, None)
+        elif move == "other":
+            first = chance.randrange(trials)
+            filled(chance.randrange(3), first, chance.randrange(first, trials) + 1)
+        seen.append(simulation.fraction)
+    assert seen[0] == 0
+    assert seen[-1] == 1
+    assert all(0 <= earlier <= later <= 1 for earlier, later in itertools.pairwise(seen))
+
+
+@pytest.mark.parametrize(("steps", "rows"), [(0, 0), (500, 0), (500, 1), (500, 4), (2400, 3), (10**6, 1)])
+def test_rows_that_another_run_finished_inside_a_running_block_count_once(steps, rows):
+    simulation = Simulation(experiment_of(lines=LINES[:1], trials=10), memory())
+    task = engine._Task(0, 2, 6, 1.0)
+    simulation._running.add(task)
+    task.signal.cells[1] = steps
+    simulation._trials[0].done[2 : 2 + rows] = True
+    simulation._trials[0].done[8] = True
+    assert simulation.fraction == (600 + max(600 * rows, min(steps, 2400))) / 6000
+
+
 def test_results_cannot_be_changed_by_their_readers():
     result = simulate(experiment_of(), store=memory())
     with pytest.raises(ValueError, match="read-only"):
@@ -417,7 +466,7 @@ def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
 
 
 def test_a_result_beyond_all_memory_is_refused_in_words():
-    with pytest.raises(InvalidInput, match="MiB of results"):
+    with pytest.raises(InvalidInput, match=r"at most .* MiB of results"):
         Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
 
 
@@ -447,7 +496,7 @@ def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(mon
     covered = np.zeros((3, 200), int)
     for task in tasks:
         covered[task.line, task.first : task.last] += 1
-        assert 0.8 * engine.SHORTEST_TASK <= task.seconds <= 1.2 * engine.LONGEST_TASK
+        assert 0.8 * limits.SHORTEST_TASK <= task.seconds <= 1.2 * limits.LONGEST_TASK
     assert np.all(covered == 1)
 
 

@@ -1,6 +1,7 @@
 """Whatever happens to the cache in mid-run, the numbers are those of a run without any."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -69,9 +70,9 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_engine import experiment_of
-from bandit_core import engine, simulate
+from bandit_core import limits, simulate
 from bandit_core.store import Store
-engine.SHORTEST_TASK, engine.LONGEST_TASK = 5e-10, 1e-9
+limits.SHORTEST_TASK, limits.LONGEST_TASK = 5e-10, 1e-9
 print("ready", flush=True)
 simulate(experiment_of(trials=4000), store=Store(Path({path!r}), 10**8), on_progress=lambda run: print(1, flush=True))
 """
@@ -90,3 +91,25 @@ def test_a_process_killed_while_it_writes_leaves_right_blocks(tmp_path):
     done = kept.result()
     assert sum(0 if line is None else line.count for line in done.lines) >= 30
     assert numbers(kept.run()) == numbers(simulate(experiment_of(trials=200), store=Store(None, 0)))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_cache_folder_that_is_deleted_in_mid_run_is_told_and_made_again(monkeypatch, tmp_path, reference, jobs):
+    cut_finely(monkeypatch)
+    path = tmp_path / "cache" / "blocks.sqlite"
+    store = Store(path, PLENTY)
+    seen = []
+
+    def delete(simulation):
+        seen.append(1)
+        if len(seen) == 5:
+            shutil.rmtree(path.parent)
+
+    simulation = Simulation(experiment_of(), store)
+    assert numbers(simulation.run(jobs, delete)) == reference
+    assert store.renewed == 1
+    assert store.on_disk
+    assert simulation.kept
+    assert len(simulation.notices) == 1
+    kept = Simulation(experiment_of(), Store(path, PLENTY)).result()  # another process finds what was kept since
+    assert sum(line.count for line in kept.lines if line is not None) >= (3 * 13 - 6 if jobs == 1 else 1)

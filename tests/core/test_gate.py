@@ -184,7 +184,8 @@ def test_no_more_blocks_at_once_than_places():
 
 def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
     monkeypatch.setenv("LAB_MAX_RUNS", "1")
-    monkeypatch.setattr(engine, "PATIENCE", 0.0)  # everything is long
+    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "ENDURANCE", 0.0)  # everything is long
     hold, held = threading.Event(), threading.Event()
 
     def wait(counted, stop):
@@ -214,7 +215,7 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
 
 def test_a_short_run_passes_a_long_one(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE", 0.02)
-    monkeypatch.setattr(engine, "LONGEST_TASK", 0.01)
+    monkeypatch.setattr(limits, "LONGEST_TASK", 0.01)
     long_ucb = replace(registry()["ucb"], step_cost=10**4)  # called long by its estimate alone
     release, busy = threading.Event(), threading.Event()
 
@@ -229,13 +230,54 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
     thread.start()
     assert busy.wait(30)
     try:
-        monkeypatch.setattr(engine, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
+        monkeypatch.setattr(limits, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
         assert simulate(experiment_of(lines=LINES[1:2]), jobs=2, store=memory()).complete
         assert thread.is_alive()
     finally:
         heavy.stop()
         release.set()
         thread.join(timeout=30)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place(monkeypatch, jobs):
+    """As many endless runs as there may be hold all workers of their gate in the middle of a trial."""
+    monkeypatch.setenv("LAB_MAX_RUNS", "2")
+    monkeypatch.setattr(engine, "PATIENCE", 1e-9)
+    monkeypatch.setattr(engine, "ENDURANCE", 1.0)
+    monkeypatch.setattr(limits, "SHORTEST_TASK", 1e-9)
+    release, busy = threading.Event(), []
+
+    def hang(instance, streams, checkpoints, stop):
+        busy.append(1)
+        release.wait(60)
+        raise Stopped
+
+    monkeypatch.setitem(registry(), "ucb", replace(registry()["ucb"], step_cost=10**7, simulate=hang))
+    heavy = [Simulation(experiment_of(lines=LINES[:1], seed=seed), memory()) for seed in (1, 2)]
+    threads = [threading.Thread(target=simulation.run, args=(jobs,)) for simulation in heavy]
+    for thread in threads:
+        thread.start()
+    wait_for(lambda: len(busy) == jobs and gate.LONG.going == 2)
+    try:
+        counted = Counted(monkeypatch, "heldp-ucb-b")
+        middle = Simulation(experiment_of(lines=LINES[1:2]), memory())
+        assert middle.missing_seconds > jobs * engine.PATIENCE  # no run for the gate of short ones
+        assert middle.run(jobs).complete
+        assert counted.trials == 13
+        assert len(busy) == jobs  # not a further endless block began meanwhile
+        assert all(thread.is_alive() for thread in threads)
+    finally:
+        for simulation in heavy:
+            simulation.stop()
+        release.set()
+        for thread in threads:
+            thread.join(timeout=30)
+
+
+def test_the_longer_a_run_the_lower_its_priority():
+    niceness = [gate.NICENESS.get(door, 0) for door in (gate.SHORT, gate.MIDDLE, gate.LONG)]
+    assert niceness == sorted(set(niceness))
 
 
 @pytest.mark.parametrize("variable", ["LAB_MAX_RUNS", "LAB_MAX_RESULT_MB"])
@@ -249,7 +291,7 @@ def test_limits_of_a_server_are_read_and_wrong_ones_named(monkeypatch, variable)
 
 
 def test_memory_of_one_result_is_limited_in_words(monkeypatch):
-    monkeypatch.setenv("LAB_MAX_RESULT_MB", "1")
+    monkeypatch.setenv("LAB_MAX_RESULT_MB", "2")
     Simulation(experiment_of(), memory())
-    with pytest.raises(InvalidInput, match="at most 1 MiB of results here"):
-        Simulation(experiment_of(trials=500), memory())
+    with pytest.raises(InvalidInput, match="at most 2 MiB of results"):
+        Simulation(experiment_of(trials=1000), memory())

@@ -222,3 +222,11 @@ def test_any_query_opens_something(params):
         assert problem.path and problem.allowed
         assert "\n" not in str(problem)
         assert re.split(r"[.\[]", problem.path)[0] in (*params, "lines", "")
+
+
+def test_a_field_of_a_link_has_a_limit_that_is_told_before_it_is_read(monkeypatch):
+    monkeypatch.setattr(links.notation, "read_arms", lambda text: pytest.fail("read"))
+    experiment, problems = links.read({"arms": ",".join(["0.5"] * 25_000), "T": "500"})
+    assert [problem.path for problem in problems] == ["arms"]
+    assert len(str(problems[0])) < 300
+    assert experiment.horizon == 500

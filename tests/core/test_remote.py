@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from test_engine import LINES, experiment_of, memory, numbers
 
-from bandit_core import Simulation, engine, remote, simulate
+from bandit_core import Simulation, engine, limits, remote, simulate
 from bandit_core.store import Store
 
 pytest.importorskip("distributed")
@@ -70,8 +70,8 @@ def cluster(tmp_path_factory):
 def everything_is_long(monkeypatch):
     """Every run goes to the cluster, in many blocks."""
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
-    monkeypatch.setattr(engine, "LONGEST_TASK", 0.004)
-    monkeypatch.setattr(engine, "SHORTEST_TASK", 0.001)
+    monkeypatch.setattr(limits, "LONGEST_TASK", 0.004)
+    monkeypatch.setattr(limits, "SHORTEST_TASK", 0.001)
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numba import njit
 from pydantic import TypeAdapter
 from scipy import stats
@@ -225,3 +227,22 @@ def test_uniforms_that_must_not_be_zero_are_moved_by_half_their_spacing():
     assert kernel_streams.HALF_UNIT * 2 == kernel_streams.UNIT == 2.0**-52
     assert math.isfinite(normal_quantile(kernel_streams.HALF_UNIT))
     assert math.isfinite(normal_quantile(1 - kernel_streams.UNIT + kernel_streams.HALF_UNIT))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 40)), min_size=1, max_size=12))
+def test_counted_values_are_drawn_as_if_each_observation_stood_there(pairs):
+    values, counts = zip(*pairs, strict=True)
+    counted = reward_law(kind="empirical", values=values, counts=counts)
+    written = reward_law(kind="empirical", values=np.repeat(values, counts).tolist())
+    other = reward_law(kind="empirical", values=[7.0, 8.0], counts=[3, 1])  # its table stands before
+    rows, pool = arms.tables((other, counted))
+    assert np.array_equal(drawn(_rewards, rows[1:], pool), drawn(_rewards, *arms.tables((written,))))
+
+
+def test_equal_arms_share_one_table_and_counts_take_no_room():
+    law = reward_law(kind="empirical", values=[0.0, 1.0], counts=[500_000, 500_000], count=3000)
+    same = reward_law(kind="empirical", values=[0.0, 1.0], counts=[500_000, 500_000])
+    rows, pool = arms.tables(arms.expand((law, same)))
+    assert rows.shape == (3001, arms.ROW)
+    assert len(pool) == 4

@@ -12,7 +12,7 @@ import streamlit as st
 
 from bandit_core import Experiment, InvalidInput
 from bandit_core.contextual.contexts import Contexts, Margin
-from bandit_core.limits import estimated_seconds
+from bandit_core.limits import cost, estimated_seconds, refuse
 from bandit_core.messages import POLICIES as SENDERS
 from bandit_core.messages import Messages, Users, first_users, messages
 from bandit_core.results import Result
@@ -20,6 +20,7 @@ from bandit_core.theory import contextual as theory
 from bandit_core.theory.bound import Bound
 from ui import charts, page_fields, state, theme, words
 
+MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
 LIVE_SECONDS = 0.6
 EPSILONS = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -208,6 +209,13 @@ def messages_panel(whole: Experiment, shared: bool = True) -> None:
     """
     small = _sending_lines(whole)
     if small is None or small.contexts is None:
+        return
+    few = small.with_changes(horizon=SHOWN_USERS, trials=1)
+    try:
+        refuse(cost(few))  # types of users are drawn here as they are in a run
+    except InvalidInput:
+        return
+    if estimated_seconds(few, 1) > MOST_SECONDS:
         return
     key = small.model_dump_json(exclude={"view", "title", "note", "horizon", "trials"}) if shared else ""
     users, told = _told_before(small, key) if shared else _told(small)

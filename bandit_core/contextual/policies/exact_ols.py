@@ -50,7 +50,7 @@ def _cost(instance: Instance) -> float:
     contexts = family.contexts_of(instance)
     indices = contexts.arms * 0.9e-9 if isinstance(instance.parameters, LinUCBParameters) else 0.0
     square = contexts.dimension**2
-    return (family.meeting_seconds(contexts) + square * (1.5e-9 + indices)) / family.UCB_STEP
+    return (family.meeting_seconds(instance) + square * (1.5e-9 + indices)) / family.UCB_STEP
 
 
 _COMMON: dict[str, Any] = dict(
@@ -65,6 +65,7 @@ _COMMON: dict[str, Any] = dict(
     guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every context and reward"),
     setting="contexts",
     step_cost=_cost,
+    held=family.numbers_held(lambda users: users.models * users.dimension**2),
 )
 
 POLICIES = (

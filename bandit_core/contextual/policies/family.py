@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.contextual.contexts import Contexts, Discrete
+from bandit_core.contextual.contexts import Contexts, Discrete, Table
+from bandit_core.kernels.contexts import MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.numbers import Number, Positive, Whole
 from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Release, Signal, Stopped
@@ -136,11 +137,41 @@ def solutions(horizon: int, refresh: float) -> float:
     return min(float(horizon), (1 + np.log(refresh * horizon)) / refresh)
 
 
-def meeting_seconds(contexts: Contexts) -> float:
-    """Rough time of drawing one user and comparing all arms."""
+def _pool_seconds(contexts: Contexts) -> float:
+    """Rough time of drawing the types of users of a discrete law, at the start of a trial.
+
+    With a parameter for each arm a type is drawn until its best arm is ahead by the gap. Predictors of unit vectors are
+    nearly normal with variance 1/d, and the distance of the largest two of K is then about exponential.
+    """
+    law = contexts.law
+    if not isinstance(law, Discrete):
+        return 0.0
+    if contexts.models == 1:
+        return law.points * contexts.arms * (60e-9 + 12e-9 * contexts.dimension)
+    tries = math.exp(min(50.0, law.gap * math.sqrt(2 * contexts.dimension * math.log(contexts.arms))))
+    return law.points * min(MOST_TRIES, tries) * contexts.arms * (2e-9 + 1e-9 * contexts.dimension)
+
+
+def meeting_seconds(instance: Instance) -> float:
+    """Rough time of drawing one user and comparing all arms, with its share of what is drawn before the first one."""
+    contexts = contexts_of(instance)
     numbers = contexts.dimension * contexts.arms
     drawn = contexts.dimension * contexts.vectors
-    return 60e-9 + 20e-9 * contexts.arms + 4e-9 * drawn + 2.5e-9 * numbers
+    before = _pool_seconds(contexts) / instance.horizon
+    return before + 60e-9 + 20e-9 * contexts.arms + 4e-9 * drawn + 2.5e-9 * numbers
+
+
+def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[Instance, int], float]:
+    """``held`` of a policy whose square matrices have ``squares(contexts)`` numbers: with them the users and theta."""
+
+    def numbers(instance: Instance, rows: int) -> float:
+        contexts = contexts_of(instance)
+        law, size = contexts.law, contexts.vectors * contexts.dimension
+        users = size * (1 + (law.points if isinstance(law, Discrete) else 0))
+        table = len(law.rows) * len(law.rows[0]) if isinstance(law, Table) else 0
+        return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
+
+    return numbers
 
 
 class WarmUpParameters(Parameters):

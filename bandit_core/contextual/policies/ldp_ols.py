@@ -112,7 +112,7 @@ def _cost(instance: Instance) -> float:
     d = contexts.dimension
     share = family.solutions(instance.horizon, instance.parameters.refresh) / instance.horizon
     solve = contexts.models * (100e-9 + 3e-9 * d * d + 0.25e-9 * d**3)
-    return (family.meeting_seconds(contexts) + 0.7e-9 * d * d + share * solve) / family.UCB_STEP
+    return (family.meeting_seconds(instance) + 0.7e-9 * d * d + share * solve) / family.UCB_STEP
 
 
 POLICY = Policy(
@@ -134,6 +134,7 @@ POLICY = Policy(
     parent="greedy-ols",
     setting="contexts",
     step_cost=_cost,
+    held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
     pseudo_code="""theta = 0; M = 0; u = 0
 for t = 1, 2, ...:
     the user plays the arm with the largest  x_a . theta  and is paid r

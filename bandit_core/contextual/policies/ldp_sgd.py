@@ -114,7 +114,7 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
 def _cost(instance: Instance) -> float:
     contexts = family.contexts_of(instance)
     releases = contexts.models * (30e-9 + 6e-9 * contexts.dimension)
-    return (family.meeting_seconds(contexts) + releases) / family.UCB_STEP
+    return (family.meeting_seconds(instance) + releases) / family.UCB_STEP
 
 
 POLICY = Policy(
@@ -136,6 +136,7 @@ POLICY = Policy(
     parent="greedy-ols",
     setting="contexts",
     step_cost=_cost,
+    held=family.numbers_held(lambda users: 0.0),
     pseudo_code="""theta = 0
 for t = 1, 2, ...:
     the user plays the arm with the largest  x_a . theta  and is paid r

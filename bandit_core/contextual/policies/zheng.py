@@ -141,7 +141,7 @@ def _cost(gloc: bool) -> Any:
         indices = contexts.arms * (10e-9 + 0.9e-9 * contexts.dimension**2)
         steps = 4e-9 * size if gloc else 0.0
         solve = 100e-9 + 3e-9 * size**2 + 1.0e-9 * size**3
-        return (family.meeting_seconds(contexts) + indices + steps + share * solve) / family.UCB_STEP
+        return (family.meeting_seconds(instance) + indices + steps + share * solve) / family.UCB_STEP
 
     return cost
 
@@ -156,6 +156,7 @@ _COMMON: dict[str, Any] = dict(
     bounds=contextual.optimistic_private,
     parent="linucb",
     setting="contexts",
+    held=family.numbers_held(lambda users: 3.0 * (users.models * users.dimension) ** 2),
 )
 
 POLICIES = (
