@@ -228,7 +228,7 @@ def fewest_pulls(t: np.ndarray, information: np.ndarray, share: np.ndarray) -> n
     Arguments broadcast.
 
     >>> float(fewest_pulls(np.array(1e4), np.array(0.0444), np.array(0.45)).round(1))
-    13.4
+    13.2
     """
     t, information, share = np.broadcast_arrays(np.asarray(t, float), information, share)
     low, high = np.zeros(t.shape), np.array(share, float)

@@ -52,7 +52,7 @@ def test_instances_of_the_later_papers(number):
 def test_the_quick_variant_differs_by_its_horizon_only(name):
     full, quick = load_preset(name), load_preset(f"{name}-quick")
     assert quick.horizon == 10**5
-    assert quick == full.with_changes(horizon=10**5, title=quick.title)
+    assert quick == full.with_changes(horizon=10**5, title=quick.title, note=full.note)
 
 
 @pytest.mark.parametrize("name", [f"tossou-2{letter}" for letter in "abcd"] + [f"{name}-quick" for name in QUICK])
