@@ -6,7 +6,11 @@ import os
 import shutil
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+hypothesis.settings.register_profile("lab", deadline=None)  # how fast the machine is decides no test
+hypothesis.settings.load_profile("lab")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -27,7 +27,7 @@ def test_every_own_field_of_every_page_may_be_nonsense(page: str, value: str) ->
     assert len(screen.title) == 1
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(
     page=st.sampled_from(on.PAGES),
     fields=st.dictionaries(st.sampled_from([*FIELDS, "preset", "arms", "lines", "x", "title"]), st.text(max_size=12)),
@@ -93,7 +93,7 @@ PIECES = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 def test_no_text_holds_what_a_browser_makes_a_link_or_a_sign_of(text: str) -> None:
     finished = re.sub(r"\\(.)", r"\1", words.plain(text))

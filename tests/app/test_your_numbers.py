@@ -135,7 +135,7 @@ def answer() -> replying.Reply:
     return replying.reply(asked, Setting(200, "clicks", 1.0), question, decision)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.floats(1, 1e6), st.floats(-1e5, 1e5), st.floats(0, 1e5))
 def test_nothing_is_said_to_be_indistinct_that_is_not(
     answer: replying.Reply, lost: float, extra: float, error: float

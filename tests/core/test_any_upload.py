@@ -22,7 +22,7 @@ from bandit_core.observations import MOST_OPTIONS, Observations, read_budgets, r
 from bandit_core.own_question import read_lifts, typed_arms
 from bandit_core.problems import InvalidInput
 
-many = settings(max_examples=200, deadline=None)
+many = settings(max_examples=200)
 
 # ---------------------------------------------------------------------------------------------------------------
 # CSV files of observations and budgets
@@ -62,7 +62,7 @@ files = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(files)
 @example(b"\xff\xfe\x00")
 @example(b"a,b\n1,0\n1,1e-300\n-1,0")  # two values that are one after rescaling
@@ -144,14 +144,14 @@ def read_and_fit(read_file, path):  # type: ignore[no-untyped-def]
         assert all(problem.path for problem in refusal.problems)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(data=st.one_of(damaged_lending(), files))
 def test_any_bytes_as_the_lending_file(data, file):
     file.write_bytes(data)
     read_and_fit(lending.read_lending, file)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(
     data=st.one_of(tables(), damaged_lending()),
     numeric=st.booleans(),
@@ -210,7 +210,7 @@ READERS = [notation.read_arms, notation.read_contexts, notation.read_epsilon, no
 
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(text=notes)
 def test_any_text_in_notation(reader, text):
     try:
@@ -229,7 +229,7 @@ def test_any_text_is_a_number_or_stays_text(text):
     assert isinstance(value, int | float | str)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from(links.KEYS), notes, min_size=1, max_size=5))
 def test_any_notation_in_a_link(params):
     experiment, problems = links.read(params)
@@ -298,7 +298,7 @@ def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
         presets.load_preset(name)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(max_size=12), st.sampled_from(["", ".toml", ".json"]))
 def test_any_file_name_on_the_command_line(name, ending):
     try:

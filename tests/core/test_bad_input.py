@@ -18,7 +18,7 @@ from bandit_core.policies import registry
 from bandit_core.problems import InvalidInput
 from bandit_core.theory.threshold import thresholds
 
-many = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 FIELDS = tuple(Experiment.model_fields)
 TAGS = ("function-", "constrained-", "literal[", "tuple[", "union", "float]", "none.")
 
@@ -130,7 +130,7 @@ def test_any_value_as_a_budget_and_thresholds(epsilon, eps_mins):
 
 
 @pytest.mark.parametrize("name", list(registry()))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(value=odd_values)
 def test_any_value_as_a_parameter_of_any_policy(name, value):
     policy = registry()[name]
@@ -165,7 +165,7 @@ def test_any_command_line(words, text, capsys, monkeypatch):
         assert all(": " in line for line in err.splitlines()) and err
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(document=mutated_specs())
 def test_damaged_specs_on_the_command_line(document, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(document)))

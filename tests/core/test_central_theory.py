@@ -315,7 +315,7 @@ def test_private_ucb_of_2015_pays_for_every_arm_again():
 
 
 @pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.floats(0.02, 0.98), min_size=1, max_size=4),
     st.floats(1e-6, 1000),

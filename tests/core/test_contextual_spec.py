@@ -62,7 +62,7 @@ def users(draw):
     return document
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(users(), st.booleans())
 def test_specs_notation_and_links_are_exact_inverses(document, spaces):
     experiment = Experiment.model_validate(spec(contexts=document, lines=[SGD]))
@@ -75,7 +75,7 @@ def test_specs_notation_and_links_are_exact_inverses(document, spaces):
     assert opened == experiment
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.one_of(st.text(max_size=30), st.text('()singlemut,=0.123" x', max_size=40).map(lambda text: "single(" + text))
 )
@@ -225,7 +225,7 @@ def test_a_cap_is_hidden_where_means_are_unbounded():
 def test_hans_figures_have_the_settings_of_the_published_code(name):
     full, quick = load_preset(name), load_preset(f"{name}-quick")
     assert (full.horizon, full.trials, quick.horizon) == (10**6, 10, 10**5)
-    assert quick == full.with_changes(horizon=10**5, title=quick.title)
+    assert quick == full.with_changes(horizon=10**5, title=quick.title, note=full.note)
     users = full.contexts
     assert [line.policy for line in full.lines] == ["ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc"] * 2
     assert [line.epsilon.fixed for line in full.lines] == [0.5] * 4 + [1.0] * 4

@@ -111,7 +111,7 @@ def many_groups(draw) -> Experiment:
     return Experiment.model_validate(document)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     experiment=st.one_of(many_numbers(), many_numbers(), many_values(), many_features(), many_groups()),
     jobs=st.sampled_from([1, 2]),

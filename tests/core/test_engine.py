@@ -371,7 +371,7 @@ def test_progress_counts_the_steps_of_unfinished_blocks():
     assert simulation.fraction == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), trials=st.integers(1, 40), horizon=st.integers(1, 10**6))
 def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
     """Blocks begin, take steps and end in any order, and other runs fill rows in at any time."""

@@ -43,7 +43,7 @@ def test_a_valid_spec_is_taken_as_it_is():
     assert Experiment.model_validate(experiment) is experiment
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(specs.specs())
 def test_specs_round_trip(document):
     experiment = Experiment.model_validate(document)

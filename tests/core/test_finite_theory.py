@@ -60,7 +60,7 @@ def test_the_forms_at_the_tabulated_values(promise, first, second, third, slope)
     assert asymptotic.curve(HORIZONS).round().tolist() == list(slope)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(chances, st.floats(0.05, 5), st.integers(2, 2000))
 def test_the_floor_of_every_policy_by_linear_programming(means, epsilon, t):
     """The cost of one pull against an optimiser that knows nothing of convexity in one number."""
@@ -106,7 +106,7 @@ def test_the_floor_of_every_policy_adds_the_pulls_up():
     assert 0.97 * forever < found[-1] < forever + 0.05
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(chances, st.floats(0.05, 5))
 def test_no_floor_is_above_what_can_be_lost_and_all_grow(means, epsilon):
     t = np.unique(np.geomspace(1, 1e8, 60).round())
@@ -120,7 +120,7 @@ def test_no_floor_is_above_what_can_be_lost_and_all_grow(means, epsilon):
                     assert np.all(values <= t * here.gaps.mean() * (1 + 1e-9))  # a policy may choose blindly
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(chances, st.floats(0.05, 5))
 def test_more_trust_never_raises_a_floor(means, epsilon):
     t = np.array([10.0, 1e3, 1e5])

@@ -85,7 +85,7 @@ def test_twenty_arms_fit_a_chat_message():
     assert address.endswith(f"/explore?arms={mixed}&lines={lines}")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(specs.specs())
 def test_links_round_trip(document):
     experiment = Experiment.model_validate(document)
@@ -212,7 +212,7 @@ values = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(st.one_of(st.sampled_from(links.KEYS), st.text(max_size=6)), values, max_size=8))
 def test_any_query_opens_something(params):
     experiment, problems = links.read(params)

@@ -13,7 +13,7 @@ from bandit_core import notation
 from bandit_core.policies import registry
 from bandit_core.problems import InvalidInput
 
-modest = settings(max_examples=60, deadline=None)
+modest = settings(max_examples=60)
 
 ARMS = [
     ("0.9", [{"kind": "bernoulli", "mean": 0.9}]),
@@ -221,7 +221,7 @@ scraps = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.one_of(st.text(max_size=30), scraps))
 def test_any_text_is_read_or_refused_in_words(text):
     for read, field in ((notation.read_arms, "arms"), (notation.read_lines, "lines"), (notation.read_epsilon, "eps")):

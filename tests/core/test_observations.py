@@ -349,7 +349,7 @@ def test_both_readers_count_rows_alike():
 # Whatever comes
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     st.one_of(
         st.binary(max_size=200),

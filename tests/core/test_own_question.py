@@ -65,7 +65,7 @@ def test_costs_are_paired_differences_in_the_visitors_unit():
     assert local.price == pytest.approx(other.mean() / base.mean())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.tuples(st.floats(0, 1e6), st.floats(0, 1e6)), min_size=1, max_size=12),
     st.floats(0.01, 1e4),

@@ -19,6 +19,7 @@ from bandit_core import Experiment, InvalidInput, reproductions, simulate
 from bandit_core.cli import main
 from bandit_core.contextual.lending import read_lending
 from bandit_core.experiment import MOST_NAME_PARTS, MOST_SPEC_BYTES, _once, parse, read, read_json
+from bandit_core.papers import Played
 from bandit_core.problems import MOST_TOLD
 from bandit_core.sweep import Sweep
 
@@ -80,7 +81,9 @@ def test_a_spec_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, caps
 def file(tmp_path: Path) -> Path:
     """A figure as `reproduce` writes it."""
     experiment = Experiment.model_validate({**with_budget({"kind": "fixed", "value": 1}), "horizon": 50, "trials": 3})
-    content = reproductions.document(simulate(experiment), experiment, "small", reproductions.Cost(1.0, 1.0, 0.0, 1))
+    content = reproductions.document(
+        simulate(experiment), Played("small", experiment), reproductions.Cost(1.0, 1.0, 0.0, 1)
+    )
     return reproductions.write(content, tmp_path)
 
 

@@ -12,7 +12,7 @@ from bandit_core.experiment import checkpoints
 from bandit_core.results import CURVE_COLUMNS, LineResult, Result, linear_fit
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.one_of(st.integers(1, 500), st.integers(1, 10**9), st.sampled_from([10**k for k in range(10)])))
 def test_checkpoints_are_increasing_and_end_at_the_horizon(horizon):
     times = checkpoints(horizon)

@@ -229,7 +229,7 @@ def test_uniforms_that_must_not_be_zero_are_moved_by_half_their_spacing():
     assert math.isfinite(normal_quantile(1 - kernel_streams.UNIT + kernel_streams.HALF_UNIT))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(1, 40)), min_size=1, max_size=12))
 def test_counted_values_are_drawn_as_if_each_observation_stood_there(pairs):
     values, counts = zip(*pairs, strict=True)
