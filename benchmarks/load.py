@@ -39,6 +39,10 @@ HORIZONS = {"200": 200, "500": 500, "1,000": 1000, "2,000": 2000, "5,000": 5000,
 LINK = "T=20000&n=50&seed=77"
 HEAVY = "arms=0.9,0.5&lines=ucb&T=1e6&n=500&seed={seed}"
 GROWTH_MB = 40
+RATIOS = {  # scenes of many beside the same for one alone
+    "50 open one link, picture": "one visitor alone, picture",
+    "20 read, nobody else, change": "one visitor alone, change",
+}
 PAGES = ("", "explore", "tradeoff", "threshold", "heavy-tails", "contextual", "your-numbers")
 
 
@@ -113,20 +117,22 @@ async def load(server: Server) -> bool:
     right = True
 
     def note(scene: str, times: list[float], good: bool | None) -> None:
-        nonlocal right
+        nonlocal right, worked
         right = right and good is not False
+        before, worked = worked, server.seconds()
         rows.append(
             [
                 scene,
                 len(times),
                 *spread(times),
+                (worked - before) / len(times),
                 server.megabytes(),
                 {None: "not compared", True: "yes", False: "NO"}[good],
             ]
         )
         print(rows[-1], file=sys.stderr, flush=True)
 
-    start = server.megabytes()
+    start, worked = server.megabytes(), server.seconds()
     first, _ = await opened(server, "explore", "T=1000&n=20&seed=1")
     note("first visitor of a new server", [first], None)
     alone = [(await opened(server, "explore", f"T=20000&n=50&seed={seed}"))[0] for seed in range(2, 12)]
@@ -159,8 +165,11 @@ async def load(server: Server) -> bool:
     while server.threads() > 60 and time.perf_counter() - idle < 60:
         await asyncio.sleep(1)
     await asyncio.sleep(20)
-    columns = ["scene", "times", "median, s", "p95, s", "memory, MiB", "pictures right"]
+    columns = ["scene", "times", "median, s", "p95, s", "server's CPU, s each", "memory, MiB", "pictures right"]
     print_table(columns, rows)
+    p95 = {str(row[0]): float(row[3]) for row in rows}  # type: ignore[arg-type]
+    for scene, one in RATIOS.items():
+        print(f"{scene}: p95 {p95[scene] / p95[one]:.1f} times that of: {one}")
     print(
         f"Memory: {start:.0f} MiB before the first visitor, {server.megabytes('VmHWM'):.0f} at its highest, "
         f"{server.megabytes():.0f} a while after the last one; "

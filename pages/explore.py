@@ -6,7 +6,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.spreadsheets import defused_frame
-from ui import budget_panel, charts, exports, panels, runner, shared, shell, state, theme, words
+from ui import budget_panel, charts, exports, panels, runner, shared, shell, state, theme, turns, words
 
 shell.enter()
 
@@ -33,6 +33,7 @@ picture = shared.picture(
     lambda _: charts.describe(result),
 )
 st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
+turns.shown()
 st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
 panels.cards(result)
 

@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, gallery, runner, shared, shell, theme, words
+from ui import charts, gallery, runner, shared, shell, theme, turns, words
 
 shell.enter()
 
@@ -30,6 +30,7 @@ if result is not None:
         lambda _: charts.describe(result),
     )
     st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=picture.alt)
+    turns.shown()
     st.caption(f"Each by the policy that loses least here: {gallery.methods(experiment)}.")
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()
