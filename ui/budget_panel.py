@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 import numpy as np
@@ -67,7 +68,9 @@ def draw(result: Result) -> None:
         return
     picture = shared.picture(
         "budget",
-        result,
+        replace(  # whatever was played: the trials do not matter here
+            result, experiment=experiment.model_copy(update={"seed": 0, "trials": 1}), lines=(), along=()
+        ),
         dark,
         lambda: chart(result, dark),
         lambda drawn: charts.read_aloud(drawn, "Epsilon spent on one reward against the number of users"),

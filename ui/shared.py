@@ -106,8 +106,9 @@ class Picture(go.Figure):
     def __init__(self, figure: go.Figure, alt: str) -> None:
         super().__init__()
         object.__setattr__(self, "alt", alt)
-        object.__setattr__(self, "_document", figure.to_dict())
-        object.__setattr__(self, "size", len(pio.to_json(figure, validate=False)) + len(alt))
+        document = figure.to_dict()
+        object.__setattr__(self, "_document", document)
+        object.__setattr__(self, "size", len(pio.to_json(document, validate=False)) + len(alt))
 
     def to_dict(self) -> dict[str, Any]:
         """The document of the figure, ready to be written as JSON."""
