@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -128,12 +128,17 @@ class View(Frozen):
 
 def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
     """At most ``count`` times, log-spaced from 1, strictly increasing, the last one the horizon; shape (count,)."""
+    return np.array(_checkpoints(horizon, count), np.int64)
+
+
+@lru_cache(maxsize=256)
+def _checkpoints(horizon: int, count: int) -> tuple[int, ...]:
     times = [1]
     while times[-1] < horizon:
         left = max(1, count - len(times))
         ratio = (horizon / times[-1]) ** (1 / left)
         times.append(min(horizon, max(times[-1] + 1, round(times[-1] * ratio))))
-    return np.array(times, np.int64)
+    return tuple(times)
 
 
 class _Document(Frozen):

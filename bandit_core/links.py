@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import quote_plus
 
 from bandit_core import notation
+from bandit_core.contextual.contexts import Table
 from bandit_core.experiment import Experiment
 from bandit_core.presets import load_preset, preset_names
 from bandit_core.problems import InvalidInput, Problem, path_of
@@ -73,6 +74,13 @@ def _query(parameters: Mapping[str, str]) -> str:
 
 def write(experiment: Experiment) -> dict[str, str]:
     """The query parameters of an experiment: those that differ from the preset that makes them shortest."""
+    if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
+        return _shortest.__wrapped__(experiment)  # data of one's own outlive no session
+    return dict(_shortest(experiment))
+
+
+@lru_cache(maxsize=64)
+def _shortest(experiment: Experiment) -> dict[str, str]:
     complete = _complete(experiment)
     shortest, length = complete, math.inf
     for name in ["default", *preset_names()]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,17 @@ class Result:
     def complete(self) -> bool:
         """Whether every trial of every line is there."""
         return all(line is not None and line.count == self.experiment.trials for line in self.lines)
+
+    @cached_property
+    def content(self) -> bytes:
+        """A hash of the experiment, its view and words too, and of which trials are done: equal ones look the same.
+
+        Trials of an experiment have the same numbers whoever computes them.
+        """
+        found = sha256(self.experiment.model_dump_json().encode())
+        for line in (*self.lines, None, *self.along):
+            found.update(b"none" if line is None else b"%d:" % line.count + line.trials.tobytes())
+        return found.digest()
 
     @cached_property
     def curves(self) -> pd.DataFrame:

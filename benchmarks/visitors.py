@@ -43,6 +43,11 @@ class Server:
         lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field + ":"))
 
+    def seconds(self) -> float:
+        """Processor time of all threads so far."""
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
     def disk_megabytes(self) -> float:
         """Bytes of the files with finished blocks, in MiB."""
         return sum(path.stat().st_size for path in self.folder.glob("blocks-*")) / 2**20

@@ -6,7 +6,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.spreadsheets import defused_frame
-from ui import budget_panel, charts, exports, panels, runner, shell, state, theme, words
+from ui import budget_panel, charts, exports, panels, runner, shared, shell, state, theme, turns, words
 
 shell.enter()
 
@@ -23,13 +23,17 @@ if result is None:
         shell.leave()
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
-st.markdown(words.verdict(result))
-st.plotly_chart(
-    charts.regret_chart(result, theme.is_dark(), direct_labels=not theme.is_phone()),
-    config=charts.CONFIG,
-    key="regret-chart",
-    alt=charts.describe(result),
+st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
+dark, direct = theme.is_dark(), not theme.is_phone()
+picture = shared.picture(
+    "regret",
+    result,
+    (dark, direct),
+    lambda: charts.regret_chart(result, dark, direct_labels=direct),
+    lambda _: charts.describe(result),
 )
+st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
+turns.shown()
 st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
 panels.cards(result)
 
@@ -37,14 +41,21 @@ pulls, bounds, budget, table, code, download = st.tabs(
     ["Pulls per arm", "Bounds", "Budget", "Table", "Code", "Download"]
 )
 with pulls:
-    picture = charts.pulls_chart(result, theme.is_dark())
-    st.plotly_chart(picture, config=charts.CONFIG, key="pulls", alt=charts.read_aloud(picture, "Pulls per arm"))
+    picture = shared.picture(
+        "pulls",
+        result,
+        dark,
+        lambda: charts.pulls_chart(result, dark),
+        lambda drawn: charts.read_aloud(drawn, "Pulls per arm"),
+    )
+    st.plotly_chart(picture, config=charts.CONFIG, key="pulls", alt=picture.alt)
 with bounds:
     panels.bounds_table(result)
 with budget:
     budget_panel.draw(result)
 with table:
-    st.dataframe(defused_frame(result.curves), hide_index=True, width="stretch", alt="Regret curves as a table")
+    rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
+    st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
 with code:
     st.caption("Run this where the project is installed; it prints the numbers of this picture.")
     st.code(exports.snippet(experiment), language="python")

@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, gallery, runner, shell, theme, words
+from ui import charts, gallery, runner, shared, shell, theme, turns, words
 
 shell.enter()
 
@@ -19,13 +19,18 @@ epsilon = gallery.home_slider()
 experiment = gallery.home_experiment(epsilon)
 result = runner.result_of(experiment, "home", along=True)
 if result is not None:
-    st.markdown(words.verdict(result))
+    st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
     dark, direct = theme.is_dark(), not theme.is_phone()
-    picture = charts.regret_chart(result, dark, 400, direct, vertical=gallery.home_range(experiment))
     before = gallery.ghosts(result)
-    if before is not None:
-        charts.add_ghosts(picture, before, result, dark)
-    st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=charts.describe(result))
+    picture = shared.picture(
+        "home",
+        result,
+        (dark, direct, before and before.content),
+        lambda: gallery.home_chart(result, before, dark, direct),
+        lambda _: charts.describe(result),
+    )
+    st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=picture.alt)
+    turns.shown()
     st.caption(f"Each by the policy that loses least here: {gallery.methods(experiment)}.")
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()

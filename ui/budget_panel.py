@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core import Experiment
 from bandit_core.results import Result
-from ui import charts, diagrams, exports, theme, words
+from ui import charts, diagrams, exports, shared, theme, words
+
+
+def _private(experiment: Experiment) -> list[int]:
+    """The lines that are drawn."""
+    return [
+        number
+        for number, line in enumerate(experiment.lines)
+        if line.entry.privacy != "none" and number not in experiment.view.hidden
+    ]
 
 
 def _spent(result: Result) -> list[tuple[int, np.ndarray]]:
     experiment = result.experiment
     return [
-        (number, line.entry.spent(instance, result.times))
-        for number, (line, instance) in enumerate(zip(experiment.lines, experiment.instances, strict=True))
-        if line.entry.privacy != "none" and number not in experiment.view.hidden
+        (number, experiment.lines[number].entry.spent(experiment.instances[number], result.times))
+        for number in _private(experiment)
     ]
 
 
@@ -54,11 +64,18 @@ def draw(result: Result) -> None:
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
     if any(line.entry.privacy != "none" for line in experiment.lines):
         exports.releases_button(experiment)
-    if not _spent(result):
+    if not _private(experiment):
         return
-    picture = chart(result, dark)
-    told = charts.read_aloud(picture, "Epsilon spent on one reward against the number of users")
-    st.plotly_chart(picture, config=charts.CONFIG, key="budget", alt=told)
+    picture = shared.picture(
+        "budget",
+        replace(  # whatever was played: the trials do not matter here
+            result, experiment=experiment.model_copy(update={"seed": 0, "trials": 1}), lines=(), along=()
+        ),
+        dark,
+        lambda: chart(result, dark),
+        lambda drawn: charts.read_aloud(drawn, "Epsilon spent on one reward against the number of users"),
+    )
+    st.plotly_chart(picture, config=charts.CONFIG, key="budget", alt=picture.alt)
     st.caption(
         "The largest ε that anything published up to then spends on a single user's reward. It is flat where a reward "
         "enters one release only, and grows where it is released again and again. Local and central ε are different "

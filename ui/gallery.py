@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment, links, notation, simulate
@@ -97,6 +98,14 @@ def ghosts(result: Result) -> Result | None:
         now["home-before"] = shown
     now["home-shown"] = result
     return now["home-before"]
+
+
+def home_chart(result: Result, before: Result | None, dark: bool, direct_labels: bool) -> go.Figure:
+    """Home's picture, with the curves of the slider's last position behind it."""
+    figure = charts.regret_chart(result, dark, 400, direct_labels, vertical=home_range(result.experiment))
+    if before is not None:
+        charts.add_ghosts(figure, before, result, dark)
+    return figure
 
 
 def link_to_explore(label: str, experiment: Experiment) -> None:

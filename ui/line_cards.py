@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import streamlit as st
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from bandit_core import Experiment, InvalidInput, notation
@@ -48,6 +49,13 @@ def moves(following: int, private: int) -> str:
     )
 
 
+@cache
+def _schema(parameters: type[BaseModel]) -> dict[str, Any]:
+    """What a policy's parameters may be, by name."""
+    found: dict[str, Any] = parameters.model_json_schema()["properties"]
+    return found
+
+
 def _stated(value: Any) -> Any:
     """A parameter's value as its control shows it."""
     return value if isinstance(value, bool | str) else notation.write_number(value)
@@ -57,7 +65,7 @@ def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str)
     """One control for one parameter of a policy."""
     said_out_loud = {"eps_min": words.PUBLIC["eps_min"], "u": words.PUBLIC["moments"]}.get(name, "")
     label, help = name.replace("_", " "), f"{field.description or ''} {said_out_loud}".strip()
-    schema = policy.parameters.model_json_schema()["properties"][name]
+    schema = _schema(policy.parameters)[name]
     if "enum" in schema:
         options = schema["enum"]
         st.selectbox(label, options, options.index(value), key=state.key(slot), help=help)
@@ -70,7 +78,7 @@ def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str)
 def _parameter(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> Any:
     """What the control of a parameter says; None means "leave it at its default"."""
     said = state.current(slot, _stated(value))
-    schema = policy.parameters.model_json_schema()["properties"][name]
+    schema = _schema(policy.parameters)[name]
     if "enum" in schema or schema.get("type") == "boolean":
         return None if said == field.default else said
     text = str(said).strip()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -11,53 +13,65 @@ from bandit_core.results import Result
 from bandit_core.summaries import Summary, summaries
 from bandit_core.theory.bound import status_words
 from bandit_core.theory.curves import line_bounds
-from ui import theme, words
+from ui import shared, theme, words
 
 
 def cards(result: Result) -> None:
     """One card per line: regret with its error, price, best arm's share, the guarantee as run."""
-    rows = summaries(result)
+    rows = shared.kept("cards", result, None, lambda: [_told(row, result) for row in summaries(result)])
     colours = theme.line_colours(result.experiment, theme.is_dark())
     wide = min(4, max(1, len(rows)))
     for start in range(0, len(rows), wide):
         for column, row in zip(st.columns(wide), rows[start : start + wide], strict=False):
             with column.container(border=True, height="stretch"):
-                _card(row, colours[row.line], result)
+                _card(row, colours[row.line])
 
 
-def _card(row: Summary, colour: str, result: Result) -> None:
+@dataclass(frozen=True)
+class _Card:
+    """What a card says, without the trials behind it."""
+
+    line: int
+    head: str
+    regret: str
+    details: str
+    why: str
+    promise: str
+
+
+def _told(row: Summary, result: Result) -> _Card:
     privacy = result.experiment.lines[row.line].entry.privacy
-    sign = theme.TRUST_SIGNS[privacy]
-    st.markdown(f"{sign} **{words.plain(row.label)}**")
-    st.html(f'<div style="height:4px;border-radius:2px;background:{colour}"></div>')
-    regret = words.with_error(row.regret, row.stderr)
-    st.markdown(f"### {regret}", help="Regret at the horizon, with its standard error.")
     lines = []
     if np.isfinite(row.price):
         lines.append(words.price(row))
     lines.append(f"best arm in **{100 * row.best_share:.0f} %** of the last half's pulls")
     if row.bound_name and np.isfinite(row.regret_over_bound):
         lines.append(f"{words.number(100 * row.regret_over_bound, 2)} % of its proved upper bound")
-    st.caption("  \n".join(lines), help=words.below_one(row, result) or None)
-    st.caption(row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}")
-
-
-def bounds_table(result: Result) -> None:
-    """Every bound of every line: its value at the horizon, its status, and why a hidden one is hidden."""
-    experiment = result.experiment
-    chosen = st.selectbox(
-        "Line",
-        range(len(experiment.lines)),
-        format_func=experiment.label,
-        key="bounds-line",
-        help="Bounds depend on the policy and its budget.",
+    return _Card(
+        line=row.line,
+        head=f"{theme.TRUST_SIGNS[privacy]} **{words.plain(row.label)}**",
+        regret=words.with_error(row.regret, row.stderr),
+        details="  \n".join(lines),
+        why=words.below_one(row, result),
+        promise=row.guarantee.words if privacy == "none" else f"{theme.TRUST_WORDS[privacy]}: {row.guarantee.words}",
     )
-    line = result.lines[chosen]
+
+
+def _card(card: _Card, colour: str) -> None:
+    st.markdown(card.head)
+    st.html(f'<div style="height:4px;border-radius:2px;background:{colour}"></div>')
+    st.markdown(f"### {card.regret}", help="Regret at the horizon, with its standard error.")
+    st.caption(card.details, help=card.why or None)
+    st.caption(card.promise)
+
+
+def _bound_rows(result: Result, chosen: int) -> pd.DataFrame:
+    """Every bound that applies to a line: its value at the horizon, and how the regret compares."""
+    line, experiment = result.lines[chosen], result.experiment
     regret = float(line.mean[-1]) if line is not None else float("nan")
-    shown, hidden = [], []
+    shown = []
     for bound in line_bounds(experiment, chosen):
         if bound.hidden:
-            hidden.append(bound)
             continue
         value = float(bound.values(result.times[-1:], experiment.largest_gap)[0])
         shown.append(
@@ -70,13 +84,29 @@ def bounds_table(result: Result) -> None:
                 "source": bound.source,
             }
         )
-    st.dataframe(pd.DataFrame(shown), hide_index=True, width="stretch", alt="Bounds of the chosen line")
+    return pd.DataFrame(shown)
+
+
+def bounds_table(result: Result) -> None:
+    """Every bound of every line: its value at the horizon, its status, and why a hidden one is hidden."""
+    experiment = result.experiment
+    chosen = st.selectbox(
+        "Line",
+        range(len(experiment.lines)),
+        format_func=experiment.label,
+        key="bounds-line",
+        help="Bounds depend on the policy and its budget.",
+    )
+    bounds = line_bounds(experiment, chosen)
+    hidden = [bound for bound in bounds if bound.hidden]
+    rows = shared.table("bounds", result, chosen, lambda: _bound_rows(result, chosen))
+    st.dataframe(rows, hide_index=True, width="stretch", alt="Bounds of the chosen line")
     st.caption(
         "“In the limit” and “shape only” are no limits at this number of users; they are drawn if you switch on *Slopes"
         " and shapes* in the sidebar, a slope also where the curve has reached it. What holds for a class of policies "
         "is drawn beside no curve, since nobody has proved which policies belong to it."
     )
-    for bound in line_bounds(experiment, chosen):
+    for bound in bounds:
         if not bound.hidden:
             with st.expander(f"{bound.label}: what it says"):
                 st.latex(bound.formula)

@@ -133,7 +133,7 @@ def result_of(
     def build() -> Simulation:
         return Simulation(played, store)
 
-    result = _computed(build, _numbers_of(played), steps(played), name, experiment, exports.command(experiment))
+    result = _computed(build, _numbers_of(played), steps(played), name, experiment, lambda: exports.command(experiment))
     if result is None or all(line is None for line in result.lines):
         return None
     return split(result, experiment)
@@ -153,7 +153,7 @@ def sweep_of(
             return Sweep(experiment, epsilons, store=store)
 
     what, cost = (_numbers_of(played), epsilons), steps(played) * len(epsilons)
-    result = _computed(build, what, cost, name, experiment, exports.sweep_command(epsilons))
+    result = _computed(build, what, cost, name, experiment, lambda: exports.sweep_command(epsilons))
     return result.without_companions(experiment) if result is not None and len(result.curves) else None
 
 
@@ -163,7 +163,7 @@ def _computed(
     cost: int,
     name: str,
     experiment: Experiment,
-    command: str,
+    command: Callable[[], str],
 ) -> Any:
     """What ``build()`` computes: at once where it is cheap, else from a run in the background (partial, or None)."""
     try:
@@ -171,7 +171,7 @@ def _computed(
     except InvalidInput as error:
         for problem in error.problems:
             st.error(words.problem(problem), icon=":material/speed:")
-        elsewhere(experiment, command, name)
+        elsewhere(experiment, command(), name)
         return None
     return _worked(build, simulation, what, cost, name, command)
 
@@ -191,11 +191,16 @@ def study_of(build: Callable[[], Contest | BestSearch], what: Hashable, name: st
             own.simulation.stop()
         st.session_state.pop(f"run-{name}", None)
         _start(f"run-{name}", lambda: study, what)
-    return _worked(build, study, what, study.steps, name, "")
+    return _worked(build, study, what, study.steps, name, str)
 
 
 def _worked(
-    build: Callable[[], Computation], simulation: Computation, what: Hashable, cost: int, name: str, command: str
+    build: Callable[[], Computation],
+    simulation: Computation,
+    what: Hashable,
+    cost: int,
+    name: str,
+    command: Callable[[], str],
 ) -> Any:
     seconds = simulation.missing_seconds / worker_count()
     if seconds > LIVE_SECONDS or _alive(name, what):
@@ -263,7 +268,7 @@ def _dear(
     what: Hashable,
     cost: int,
     name: str,
-    command: str,
+    command: Callable[[], str],
 ) -> Any:
     slot = f"run-{name}"
     run: Run | None = st.session_state.get(slot)
@@ -271,7 +276,7 @@ def _dear(
         run.simulation.stop()
         run = st.session_state[slot] = None
     if run is not None and run.alive:
-        _watch(slot, command)
+        _watch(slot, command())
         return run.simulation.result()
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")

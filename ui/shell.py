@@ -50,7 +50,7 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with turns.drawing():
+    with turns.drawing(new="page" not in st.session_state):
         try:
             _open(page)
         finally:

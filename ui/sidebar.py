@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pandas as pd
@@ -359,6 +360,12 @@ def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
     }
 
 
+@cache
+def _opening() -> Experiment:
+    """What an empty address opens."""
+    return links.read({})[0]
+
+
 def _foot() -> DeltaGenerator:
     """Spec, reset and upload; returns the place for the links, which wait for the page's own fields."""
     now = state.experiment()
@@ -374,7 +381,7 @@ def _foot() -> DeltaGenerator:
         width="stretch",
     )
     right.button(
-        "Reset", on_click=state.adopt, args=(links.read({})[0],), help="Back to the opening picture.", width="stretch"
+        "Reset", on_click=state.adopt, args=(_opening(),), help="Back to the opening picture.", width="stretch"
     )
     upload = st.file_uploader(
         "Open a spec",
@@ -393,7 +400,7 @@ def _foot() -> DeltaGenerator:
             form = "toml" if upload.name.lower().endswith(".toml") else "json"
             with turns.computing():
                 experiment = parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
-            state.adopt(experiment)
+            state.adopt(experiment, own_file=True)
             st.rerun()
         except InvalidInput as error:
             _show_problems("This file is not a valid spec:", error)

@@ -9,7 +9,7 @@ import numpy as np
 
 from bandit_core.contextual.contexts import Table
 from bandit_core.theory import classic, contextual
-from bandit_core.theory.bound import Bound
+from bandit_core.theory.bound import Bound, Curve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,14 +23,32 @@ COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     instance = experiment.instances[line]
     cap = classic.trivial_cap(instance) if instance.contexts is None else contextual.trivial_cap(instance)
-    return (*experiment.lines[line].entry.bounds(instance), cap)
+    found = (*experiment.lines[line].entry.bounds(instance), cap)
+    return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
+
+
+def _once(curve: Curve) -> Curve:
+    """The same curve, which remembers its values at the times (and at the horizon) that it was asked for last."""
+
+    @lru_cache(maxsize=2)
+    def values(times: bytes) -> np.ndarray:
+        flat = np.frombuffer(times)
+        found = np.broadcast_to(np.asarray(curve(flat), float), flat.shape).copy()
+        found.flags.writeable = False
+        return found
+
+    return lambda t: values(np.asarray(t, float).tobytes()).reshape(np.shape(t))
 
 
 def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     """Every bound of one line (counted from 0), also those that do not apply, with the reason in ``hidden``."""
     if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
         return list(_line_bounds.__wrapped__(experiment, line))  # data of one's own outlive no session
-    return list(_line_bounds(experiment, line))
+    # Bounds know nothing of these fields: whoever draws another seed finds them here.
+    same = experiment.model_copy(
+        update={"view": type(experiment.view)(), "title": "", "note": "", "seed": 0, "trials": 1}
+    )
+    return list(_line_bounds(same, line))
 
 
 def beside(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -115,3 +116,43 @@ def test_somebody_searches_for_garbage(project: Path) -> None:
     turns._search_again = 0.0
     on.visit("glossary")
     assert gc.get_stats()[2]["collections"] > before
+
+
+def test_who_sees_nothing_yet_comes_before_the_rest_of_a_page() -> None:
+    seen: list[str] = []
+
+    def visit(name: str, new: bool) -> Callable[[], None]:
+        def page() -> None:
+            with turns.drawing(new):
+                seen.append(f"{name} picture")
+                turns.shown()
+                seen.append(f"{name} rest")
+
+        return page
+
+    with turns.drawing():
+        visitors = []
+        for name, new in (("change", False), ("first", True), ("second", True)):
+            visitors.append(thread(visit(name, new)))
+            waited = time.monotonic() + SECONDS
+            while len(turns._turn._waiting) < len(visitors) and time.monotonic() < waited:
+                time.sleep(0.001)
+    for visitor in visitors:
+        visitor.join(SECONDS)
+    assert seen == [
+        "first picture",
+        "second picture",
+        "second rest",
+        "change picture",
+        "change rest",
+        "first rest",
+    ]
+    assert not turns._turn.locked()
+
+
+def test_a_shown_picture_gives_no_turn_away_that_is_not_held_or_wanted() -> None:
+    turns.shown()
+    with turns.drawing(new=True):
+        turns.shown()
+        assert turns._turn.locked()
+    assert not turns._turn.locked()

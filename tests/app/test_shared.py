@@ -1,0 +1,189 @@
+"""Equal pictures are drawn once, and a visitor's own file is shared with nobody."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+import screen as on
+
+from bandit_core import Experiment, simulate
+from bandit_core.links import read
+from bandit_core.store import Store
+from ui import budget_panel, charts, panels, shared, state, theme, words
+
+COUNTED = (
+    (charts, "regret_chart"),
+    (charts, "pulls_chart"),
+    (charts, "describe"),
+    (budget_panel, "chart"),
+    (words, "verdict"),
+    (panels, "summaries"),
+    (panels, "_bound_rows"),
+)
+ONCE = {name: 1 for _, name in COUNTED}
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How often each drawing function was called, from an empty memory on."""
+    calls: Counter[str] = Counter()
+
+    def count(module: Any, name: str) -> None:
+        true = getattr(module, name)
+
+        def counted(*given: Any, **named: Any) -> Any:
+            calls[name] += 1
+            return true(*given, **named)
+
+        monkeypatch.setattr(module, name, counted)
+
+    for module, name in COUNTED:
+        count(module, name)
+    shared.memory.clear()
+    yield calls
+    shared.memory.clear()
+
+
+def spec(screen: Any, name: str = "regret-chart") -> str:
+    return str(screen.get_by_key(name).proto.spec)
+
+
+def test_many_visitors_of_one_link_cost_one_drawing(drawn: Counter[str]) -> None:
+    screens = [on.visit("explore", **on.SMALL, seed="7001") for _ in range(5)]
+    assert dict(drawn) == ONCE
+    for name in ("regret-chart", "pulls", "budget"):
+        assert len({spec(screen, name) for screen in screens}) == 1
+        assert len({screen.get_by_key(name).proto.alt for screen in screens}) == 1
+    assert len({screen.dataframe[1].value.to_csv() for screen in screens}) == 1
+
+
+def test_a_shared_picture_is_the_one_that_would_be_drawn() -> None:
+    address = {**on.SMALL, "seed": "7002"}
+    on.visit("explore", **address)
+    screen = on.visit("explore", **address)
+    result = simulate(read(address)[0], store=Store(None, 0))
+    assert json.loads(spec(screen)) == json.loads(charts.regret_chart(result).to_json())
+
+
+def test_home_is_drawn_once_for_all_who_come(drawn: Counter[str]) -> None:
+    for _ in range(3):
+        on.visit("home")
+    assert drawn["regret_chart"] == drawn["verdict"] == 1
+
+
+def test_another_ground_or_device_is_another_picture(drawn: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    address = {**on.SMALL, "seed": "7003"}
+    seen = []
+    for dark in (False, True):
+        for phone in (False, True):
+            monkeypatch.setattr(theme, "is_dark", lambda dark=dark: dark)
+            monkeypatch.setattr(theme, "is_phone", lambda phone=phone: phone)
+            seen.append(spec(on.visit("explore", **address)))
+    assert len(set(seen)) == drawn["regret_chart"] == 4
+    assert drawn["pulls_chart"] == 2  # no curves, so nothing depends on the device
+
+
+def test_more_trials_another_view_or_other_words_are_another_picture() -> None:
+    address = {"T": "400", "n": "4", "seed": "7004"}
+    whole = simulate(read(address)[0], store=Store(None, 0))
+    part = type(whole)(whole.experiment, whole.times, (None, *whole.lines[1:]))
+    other_view = simulate(read({**address, "y": "log"})[0], store=Store(None, 0))
+    other_seed = simulate(read({**address, "seed": "7005"})[0], store=Store(None, 0))
+    more = simulate(read({**address, "n": "5"})[0], store=Store(None, 0))
+    again = simulate(read(address)[0], store=Store(None, 0))
+    assert again.content == whole.content
+    assert len({each.content for each in (whole, part, other_view, other_seed, more)}) == 5
+
+
+def test_what_comes_from_a_file_is_drawn_for_its_visitor_alone(drawn: Counter[str]) -> None:
+    address = {**on.SMALL, "seed": "7006"}
+    screen = on.visit("explore", **address)
+    kept = len(shared.memory)
+    assert dict(drawn) == ONCE and kept
+    screen.session_state["own-file"] = True  # as `state.adopt` notes for an uploaded spec
+    on.run(screen)
+    assert dict(drawn) == {name: 2 for name in ONCE}
+    other = {**on.SMALL, "seed": "7007"}
+    for name, value in other.items():
+        screen.query_params[name] = value
+    on.run(screen)  # a link in its place is no file any more
+    assert not screen.session_state["own-file"]
+    assert len(shared.memory) == 2 * kept - 1  # the spent budget is the same for every seed
+
+
+def test_an_uploaded_spec_stays_a_file_of_its_visitor_while_it_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    now: dict[str, Any] = {}
+    monkeypatch.setattr(state, "_state", now)
+    experiment = read(on.SMALL)[0]
+    state.adopt(experiment)
+    assert not state.own_file()
+    state.adopt(experiment, own_file=True)
+    assert state.own_file()
+    state.commit(experiment.with_changes(seed=5))
+    state.adopt(state.experiment())  # another page
+    assert state.own_file()
+    state.adopt(read({})[0])
+    assert not state.own_file()
+
+
+def test_rows_of_a_data_set_are_never_shared() -> None:
+    users = {"dimension": 1, "arms": 2, "law": {"kind": "table", "rows": [[0.1], [0.4], [0.7]]}, "structure": "multi"}
+    document = {"contexts": users, "lines": [{"policy": "greedy-ols"}], "horizon": 100, "trials": 2}
+    assert shared.is_own(Experiment.model_validate(document))
+
+
+def test_memory_stays_below_its_limit_and_keeps_what_was_used_last() -> None:
+    memory = shared.Memory(100)
+    for number in range(50):
+        memory.kept(number, lambda: "x" * 30, len)
+        memory.kept(0, lambda: "y" * 30, len)
+        assert memory.bytes == 30 * len(memory) <= 100
+    assert memory.kept(0, lambda: "new", len) == "x" * 30
+    memory.kept("large", lambda: "x" * 101, len)
+    assert memory.kept(0, lambda: "new", len) == "x" * 30 and len(memory) == 3
+    memory.clear()
+    assert (memory.bytes, len(memory)) == (0, 0)
+
+
+def test_whoever_asks_while_it_is_made_waits_for_it() -> None:
+    memory, made = shared.Memory(1000), []
+    begun, may_end = threading.Event(), threading.Event()
+
+    def make() -> str:
+        made.append(1)
+        begun.set()
+        assert may_end.wait(30)
+        return "picture"
+
+    found: list[str] = []
+    threads = [threading.Thread(target=lambda: found.append(memory.kept("a", make, len))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert begun.wait(30)
+    assert memory.kept("b", lambda: "another", len) == "another"  # nobody else waits
+    may_end.set()
+    for thread in threads:
+        thread.join(30)
+    assert found == ["picture"] * 8 and len(made) == 1
+
+
+def test_a_failed_drawing_is_tried_again_and_leaves_nothing() -> None:
+    memory = shared.Memory(1000)
+    with pytest.raises(ZeroDivisionError):
+        memory.kept("a", lambda: 1 // 0, lambda _: 1)
+    assert (memory.bytes, len(memory)) == (0, 0)
+    assert memory.kept("a", lambda: 3, lambda _: 1) == 3
+
+
+def test_a_finished_picture_is_the_figure_itself() -> None:
+    figure = go.Figure(go.Scatter(x=[1.5, 2.5], y=[3.0, None], name="<a>"))
+    charts.style(figure, 300, True)
+    picture = shared.Picture(figure, "told")
+    assert json.loads(picture.to_json()) == json.loads(figure.to_json())
+    assert picture.size == len(picture.to_json()) + len("told") and picture.alt == "told"

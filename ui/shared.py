@@ -1,0 +1,144 @@
+"""What every visitor with the same picture would make again: made once, kept as it goes out, and bounded in bytes.
+
+A finished `Picture` is a Plotly figure that has been turned into its document already, arrays as text: for the next
+visitor nothing is drawn, validated or copied. What is kept is found by its whole content (the experiment, the trials
+that are done, and how it is drawn), never by a visitor; what comes from a visitor's own file is made for that visitor
+and kept nowhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import plotly.graph_objects as go
+import plotly.io as pio
+import pyarrow as pa
+
+from bandit_core import Experiment
+from bandit_core.contextual.contexts import Table
+from bandit_core.results import Result
+from ui import state
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LIMIT_BYTES = 32 * 2**20
+Made = TypeVar("Made")
+
+
+@dataclass
+class _Slot:
+    """One thing, or the place for it while somebody makes it."""
+
+    making: threading.Lock = field(default_factory=threading.Lock)
+    made: Any = None
+    done: bool = False
+    size: int = 0
+
+
+class Memory:
+    """Things by their content, the ones used last, at most ``limit`` bytes in all; safe for many threads."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.bytes = limit, 0
+        self._slots: OrderedDict[Hashable, _Slot] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
+        """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
+
+        ``make`` must not give the page's turn away (see ui/turns.py). What alone is above the limit is not kept.
+        """
+        with self._lock:
+            slot = self._slots.setdefault(key, _Slot())
+            self._slots.move_to_end(key)
+        with slot.making:
+            if not slot.done:
+                try:
+                    slot.made = make()
+                    slot.size = size(slot.made)
+                except BaseException:
+                    self._forget(key, slot)
+                    raise
+                slot.done = True
+                self._count(key, slot)
+        return slot.made
+
+    def _forget(self, key: Hashable, slot: _Slot) -> None:
+        with self._lock:
+            if self._slots.get(key) is slot:
+                del self._slots[key]
+
+    def _count(self, key: Hashable, slot: _Slot) -> None:
+        """Add what was made, and drop what was used longest ago until all of it fits."""
+        with self._lock:
+            if self._slots.get(key) is not slot:
+                return
+            if slot.size > self.limit:
+                del self._slots[key]
+                return
+            self.bytes += slot.size
+            for oldest in [name for name, other in self._slots.items() if other.done]:
+                if self.bytes <= self.limit:
+                    break
+                self.bytes -= self._slots.pop(oldest).size
+
+    def clear(self) -> None:
+        """Forget everything that is finished."""
+        with self._lock:
+            for key in [key for key, slot in self._slots.items() if slot.done]:
+                self.bytes -= self._slots.pop(key).size
+
+
+memory = Memory(LIMIT_BYTES)  # of this server process
+
+
+class Picture(go.Figure):
+    """A finished figure: only its document, which is shared and never changed, and the words for who cannot see it."""
+
+    def __init__(self, figure: go.Figure, alt: str) -> None:
+        super().__init__()
+        object.__setattr__(self, "alt", alt)
+        document = figure.to_dict()
+        object.__setattr__(self, "_document", document)
+        object.__setattr__(self, "size", len(pio.to_json(document, validate=False)) + len(alt))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of the figure, ready to be written as JSON."""
+        return self._document
+
+
+def is_own(experiment: Experiment) -> bool:
+    """Whether the experiment holds what this visitor brought in a file."""
+    return state.own_file() or (experiment.contexts is not None and isinstance(experiment.contexts.law, Table))
+
+
+def kept(
+    what: str, result: Result, how: Hashable, make: Callable[[], Made], size: Callable[[Made], int] = lambda made: 4096
+) -> Made:
+    """``make()``, made once for all visitors who look at the same ``result`` in the same way."""
+    return make() if is_own(result.experiment) else memory.kept((what, result.content, how), make, size)
+
+
+def picture(
+    what: str, result: Result, how: Hashable, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str]
+) -> Picture:
+    """The figure of ``draw`` with what ``told`` says of it, drawn once for all visitors who see the same."""
+
+    def make() -> Picture:
+        figure = draw()
+        return Picture(figure, told(figure))
+
+    return kept(what, result, how, make, lambda made: made.size)
+
+
+def table(what: str, result: Result, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:
+    """The rows of ``make`` as they go out, made once for all visitors who see the same."""
+    return kept(what, result, how, lambda: pa.Table.from_pandas(make(), preserve_index=False), lambda rows: rows.nbytes)
