@@ -33,7 +33,7 @@ LIMITS = {
     "LAB_JOBS": "2", "LAB_MAX_STEPS": "2e10", "LAB_MAX_SECONDS": "900", "LAB_MAX_RESULT_MB": "128", "LAB_MAX_RUNS": "2",
     "LAB_CACHE_MB": "256",
 }  # fmt: skip
-LOADS, LONGEST = 24, 60.0  # pictures of the second visitor during one attack, and seconds after which it ends
+LOADS, LONGEST = 16, 60.0  # pictures of the second visitor during one attack, and seconds after which it ends
 MOST_RATIO, MOST_MEMORY = 5.0, 932  # MiB; see docs/hosting.md
 MIB = 2**20
 GROUPS = ",".join(f"{0.1 + place / 100:.2f}" for place in range(1000))
