@@ -364,7 +364,10 @@ def _check(options: argparse.Namespace) -> int:
 def _link(options: argparse.Namespace) -> int:
     from bandit_core import links
 
-    print(links.address(_experiment(options), options.base))
+    experiment = _experiment(options)
+    if unread := links.unread(experiment):
+        raise InvalidInput(unread)
+    print(links.address(experiment, options.base))
     return DONE
 
 

@@ -28,7 +28,7 @@ from bandit_core.notation import write_epsilon, write_number, write_value
 from bandit_core.numbers import Frozen, Whole
 from bandit_core.policies import registry
 from bandit_core.policies.base import Instance, Policy
-from bandit_core.problems import InvalidInput, Problem, problems_of
+from bandit_core.problems import InvalidInput, Problem, problems_of, unknown
 
 MOST_ARMS = 10_000
 MOST_LINES = 24
@@ -175,10 +175,15 @@ class Experiment(_Document):
         obj = dict(obj)
         problems: list[Problem] = []
         try:
-            experiment = super().model_validate(obj, **options)
+            # Names that are none are left to `unknown`: pydantic would take a second for thousands of them.
+            known = {
+                name: value for name, value in obj.items() if name in cls.model_fields or not isinstance(name, str)
+            }
+            experiment = super().model_validate(known, **options)
         except pydantic.ValidationError as error:
             problems += problems_of(error, obj)
             experiment = None
+        problems += unknown(obj, cls.model_fields)
         told = {problem.path for problem in problems}
         problems[:0] = [problem for problem in _setting_problems(obj) if problem.path not in told]
         problems += _line_problems(obj, None if problems else experiment)

@@ -116,6 +116,15 @@ def too_long(experiment: Experiment) -> bool:
     return len(_query(write(experiment))) > LONGEST
 
 
+def unread(experiment: Experiment) -> list[Problem]:
+    """The fields of the experiment's link that are longer than what `read` takes: no link opens such a picture."""
+    return [
+        Problem(key, f"{len(text):,} characters", f"a link holds at most {MOST_TEXT:,} of one field; save the spec")
+        for key, text in write(experiment).items()
+        if len(text) > MOST_TEXT
+    ]
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # Reading
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +92,15 @@ def _location(item: Any, document: Any) -> list[str | int]:
             continue
         location.append(part)
     return location
+
+
+def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Problem]:
+    """A problem for each field of a document that has no such name."""
+    return [
+        Problem(path_of((name,)), _Null() if value is None else value, "no such field")
+        for name, value in document.items()
+        if isinstance(name, str) and name not in names
+    ]
 
 
 def problems_of(error: pydantic.ValidationError, document: Any, prefix: tuple[str | int, ...] = ()) -> list[Problem]:

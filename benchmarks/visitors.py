@@ -6,6 +6,7 @@ address, with these widgets) for ForwardMsg (elements, and when the page is done
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import json
@@ -19,12 +20,14 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import numpy as np
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -94,9 +97,9 @@ class Visitor:
 
     def __init__(self, connection: Any, page: str, address: str) -> None:
         self.connection, self.page, self.address = connection, page, address
-        self.hash = ""
+        self.hash = self.session = ""
         self.widgets: dict[str, Any] = {}  # label -> protobuf of the widget
-        self.set: dict[str, dict[str, Any]] = {}  # id -> value, as a browser repeats it with every message
+        self.set: dict[str, WidgetState] = {}  # by id, as a browser repeats it with every message
         self.picture = ""
         self.picture_at = 0.0  # when it came, by time.perf_counter
         self.errors: list[str] = []
@@ -106,8 +109,7 @@ class Visitor:
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.page_script_hash, state.page_name = self.address, self.hash, self.page
-        for number, values in self.set.items():
-            state.widget_states.widgets.add(id=number).string_array_value.data.extend(values["texts"])
+        state.widget_states.widgets.extend(self.set.values())
         if trigger is not None:
             state.widget_states.widgets.add(id=trigger).trigger_value = True
         await self.connection.send(message.SerializeToString())
@@ -116,7 +118,7 @@ class Visitor:
         """Take messages until the page is done (with a picture, where one is waited for)."""
         seen = False
         while True:
-            message = ForwardMsg.FromString(await self.connection.recv())
+            message = await self._next()
             kind = message.WhichOneof("type")
             if kind == "navigation":  # which page it became; before, the address alone decides
                 self.hash = message.navigation.page_script_hash
@@ -131,12 +133,17 @@ class Visitor:
             ):
                 return
 
+    async def _next(self) -> ForwardMsg:
+        message = ForwardMsg.FromString(await self.connection.recv())
+        if message.WhichOneof("type") == "new_session":
+            self.session = message.new_session.initialize.session_id
+        return message
+
     def _take(self, element: Any) -> bool:
         kind = element.WhichOneof("type")
-        if kind == "slider":
-            self.widgets[element.slider.label] = element.slider
-        elif kind == "button":
-            self.widgets[element.button.label] = element.button
+        if kind in ("slider", "button", "button_group", "file_uploader"):
+            widget = getattr(element, kind)
+            self.widgets[widget.label] = widget
         elif kind == "exception" or (kind == "alert" and element.alert.format == element.alert.ERROR):
             self.errors.append(str(element)[:500])
         elif kind == "plotly_chart" and (
@@ -146,9 +153,33 @@ class Visitor:
             return True
         return False
 
+    def choose(self, label: str, option: str) -> None:
+        """Set a slider or a row of words to ``option``; the page hears of it with the next `run`."""
+        number = self.widgets[label].id
+        self.set[number] = WidgetState(id=number)
+        self.set[number].string_array_value.data.append(option)
+
     async def move(self, label: str, option: str) -> None:
         """Move a slider of words to ``option``; returns at once."""
-        self.set[self.widgets[label].id] = {"texts": [option]}
+        self.choose(label, option)
+        await self.run()
+
+    async def upload(self, label: str, name: str, content: bytes) -> None:
+        """Hand a file to the server as a browser does, and choose it; returns before the page has read it."""
+        message = BackMsg()
+        asked = message.file_urls_request
+        asked.request_id, asked.session_id = "1", self.session
+        asked.file_names.append(name)
+        await self.connection.send(message.SerializeToString())
+        while (answer := await self._next()).WhichOneof("type") != "file_urls_response":
+            pass
+        urls = answer.file_urls_response.file_urls[0]
+        port = self.connection.remote_address[1]
+        await asyncio.to_thread(_put, f"http://127.0.0.1:{port}", urls, name, content)
+        number = self.widgets[label].id
+        self.set[number] = WidgetState(id=number)
+        chosen = self.set[number].file_uploader_state_value.uploaded_file_info
+        chosen.add(name=name, size=len(content), file_id=urls.file_id, file_urls=urls)
         await self.run()
 
     async def press(self, label: str) -> None:
@@ -158,6 +189,22 @@ class Visitor:
     def curves(self) -> list[np.ndarray]:
         """Vertical values of every trace of the last picture."""
         return curves_of(self.picture)
+
+
+def _put(base: str, urls: FileURLs, name: str, content: bytes) -> None:
+    """Send a file to its place, with the token of a cookie that an upload needs."""
+    with urlopen(f"{base}/_stcore/health", timeout=60) as answer:
+        cookie = answer.headers["Set-Cookie"].split(";")[0]
+    mark = "the-end-of-this-file"
+    head = f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    headers = {
+        "Cookie": cookie,
+        "X-Xsrftoken": cookie.partition("=")[2],
+        "Content-Type": f"multipart/form-data; boundary={mark}",
+    }
+    body = head.encode() + content + f"\r\n--{mark}--\r\n".encode()
+    with urlopen(Request(base + urls.upload_url, body, headers, method="PUT"), timeout=60):
+        pass
 
 
 def curves_of(picture: str) -> list[np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from bandit_core import links
-from ui import state
+from ui import state, words
 
 LESSON = {"embed": "true", "controls": "off"}
 
@@ -16,6 +16,10 @@ def panel(page: str) -> None:
     base = (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}")
     own = state.own_fields()
     left, right = st.columns(2)
+    if unread := links.unread(now):
+        with left.popover("Copy link", width="stretch", help="Why no link opens this picture."):
+            st.warning("**No link opens this picture.** Download the spec instead.\n" + words.problems(unread))
+        return
     with left.popover("Copy link", width="stretch", help="The address of exactly this picture."):
         st.code(links.address(now, base, page, own), language=None, wrap_lines=True)
         if links.too_long(now):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
@@ -14,6 +15,7 @@ from ui import turns, words
 Read = TypeVar("Read")
 
 STORE_BYTES = 64 * 2**20
+_reading = threading.Lock()  # one file of one visitor at a time: a large one takes hundreds of megabytes meanwhile
 PRIVATE_WORDS = (
     "**Your file stays in this session.** It is read into memory for this browser tab only: never written to disk, a "
     "link, a log or the cache that visitors share, and forgotten when you remove it or close the tab."
@@ -38,14 +40,14 @@ def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
     if st.session_state.get(slot, (None,))[0] != key:
         found: Read | InvalidInput
         try:
-            with turns.computing():
+            with turns.computing(), _reading:
                 found = read()
         except InvalidInput as error:
-            found = error
+            found = InvalidInput(error.problems)  # the error itself holds on to all that was read, by its traceback
         st.session_state[slot] = (key, found)
     found = st.session_state[slot][1]
     if isinstance(found, InvalidInput):
-        raise found
+        raise InvalidInput(found.problems)
     return found
 
 

@@ -57,6 +57,7 @@ POLICIES = (
         parameters=batch_family.ExplorationParameters,
         simulate=_player(committed.ADAP_KLUCB),
         bounds=batch_family.with_lower_bounds(central.adap_klucb),
+        step_cost=batch_family.cost_of_roots(2.0),
         parent="kl-ucb",
         pseudo_code=_PSEUDO_CODE.format(index="q with d([m_a + alpha ln t / (epsilon n_a)], q) <= alpha ln t / n_a"),
     ),

@@ -93,17 +93,22 @@ def play(
     return Block(regret, best_pulls, pulls)
 
 
-def cost(instance: Instance, releases: float | None = None) -> float:
+def cost(instance: Instance, releases: float | None = None, look: float = 1 / 16) -> float:
     """Rough time of one pull relative to one of ``ucb``.
 
     Where every arm pays one of two amounts the time goes into ``releases`` (default: batches that double) with one
-    look at every arm each; else into drawing the rewards.
+    look at every arm each, which costs ``look`` pulls for an arm; else into drawing the rewards.
     """
     arms = len(instance.arms)
     if releases is None:
         releases = arms * math.log2(max(1.0, instance.horizon / arms))
-    bulk = min(1.0, releases / instance.horizon) * (5 + arms / 16)
+    bulk = min(1.0, releases / instance.horizon) * (5 + look * arms)
     return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in laws.distinct(instance.arms)) else bulk + 1.0
+
+
+def cost_of_roots(most: float) -> Callable[[Instance], float]:
+    """``step_cost`` of a policy whose look at an arm costs up to ``most`` pulls, for a root once batches are long."""
+    return lambda instance: cost(instance, look=min(most, instance.horizon / (500 * len(instance.arms))))
 
 
 def with_lower_bounds(upper: Callable[[Instance], list[Bound]]) -> Callable[[Instance], list[Bound]]:

@@ -50,6 +50,7 @@ POLICIES = (
         parameters=batch_family.BatchParameters,
         simulate=_player(committed.DP_KLUCB),
         bounds=batch_family.with_lower_bounds(central.dp_klucb),
+        step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
         parent="kl-ucb",
         pseudo_code=_PSEUDO_CODE.format(index="largest q with  d_eps([m_a], q) <= ln t / n_a"),
@@ -62,6 +63,7 @@ POLICIES = (
         parameters=batch_family.BatchParameters,
         simulate=_player(committed.DP_IMED),
         bounds=batch_family.with_lower_bounds(central.dp_imed),
+        step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
         parent="kl-ucb",
         pseudo_code=_PSEUDO_CODE.format(

@@ -52,6 +52,7 @@ POLICY = batch_family.pure_policy(
     parameters=EliminationParameters,
     simulate=_simulate,
     bounds=batch_family.with_lower_bounds(central.dp_se),
+    step_cost=lambda instance: batch_family.cost(instance, look=0.0),  # rounds, each with one look at every arm
     parent="ucb",
     pseudo_code="""S = all arms;  beta = 1 / T
 for e = 1, 2, ... while more than one arm is left:

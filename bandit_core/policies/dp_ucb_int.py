@@ -103,7 +103,9 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
 
 
 def _cost(instance: Instance) -> float:
-    return batch_family.cost(instance, len(instance.arms) + instance.horizon / interval(instance))
+    every, arms, horizon = interval(instance), len(instance.arms), instance.horizon
+    first = min(float(arms), horizon / every)  # releases in turns, without a look at the other arms
+    return batch_family.cost(instance, max(0.0, horizon / every - arms)) + 5 * first / horizon
 
 
 def _bounds(instance: Instance) -> list[Bound]:

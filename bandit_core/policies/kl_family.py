@@ -41,5 +41,6 @@ def play(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signa
 
 
 def cost(instance: Instance) -> float:
-    """Rough time of one pull relative to one of ``ucb``: a bound for every arm, and some roots."""
-    return 1.0 + 0.2 * len(instance.arms)
+    """Rough time of one pull relative to one of ``ucb``: once all arms are played, a bound for each, and some roots."""
+    arms = len(instance.arms)
+    return 1.0 + 0.2 * arms * max(0.0, 1 - arms / instance.horizon)

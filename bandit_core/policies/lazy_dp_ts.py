@@ -25,6 +25,11 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
     return batch_family.play(lazy.thompson, instance, streams, checkpoints, signal, nominal(instance))
 
 
+def _cost(instance: Instance) -> float:
+    arms = len(instance.arms)  # each is played once before any of them draws
+    return 1.0 + 1.6 * arms * max(0.0, 1 - arms / instance.horizon)
+
+
 POLICY = batch_family.pure_policy(
     name="lazy-dp-ts",
     title="Lazy-DP-TS",
@@ -39,5 +44,5 @@ for t = K+1, K+2, ...:
     b_a = m_a + 3 log2(t) / (epsilon n_a),  clipped to [0, 1]
     pull the arm with the largest draw from  Beta(b_a n_a + 1, (1 - b_a) n_a + 1)
     once it has 2 n_a fresh rewards:  n_a = 2 n_a;  m_a = mean of them + Laplace(1 / (epsilon n_a))""",
-    step_cost=lambda instance: 1.0 + 1.6 * len(instance.arms),
+    step_cost=_cost,
 )

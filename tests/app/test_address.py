@@ -54,6 +54,16 @@ def test_a_round_trip_through_the_copied_link() -> None:
     assert on.chart(again).traces == on.chart(screen).traces
 
 
+def test_a_picture_that_no_link_can_hold_offers_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = on.visit(**on.SMALL, arms="0.9,0.8,0.7,0.6")
+    shown = [code.value for code in screen.code if "/explore?" in code.value]
+    assert len(shown) == 2 and not screen.warning  # to copy and to embed
+    monkeypatch.setattr(links, "MOST_TEXT", 10)
+    on.run(screen)
+    assert not [code.value for code in screen.code if "/explore?" in code.value]
+    assert "arms" in screen.warning[0].value and "15 characters" in screen.warning[0].value
+
+
 def test_the_copied_link_opens_the_page_it_was_copied_on() -> None:
     code, _ = on.visit("threshold", **CASES["arms"]).sidebar.code
     assert code.value.partition("?")[0].endswith("/threshold")

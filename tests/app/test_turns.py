@@ -17,6 +17,12 @@ from ui import runner, turns
 SECONDS = 30.0  # until a test that would wait for ever gives up
 
 
+@pytest.fixture(autouse=True)
+def _no_turn_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine is; but where a test asks for it."""
+    monkeypatch.setattr(turns, "LONGEST", 600.0)
+
+
 def thread(work: Callable[[], None]) -> threading.Thread:
     started = threading.Thread(target=work, daemon=True)
     started.start()
@@ -57,6 +63,47 @@ def test_a_page_that_fails_gives_its_turn_back() -> None:
     with pytest.raises(ZeroDivisionError), turns.drawing(), turns.computing():
         raise ZeroDivisionError
     with turns.drawing():
+        assert turns._turn.locked()
+    assert not turns._turn.locked()
+
+
+def test_no_page_keeps_its_turn_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST", 0.01)
+    begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def endless() -> None:
+        with turns.drawing():
+            begun.set()
+            assert may_end.wait(SECONDS)
+            with turns.computing():  # gives nothing away: by now the turn is somebody else's
+                pass
+        ended.set()
+
+    visitor = thread(endless)
+    assert begun.wait(SECONDS)
+    entered = threading.Event()
+
+    def second() -> None:
+        monkeypatch.setattr(turns, "LONGEST", SECONDS)  # the second one keeps its turn
+        with turns.drawing():
+            entered.set()
+            may_end.set()
+            assert ended.wait(SECONDS)
+            assert turns._turn.locked()
+
+    other = thread(second)
+    assert entered.wait(SECONDS)
+    for each in (visitor, other):
+        each.join(SECONDS)
+    assert not turns._turn.locked()
+
+
+def test_computing_within_computing_gives_the_turn_away_once() -> None:
+    with turns.drawing():
+        with turns.computing():
+            with turns.computing():
+                assert not turns._turn.locked()
+            assert not turns._turn.locked()
         assert turns._turn.locked()
     assert not turns._turn.locked()
 

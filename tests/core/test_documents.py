@@ -124,3 +124,9 @@ def test_versions_agree():
     assert version
     assert f"version: {version[1]}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"## {version[1]}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_test_that_the_notes_on_security_name_exists(project):
+    named = set(re.findall(r"`(test_\w+)`", (project / "docs" / "security.md").read_text()))
+    there = {path.stem for path in (project / "tests").rglob("test_*.py")}
+    assert named and named <= there

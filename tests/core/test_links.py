@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from urllib.parse import parse_qsl, urlsplit
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core import links
+from bandit_core.cli import main
 from bandit_core.experiment import Experiment
 from bandit_core.presets import load_preset, preset_names
 
@@ -122,6 +124,33 @@ def test_a_long_link_is_still_made_but_tells():
     assert not links.too_long(default())
     assert links.too_long(long)
     assert opened(links.address(long, BASE)) == long
+
+
+def _values(count: int) -> dict:
+    return {"arms": [{"kind": "empirical", "values": [round(1 / number, 12) for number in range(3, 3 + count)]}]}
+
+
+def _rows(count: int) -> dict:
+    rows = [[round(0.3 / (number + place), 12) for place in range(1, 7)] for number in range(count)]
+    contexts = {"structure": "single", "dimension": 3, "arms": 2, "law": {"kind": "table", "rows": rows}}
+    return {"contexts": contexts, "lines": [{"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 1}}]}
+
+
+@pytest.mark.parametrize("key, made, counts", [("arms", _values, (200, 2000)), ("contexts", _rows, (100, 400))])
+def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts, tmp_path, capsys):
+    told = set()
+    for count in counts:
+        experiment = default().with_changes(**made(count))
+        unread = links.unread(experiment)
+        opens, problems = links.read(links.write(experiment))
+        assert [problem.path for problem in unread] == ([key] if len(links.write(experiment)[key]) > 20_000 else [])
+        assert (opens == experiment and not problems) == (not unread)
+        file = tmp_path / "spec.json"
+        file.write_text(json.dumps(experiment.spec()))
+        assert main(["link", str(file)]) == (2 if unread else 0)
+        assert key in capsys.readouterr().err if unread else "http" in capsys.readouterr().out
+        told.add(bool(unread))
+    assert told == {False, True}
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,17 @@ def meeting_seconds(instance: Instance) -> float:
     numbers = contexts.dimension * contexts.arms
     drawn = contexts.dimension * contexts.vectors
     before = _pool_seconds(contexts) / instance.horizon
-    return before + 60e-9 + 20e-9 * contexts.arms + 4e-9 * drawn + 2.5e-9 * numbers
+    each, number = (20e-9, 2.5e-9) if contexts.models == 1 else (3e-9, 0.5e-9)
+    compared = each * contexts.arms + number * numbers
+    return before + 60e-9 + 4e-9 * drawn + compared
+
+
+def after_warm_up(instance: Instance) -> float:
+    """The share of users who come after the warm-up, which there is where each arm has a parameter of its own."""
+    contexts = contexts_of(instance)
+    if contexts.models == 1:
+        return 1.0
+    return max(0.0, 1 - contexts.arms * instance.parameters.warm_up / instance.horizon)
 
 
 def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[Instance, int], float]:

@@ -112,7 +112,9 @@ def _cost(instance: Instance) -> float:
     d = contexts.dimension
     share = family.solutions(instance.horizon, instance.parameters.refresh) / instance.horizon
     solve = contexts.models * (100e-9 + 3e-9 * d * d + 0.25e-9 * d**3)
-    return (family.meeting_seconds(instance) + 0.7e-9 * d * d + share * solve) / family.UCB_STEP
+    return (
+        family.meeting_seconds(instance) + 0.7e-9 * d * d + family.after_warm_up(instance) * share * solve
+    ) / family.UCB_STEP
 
 
 POLICY = Policy(

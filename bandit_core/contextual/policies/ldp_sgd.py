@@ -114,7 +114,7 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
 def _cost(instance: Instance) -> float:
     contexts = family.contexts_of(instance)
     releases = contexts.models * (30e-9 + 6e-9 * contexts.dimension)
-    return (family.meeting_seconds(instance) + releases) / family.UCB_STEP
+    return (family.meeting_seconds(instance) + family.after_warm_up(instance) * releases) / family.UCB_STEP
 
 
 POLICY = Policy(
