@@ -1,5 +1,7 @@
 """No view that opens by itself has a bound on the wrong side of its curve, or a curve that is no bound at all."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,9 @@ def test_a_slope_is_drawn_where_its_curve_has_reached_it_for_long():
     assert visible(early) == (times > 5e3).sum()
     assert visible(late) == visible(below) == 0
     assert beside(slope, values, below, shapes=True) is values
+    reversed_slope = replace(slope, side="upper")  # an upper one would stand above its curve as if that missed it
+    assert beside(reversed_slope, values, below) is None and beside(reversed_slope, values, above) is None
+    assert beside(reversed_slope, values, below, shapes=True) is values
 
 
 def test_a_sweep_draws_limits_only_and_on_their_side():
