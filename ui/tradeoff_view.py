@@ -63,7 +63,7 @@ def controls() -> tuple[tuple[float, ...], str]:
     )
     state.keep_page_field("from", f"{low:g}", "0.1")
     state.keep_page_field("to", f"{high:g}", "10")
-    st.caption(" ".join(f"At ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
+    st.caption(" ".join(f"ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
     if low == high:
         return (low,), quantity
     grid = np.geomspace(low, high, POINTS)
