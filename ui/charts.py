@@ -504,5 +504,6 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
     figure.update_layout(showlegend=False, hovermode="closest")
     figure.update_xaxes(type="log", title="ε of a user", **_budget_ticks(figure, zero))
     shares = epsilon.interval is None  # a density has no share at any one place
-    figure.update_yaxes(showticklabels=shares, tickformat=".0%", nticks=4, rangemode="tozero")
+    title = "share of users" if shares and height >= 200 else None
+    figure.update_yaxes(title=title, showticklabels=shares, tickformat=".0%", nticks=4, rangemode="tozero")
     return figure
