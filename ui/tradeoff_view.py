@@ -149,7 +149,8 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": group}
         done = np.isfinite(low) & np.isfinite(high)  # a filled area with gaps is drawn across them
         figure.add_scatter(x=trace.epsilons[done], y=high[done], **band)
-        figure.add_scatter(x=trace.epsilons[done], y=low[done], fill="tonexty", fillcolor=theme.transparent(colour, 0.15), **band)
+        fill = {"fill": "tonexty", "fillcolor": theme.transparent(colour, 0.15)}
+        figure.add_scatter(x=trace.epsilons[done], y=low[done], **fill, **band)
         figure.add_scatter(
             x=trace.epsilons,
             y=middle,
