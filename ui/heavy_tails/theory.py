@@ -152,7 +152,7 @@ def shapes_chart(
 
 
 def _range(figure: go.Figure) -> list[float]:
-    """Six powers of ten below the largest value, for shapes may begin at nothing; more where a curve stays below that."""
+    """Six powers of ten below the largest value, as shapes may begin at nothing; more where a curve stays below."""
     tops = [float(np.nanmax(trace.y)) for trace in figure.data if len(trace.y) and not np.all(np.isnan(trace.y))]
     top = math.log10(max([*tops, 1.0]))
     lowest = math.log10(max(min([*tops, 1e6]), 1e-3))  # whose name in the legend would else stand for nothing
