@@ -352,7 +352,7 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
             policy.parameters.model_validate(params)
         except pydantic.ValidationError as error:
             if isinstance(params, Mapping):
-                problems += problems_of(error, params, (*here, "params"))
+                problems += problems_of(error, params, (*here, "params"), policy.parameters.model_fields)
         problems += _budget_problems(policy, raw.get("epsilon"), number)
     if problems or experiment is None:
         return problems

@@ -103,8 +103,14 @@ def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Problem
     ]
 
 
-def problems_of(error: pydantic.ValidationError, document: Any, prefix: tuple[str | int, ...] = ()) -> list[Problem]:
-    """Translate a pydantic error; what the members of one union say of one value becomes one problem."""
+def problems_of(
+    error: pydantic.ValidationError, document: Any, prefix: tuple[str | int, ...] = (), fields: Iterable[str] = ()
+) -> list[Problem]:
+    """Translate a pydantic error; what the members of one union say of one value becomes one problem.
+
+    ``fields`` are those that the document may have, for those who name another one.
+    """
+    names = ", ".join(fields)
     found: dict[str, Problem] = {}
     for item in error.errors(include_url=False):
         location = _location(item, document)
@@ -116,7 +122,7 @@ def problems_of(error: pydantic.ValidationError, document: Any, prefix: tuple[st
             location += ["kind"] if kind == "union_tag_not_found" else []
             value, words = None, "this field is required"
         elif kind == "extra_forbidden":
-            words = "no such field"
+            words = "no such field" + (f"; allowed: {names}" if names else "")
         elif kind == "union_tag_invalid":
             location.append("kind")
             value = value.get("kind") if isinstance(value, Mapping) else value

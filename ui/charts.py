@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import html
+import re
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -187,16 +189,25 @@ def ticks(log: bool, low: float, high: float) -> dict[str, Any]:
     return {"tickformat": NUMBERS, **({"dtick": log_step(low, high)} if log else {})}
 
 
-def vertical_range(curves: dict[int, np.ndarray], log: bool) -> tuple[float, float]:
-    """What of the vertical axis shows the curves: loose bounds are orders of magnitude above them."""
+def vertical_range(curves: dict[int, np.ndarray], log: bool, highest: float = 0.0) -> tuple[float, float]:
+    """What of the vertical axis shows the curves: loose bounds are orders of magnitude above them.
+
+    ``highest`` is the top of the shaded bands, which are shown whole on a linear axis unless they dwarf the curves.
+    """
     everything = np.concatenate(list(curves.values())) if curves else np.ones(1)
     everything = everything[np.isfinite(everything)]
     top = float(everything.max(initial=0.0)) or 1.0
     if not log:
-        return 0.0, 1.35 * top
+        return 0.0, max(1.35 * top, min(1.05 * highest, 2.5 * top))
     positive = everything[everything > 0]
     low = max(float(positive.min(initial=top)), top * 1e-5)
     return float(np.log10(low / 1.3)), float(np.log10(top * 8))
+
+
+def _rows(label: str) -> list[str]:
+    """A label cut between words into rows of 18 characters or so; "ε = 1" stays together."""
+    joined = re.sub(r" ([=~]) ", "\u00a0\\1\u00a0", label)
+    return wrap(joined, 18, break_long_words=False) or [label]
 
 
 def _add_direct_labels(
@@ -206,22 +217,28 @@ def _add_direct_labels(
     colours: list[str],
     height: int,
     dark: bool,
-    vertical: tuple[float, float] | None = None,
+    vertical: tuple[float, float],
 ) -> None:
-    """Names at the right ends of the curves, pushed apart where they would overlap."""
+    """Names at the right ends of the curves, in short rows (phones are narrow), pushed apart where they would overlap.
+
+    ``vertical`` is the range of the vertical axis.
+    """
     view, experiment = result.experiment.view, result.experiment
-    low, high = vertical or vertical_range(curves, view.y == "log")
+    low, high = vertical
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
     pixels = (height - 150) / (high - low)
     reached = -np.inf
     for number, y in sorted(ends.items(), key=lambda item: item[1]):
-        place = max((y - low) * pixels, reached + 17)
-        reached = place
+        rows = _rows(experiment.label(number))
+        half = 17 * len(rows) / 2
+        place = max((y - low) * pixels, reached + half)
+        reached = place + half
         figure.add_annotation(
             x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
             y=y,
-            text=escape(experiment.label(number)),
+            text="<br>".join(escape(row) for row in rows),
+            align="left",
             font={"color": theme.as_text(colours[number], dark), "size": 13},
             xanchor="left",
             xshift=6,
@@ -256,18 +273,20 @@ def regret_chart(
     rows = max(groups.values(), default=0) * -(-len(groups) // 4)
     style(figure, height + 19 * rows, dark, legend_below=True)
     direct = direct_labels and len(visible) <= MOST_DIRECT_LABELS
-    longest = max((len(experiment.label(number)) for number in visible), default=0)
+    longest = max((len(row) for number in visible for row in _rows(experiment.label(number))), default=0)
+    bands = [trace.y for trace in figure.data if trace.line.width == 0]
+    highest = max((float(np.nanmax(edge)) for edge in bands if np.isfinite(edge).any()), default=0.0)
+    low, high = vertical or vertical_range(curves, view.y == "log", highest)
     figure.update_layout(
         margin={"b": 60 + 19 * rows, "r": min(220, 16 + 7 * longest) if direct else 10},
         legend={"yref": "container", "y": 0, "yanchor": "bottom", "traceorder": "grouped"},
     )
     if direct:
-        _add_direct_labels(figure, result, curves, colours, height, dark, vertical)
+        _add_direct_labels(figure, result, curves, colours, height, dark, (low, high))
     ends = np.array([1, max(2, result.times[-1])])
     decades = np.log10(ends)
     steps = {"range": decades, "dtick": log_step(*decades)} if view.x == "log" else {"range": ends}
     figure.update_xaxes(title="users so far", type=view.x, tickformat="~s", **steps)
-    low, high = vertical or vertical_range(curves, view.y == "log")
     figure.update_yaxes(
         title=QUANTITY_WORDS[view.quantity], type=view.y, range=(low, high), **ticks(view.y == "log", low, high)
     )
@@ -484,5 +503,7 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
     style(figure, height, dark)
     figure.update_layout(showlegend=False, hovermode="closest")
     figure.update_xaxes(type="log", title="ε of a user", **_budget_ticks(figure, zero))
-    figure.update_yaxes(showticklabels=False, rangemode="tozero")
+    shares = epsilon.interval is None  # a density has no share at any one place
+    title = "share of users" if shares and height >= 200 else None
+    figure.update_yaxes(title=title, showticklabels=shares, tickformat=".0%", nticks=4, rangemode="tozero")
     return figure

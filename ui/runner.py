@@ -33,7 +33,7 @@ from ui import exports, state, turns, words
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
 PREVIEW_SECONDS = 0.3
-MOST_PREVIEW = 3  # times as many seconds: a preview that is still dearer at the shortest horizon is not drawn
+MOST_PREVIEW = 4  # times as many seconds: a preview that is still dearer at the shortest horizon is not drawn
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
@@ -360,7 +360,7 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
         while small.horizon > 100 and _too_dear(small):
             if small.contexts is not None:
                 fewer = small.with_changes(trials=min(3, small.trials))
-                if not _too_dear(fewer, 4 * PREVIEW_SECONDS):  # else all is warm-up
+                if not _too_dear(fewer, MOST_PREVIEW * PREVIEW_SECONDS):  # else all is warm-up
                     small = fewer
                     break
             small = small.with_changes(horizon=max(100, small.horizon // 10))

@@ -63,7 +63,7 @@ def controls() -> tuple[tuple[float, ...], str]:
     )
     state.keep_page_field("from", f"{low:g}", "0.1")
     state.keep_page_field("to", f"{high:g}", "10")
-    st.caption(" ".join(f"At ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
+    st.caption(" ".join(f"ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
     if low == high:
         return (low,), quantity
     grid = np.geomspace(low, high, POINTS)
@@ -89,7 +89,8 @@ def verdict(result: SweepResult) -> str:
         name = words.plain(by_line[clear[0].line].label)
         where = "at every budget" if len(clear) == len(winners) else f"at {len(clear)} of {len(winners)} budgets"
         rest = "" if len(clear) == len(winners) else "; at the others the errors leave it open"
-        sentences.append(f"**{name}** loses least {where} shown{rest}.")
+        done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
+        sentences.append(f"**{name}** loses least {where} {done}{rest}.")
     elif clear:
         parts = []
         for line in dict.fromkeys(winner.line for winner in clear):
@@ -146,8 +147,10 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
             else (trace.q05, trace.q95)
         )
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": group}
-        figure.add_scatter(x=trace.epsilons, y=high, **band)
-        figure.add_scatter(x=trace.epsilons, y=low, fill="tonexty", fillcolor=theme.transparent(colour, 0.15), **band)
+        done = np.isfinite(low) & np.isfinite(high)  # a filled area with gaps is drawn across them
+        figure.add_scatter(x=trace.epsilons[done], y=high[done], **band)
+        fill = {"fill": "tonexty", "fillcolor": theme.transparent(colour, 0.15)}
+        figure.add_scatter(x=trace.epsilons[done], y=low[done], **fill, **band)
         figure.add_scatter(
             x=trace.epsilons,
             y=middle,

@@ -184,20 +184,21 @@ def verdict(result: Result) -> str:
     private = [row for row in rows if math.isfinite(row.price)]
     users = f"{count(experiment.horizon)} users"
     if not private:
-        row = min(rows, key=lambda row: row.regret)
-        return f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)} rewards in {users}."
+        ends = [pick(rows, key=lambda row: row.regret) for pick in (min, max)]
+        told = [f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]]
+        return f"{told[0]} rewards in {users}{', '.join(['', *told[1:]])}."
     cheapest, dearest = (pick(private, key=lambda row: row.price) for pick in (min, max))
-    sentences = []
     told = [cheapest] if cheapest is dearest else [cheapest, dearest]
-    sentences += [_cost(row, users) for row in told]
+    costs = [_cost(row, users) for row in told]
     extra = cheapest.extra
     law = experiment.lines[cheapest.line].epsilon
     same = all(experiment.lines[row.line].epsilon == law for row in private)
     head = f"At {budget(law)}: " if same else ""
     if cheapest.differs:
-        sentences[0] += f": {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
+        costs[0] += f": {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
     elif cheapest.trials > 1:
-        sentences[0] += f", over {users}"
+        costs[0] += f", over {users}"
+    sentences = ["; ".join(costs)]  # one sentence, for a label may begin with a small letter
     sentences += [why for row in told if (why := below_one(row, result))]
     sentences += [COULD_TRUST_NOBODY] if _local_wins(result) else []
     return f"{head}{'. '.join(sentences)}."
@@ -294,7 +295,7 @@ def legend(trials: int, kind: Band = "middle-90") -> str:
     """What shading and dashes mean."""
     return (
         f"{sentence(band(trials, kind))}. Bounds, where drawn: thin solid ↓ at least, dashed ↑ at most, at every "
-        "number of users; dotted: slopes of the long run; long dashes: shapes."
+        "number of users; dotted: slopes of the long run; long dashes: shapes (known up to a factor)."
     )
 
 
@@ -314,7 +315,6 @@ def cost(done: Result, time: str) -> str:
 def preview(result: Result, whole: Experiment) -> str:
     """What a preview leaves out."""
     shown = result.experiment
-    return (
-        f"A preview: the first {count(shown.horizon)} of {count(whole.horizon)} users, "
-        f"{count(shown.trials)} of {count(whole.trials)} trials."
-    )
+    short = shown.horizon < whole.horizon
+    users = f"the first {count(shown.horizon)} of {count(whole.horizon)} users, " if short else ""
+    return f"A preview: {users}{count(shown.trials)} of {count(whole.trials)} trials."

@@ -56,7 +56,8 @@ def beside(
 ) -> np.ndarray | None:
     """What of a bound is drawn beside the measured curve of a line that it speaks of; None where nothing is.
 
-    A slope says nothing of any one horizon, so it is left out wherever it lies on the wrong side of the curve.
+    A slope says nothing of any one horizon, so only one from below is drawn, and only where the curve has passed it: a
+    dotted line above a curve reads as something that the curve fails to reach.
 
     Parameters
     ----------
@@ -78,10 +79,10 @@ def beside(
         return None
     if shapes or bound.form == "bound":
         return values
-    if bound.form == "shape":
+    if bound.form == "shape" or bound.side == "upper":
         return None
     with np.errstate(invalid="ignore"):
-        right = mean >= values if bound.side == "lower" else mean <= values
+        right = mean >= values
     return np.where(right, values, np.nan) if right.any() else None
 
 

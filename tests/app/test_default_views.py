@@ -1,5 +1,7 @@
 """No view that opens by itself has a bound on the wrong side of its curve, or a curve that is no bound at all."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,9 @@ def test_a_slope_is_drawn_where_its_curve_has_reached_it_for_long():
     assert visible(early) == (times > 5e3).sum()
     assert visible(late) == visible(below) == 0
     assert beside(slope, values, below, shapes=True) is values
+    reversed_slope = replace(slope, side="upper")  # an upper one would stand above its curve as if that missed it
+    assert beside(reversed_slope, values, below) is None and beside(reversed_slope, values, above) is None
+    assert beside(reversed_slope, values, below, shapes=True) is values
 
 
 def test_a_sweep_draws_limits_only_and_on_their_side():
@@ -91,3 +96,22 @@ def test_a_sweep_draws_limits_only_and_on_their_side():
 def test_every_kind_of_bound_has_its_own_dash():
     seen = {theme.dash(bound): bound.sign for bound in line_bounds(load_preset("default"), 0)}
     assert seen == {"solid": "↓", "dash": "↑", "dot": "slope:", "longdash": "shape:"}
+
+
+def test_long_names_leave_room_for_the_curves_of_a_phone():
+    experiment = load_preset("two-treatments").with_changes(horizon=200, trials=3)
+    figure = charts.regret_chart(simulate(experiment, jobs=2))
+    rows = [row for note in figure.layout.annotations for row in note.text.split("<br>")]
+    assert len(rows) > len(figure.layout.annotations)
+    assert max(map(len, rows)) <= 18
+    assert figure.layout.margin.r <= 160
+
+
+def test_a_shaded_band_is_seen_whole_unless_it_dwarfs_its_curve():
+    curve = np.array([0.0, 10.0])
+    assert charts.vertical_range({0: curve}, log=False, highest=20)[1] > 20
+    assert charts.vertical_range({0: curve}, log=False, highest=500)[1] <= 25
+    assert charts.vertical_range({0: curve}, log=False) == (0, 13.5)
+    result = simulate(load_preset("trust").with_changes(trials=20), jobs=2)
+    top = max(line.band(result.experiment.view.band)[1].max() for line in result.lines)
+    assert top < charts.regret_chart(result).layout.yaxis.range[1]

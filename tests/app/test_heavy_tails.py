@@ -7,13 +7,14 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import load_preset
 from bandit_core.theory import heavy, local
-from ui.heavy_tails import view
+from ui.heavy_tails import theory, view
 
 TINY = {"users": "10000"}
 
@@ -231,3 +232,12 @@ def test_free_of_gaps_and_models_name_bounds_that_exist() -> None:
     assert known >= heavy.FREE_OF_GAPS
     floors = {bound.name for bound in local.finite_time(instance)}
     assert {bound.name for bound in heavy.of_model(instance, local=True)} <= known | floors
+
+
+def test_every_curve_of_the_legend_is_within_the_picture() -> None:
+    figure = go.Figure()
+    for top in (4e7, 3.0):
+        figure.add_scatter(x=[1, 10], y=[top / 100, top])
+    low, high = theory._range(figure)
+    assert low < np.log10(3.0) < np.log10(4e7) < high
+    assert low >= -1

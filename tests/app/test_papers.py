@@ -10,6 +10,7 @@ import screen as on
 import streamlit as st
 
 from bandit_core import claims, papers, reproductions
+from ui.papers import view
 
 
 @pytest.fixture
@@ -73,8 +74,10 @@ def test_every_test_and_every_reading_is_told() -> None:
 
 def test_a_reading_is_drawn_in_place_of_the_figure() -> None:
     screen = on.visit("papers", figure="tossou-2a")
+    assert view.AS_STATED not in on.words(screen)
     screen.get_by_key("papers-reading-tossou-2a").set_value("tossou-2a--no-root")
     on.run(screen)
+    assert view.AS_STATED in on.words(screen)  # the statements beside it are those of the figure as stated
     shipped = reproductions.load("tossou-2a--no-root")
     [label] = [name for name in on.chart(screen, "paper-figure").names if name.endswith(" DP-UCB")]
     np.testing.assert_allclose(on.chart(screen, "paper-figure").y(label)[-1], shipped.lines[2].mean[-1], rtol=1e-5)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, simulate
-from bandit_core.sweep import at_budget
+from bandit_core.sweep import at_budget, sweep
+from ui import tradeoff_view
 from ui.tradeoff_view import GRID
 
 SHARED = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1),dp-se(1)", "T": "2000", "n": "12"}
@@ -118,3 +121,24 @@ def test_fields_that_cannot_be_used_are_told(field: str) -> None:
     assert f"could not be used: {field} is" in on.words(screen)
     assert "<b>x" not in "".join(element.value for element in screen.main.markdown if element.allow_html)
     assert on.chart(screen, "tradeoff-chart").names
+
+
+def test_an_unfinished_sweep_speaks_and_draws_of_what_is_done_only() -> None:
+    experiment = Experiment.model_validate(
+        {
+            "arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.1}],
+            "lines": [
+                {"policy": "ucb"},
+                *({"policy": name, "epsilon": {"kind": "fixed", "value": 1}} for name in ("ts-cf", "heldp-ucb-l")),
+            ],
+            "horizon": 2000,
+            "trials": 6,
+        }
+    )
+    whole = sweep(experiment, (0.5, 1.0, 2.0))
+    part = replace(whole, results=(*whole.results[:2], replace(whole.results[2], lines=(None, None, None))))
+    assert "shown" in tradeoff_view.verdict(whole) and "so far" not in tradeoff_view.verdict(whole)
+    assert "so far" in tradeoff_view.verdict(part)
+    for quantity in ("regret", "price"):
+        bands = [trace for trace in tradeoff_view.chart(part, quantity, False).data if trace.line.width == 0]
+        assert bands and all(len(trace.x) <= 2 and np.isfinite(trace.y).all() for trace in bands[-2:])

@@ -182,6 +182,20 @@ def test_without_a_baseline_only_the_loss_is_told() -> None:
     assert told == "**free** loses 100.0 ± 2.9 rewards in 1,000 users."
 
 
+def test_without_a_price_the_best_and_the_worst_are_told() -> None:
+    made = result(2 * FREE, FREE)
+    lines = [dict(line, policy="ucb", epsilon=None) for line in made.experiment.spec()["lines"]]
+    told = words.verdict(replace(made, experiment=made.experiment.with_changes(lines=lines)))
+    assert told == "**free** loses 100.0 ± 2.9 rewards in 1,000 users, **x** loses 200 ± 6."
+
+
+def test_a_preview_speaks_of_fewer_users_only_where_there_are_fewer() -> None:
+    shown = result(FREE, FREE)
+    more = shown.experiment.with_changes(trials=100)
+    assert "users" not in words.preview(shown, more) and "of 100 trials" in words.preview(shown, more)
+    assert "of 9,000 users" in words.preview(shown, more.with_changes(horizon=9000))
+
+
 def test_nothing_computed_is_said_so() -> None:
     empty = result(FREE, FREE)
     assert words.verdict(Result(empty.experiment, empty.times, (None, None))) == "Nothing computed yet."

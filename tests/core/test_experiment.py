@@ -130,7 +130,7 @@ def test_a_changed_copy_is_validated_too():
         (spec(lines=[{**UCB, "params": 3}]), "lines[0].params", "dictionary"),
         (spec(lines=[{**UCB, "params": {"alpha": True}}]), "lines[0].params.alpha", "must be a number"),
         (spec(lines=[{**UCB, "params": {"alpha": math.nan}}]), "lines[0].params.alpha", "finite"),
-        (spec(lines=[{**UCB, "params": {"beta": 1}}]), "lines[0].params.beta", "no such field"),
+        (spec(lines=[{**UCB, "params": {"beta": 1}}]), "lines[0].params.beta", "no such field; allowed: alpha"),
         (spec(lines=[UCB, {"policy": "heldp-ucb-b"}]), "lines[1].epsilon", "needs a privacy budget"),
         (local(epsilon=2), "lines[1].epsilon", "dictionary"),
         (local(epsilon={"value": 2}), "lines[1].epsilon.kind", "required"),

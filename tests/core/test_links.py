@@ -175,7 +175,7 @@ def test_what_no_link_can_hold_is_told_where_links_are_written(key, made, counts
         ({"lines": "ucb(2)"}, "lines[0].epsilon", "keeps no privacy budget"),
         ({"lines": "heldp-ucb-b"}, "lines[0].epsilon", "needs a privacy budget"),
         ({"lines": "ucb(alpha=-1)"}, "lines[0].params.alpha", "greater than 0"),
-        ({"lines": "ucb(colour=red)"}, "lines[0].params.colour", "no such field"),
+        ({"lines": "ucb(colour=red)"}, "lines[0].params.colour", "no such field; allowed: alpha"),
         ({"lines": "heldp-ucb-b(-2)"}, "lines[0].epsilon.value", "greater than 0"),
         ({"lines": "nobody"}, "lines[0].policy", "no such policy; allowed: "),
         ({"lines": ",".join(["ucb"] * 30)}, "lines", "at most 24"),

@@ -59,7 +59,7 @@ def live_experiment(epsilon: float, dimension: int, arms: int, beta: float, hori
         ],
         "horizon": horizon,
         "trials": 10,
-        "view": {"x": "log", "y": "log", "bounds": False},
+        "view": {"x": "log", "y": "log", "bounds": False, "against": "best"},  # most have no counterpart of their own
     }
     experiment = Experiment.model_validate(document)
     while experiment.trials > 2 and estimated_seconds(experiment) > LIVE_SECONDS:

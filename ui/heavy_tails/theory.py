@@ -152,10 +152,11 @@ def shapes_chart(
 
 
 def _range(figure: go.Figure) -> list[float]:
-    """Six powers of ten below the largest value: shapes may begin at nothing."""
+    """Six powers of ten below the largest value, as shapes may begin at nothing; more where a curve stays below."""
     tops = [float(np.nanmax(trace.y)) for trace in figure.data if len(trace.y) and not np.all(np.isnan(trace.y))]
     top = math.log10(max([*tops, 1.0]))
-    return [max(-1.0, top - 6), top + 0.3]
+    lowest = math.log10(max(min([*tops, 1e6]), 1e-3))  # whose name in the legend would else stand for nothing
+    return [max(-1.0, min(top - 6, lowest - 1)), top + 0.3]
 
 
 def _superseded(bound: Bound) -> bool:

@@ -424,7 +424,7 @@ def promise(chosen: Choice) -> None:
         "loss is above ε now and then, and δ says what that is worth: it is smaller than the chance of a crossing, "
         "because a crossing is usually a narrow one. The classical recipe adds more noise than its δ needs."
         if any(not one.told.pure for one in chosen.shown)
-        else "The promise is **pure**: from ε on (dashed) there is no loss at all, with certainty. Choose the Gaussian "
+        else "The promise is **pure**: no loss is ever larger than ε (dashed), with certainty. Choose the Gaussian "
         "mechanism to see a promise that holds up to a δ."
     )
 

@@ -256,6 +256,12 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
         again.panel(panel)
 
 
+AS_STATED = (
+    "The picture is of this reading; the statements beside it are judged *as stated*. What each gives under this "
+    "reading stands in *How each was tested*."
+)
+
+
 def _reading(panel: str) -> str:
     """The file to draw: the panel as it stands, or a reading of the paper's under which it was played as well."""
     offered = {panel: "as stated", **papers.readings_of(panel)}
@@ -270,6 +276,8 @@ def _reading(panel: str) -> str:
         format_func=lambda name: offered[name],
         help="What the paper leaves open, read otherwise; the same statements are judged under it, too.",
     )
+    if chosen != panel:
+        st.caption(AS_STATED)
     return chosen
 
 

@@ -80,7 +80,7 @@ def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
     )
     if growth:
         text += (
-            f" In the long run each tenfold number of users costs at least {_listed(growth)} more; that is a slope, "
+            f" In the long run each tenfold number of users adds at least {_listed(growth)}; that is a slope, "
             "and says nothing of any one number of users."
         )
     return text
