@@ -111,13 +111,15 @@ class LineResult:
         """Final mean regret divided by another line's, and the standard error of that ratio.
 
         Trials with the same number share their random stream, so the error is taken over the pairs
-        (delta method); NaN where a mean is 0 or fewer than two pairs exist.
+        (delta method); NaN where the other mean is 0, or so small that the ratio is no number, and the error also where
+        fewer than two pairs exist.
         """
         _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
         ours, base = self.regret[mine, -1], other.regret[theirs, -1]
-        if len(ours) == 0 or base.mean() == 0:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            ratio = float(ours.mean() / base.mean()) if len(ours) else float("nan")
+        if not np.isfinite(ratio):
             return float("nan"), float("nan")
-        ratio = float(ours.mean() / base.mean())
         if len(ours) < 2:
             return ratio, float("nan")
         residual = ours - ratio * base

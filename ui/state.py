@@ -61,12 +61,12 @@ def current(name: str, otherwise: Any) -> Any:
 
 def own_file() -> bool:
     """Whether the experiment comes from a file of this visitor, edits and all."""
-    return bool(_state.get("own-file"))
+    return bool(_state.get("from-own-file"))
 
 
 def adopt(new: Experiment, problems: list[Problem] | None = None, own_file: bool = False) -> None:
     """Take an experiment from outside: every widget is redrawn from it. Safe in callbacks and before drawing."""
-    _state["own-file"] = own_file or (new is _state.get("experiment") and _state.get("own-file", False))
+    _state["from-own-file"] = own_file or (new is _state.get("experiment") and _state.get("from-own-file", False))
     _state["generation"] = _state.get("generation", 0) + 1
     _state["base"] = _state["experiment"] = true_words(new)
     _state["problems"] = problems or []

@@ -125,7 +125,7 @@ def test_figures_are_filtered_by_their_verdicts(held: str) -> None:
     ]
     assert held in statements(screen)
     cards = [text.value for text in screen.main.caption if f" {held}" in text.value and "✓✗?–".find(text.value[0]) >= 0]
-    assert len(cards) == len(wanted)
+    assert len(cards) == (len(wanted) if len(wanted) > 1 else 0)  # the only figure needs no card to open it
 
 
 def test_a_filter_that_leaves_nothing_says_so() -> None:

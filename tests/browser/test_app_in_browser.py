@@ -155,7 +155,9 @@ def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
     with running_server(tmp_path, LAB_MAX_RUNS="1") as fresh:
         first = visits(ENDLESS + "&seed=1", at=fresh)
         button(first, "Run").click()
-        expect(first.main().get_by_test_id("stProgress")).to_contain_text(re.compile(r"[1-9]\d?%"))
+        expect(first.main().get_by_test_id("stProgress")).to_contain_text(
+            re.compile(r"[1-9]\d?%"), timeout=90 * SECONDS
+        )
         first.leave()
         second = visits(ENDLESS + "&seed=2", at=fresh)
         button(second, "Run").click()
