@@ -31,7 +31,7 @@ if result is not None:
     )
     st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=picture.alt)
     turns.shown()
-    st.caption(f"Each by the policy that loses least here: {gallery.methods(experiment)}.")
+    st.caption(f"Each by the policy of its kind that loses least here: {gallery.methods(experiment)}.")
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()
 gallery.cards()
