@@ -29,6 +29,18 @@ SMALL = {"T": "400", "n": "4"}  # an experiment that costs nothing
 
 
 def visit(page: str = "explore", **address: str) -> AppTest:
+    """A new visitor opens ``page`` with these address fields and waits for what begins by itself.
+
+    Whether a study is short enough to be computed on the spot depends on what other tests have left in the store.
+    """
+    screen = arrive(page, **address)
+    if "run-own" not in screen.session_state:
+        return screen
+    screen.session_state["run-own"].thread.join()
+    return run(screen)
+
+
+def arrive(page: str, **address: str) -> AppTest:
     """A new visitor opens ``page`` with these address fields."""
     screen = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     for name, value in address.items():

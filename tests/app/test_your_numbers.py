@@ -102,7 +102,7 @@ def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_can
 ) -> None:
     monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)
     asked = {"users": "401", "base": "11.5"}  # that no other test has asked
-    screen = on.visit("your-numbers", **asked)
+    screen = on.arrive("your-numbers", **asked)
     if not screen.get("plotly_chart"):  # else it was faster than the page
         assert [button.label for button in screen.main.button if button.label in ("Cancel", "Run")] == ["Cancel"]
         screen.main.button(key="cancel-run-own").click()
