@@ -9,12 +9,12 @@ not a privacy product and protects nobody's data.
 ['heldp-ucb-b', 'heldp-ucb-l', 'ucb']
 """
 
-from bandit_core.audit import AuditResult, audit
-from bandit_core.engine import Simulation, simulate
-from bandit_core.experiment import Experiment
-from bandit_core.presets import load_preset
-from bandit_core.problems import InvalidInput
-from bandit_core.theory.curves import bounds
+from bandit_core.auditing.auditor import AuditResult, audit
+from bandit_core.experiments.curves import bounds
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.presets import load_preset
+from bandit_core.simulate.engine import Simulation, simulate
+from bandit_core.spec.errors import InvalidInput
 from bandit_core.theory.threshold import thresholds
 
 __all__ = [

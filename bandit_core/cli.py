@@ -17,19 +17,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from bandit_core import notation
-from bandit_core.problems import InvalidInput, Problem
-from bandit_core.spreadsheets import to_csv
+from bandit_core.data.spreadsheets import to_csv
+from bandit_core.spec import notation
+from bandit_core.spec.errors import InvalidInput, Problem
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from bandit_core.engine import Simulation
-    from bandit_core.experiment import Experiment
-    from bandit_core.papers import Played
-    from bandit_core.policies.base import Policy
-    from bandit_core.results import Result
-    from bandit_core.sweep import Sweep, SweepResult
+    from bandit_core.experiments.experiment import Experiment
+    from bandit_core.literature.papers import Played
+    from bandit_core.model import Policy
+    from bandit_core.simulate.engine import Simulation
+    from bandit_core.simulate.results import Result
+    from bandit_core.studies.sweep import Sweep, SweepResult
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 _FORMATS = (".csv", ".json", ".parquet")
@@ -53,8 +53,8 @@ class _Parser(argparse.ArgumentParser):
 
 def _experiment(options: argparse.Namespace) -> Experiment:
     """The experiment that SPEC names, with ``--horizon``, ``--trials`` and ``--seed`` put in."""
-    from bandit_core.experiment import MOST_SPEC_BYTES, parse, read
-    from bandit_core.presets import load_preset, preset_names
+    from bandit_core.experiments.experiment import MOST_SPEC_BYTES, parse, read
+    from bandit_core.experiments.presets import load_preset, preset_names
 
     spec = options.spec
     if spec == "-":
@@ -182,7 +182,7 @@ def _run(options: argparse.Namespace) -> int:
     _check_out(options.out)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
-    from bandit_core.engine import Simulation
+    from bandit_core.simulate.engine import Simulation
 
     result = _finished(Simulation(experiment), jobs)
     if result is None:
@@ -195,7 +195,7 @@ def _sweep(options: argparse.Namespace) -> int:
     _check_out(options.out)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
-    from bandit_core.sweep import Sweep
+    from bandit_core.studies.sweep import Sweep
 
     epsilons = [notation.read_number(text) for text in options.epsilon.split(",")]
     name, equals, values = (options.vary or "").partition("=")
@@ -214,7 +214,7 @@ def _sweep(options: argparse.Namespace) -> int:
 def _bounds(options: argparse.Namespace) -> int:
     _check_out(options.out)
     experiment = _experiment(options)
-    from bandit_core.theory.curves import bounds
+    from bandit_core.experiments.curves import bounds
 
     _write(bounds(experiment), options.out)
     return DONE
@@ -223,7 +223,7 @@ def _bounds(options: argparse.Namespace) -> int:
 def _releases(options: argparse.Namespace) -> int:
     _check_out(options.out)
     experiment = _experiment(options)
-    from bandit_core.accounts import releases
+    from bandit_core.studies.accounts import releases
 
     _write(releases(experiment), options.out)
     return DONE
@@ -233,7 +233,7 @@ def _thresholds(options: argparse.Namespace) -> int:
     _check_out(options.out)
     given = options.epsilon
     if given.lstrip().startswith("{"):
-        from bandit_core.experiment import read_json
+        from bandit_core.experiments.experiment import read_json
 
         epsilon = read_json(given, "epsilon")
     else:
@@ -251,8 +251,8 @@ def _thresholds(options: argparse.Namespace) -> int:
 
 def _audit(options: argparse.Namespace) -> int:
     _check_out(options.out)
-    from bandit_core.audit import MOST_SAMPLES, audit
-    from bandit_core.audit_subjects import subject
+    from bandit_core.auditing.auditor import MOST_SAMPLES, audit
+    from bandit_core.auditing.subjects import subject
 
     known = subject(options.name)
     numbers = {name: notation.read_number(getattr(options, name)) for name in _AUDIT_NUMBERS}
@@ -288,13 +288,13 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from bandit_core import papers, reproductions
-    from bandit_core.limits import estimated_seconds
+    from bandit_core.literature import papers, reproductions
+    from bandit_core.simulate.costs import estimated_seconds
 
     names = papers.names_of(options.names)
     folder = reproductions.FOLDER if options.out is None else Path(options.out)
     if options.table:
-        from bandit_core.claims_table import changes, table
+        from bandit_core.literature.claims_table import changes, table
 
         now = table(names, folder)
         print(now if options.since is None else changes(_text(options.since), now), end="")
@@ -326,11 +326,11 @@ def _text(path: str) -> str:
 
 def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
     """One file of results played, as the document to ship; None after Ctrl-C."""
-    from bandit_core import reproductions
-    from bandit_core.engine import Simulation
-    from bandit_core.results import Result
-    from bandit_core.store import Store
-    from bandit_core.warm import compile_for
+    from bandit_core.literature import reproductions
+    from bandit_core.simulate.engine import Simulation
+    from bandit_core.simulate.results import Result
+    from bandit_core.simulate.store import Store
+    from bandit_core.simulate.warm_up import compile_for
 
     experiment = played.experiment
     part = experiment.with_changes(trials=min(most or experiment.trials, experiment.trials))
@@ -347,8 +347,8 @@ def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool)
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from bandit_core.kernels.compiled import kernel_folder
-    from bandit_core.warm import warm
+    from bandit_core.jit.machine_code import kernel_folder
+    from bandit_core.simulate.warm_up import warm
 
     count = warm()
     print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
@@ -362,7 +362,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _link(options: argparse.Namespace) -> int:
-    from bandit_core import links
+    from bandit_core.experiments import links
 
     experiment = _experiment(options)
     if unread := links.unread(experiment):
@@ -372,7 +372,7 @@ def _link(options: argparse.Namespace) -> int:
 
 
 def _errata(options: argparse.Namespace) -> int:
-    from bandit_core.errata import KINDS, errata, erratum_of
+    from bandit_core.literature.errata import KINDS, errata, erratum_of
 
     chosen = errata() if options.name is None else (erratum_of(options.name),)
     for erratum in chosen:
@@ -438,15 +438,15 @@ def _parameters(policy: Policy) -> list[dict[str, Any]]:
 
 
 def _arm_laws() -> list[dict[str, Any]]:
-    from bandit_core import arms
+    from bandit_core.spec import rewards
 
-    return [_law(name, law, ("kind", "count")) for name, law in arms.LAWS.items()]
+    return [_law(name, law, ("kind", "count")) for name, law in rewards.LAWS.items()]
 
 
 def _epsilon_laws() -> list[dict[str, Any]]:
-    from bandit_core import epsilons
+    from bandit_core.spec import budgets
 
-    return [_law(name, law, ("kind",)) for name, law in epsilons.LAWS.items()]
+    return [_law(name, law, ("kind",)) for name, law in budgets.LAWS.items()]
 
 
 def _law(name: str, law: Any, without: tuple[str, ...]) -> dict[str, Any]:
@@ -455,13 +455,13 @@ def _law(name: str, law: Any, without: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _presets() -> list[dict[str, Any]]:
-    from bandit_core.presets import presets
+    from bandit_core.experiments.presets import presets
 
     return [{"name": each.name, "title": each.title, "note": each.note, "group": each.group} for each in presets()]
 
 
 def _audits() -> list[dict[str, Any]]:
-    from bandit_core.audit_subjects import subjects
+    from bandit_core.auditing.subjects import subjects
 
     return [
         {"name": each.name, "title": each.title, "kind": each.kind, "inputs": each.inputs, "seen": each.seen}

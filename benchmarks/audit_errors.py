@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.audit import audit
-from bandit_core.audit_subjects import subjects
+from bandit_core.auditing.auditor import audit
+from bandit_core.auditing.subjects import subjects
 from benchmarks.measuring import print_table
 
 REPEATS, CONFIDENCE = 200, 0.95

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core import Experiment, simulate
-from bandit_core.experiment import checkpoints
+from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal
 from bandit_core.policies import registry
-from bandit_core.policies.base import Signal
-from bandit_core.store import Store
+from bandit_core.simulate.store import Store
 from benchmarks import plain_contextual
 from benchmarks.measuring import fastest, machine, print_table, seconds
 

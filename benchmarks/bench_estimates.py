@@ -1,8 +1,8 @@
 """What runs take over what was estimated: ``python -m benchmarks.bench_estimates [POLICY ...]`` (one core, minutes).
 
 Every policy plays on a grid of arms (or features) and horizons; the table has processor time over
-`bandit_core.limits.trial_seconds`, which no test can hold to a clock. Estimates are meant to be right within a factor
-of `FAR`; what is further off is marked.
+`bandit_core.simulate.costs.trial_seconds`, which no test can hold to a clock. Estimates are meant to be right within a
+factor of `FAR`; what is further off is marked.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 from typing import Any
 
 from bandit_core import Experiment, InvalidInput
-from bandit_core.experiment import checkpoints
+from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
-from bandit_core.limits import trial_seconds
+from bandit_core.model import Policy, Signal
 from bandit_core.policies import registry
-from bandit_core.policies.base import Policy, Signal
+from bandit_core.simulate.costs import trial_seconds
 from benchmarks.measuring import arms_of, machine, print_table, private, seconds
 
 ARMS, HORIZONS = (2, 100, 1000, 10_000), (100, 1000, 10_000, 100_000, 1_000_000)
@@ -29,7 +29,7 @@ FAR = 5.0
 def settings(policy: Policy) -> list[tuple[str, dict[str, Any]]]:
     """What the policy plays on, by its name in the table."""
     if policy.setting == "contexts":
-        from bandit_core import notation
+        from bandit_core.spec import notation
 
         return [(users, {"contexts": notation.read_contexts(users)}) for users in USERS]
     return [(f"{count} arms", {"arms": arms_of(count)}) for count in ARMS]

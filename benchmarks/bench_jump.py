@@ -11,12 +11,13 @@ import os
 import sys
 import time
 
-from bandit_core import Experiment, limits, load_preset, simulate
-from bandit_core.experiment import checkpoints
+from bandit_core import Experiment, load_preset, simulate
+from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal
 from bandit_core.policies import index_family, registry
-from bandit_core.policies.base import Signal
-from bandit_core.store import Store
+from bandit_core.simulate import costs
+from bandit_core.simulate.store import Store
 from benchmarks.measuring import PAPER_ARMS, UCB, instance_of, machine, name_of, print_table, private, seconds
 
 HORIZONS = (100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -81,8 +82,8 @@ def preset() -> None:
     wall, used = time.perf_counter() - start, time.process_time() - used
     print_table(
         ["ren-1c", "pulls", "processor, s", "processor / 2, s", "wall, s", "load", "estimate, s"],
-        [["3 lines", f"{limits.steps(experiment):.3g}", used, used / 2, wall, f"{os.getloadavg()[0]:.1f}",
-          limits.estimated_seconds(experiment, 2)]],
+        [["3 lines", f"{costs.steps(experiment):.3g}", used, used / 2, wall, f"{os.getloadavg()[0]:.1f}",
+          costs.estimated_seconds(experiment, 2)]],
     )  # fmt: skip
     print_table(
         ["line", "sampler", "final regret", "standard error", "to UCB"],

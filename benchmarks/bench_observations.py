@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bandit_core import InvalidInput
-from bandit_core.observations import chances_of_being_best, read_observations
+from bandit_core.data.observations import chances_of_being_best, read_observations
 from benchmarks.measuring import fastest, machine, print_table
 
 ROWS = 1_000_000

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 
-from bandit_core.experiment import checkpoints
+from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import index
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal
 from bandit_core.policies import registry
-from bandit_core.policies.base import Signal
 from benchmarks.measuring import UCB, fastest, instance_of, machine, name_of, print_table, private
 
 ARMS = (2, 5, 20, 50, 100, 300, 1000)

@@ -10,10 +10,10 @@ import sys
 
 import numpy as np
 
-from bandit_core.experiment import checkpoints
+from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal
 from bandit_core.policies import registry
-from bandit_core.policies.base import Signal
 from benchmarks import straight
 from benchmarks.measuring import UCB, fastest, instance_of, machine, name_of, print_table, private
 

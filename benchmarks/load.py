@@ -29,8 +29,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bandit_core import links, simulate
-from bandit_core.store import Store
+from bandit_core import simulate
+from bandit_core.experiments import links
+from bandit_core.simulate.store import Store
 from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import Server, curves_of, opened, running_server, visiting
 from ui import charts

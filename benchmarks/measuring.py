@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core import Experiment
-from bandit_core.policies.base import Instance
+from bandit_core.model import Instance
 
 PAPER_ARMS = [
     {"kind": "bernoulli", "mean": 0.9},

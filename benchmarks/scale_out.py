@@ -12,8 +12,9 @@ import argparse
 import os
 import time
 
-from bandit_core import Experiment, engine, limits, remote, simulate
-from bandit_core.store import Store
+from bandit_core import Experiment, simulate
+from bandit_core.simulate import costs, engine
+from bandit_core.simulate.store import Store
 from benchmarks.measuring import arms_of, machine, print_table
 
 
@@ -54,11 +55,11 @@ def main() -> None:
             os.environ["LAB_DASK_SCHEDULER"] = cluster.scheduler_address
             timed(long.with_changes(trials=20 * count), 2)  # workers load their machine code
             seconds = timed(long, 2)
-            longest, shortest = limits.LONGEST_TASK, limits.SHORTEST_TASK
-            limits.LONGEST_TASK = limits.SHORTEST_TASK = limits.trial_seconds(empty, 0) * options.trials / pieces
+            longest, shortest = costs.LONGEST_TASK, costs.SHORTEST_TASK
+            costs.LONGEST_TASK = costs.SHORTEST_TASK = costs.trial_seconds(empty, 0) * options.trials / pieces
             shipping = min(timed(empty, 2) for _ in range(3))  # the first one loads another kernel
-            limits.LONGEST_TASK, limits.SHORTEST_TASK = longest, shortest
-            remote.forget()
+            costs.LONGEST_TASK, costs.SHORTEST_TASK = longest, shortest
+            cluster.forget()
             del os.environ["LAB_DASK_SCHEDULER"]
         rows.append([count, seconds, threads[1] / seconds, shipping, max(threads[1] / count, shipping)])
     print(f"{pieces} blocks. Threads of this process: one {threads[1]:.1f} s, two {threads[2]:.1f} s.\n")

@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from bandit_core.spreadsheets import defused_frame
+from bandit_core.data.spreadsheets import defused_frame
 from ui import budget_panel, charts, exports, panels, runner, shared, shell, state, theme, turns, words
 
 shell.enter()

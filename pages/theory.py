@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from bandit_core import catalogue
+from bandit_core.experiments import catalogue
 from ui import shell, state, theme
 from ui.theory import bounds, definitions
 

@@ -5,7 +5,7 @@ import ui.opening  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from bandit_core.sweep import distinct_lines
+from bandit_core.studies.sweep import distinct_lines
 from ui import charts, runner, shell, state, theme, tradeoff_view
 
 shell.enter()

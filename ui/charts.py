@@ -12,14 +12,14 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from bandit_core.arms import each
-from bandit_core.experiment import budget_words
-from bandit_core.notation import write_epsilon
-from bandit_core.policies.base import Privacy
-from bandit_core.results import Result
-from bandit_core.summaries import QUANTITY_WORDS, scale
-from bandit_core.theory.bound import Bound
-from bandit_core.theory.curves import beside, in_the_long_run, line_bounds
+from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
+from bandit_core.experiments.experiment import budget_words
+from bandit_core.model import Privacy
+from bandit_core.model.bound import Bound
+from bandit_core.simulate.results import Result
+from bandit_core.simulate.summaries import QUANTITY_WORDS, scale
+from bandit_core.spec.notation import write_epsilon
+from bandit_core.spec.rewards import each
 from ui import theme, words
 
 SAMPLE_RUNS = 20

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bandit_core.policies.base import Privacy
-from bandit_core.theory.bound import Model
+from bandit_core.model import Privacy
+from bandit_core.model.bound import Model
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 

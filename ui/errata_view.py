@@ -8,7 +8,7 @@ import math
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core.errata import KINDS, Erratum, Outcome, errata
+from bandit_core.literature.errata import KINDS, Erratum, Outcome, errata
 from ui import charts, glossary, page_fields, state
 
 ALL = "all papers"

@@ -11,11 +11,11 @@ from typing import Any
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.accounts import releases
-from bandit_core.presets import presets
-from bandit_core.results import Result
-from bandit_core.spreadsheets import to_csv
-from bandit_core.summaries import summaries
+from bandit_core.data.spreadsheets import to_csv
+from bandit_core.experiments.presets import presets
+from bandit_core.simulate.results import Result
+from bandit_core.simulate.summaries import summaries
+from bandit_core.studies.accounts import releases
 from ui import charts, words
 
 

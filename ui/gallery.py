@@ -6,11 +6,13 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, links, notation, simulate
-from bandit_core.presets import load_preset, presets
-from bandit_core.problems import InvalidInput, Problem
-from bandit_core.results import Result
-from bandit_core.tradeoff import blind_regret
+from bandit_core import Experiment, simulate
+from bandit_core.experiments import links
+from bandit_core.experiments.presets import load_preset, presets
+from bandit_core.simulate.results import Result
+from bandit_core.spec import notation
+from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, state, theme, words
 
 OPENING = "first-look"

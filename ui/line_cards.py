@@ -9,12 +9,13 @@ import streamlit as st
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from bandit_core import Experiment, InvalidInput, notation
-from bandit_core.epsilons import LAWS as EPSILON_LAWS
-from bandit_core.experiment import Line, is_stale
+from bandit_core import Experiment, InvalidInput
+from bandit_core.experiments.experiment import Line, is_stale
+from bandit_core.experiments.shared_budget import follows, moved, shared_budget
+from bandit_core.model import Policy
 from bandit_core.policies import registry
-from bandit_core.policies.base import Policy
-from bandit_core.shared_budget import follows, moved, shared_budget
+from bandit_core.spec import notation
+from bandit_core.spec.budgets import LAWS as EPSILON_LAWS
 from ui import state, theme, words
 
 

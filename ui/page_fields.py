@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bandit_core import notation
-from bandit_core.problems import Problem
+from bandit_core.spec import notation
+from bandit_core.spec.errors import Problem
 from ui import state, words
 
 

@@ -19,8 +19,8 @@ import plotly.io as pio
 import pyarrow as pa
 
 from bandit_core import Experiment
-from bandit_core.contextual.contexts import Table
-from bandit_core.results import Result
+from bandit_core.simulate.results import Result
+from bandit_core.spec.contexts import Table
 from ui import state
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from bandit_core import links
+from bandit_core.experiments import links
 from ui import state, words
 
 LESSON = {"embed": "true", "controls": "off"}

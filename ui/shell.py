@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
-from bandit_core.problems import Problem
+from bandit_core.spec.errors import Problem
 from ui import glossary, page_fields, sharing, sidebar, state, theme, theme_watch, turns, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"

@@ -10,15 +10,17 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bandit_core import Experiment, InvalidInput, links, notation
-from bandit_core.arms import LAWS as REWARD_LAWS
-from bandit_core.contextual.contexts import LAWS as CONTEXT_LAWS
-from bandit_core.epsilons import LAWS as EPSILON_LAWS
-from bandit_core.experiment import Band, View, parse
+from bandit_core import Experiment, InvalidInput
+from bandit_core.experiments import links
+from bandit_core.experiments.experiment import Band, View, parse
+from bandit_core.experiments.presets import presets
 from bandit_core.policies import registry
-from bandit_core.presets import presets
-from bandit_core.problems import Problem
-from bandit_core.summaries import QUANTITY_WORDS
+from bandit_core.simulate.summaries import QUANTITY_WORDS
+from bandit_core.spec import notation
+from bandit_core.spec.budgets import LAWS as EPSILON_LAWS
+from bandit_core.spec.contexts import LAWS as CONTEXT_LAWS
+from bandit_core.spec.errors import Problem
+from bandit_core.spec.rewards import LAWS as REWARD_LAWS
 from ui import charts, line_cards, state, theme, turns, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)

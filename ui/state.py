@@ -13,9 +13,10 @@ from typing import Any
 
 import streamlit as st
 
-from bandit_core import Experiment, links
-from bandit_core.presets import load_preset, true_words
-from bandit_core.problems import Problem
+from bandit_core import Experiment
+from bandit_core.experiments import links
+from bandit_core.experiments.presets import load_preset, true_words
+from bandit_core.spec.errors import Problem
 
 # Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
 OTHER_FIELDS = (

@@ -9,9 +9,9 @@ from zlib import crc32
 import streamlit as st
 
 from bandit_core import Experiment
+from bandit_core.model import Privacy
+from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
-from bandit_core.policies.base import Privacy
-from bandit_core.theory.bound import Bound
 
 # On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
 # any two differ by more than 9 in CIE Lab, also for eyes without red or green cones, and by more than 7 without blue

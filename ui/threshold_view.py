@@ -10,13 +10,16 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, links, notation, threshold_check
-from bandit_core.epsilons import LAWS as EPSILON_LAWS
-from bandit_core.epsilons import _EpsilonLaw
+from bandit_core import Experiment
+from bandit_core.data.spreadsheets import defused_frame
+from bandit_core.experiments import links
 from bandit_core.policies import registry
-from bandit_core.problems import InvalidInput
-from bandit_core.results import Result, linear_fit
-from bandit_core.spreadsheets import defused_frame
+from bandit_core.simulate.results import Result, linear_fit
+from bandit_core.spec import notation
+from bandit_core.spec.budgets import LAWS as EPSILON_LAWS
+from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.spec.errors import InvalidInput
+from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
 from ui import charts, state, theme, words
 

@@ -12,12 +12,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, links, tradeoff
-from bandit_core.inverse import Answer, Goal, fewest_users, smallest_epsilon
-from bandit_core.spreadsheets import defused, to_csv
-from bandit_core.summaries import QUANTITY_WORDS, has_price
-from bandit_core.sweep import SweepResult, swept_label
-from bandit_core.theory.curves import beside
+from bandit_core import Experiment, InvalidInput
+from bandit_core.data.spreadsheets import defused, to_csv
+from bandit_core.experiments import links
+from bandit_core.experiments.curves import beside
+from bandit_core.simulate.summaries import QUANTITY_WORDS, has_price
+from bandit_core.studies import tradeoff
+from bandit_core.studies.goal_search import Answer, Goal, fewest_users, smallest_epsilon
+from bandit_core.studies.sweep import SweepResult, swept_label
 from ui import charts, deployed, exports, page_fields, state, theme, turns, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))

@@ -9,7 +9,7 @@ from typing import TypeVar
 import streamlit as st
 
 from bandit_core import InvalidInput
-from bandit_core.store import Store
+from bandit_core.simulate.store import Store
 from ui import turns, words
 
 Read = TypeVar("Read")

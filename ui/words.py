@@ -7,14 +7,14 @@ import re
 from functools import cache
 
 from bandit_core import Experiment
-from bandit_core.epsilons import _EpsilonLaw
-from bandit_core.experiment import Against, Band
-from bandit_core.limits import steps
-from bandit_core.notation import write_epsilon
-from bandit_core.presets import presets
-from bandit_core.problems import Problem, told
-from bandit_core.results import Result
-from bandit_core.summaries import Reference, Summary, counterpart, summaries
+from bandit_core.experiments.experiment import Against, Band
+from bandit_core.experiments.presets import presets
+from bandit_core.simulate.costs import steps
+from bandit_core.simulate.results import Result
+from bandit_core.simulate.summaries import Reference, Summary, counterpart, summaries
+from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.spec.errors import Problem, told
+from bandit_core.spec.notation import write_epsilon
 
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "middle 90 % of",

@@ -7,13 +7,13 @@ drawn reward by reward. ``at_once`` = False does the same for two-valued laws: t
 
 from __future__ import annotations
 
-from bandit_core.arms import TWO_POINT
+from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.compiled import inlined, piece
 from bandit_core.kernels.curves import record
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.spec.rewards import TWO_POINT
 
 STOPPED = -1
 

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.streams import next_uniform
 
 FEWEST = 10.0  # n min(p, 1-p) from which the rejection's hat was proved to cover the probabilities

@@ -12,21 +12,11 @@ import math
 
 from numba import int64
 
-from bandit_core.contextual.contexts import (
-    CUBE,
-    DISCRETE,
-    GAUSSIAN,
-    IDENTITY,
-    LOGISTIC,
-    MARGIN,
-    POISSON_CAP,
-    SPHERE,
-    TABLE,
-)
-from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.labels import draw_labels
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.spec.contexts import CUBE, DISCRETE, GAUSSIAN, IDENTITY, LOGISTIC, MARGIN, POISSON_CAP, SPHERE, TABLE
 
 MOST_TRIES = 2000  # draws of a discrete type until its gap is large enough
 SHIFT_TRIES = 20  # draws of a context whose two best arms stay the best when it is moved to their border

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bandit_core.kernels.compiled import inlined
+from bandit_core.jit.decorators import inlined
 
 
 @inlined

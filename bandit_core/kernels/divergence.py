@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from bandit_core.kernels.compiled import piece
+from bandit_core.jit.decorators import piece
 from bandit_core.kernels.kl import upper_quantile
 
 TOP = 1.0 - 1e-9  # an index above this counts as 1: nearer to 1, rounding would decide who is ahead

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandit_core.kernels.compiled import kernel, piece
+from bandit_core.jit.decorators import kernel, piece
 from bandit_core.kernels.contexts import (
     chosen_arm,
     distance,

@@ -16,10 +16,9 @@ import math
 
 import numpy as np
 
-from bandit_core.arms import GAUSSIAN, PARETO, TWO_POINT
+from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.batches import STOPPED, pull_in_turns
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.curves import record
 from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.rewards import draw_reward
@@ -27,6 +26,7 @@ from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_q
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.spec.rewards import GAUSSIAN, PARETO, TWO_POINT
 
 _COLUMNS = 40  # noise terms a tree can hold; a horizon of 10^9 needs 31
 _REACH = 9.0  # standard deviations beyond which a Gaussian reward never comes (1e-19)

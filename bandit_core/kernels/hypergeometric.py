@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
+from bandit_core.jit.decorators import kernel, piece
 from bandit_core.kernels.binomial import _stirling_rest
-from bandit_core.kernels.compiled import kernel, piece
 from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform
 
 FEW = 12.0  # draws up to which walking is cheaper than the set-up of the rejection

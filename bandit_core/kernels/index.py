@@ -25,9 +25,7 @@ import math
 import numpy as np
 from numba import uint64
 
-from bandit_core.arms import TWO_POINT
-from bandit_core.epsilons import DISCRETE, FIXED
-from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.curves import record
 from bandit_core.kernels.labels import arrange, draw_labels, relabel
 from bandit_core.kernels.rewards import draw_reward, sigmoid
@@ -35,6 +33,8 @@ from bandit_core.kernels.streams import fill_lanes, next_uniform
 from bandit_core.kernels.users import draw_epsilon, draw_group, surely_below
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one
+from bandit_core.spec.budgets import DISCRETE, FIXED
+from bandit_core.spec.rewards import TWO_POINT
 
 RAW, LAPLACE, BITS = range(3)  # what a response is: the reward, the reward + Laplace noise, one random bit
 PLAIN_CLOCK, KL_CLOCK = range(2)  # ln t, ln t + 3 ln ln t

@@ -31,8 +31,8 @@ import math
 
 import numpy as np
 
+from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.hypergeometric import hypergeometric, share_of_first
 from bandit_core.kernels.index import LAPLACE, _value, _width, clock
 from bandit_core.kernels.labels import arrange, arrange_rows, relabel

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.jit.decorators import inlined, kernel, piece
 
 _GOLDEN = uint64(0x9E3779B97F4A7C15)
 

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
+from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.batches import STOPPED, fresh_sum, noise, pull_in_turns
-from bandit_core.kernels.compiled import inlined, kernel, piece
 from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.streams import beta
 

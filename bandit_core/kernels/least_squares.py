@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from bandit_core.kernels.compiled import inlined, kernel, piece
+from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.contexts import (
     chosen_arm,
     distance,

@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numba import int64, uint64
 
-from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, next_word
 
 LAYERS = 256

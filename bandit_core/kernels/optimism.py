@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from bandit_core.kernels.compiled import kernel
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.contexts import (
     distance,
     dot,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.kernels.compiled import kernel
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.curves import record
 from bandit_core.kernels.labels import arrange, draw_labels
 from bandit_core.kernels.streams import beta, next_uniform

@@ -1,12 +1,12 @@
-"""Drawing rewards from the table of `bandit_core.arms.tables`, one uniform each."""
+"""Drawing rewards from the table of `bandit_core.spec.rewards.tables`, one uniform each."""
 
 from __future__ import annotations
 
 import math
 
-from bandit_core.arms import BETA, EMPIRICAL, GAUSSIAN, PARETO, STUDENT, TWO_POINT, UNIFORM
-from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform, normal_quantile
+from bandit_core.spec.rewards import BETA, EMPIRICAL, GAUSSIAN, PARETO, STUDENT, TWO_POINT, UNIFORM
 
 
 @inlined

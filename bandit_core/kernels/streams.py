@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import uint64
 
-from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.jit.decorators import inlined, piece
 
 UNIT = 2.0**-52  # spacing of the uniforms
 HALF_UNIT = 2.0**-53  # added where a uniform must not be 0

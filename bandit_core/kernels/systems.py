@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.jit.decorators import inlined, piece
 
 
 @piece

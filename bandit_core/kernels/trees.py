@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from bandit_core.kernels.compiled import inlined, kernel
+from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.kernels.curves import record
 from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.rewards import draw_reward

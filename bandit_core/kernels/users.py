@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from bandit_core.epsilons import CLAMPED_GAUSSIAN, DISCRETE, FIXED, UNIFORM
-from bandit_core.kernels.compiled import inlined, piece
+from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.streams import HALF_UNIT, normal_quantile
+from bandit_core.spec.budgets import CLAMPED_GAUSSIAN, DISCRETE, FIXED, UNIFORM
 
 FEW = 16  # groups among which comparing with all is faster than searching
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.binary import Binary
 from bandit_core.mechanisms.description import Formulas, counter
-from bandit_core.problems import InvalidInput, Problem
+from bandit_core.spec.errors import InvalidInput, Problem
 
 
 @dataclass(frozen=True)

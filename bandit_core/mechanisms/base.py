@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.problems import InvalidInput, Problem
+from bandit_core.spec.errors import InvalidInput, Problem
 
 Sampler = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]  # such as `Mechanism.release`
 

@@ -15,8 +15,8 @@ import numpy as np
 from numba import uint64
 from numpy.typing import ArrayLike
 
-from bandit_core.kernels.compiled import inlined
-from bandit_core.problems import InvalidInput, Problem
+from bandit_core.jit.decorators import inlined
+from bandit_core.spec.errors import InvalidInput, Problem
 
 MOST_NODES = 64  # summed noise terms that one release can hold, for any count below 2^63
 

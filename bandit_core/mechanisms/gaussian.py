@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
-from bandit_core.problems import InvalidInput, Problem
+from bandit_core.spec.errors import InvalidInput, Problem
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
 _STEPS = 200  # of a bisection that ends when the double does

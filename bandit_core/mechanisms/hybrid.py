@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.kernels.compiled import inlined, kernel
+from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import Counter, depth
 from bandit_core.mechanisms.description import Formulas, counter

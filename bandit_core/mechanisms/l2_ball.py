@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
-from bandit_core.problems import InvalidInput, Problem
+from bandit_core.spec.errors import InvalidInput, Problem
 
 
 def log_radius(dimension: int, epsilon: float) -> float:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.kernels.compiled import inlined, kernel
+from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
 

@@ -1,4 +1,4 @@
-"""The registry: every module here, or in contextual.policies, with ``POLICY`` (or ``POLICIES``) is found by itself."""
+"""The registry: every module here, or in `contextual`, with ``POLICY`` (or ``POLICIES``) is found by itself."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import importlib
 import pkgutil
 from functools import cache
 
-from bandit_core.policies.base import Policy
+from bandit_core.model import Policy
 
 
 @cache
 def registry() -> dict[str, Policy]:
     """Every policy by name: those for arms first, then grouped by trust (none, local, central), then by file."""
-    from bandit_core.contextual import policies as contextual
-
     found: list[Policy] = []
-    for package in (__name__, contextual.__name__):
+    for package in (__name__, f"{__name__}.contextual"):
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
             contents = vars(importlib.import_module(f"{package}.{module.name}"))
             found.extend(contents.get("POLICIES", (contents["POLICY"],) if "POLICY" in contents else ()))

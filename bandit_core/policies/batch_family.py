@@ -9,12 +9,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core import arms as laws
-from bandit_core.numbers import Number, Whole
-from bandit_core.policies.base import Block, Instance, Parameters, Policy, Signal, Stopped
+from bandit_core.model import Block, Instance, Parameters, Policy, Signal, Stopped
+from bandit_core.model.bound import Bound
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
+from bandit_core.spec import rewards as laws
+from bandit_core.spec.numbers import Number, Whole
 from bandit_core.theory import central
-from bandit_core.theory.bound import Bound
 
 SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, and their batches overflow
 

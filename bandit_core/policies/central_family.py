@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bandit_core.policies.base import Guarantee, Instance, Parameters, Release
+from bandit_core.model import Guarantee, Instance, Parameters, Release
 from bandit_core.policies.local_family import bounded_rewards
 
 Accounting = Literal["paper", "tight"]

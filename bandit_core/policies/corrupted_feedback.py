@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from bandit_core.kernels import index
+from bandit_core.model import Block, Instance, Parameters, Policy, Signal
+from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family, kl_family, posterior_family
-from bandit_core.policies.base import Block, Instance, Parameters, Policy, Signal
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local
-from bandit_core.theory.bound import Bound
 
 
 def _play_ucb(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:

@@ -15,11 +15,11 @@ covered for epsilon up to 1 only. An epoch that the horizon cuts short releases 
 
 from __future__ import annotations
 
+from bandit_core.model import Instance, Policy, any_rewards
+from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
-from bandit_core.policies.base import Instance, Policy, any_rewards
 from bandit_core.policies.central_family import noisy_sums, pure
 from bandit_core.theory import central, heavy
-from bandit_core.theory.bound import Bound
 
 
 def _bounds(instance: Instance) -> list[Bound]:

@@ -18,11 +18,11 @@ import math
 import numpy as np
 
 from bandit_core.mechanisms.counter import depth
+from bandit_core.model import Block, Instance, Policy, Release, Signal, any_rewards
+from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
-from bandit_core.policies.base import Block, Instance, Policy, Release, Signal, any_rewards
 from bandit_core.policies.central_family import central_release, nominal, pure
 from bandit_core.theory import central, heavy
-from bandit_core.theory.bound import Bound
 
 
 def node_scale(instance: Instance) -> float:

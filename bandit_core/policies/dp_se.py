@@ -16,10 +16,10 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import committed
-from bandit_core.numbers import Number
+from bandit_core.model import Block, Instance, Parameters, Signal
 from bandit_core.policies import batch_family
-from bandit_core.policies.base import Block, Instance, Parameters, Signal
 from bandit_core.policies.central_family import nominal
+from bandit_core.spec.numbers import Number
 from bandit_core.theory import central
 
 

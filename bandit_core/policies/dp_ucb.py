@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from bandit_core.model import Block, Instance, Policy, Signal
+from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
-from bandit_core.policies.base import Block, Instance, Policy, Signal
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
 from bandit_core.theory import central
-from bandit_core.theory.bound import Bound
 
 
 def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:

@@ -23,12 +23,12 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import trees
+from bandit_core.model import Block, Instance, Policy, Signal
+from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
-from bandit_core.policies.base import Block, Instance, Policy, Signal
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
 from bandit_core.policies.tree_family import Gamma
 from bandit_core.theory import central
-from bandit_core.theory.bound import Bound
 
 
 class DPUCBBoundParameters(ReadIndexParameters):

@@ -31,12 +31,12 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import lazy
-from bandit_core.numbers import Number
+from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Release, Signal
+from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
-from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Release, Signal
 from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
+from bandit_core.spec.numbers import Number
 from bandit_core.theory import accounting, central
-from bandit_core.theory.bound import Bound
 
 
 class IntervalParameters(Parameters):

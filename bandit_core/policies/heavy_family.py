@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core import arms as laws
 from bandit_core.kernels import heavy
 from bandit_core.kernels.streams import streams as fresh_streams
-from bandit_core.numbers import Number, Positive
-from bandit_core.policies.base import Block, Instance, Parameters, Signal, Stopped, numbers_held
+from bandit_core.model import Block, Instance, Parameters, Signal, Stopped, numbers_held
+from bandit_core.spec import rewards as laws
+from bandit_core.spec.numbers import Number, Positive
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from bandit_core.kernels import index
+from bandit_core.model import Block, Instance, Policy, Signal, Simulator, any_rewards
+from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
-from bandit_core.policies.base import Block, Instance, Policy, Signal, Simulator, any_rewards
 from bandit_core.policies.local_family import (
     ThresholdParameters,
     bounded_rewards,
@@ -29,7 +30,6 @@ from bandit_core.policies.local_family import (
     resolve_threshold,
 )
 from bandit_core.theory import local
-from bandit_core.theory.bound import Bound
 
 
 def _player(squash: bool) -> Simulator:

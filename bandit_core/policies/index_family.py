@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core import arms as laws
-from bandit_core.epsilons import DISCRETE, FIXED, Fixed
 from bandit_core.kernels import index
 from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, jump
 from bandit_core.mechanisms.sigmoid import sigmoid
-from bandit_core.policies.base import Block, Instance, Signal, Stopped, numbers_held
+from bandit_core.model import Block, Instance, Signal, Stopped, numbers_held
+from bandit_core.spec import rewards as laws
+from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
 LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (benchmarks/bench_jump.py)

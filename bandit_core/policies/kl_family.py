@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_core.kernels import kl
 from bandit_core.mechanisms import CTB
-from bandit_core.policies.base import Block, Instance, Signal, Stopped
+from bandit_core.model import Block, Instance, Signal, Stopped
 
 
 def play(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:

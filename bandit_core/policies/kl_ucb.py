@@ -7,11 +7,11 @@ arms its regret meets the Lai-Robbins lower bound; for other rewards in [0, 1] t
 
 from __future__ import annotations
 
+from bandit_core.model import Guarantee, Instance, Parameters, Policy
+from bandit_core.model.bound import Bound
 from bandit_core.policies import kl_family
-from bandit_core.policies.base import Guarantee, Instance, Parameters, Policy
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, floors
-from bandit_core.theory.bound import Bound
 
 SOURCE = "Garivier and Cappe 2011"
 

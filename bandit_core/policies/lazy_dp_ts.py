@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.kernels import lazy
+from bandit_core.model import Block, Instance, Parameters, Signal
 from bandit_core.policies import batch_family
-from bandit_core.policies.base import Block, Instance, Parameters, Signal
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 

@@ -14,11 +14,11 @@ For epsilon above 1, where the paper's figures are, err leaves out the sampling 
 
 from __future__ import annotations
 
+from bandit_core.model import Instance, Policy, any_rewards
+from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
-from bandit_core.policies.base import Instance, Policy, any_rewards
 from bandit_core.policies.local_family import local_guarantee, noisy_answers
 from bandit_core.theory import heavy, local
-from bandit_core.theory.bound import Bound
 
 
 def _bounds(instance: Instance) -> list[Bound]:

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bandit_core import arms as laws
-from bandit_core.epsilons import _EpsilonLaw
-from bandit_core.notation import write_epsilon
-from bandit_core.numbers import Positive
-from bandit_core.policies.base import Acceptor, Guarantee, Instance, Parameters, Release
+from bandit_core.model import Acceptor, Guarantee, Instance, Parameters, Release
+from bandit_core.spec import rewards as laws
+from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.spec.notation import write_epsilon
+from bandit_core.spec.numbers import Positive
 from bandit_core.theory import threshold
 
 

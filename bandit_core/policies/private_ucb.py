@@ -21,13 +21,13 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.mechanisms import Binary
-from bandit_core.numbers import Number
+from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Signal
+from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
-from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal
 from bandit_core.policies.central_family import nominal, pure, unit_rewards
 from bandit_core.policies.tree_family import Gamma
+from bandit_core.spec.numbers import Number
 from bandit_core.theory import central
-from bandit_core.theory.bound import Bound
 
 
 class PrivateUCBParameters(Parameters):

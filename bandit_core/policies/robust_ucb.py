@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from bandit_core.model import Block, Guarantee, Instance, Policy, Signal, any_rewards
+from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
-from bandit_core.policies.base import Block, Guarantee, Instance, Policy, Signal, any_rewards
 from bandit_core.theory import floors, heavy
-from bandit_core.theory.bound import Bound
 
 
 def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:

@@ -8,11 +8,11 @@ Algorithm 2), so only the means of the arms matter. For Bernoulli arms its regre
 
 from __future__ import annotations
 
+from bandit_core.model import Guarantee, Instance, Parameters, Policy
+from bandit_core.model.bound import Bound
 from bandit_core.policies import posterior_family
-from bandit_core.policies.base import Guarantee, Instance, Parameters, Policy
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, floors
-from bandit_core.theory.bound import Bound
 
 SOURCE = "Kaufmann, Korda and Munos 2012"
 

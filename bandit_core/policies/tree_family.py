@@ -10,9 +10,9 @@ from pydantic import Field
 from bandit_core.kernels import trees
 from bandit_core.mechanisms import Binary, Hybrid
 from bandit_core.mechanisms.counter import depth
-from bandit_core.numbers import Number
-from bandit_core.policies.base import Block, Guarantee, Instance, Release, Signal, Stopped
+from bandit_core.model import Block, Guarantee, Instance, Release, Signal, Stopped
 from bandit_core.policies.central_family import central_release, nominal, pure
+from bandit_core.spec.numbers import Number
 
 Gamma = Annotated[
     Annotated[Number, Field(gt=0, lt=1)] | Literal["t^-4"],

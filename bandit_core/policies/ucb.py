@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import index
-from bandit_core.numbers import Number
+from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Signal, any_rewards
+from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
-from bandit_core.policies.base import Block, Guarantee, Instance, Parameters, Policy, Signal, any_rewards
+from bandit_core.spec.numbers import Number
 from bandit_core.theory import classic, floors
-from bandit_core.theory.bound import Bound
 
 
 class UCBParameters(Parameters):

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bandit_core.policies.base import Instance
+from bandit_core.model import Instance
+from bandit_core.model.bound import Bound
 from bandit_core.theory import classic, divergences
-from bandit_core.theory.bound import Bound
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
 
 BASU = "Basu, Dimitrakakis and Tossou 2019"

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core import arms as laws
-from bandit_core.policies.base import Guarantee, Instance
+from bandit_core.model import Guarantee, Instance
+from bandit_core.model.bound import Bound, Curve
+from bandit_core.spec import rewards as laws
 from bandit_core.theory import accounting, classic, divergences, floors
-from bandit_core.theory.bound import Bound, Curve
 from bandit_core.theory.central_minimax import AZIZE_BASU, CURATOR, minimax
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
 

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from bandit_core.policies.base import Instance
+from bandit_core.model import Instance
+from bandit_core.model.bound import Bound
 from bandit_core.theory import classic
-from bandit_core.theory.bound import Bound
 
 AZIZE_BASU = "Azize and Basu 2022 (arXiv 2209.02570)"
 CURATOR = "the actions are epsilon-differentially private in every single reward, with a trusted curator"

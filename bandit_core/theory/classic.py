@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bandit_core import arms as laws
-from bandit_core.policies.base import Instance
+from bandit_core.model import Instance
+from bandit_core.model.bound import TRIVIAL, Bound, Curve
+from bandit_core.spec import rewards as laws
 from bandit_core.theory import divergences
-from bandit_core.theory.bound import TRIVIAL, Bound, Curve
 
 LONG_RUN = "the policy's regret grows more slowly than every power of t on every such instance; long horizons"
 BEST_IS_PERFECT = (

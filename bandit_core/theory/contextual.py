@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core.contextual.contexts import Contexts, Discrete, Margin
-from bandit_core.policies.base import Instance
-from bandit_core.theory.bound import TRIVIAL, Bound, Curve, Kind, Side
+from bandit_core.model import Instance
+from bandit_core.model.bound import TRIVIAL, Bound, Curve, Kind, Side
+from bandit_core.spec.contexts import Contexts, Discrete, Margin
 
 _HAN = "Han, Liang, Wang, Zhang 2021"
 _ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from bandit_core.theory.bound import Model
+from bandit_core.model.bound import Model
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from bandit_core import arms as laws
+from bandit_core.spec import rewards as laws
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _U = (_NODES + 1) / 2

@@ -47,10 +47,10 @@ from functools import cached_property
 
 import numpy as np
 
-from bandit_core import arms as laws
-from bandit_core.policies.base import Instance
+from bandit_core.model import Instance
+from bandit_core.model.bound import Bound, Model
+from bandit_core.spec import rewards as laws
 from bandit_core.theory import classic, divergences
-from bandit_core.theory.bound import Bound, Model
 
 MOST_LAWS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
 SHARE = 0.9  # of the pulls, for the best arms in (ii)

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_core.policies.base import Instance
+from bandit_core.model import Instance
+from bandit_core.model.bound import Bound, Curve, Kind, Model, Side
 from bandit_core.theory import central, classic, divergences
 from bandit_core.theory import local as local_theory
-from bandit_core.theory.bound import Bound, Curve, Kind, Model, Side
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,11 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core import arms as laws
-from bandit_core.epsilons import _EpsilonLaw
-from bandit_core.policies.base import Instance
+from bandit_core.model import Instance
+from bandit_core.model.bound import Bound, Curve
+from bandit_core.spec import rewards as laws
+from bandit_core.spec.budgets import _EpsilonLaw
 from bandit_core.theory import basu, classic, divergences, floors
-from bandit_core.theory.bound import Bound, Curve
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
 
 REN = "Ren, Zhou, Liu and Shroff 2020"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core import arms as laws
+from bandit_core.spec import rewards as laws
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pydantic
 
-from bandit_core.epsilons import Epsilon, _EpsilonLaw
-from bandit_core.problems import InvalidInput, Problem, problems_of
+from bandit_core.spec.budgets import Epsilon, _EpsilonLaw
+from bandit_core.spec.errors import InvalidInput, Problem, problems_of
 from bandit_core.theory.divergences import beta
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def thresholds(epsilon: _EpsilonLaw | Any, eps_mins: Iterable[float] | None = No
     Parameters
     ----------
     epsilon
-        A law of `bandit_core.epsilons`, or its document such as ``{"kind": "uniform", "low": 0, "high": 2}``.
+        A law of `bandit_core.spec.budgets`, or its document such as ``{"kind": "uniform", "low": 0, "high": 2}``.
     eps_mins
         Thresholds to look at (numbers above 0); the searched grid when left out.
 

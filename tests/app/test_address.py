@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import screen as on
 
-from bandit_core import Experiment, links, load_preset
+from bandit_core import Experiment, load_preset
+from bandit_core.experiments import links
 from ui import state
 
 CASES = {

@@ -7,9 +7,10 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, engine
-from bandit_core.contextual import lending
-from bandit_core.messages import first_users, messages
+from bandit_core import Experiment
+from bandit_core.auditing.private_reports import first_users, messages
+from bandit_core.data import lending
+from bandit_core.simulate import engine
 from ui import turns
 
 TINY = {"upto": "1000", "d": "2", "K": "3"}

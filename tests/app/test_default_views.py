@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from bandit_core import load_preset, simulate
-from bandit_core.presets import preset_names
-from bandit_core.reproductions import Shipped, load
-from bandit_core.sweep import sweep
-from bandit_core.theory.curves import beside, in_the_long_run, line_bounds
+from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
+from bandit_core.experiments.presets import preset_names
+from bandit_core.literature.reproductions import Shipped, load
+from bandit_core.studies.sweep import sweep
 from ui import charts, theme, tradeoff_view
 
 

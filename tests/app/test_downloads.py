@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 import screen as on
 
-from bandit_core import Experiment, links, simulate
-from bandit_core.accounts import releases
-from bandit_core.spreadsheets import read_csv
-from bandit_core.summaries import baseline, counterpart
+from bandit_core import Experiment, simulate
+from bandit_core.data.spreadsheets import read_csv
+from bandit_core.experiments import links
+from bandit_core.simulate.summaries import baseline, counterpart
+from bandit_core.studies.accounts import releases
 from ui import exports
 
 EXPERIMENT = Experiment.model_validate(

@@ -9,9 +9,10 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, links, load_preset
-from bandit_core.experiment import Line
-from bandit_core.presets import preset_names
+from bandit_core import Experiment, load_preset
+from bandit_core.experiments import links
+from bandit_core.experiments.experiment import Line
+from bandit_core.experiments.presets import preset_names
 from ui import exports
 
 NAMES = [name for name in preset_names() if not name.endswith("-quick")]

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import screen as on
 
-from bandit_core import audit
-from bandit_core.audit import power
-from bandit_core.audit_subjects import subjects
+from bandit_core.auditing.auditor import audit, power
+from bandit_core.auditing.subjects import subjects
 from bandit_core.mechanisms import CTB, registry
 from bandit_core.mechanisms.losses import play_round
 from ui import words

@@ -19,7 +19,8 @@ def visit(first):
             __import__(names[(first + number) % 6])
     except BaseException as error:
         failures.append(repr(error))
-names = ["ui.charts", "bandit_core.theory.curves", "ui.tradeoff_view", "bandit_core", "ui.shell", "bandit_core.sweep"]
+names = "ui.charts bandit_core.experiments.curves ui.tradeoff_view bandit_core ui.shell bandit_core.studies.sweep"
+names = names.split()
 threads = [threading.Thread(target=visit, args=(number,)) for number in range(6)]
 assert not any(name.startswith("bandit_core") for name in sys.modules)
 [thread.start() for thread in threads]

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import screen as on
 
-from bandit_core import Experiment, notation, threshold_check
-from bandit_core.presets import load_preset, preset_names
+from bandit_core import Experiment
+from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.spec import notation
+from bandit_core.studies import threshold_check
 from ui import charts
 
 OWN_WORDS = {

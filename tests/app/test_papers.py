@@ -9,7 +9,7 @@ import pytest
 import screen as on
 import streamlit as st
 
-from bandit_core import claims, papers, reproductions
+from bandit_core.literature import claims, papers, reproductions
 from ui.papers import view
 
 

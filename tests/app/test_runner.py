@@ -14,9 +14,10 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import Experiment, Simulation, gate, simulate
+from bandit_core import Experiment, Simulation, simulate
 from bandit_core.cli import main
-from bandit_core.results import Result
+from bandit_core.simulate import scheduler
+from bandit_core.simulate.results import Result
 from ui import exports, runner
 
 DEAR = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
@@ -189,7 +190,7 @@ def test_another_experiment_stops_the_run(no_thread_left: None) -> None:
 def test_a_finished_run_is_the_picture_even_where_nothing_can_be_stored(
     monkeypatch: pytest.MonkeyPatch, no_thread_left: None
 ) -> None:
-    monkeypatch.setattr("bandit_core.store.Store.put", lambda *_: None)
+    monkeypatch.setattr("bandit_core.simulate.store.Store.put", lambda *_: None)
     screen = on.visit(**{**DEAR, "seed": "114", "n": "90"})
     press(screen, "Run")
     run = screen.session_state["run-main"]
@@ -218,7 +219,7 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
 def finishing(seed: str) -> tuple[AppTest, runner.Run]:
     """A visitor who has pressed Run, and a run that was still going then."""
     go = threading.Event()
-    with pytest.MonkeyPatch.context() as patch, gate.MIDDLE.run(1, go.is_set), gate.LONG.run(1, go.is_set):
+    with pytest.MonkeyPatch.context() as patch, scheduler.MIDDLE.run(1, go.is_set), scheduler.LONG.run(1, go.is_set):
         patch.setenv("LAB_MAX_RUNS", "1")
         screen = on.visit(**{**DEAR, "seed": seed, "n": "90"})
         press(screen, "Run")
@@ -242,7 +243,7 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
 ) -> None:
     monkeypatch.setenv("LAB_MAX_RUNS", "1")
     go = threading.Event()
-    with gate.MIDDLE.run(1, go.is_set), gate.LONG.run(1, go.is_set):  # somebody else's run
+    with scheduler.MIDDLE.run(1, go.is_set), scheduler.LONG.run(1, go.is_set):  # somebody else's run
         screen = on.visit(seed="117", **DEAR)
         press(screen, "Run")
         run = screen.session_state["run-main"]

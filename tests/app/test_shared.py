@@ -13,8 +13,8 @@ import pytest
 import screen as on
 
 from bandit_core import Experiment, simulate
-from bandit_core.links import read
-from bandit_core.store import Store
+from bandit_core.experiments.links import read
+from bandit_core.simulate.store import Store
 from ui import budget_panel, charts, panels, shared, state, theme, words
 
 COUNTED = (

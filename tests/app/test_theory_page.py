@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import screen as on
 
-from bandit_core import catalogue
-from bandit_core.errata import KINDS, errata
-from bandit_core.presets import load_preset
-from bandit_core.theory.bound import STATUS_WORDS, status_words
+from bandit_core.experiments import catalogue
+from bandit_core.experiments.presets import load_preset
+from bandit_core.literature.errata import KINDS, errata
+from bandit_core.model.bound import STATUS_WORDS, status_words
 from bandit_core.theory.definitions import DEFINITIONS
 from ui import diagrams, errata_view, glossary
 

@@ -10,7 +10,7 @@ import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, simulate
-from bandit_core.sweep import at_budget, sweep
+from bandit_core.studies.sweep import at_budget, sweep
 from ui import tradeoff_view
 from ui.tradeoff_view import GRID
 

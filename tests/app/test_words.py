@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandit_core import Experiment
-from bandit_core.problems import Problem
-from bandit_core.results import LineResult, Result
-from bandit_core.summaries import summaries
+from bandit_core.simulate.results import LineResult, Result
+from bandit_core.simulate.summaries import summaries
+from bandit_core.spec.errors import Problem
 from ui import gallery, words
 
 

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import engine
-from bandit_core.arms import Bernoulli
-from bandit_core.best_method import PROMISES, Question, candidates, decide
-from bandit_core.inverse import LOWEST, PER_DOUBLING, Answer, Found, Point
-from bandit_core.own_question import Cost, typed_arms
-from bandit_core.store import Store
+from bandit_core.simulate import engine
+from bandit_core.simulate.store import Store
+from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies.best_method import PROMISES, Question, candidates, decide
+from bandit_core.studies.business_case import Cost, typed_arms
+from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found, Point
 from ui import runner, theme, turns
 from ui.your_numbers import asking, replying, summary
 from ui.your_numbers.asking import Asked, Setting

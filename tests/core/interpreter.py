@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from bandit_core.kernels.streams import streams
-from bandit_core.policies.base import Instance, Policy, Signal, Stopped
+from bandit_core.model import Instance, Policy, Signal, Stopped
 
 ATTEMPTS = 4  # a busy machine may keep this thread waiting; a kernel that holds the lock always does
 

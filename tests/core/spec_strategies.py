@@ -7,8 +7,8 @@ from typing import Any
 import pydantic
 from hypothesis import strategies as st
 
-from bandit_core import arms, epsilons
 from bandit_core.policies import registry
+from bandit_core.spec import budgets, rewards
 
 Document = dict[str, Any]
 
@@ -67,7 +67,7 @@ def discrete(draw: st.DrawFn) -> Document:
     return document
 
 
-budgets = st.one_of(
+any_budget = st.one_of(
     law("fixed", value=st.one_of(st.floats(0.01, 20), st.integers(1, 20))),
     discrete(),
     st.builds(
@@ -112,7 +112,7 @@ def lines(draw: st.DrawFn, policy: str) -> Document:
     if takes == "one":
         document["epsilon"] = draw(law("fixed", value=st.floats(0.01, 20)))
     elif takes == "any":
-        document["epsilon"] = draw(budgets)
+        document["epsilon"] = draw(any_budget)
     params = draw(parameters(policy))
     if params:
         document["params"] = params
@@ -140,8 +140,8 @@ views = st.fixed_dictionaries(
 def specs(draw: st.DrawFn) -> Document:
     """Whole documents, valid by construction (up to thresholds that leave nobody, which are very unlikely)."""
     arm_documents = draw(any_arms)
-    laws = [arms.LAWS[each["kind"]].model_validate(each) for each in arm_documents]
-    single = arms.expand(tuple(laws))
+    laws = [rewards.LAWS[each["kind"]].model_validate(each) for each in arm_documents]
+    single = rewards.expand(tuple(laws))
     willing = [name for name, policy in registry().items() if policy.accepts(single) is None]
     chosen = draw(st.lists(st.sampled_from(willing), min_size=1, max_size=4))
     document: Document = {
@@ -161,11 +161,11 @@ def specs(draw: st.DrawFn) -> Document:
 
 
 def arm_laws(documents: list[Document]) -> list[Any]:
-    return [arms.LAWS[document["kind"]].model_validate(document) for document in documents]
+    return [rewards.LAWS[document["kind"]].model_validate(document) for document in documents]
 
 
 def budget_law(document: Document) -> Any:
-    return epsilons.LAWS[document["kind"]].model_validate(document)
+    return budgets.LAWS[document["kind"]].model_validate(document)
 
 
 json_values = st.recursive(

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 from bandit_core import Experiment, InvalidInput
-from bandit_core.accounts import COLUMNS, composed, releases
 from bandit_core.cli import main
 from bandit_core.mechanisms.gaussian import smallest_epsilon
+from bandit_core.model import Release
 from bandit_core.policies import registry
-from bandit_core.policies.base import Release
+from bandit_core.studies.accounts import COLUMNS, composed, releases
 from bandit_core.theory import accounting
 
 PRIVATE = [name for name, policy in registry().items() if policy.privacy != "none"]

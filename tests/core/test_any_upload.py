@@ -14,13 +14,14 @@ from test_bad_input import mutated, odd_values, taken_or_refused, told_well
 from test_contextual_spec import spec as spec_with_features
 from test_contextual_spec import users
 
-from bandit_core import links, notation, presets
-from bandit_core.best_method import Question, candidates
-from bandit_core.contextual import lending
-from bandit_core.experiment import Experiment, parse, read
-from bandit_core.observations import MOST_OPTIONS, Observations, read_budgets, read_observations
-from bandit_core.own_question import read_lifts, typed_arms
-from bandit_core.problems import InvalidInput
+from bandit_core.data import lending
+from bandit_core.data.observations import MOST_OPTIONS, Observations, read_budgets, read_observations
+from bandit_core.experiments import links, presets
+from bandit_core.experiments.experiment import Experiment, parse, read
+from bandit_core.spec import notation
+from bandit_core.spec.errors import InvalidInput
+from bandit_core.studies.best_method import Question, candidates
+from bandit_core.studies.business_case import read_lifts, typed_arms
 
 many = settings(max_examples=200)
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from bandit_core import InvalidInput
-from bandit_core.audit import audit, power
-from bandit_core.audit_subjects import RUNS, subjects
+from bandit_core.auditing.auditor import audit, power
+from bandit_core.auditing.subjects import RUNS, subjects
 from bandit_core.mechanisms import CTB, CTL, MECHANISMS
 from bandit_core.policies import registry as policies
 

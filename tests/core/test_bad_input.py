@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bandit_core.cli import main
-from bandit_core.experiment import Experiment, parse
+from bandit_core.experiments.experiment import Experiment, parse
 from bandit_core.policies import registry
-from bandit_core.problems import InvalidInput
+from bandit_core.spec.errors import InvalidInput
 from bandit_core.theory.threshold import thresholds
 
 many = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])

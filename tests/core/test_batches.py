@@ -10,14 +10,14 @@ from scipy import stats
 from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 
 from bandit_core import Experiment, InvalidInput, simulate
-from bandit_core.experiment import checkpoints
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import committed, divergence, lazy
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal, Stopped
 from bandit_core.policies import batch_family, dp_ucb_int, registry
-from bandit_core.policies.base import Signal, Stopped
-from bandit_core.store import Store
+from bandit_core.simulate.store import Store
 from bandit_core.theory import accounting, central
-from bandit_core.theory.curves import line_bounds
 
 COMMITTED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed")
 PURE = (*COMMITTED, "dp-se", "anytime-lazy-ucb", "lazy-dp-ts")

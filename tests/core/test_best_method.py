@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, InvalidInput, simulate
-from bandit_core.arms import Bernoulli, Empirical
-from bandit_core.best_method import CLEARLY, PROMISES, Contest, Question, Tried, _survivors, candidates, decide
-from bandit_core.epsilons import Discrete
 from bandit_core.policies import registry
-from bandit_core.results import LineResult
-from bandit_core.store import Store
+from bandit_core.simulate.results import LineResult
+from bandit_core.simulate.store import Store
+from bandit_core.spec.budgets import Discrete
+from bandit_core.spec.rewards import Bernoulli, Empirical
+from bandit_core.studies.best_method import CLEARLY, PROMISES, Contest, Question, Tried, _survivors, candidates, decide
 
 ARMS = (Bernoulli(mean=0.3), Bernoulli(mean=0.5))
 SMALL = Question(ARMS, 300, 1.0)

@@ -51,35 +51,42 @@ def files_in(folder: str) -> list[Path]:
     return [path for path in SOURCES if path.is_relative_to(ROOT / folder)]
 
 
-BORDERS = [
+LAYERS = (  # packages of the core: each imports only packages above it in this list
+    ("spec",),
+    ("model", "data", "jit"),
+    ("mechanisms",),
+    ("kernels", "theory"),
+    ("policies",),
+    ("experiments",),
+    ("simulate",),
+    ("studies",),
+    ("literature", "auditing"),
+)
+OUTSIDE = [
     ("bandit_core", ("streamlit", "plotly", "ui", "pages", "app", "benchmarks", "tests")),
-    ("bandit_core/theory", ("bandit_core.kernels", "bandit_core.engine", "bandit_core.store", "bandit_core.results")),
-    (
-        "bandit_core/mechanisms",
-        ("bandit_core.policies", "bandit_core.theory", "bandit_core.engine", "bandit_core.experiment"),
-    ),
-    (
-        "bandit_core/kernels",
-        (
-            "bandit_core.policies",
-            "bandit_core.contextual.policies",
-            "bandit_core.theory",
-            "bandit_core.engine",
-            "bandit_core.experiment",
-            "bandit_core.results",
-        ),
-    ),
-    (
-        "bandit_core/policies",
-        ("bandit_core.engine", "bandit_core.experiment", "bandit_core.results", "bandit_core.store"),
-    ),
-    (
-        "bandit_core/contextual",
-        ("bandit_core.engine", "bandit_core.experiment", "bandit_core.results", "bandit_core.store"),
-    ),
-    ("ui", ("numba", "joblib", "bandit_core.kernels", "pages")),
-    ("pages", ("numba", "joblib", "bandit_core.kernels", "bandit_core.links", "pages")),
+    ("ui", ("numba", "joblib", "bandit_core.kernels", "bandit_core.jit", "pages")),
+    ("pages", ("numba", "joblib", "bandit_core.kernels", "bandit_core.jit", "bandit_core.experiments.links", "pages")),
 ]
+
+
+def borders() -> list[tuple[str, tuple[str, ...]]]:
+    """Every package, and those that it must not import: its neighbours in the same layer and all below."""
+    found = list(OUTSIDE)
+    for depth, layer in enumerate(LAYERS):
+        below = [package for other in LAYERS[depth:] for package in other]
+        for package in layer:
+            forbidden = (f"bandit_core.{name}" for name in below if name != package)
+            found.append((f"bandit_core/{package}", ("bandit_core.cli", *forbidden)))
+    return found
+
+
+BORDERS = borders()
+
+
+def test_every_package_has_its_layer_and_the_root_is_small():
+    packages = {path.parent.name for path in CORE.glob("*/__init__.py")}
+    assert packages == {package for layer in LAYERS for package in layer}
+    assert len(list(CORE.glob("*.py"))) <= 6
 
 
 @pytest.mark.parametrize(("folder", "forbidden"), BORDERS, ids=[folder for folder, _ in BORDERS])
@@ -91,11 +98,9 @@ def test_imports_point_one_way(folder, forbidden):
 def test_theory_knows_no_policy_but_the_type_of_an_instance():
     for path in files_in("bandit_core/theory"):
         found = reaches(path, "bandit_core.policies")
-        assert all(name.startswith("bandit_core.policies.base") or name == "bandit_core.policies" for name in found), (
-            path
-        )
+        assert all(name.startswith("bandit_core.model") or name == "bandit_core.policies" for name in found), path
         if "bandit_core.policies" in found:  # only as the package of ``from bandit_core.policies import base``
-            assert "bandit_core.policies.base" in found, path
+            assert "bandit_core.model" in found, path
 
 
 def test_the_check_itself_sees_imports_of_every_form(tmp_path):
@@ -115,7 +120,7 @@ def test_the_core_starts_without_heavy_packages(statement):
     code = f"import sys; {statement}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "bandit_core.engine" in loaded
+    assert "bandit_core.simulate.engine" in loaded
     heavy = {
         "streamlit",
         "plotly",
@@ -131,7 +136,7 @@ def test_the_core_starts_without_heavy_packages(statement):
 
 def test_every_policy_file_is_found_by_the_registry():
     defined = {}
-    files = [*(CORE / "policies").glob("*.py"), *(CORE / "contextual" / "policies").glob("*.py")]
+    files = [*(CORE / "policies").glob("*.py"), *(CORE / "policies" / "contextual").glob("*.py")]
     for path in sorted(files):
         names = {
             target.id

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, simulate
+from bandit_core.experiments.curves import line_bounds
 from bandit_core.policies import registry
-from bandit_core.theory.curves import line_bounds
 
 FAMILIES = {
     "two Bernoulli arms, wide gap": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.1}],

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, bounds, catalogue
-from bandit_core.catalogue import entries, entry_of
-from bandit_core.experiment import checkpoints
+from bandit_core import Experiment, bounds
+from bandit_core.experiments import catalogue
+from bandit_core.experiments.catalogue import entries, entry_of
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.experiment import checkpoints
+from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.theory import basu
-from bandit_core.theory.bound import TRIVIAL
-from bandit_core.theory.curves import line_bounds
 
 ROOT = Path(__file__).parents[2]
 PAIR = [{"kind": "bernoulli", "mean": 0.5}, {"kind": "bernoulli", "mean": 0.4}]

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from bandit_core.arms import Bernoulli, Beta, Gaussian, TwoPoint, Uniform
-from bandit_core.epsilons import Fixed
-from bandit_core.policies.base import Guarantee, Instance, Parameters
+from bandit_core.model import Guarantee, Instance, Parameters
+from bandit_core.spec.budgets import Fixed
+from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, TwoPoint, Uniform
 from bandit_core.theory import accounting, central, local
 from bandit_core.theory import divergences as div
 

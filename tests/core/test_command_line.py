@@ -13,14 +13,16 @@ import threading
 import pandas as pd
 import pytest
 
-from bandit_core import cli, engine, epsilons
-from bandit_core.arms import LAWS
-from bandit_core.audit import audit
+from bandit_core import cli
+from bandit_core.auditing.auditor import audit
 from bandit_core.cli import main
-from bandit_core.experiment import Experiment
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.policies import registry
-from bandit_core.presets import load_preset, preset_names
-from bandit_core.results import CURVE_COLUMNS
+from bandit_core.simulate import engine
+from bandit_core.simulate.results import CURVE_COLUMNS
+from bandit_core.spec import budgets
+from bandit_core.spec.rewards import LAWS
 
 SPEC = {
     "version": 1,
@@ -112,7 +114,7 @@ def test_the_range_of_a_parameter_is_listed(say):
     ("what", "names"),
     [
         ("arms", list(LAWS)),
-        ("epsilons", list(epsilons.LAWS)),
+        ("epsilons", list(budgets.LAWS)),
         ("presets", preset_names()),
         ("policies", list(registry())),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bandit_core.kernels import compiled
+from bandit_core.jit import decorators, machine_code, version
 
 
 def tripled(number):
@@ -19,7 +19,7 @@ def tripled(number):
 
 def fresh():
     """A new dispatcher of the same function, as another process would have it."""
-    return compiled.kernel(tripled)
+    return decorators.kernel(tripled)
 
 
 def files(ending: str) -> list[Path]:
@@ -47,28 +47,30 @@ def test_damaged_machine_code_is_compiled_anew(ending, damage):
 
 
 def test_the_fingerprint_follows_the_sources(tmp_path, monkeypatch):
-    here = compiled.fingerprint()
+    here = version.fingerprint()
     core = tmp_path / "bandit_core"
-    for folder in ("kernels", "mechanisms", "policies", "contextual/policies", "theory"):
+    for folder in ("jit", "kernels", "mechanisms", "policies/contextual", "spec", "theory", "simulate"):
         (core / folder).mkdir(parents=True)
-    for name in ("arms.py", "epsilons.py", "contextual/contexts.py", "theory/accounting.py", "engine.py"):
-        (core / name).write_text("one")
-    monkeypatch.setattr(compiled, "__file__", str(core / "kernels" / "compiled.py"))
-    first = compiled.fingerprint.__wrapped__()
+    for name in ("spec/rewards", "spec/budgets", "spec/contexts", "theory/accounting", "simulate/engine"):
+        (core / f"{name}.py").write_text("one")
+    monkeypatch.setattr(version, "__file__", str(core / "jit" / "version.py"))
+    first = version.fingerprint.__wrapped__()
     (core / "mechanisms" / "new.py").write_text("changed")
-    second = compiled.fingerprint.__wrapped__()
+    second = version.fingerprint.__wrapped__()
     assert len({here, first, second}) == 3
-    (core / "contextual" / "lending.py").write_text("reads a file, decides no number")
-    assert compiled.fingerprint.__wrapped__() == second
-    machine_code = compiled.code_fingerprint.__wrapped__()
+    (core / "spec" / "errors.py").write_text("reads a file, decides no number")
+    assert version.fingerprint.__wrapped__() == second
+    machine_code = version.code_fingerprint.__wrapped__()
     (core / "theory" / "accounting.py").write_text("another interval between releases")
-    assert compiled.fingerprint.__wrapped__() != second, "accounting sets intervals, hence numbers"
-    assert compiled.code_fingerprint.__wrapped__() == machine_code, "but nothing that is compiled"
+    assert version.fingerprint.__wrapped__() != second, "accounting sets intervals, hence numbers"
+    assert version.code_fingerprint.__wrapped__() == machine_code, "but nothing that is compiled"
 
 
 @pytest.mark.parametrize("settings", [{"LAB_CACHE_DIR": "/dev/null/x"}, {"LAB_KERNEL_CACHE": "0"}])
 def test_without_a_place_on_disk_kernels_are_compiled_in_memory(settings):
-    code = "from bandit_core.kernels import compiled; print(compiled._DISK, compiled.kernel(lambda x: x + 1)(1) == 2)"
+    code = (
+        "from bandit_core.jit import decorators; print(decorators.ON_DISK, decorators.kernel(lambda x: x + 1)(1) == 2)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, **settings}, capture_output=True, text=True, check=True
     )
@@ -82,9 +84,9 @@ def test_a_user_without_a_home_gets_no_cache_instead_of_an_error(monkeypatch):
     def homeless():
         raise RuntimeError("no home")
 
-    monkeypatch.setattr(compiled.Path, "home", homeless)
+    monkeypatch.setattr(machine_code.Path, "home", homeless)
     with pytest.raises(OSError, match="Not a directory"):
-        compiled.cache_folder().mkdir(parents=True)
+        machine_code.cache_folder().mkdir(parents=True)
 
 
 def test_a_start_does_not_load_linear_algebra_and_kernels_can_still_use_it():
@@ -92,7 +94,7 @@ def test_a_start_does_not_load_linear_algebra_and_kernels_can_still_use_it():
 import sys
 import tempfile
 import numpy as np
-from bandit_core.kernels.compiled import kernel
+from bandit_core.jit.decorators import kernel
 loaded = "scipy.linalg" in sys.modules
 product = kernel(lambda a, b: a @ b)
 print(loaded, product(np.eye(2), np.full((2, 2), 7.0))[0, 0])
@@ -110,18 +112,18 @@ print(loaded, product(np.eye(2), np.full((2, 2), 7.0))[0, 0])
 MODULE = """
 import sys
 import tempfile
-from bandit_core.kernels import compiled
+from bandit_core.jit import decorators, machine_code
 def tripled(number):
     return 3.0 * number
-kernel = compiled.kernel(tripled)
+kernel = decorators.kernel(tripled)
 if "full" in sys.argv:
     import resource, signal
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 value = kernel(2.0)
 if "share" in sys.argv:
-    compiled.open_for_reading()
-print(compiled.kernel_folder(), value, sum(kernel.stats.cache_hits.values()))
+    machine_code.open_for_reading()
+print(machine_code.kernel_folder(), value, sum(kernel.stats.cache_hits.values()))
 """
 
 
@@ -147,7 +149,7 @@ def played(place: Path, *words: str, bound: bool = False) -> tuple[str, float, i
             *([sys.executable, "-c", UNPRIVILEGED] if bound else []),
             *(sys.executable, "-B", str(place / "program.py"), *words),
         ],
-        env={**os.environ, "PYTHONPATH": str(Path(compiled.__file__).parents[2]), **settings},
+        env={**os.environ, "PYTHONPATH": str(Path(decorators.__file__).parents[2]), **settings},
         capture_output=True,
         text=True,
         check=True,
@@ -156,21 +158,21 @@ def played(place: Path, *words: str, bound: bool = False) -> tuple[str, float, i
     return folder, float(value), int(hits), done.stderr
 
 
-def machine_code(place: Path) -> Path:
-    return place / "machine" / f"kernels-{compiled.code_fingerprint()}"
+def kept_code(place: Path) -> Path:
+    return place / "machine" / f"kernels-{version.code_fingerprint()}"
 
 
 def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
     folder, value, hits, _ = played(shared_place, "share")
-    assert (folder, value, hits) == (str(machine_code(shared_place)), 6.0, 0)
-    assert all(path.stat().st_mode & 0o044 == 0o044 for path in machine_code(shared_place).rglob("*"))
-    folders = [machine_code(shared_place), *(path for path in machine_code(shared_place).iterdir() if path.is_dir())]
+    assert (folder, value, hits) == (str(kept_code(shared_place)), 6.0, 0)
+    assert all(path.stat().st_mode & 0o044 == 0o044 for path in kept_code(shared_place).rglob("*"))
+    folders = [kept_code(shared_place), *(path for path in kept_code(shared_place).iterdir() if path.is_dir())]
     for path in folders:
         path.chmod(0o555)
-    before = sorted((path, path.stat().st_mtime) for path in machine_code(shared_place).rglob("*"))
+    before = sorted((path, path.stat().st_mtime) for path in kept_code(shared_place).rglob("*"))
     assert played(shared_place, bound=True) == (folder, 6.0, 1, "")
-    assert sorted((path, path.stat().st_mtime) for path in machine_code(shared_place).rglob("*")) == before
-    (machine_code(shared_place) / "processor").write_text("another processor")
+    assert sorted((path, path.stat().st_mtime) for path in kept_code(shared_place).rglob("*")) == before
+    (kept_code(shared_place) / "processor").write_text("another processor")
     folder, value, hits, _ = played(shared_place, bound=True)
     assert folder.startswith(str(shared_place / "own"))  # where a start can keep what it compiles
     assert (value, hits) == (6.0, 0)
@@ -180,7 +182,7 @@ def test_a_folder_that_can_only_be_read_serves_its_processor(shared_place):
 
 def test_machine_code_that_others_can_write_is_never_loaded(shared_place):
     played(shared_place)
-    (index,) = machine_code(shared_place).rglob("*.nbi")
+    (index,) = kept_code(shared_place).rglob("*.nbi")
     mark = shared_place / "mark"
 
     class Bait:
@@ -188,13 +190,13 @@ def test_machine_code_that_others_can_write_is_never_loaded(shared_place):
             return Path.touch, (mark,)
 
     index.write_bytes(pickle.dumps(Bait()))
-    machine_code(shared_place).chmod(0o777)
+    kept_code(shared_place).chmod(0o777)
     folder, value, hits, told = played(shared_place)
     assert folder.startswith(str(shared_place / "own"))
     assert (value, hits) == (6.0, 0)
     assert "can be written by others" in told
     assert not mark.exists()
-    machine_code(shared_place).chmod(0o700)
+    kept_code(shared_place).chmod(0o700)
     played(shared_place)
     assert mark.exists()  # so the file is one that numba runs: trust in the folder is all that protects
 
@@ -206,26 +208,26 @@ def test_who_may_write(tmp_path):
     (folder / "inside" / "file").write_text("")
     for mode, strange in ((0o755, False), (0o700, False), (0o775, True), (0o757, True)):
         folder.chmod(mode)
-        assert compiled.written_by_others(folder) == strange
+        assert machine_code.written_by_others(folder) == strange
     folder.chmod(0o755)
     for path, mode in ((folder / "inside", 0o777), (folder / "inside" / "file", 0o666)):
         kept = path.stat().st_mode
         path.chmod(mode)
-        assert compiled.written_by_others(folder)
+        assert machine_code.written_by_others(folder)
         folder.chmod(0o700)  # behind a closed door
-        assert not compiled.written_by_others(folder)
+        assert not machine_code.written_by_others(folder)
         folder.chmod(0o755)
         path.chmod(kept)
-    assert not compiled.written_by_others(folder)
+    assert not machine_code.written_by_others(folder)
     if os.getuid() == 0:
         os.chown(folder / "inside" / "file", 65534, 65534)
-        assert compiled.written_by_others(folder)
+        assert machine_code.written_by_others(folder)
 
 
 def test_a_new_folder_is_closed_to_others_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
-        assert compiled._usable(tmp_path / "kernels-new")
+        assert machine_code._usable(tmp_path / "kernels-new")
     finally:
         os.umask(before)
     assert (tmp_path / "kernels-new").stat().st_mode & 0o777 == 0o700
@@ -233,7 +235,7 @@ def test_a_new_folder_is_closed_to_others_whatever_the_umask(tmp_path):
 
 def test_on_a_full_disk_machine_code_lives_in_memory(shared_place):
     folder, value, hits, told = played(shared_place, "full")
-    assert (folder, value, hits, told) == (str(machine_code(shared_place)), 6.0, 0, "")
+    assert (folder, value, hits, told) == (str(kept_code(shared_place)), 6.0, 0, "")
     assert played(shared_place)[1:] == (6.0, 0, "")  # nothing half-written was left that another start would meet
 
 
@@ -241,7 +243,7 @@ def test_folders_of_older_versions_are_removed(tmp_path):
     for number in range(8):
         (tmp_path / f"kernels-{number}" / "inside").mkdir(parents=True)
         os.utime(tmp_path / f"kernels-{number}", (number, number))
-    assert compiled._usable(tmp_path / "kernels-now")
+    assert machine_code._usable(tmp_path / "kernels-now")
     assert {path.name for path in tmp_path.iterdir()} == {"kernels-now", "kernels-7", "kernels-6", "kernels-5"}
 
 
@@ -251,11 +253,11 @@ def test_a_folder_of_somebody_else_is_left_as_it_is(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(compiled, "kernel_folder", lambda: tmp_path)
+    monkeypatch.setattr(machine_code, "kernel_folder", lambda: tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", refuse)
-        compiled.open_for_reading()
+        machine_code.open_for_reading()
     assert (tmp_path / "processor").read_text() == "theirs"
     with monkeypatch.context() as patch:
         patch.setattr(Path, "chmod", refuse)
-        compiled.open_for_reading()
+        machine_code.open_for_reading()

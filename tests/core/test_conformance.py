@@ -11,9 +11,9 @@ from interpreter import assert_left_free
 from bandit_core import Experiment, InvalidInput, simulate
 from bandit_core.kernels import index
 from bandit_core.kernels.streams import streams
+from bandit_core.model import PRIVACY_WORDS, Signal
 from bandit_core.policies import registry
-from bandit_core.policies.base import PRIVACY_WORDS, Signal
-from bandit_core.store import Store
+from bandit_core.simulate.store import Store
 
 STAGE_1 = {
     "ucb",

@@ -8,15 +8,15 @@ import reference_contextual as reference
 from scipy import stats
 
 from bandit_core import Experiment, simulate
-from bandit_core.experiment import checkpoints
-from bandit_core.kernels.compiled import kernel
+from bandit_core.experiments.experiment import checkpoints
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_theta
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
 from bandit_core.kernels.systems import factorise, invert_factored, solve_factored, solve_indefinite
+from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
-from bandit_core.policies.base import Signal, Stopped
-from bandit_core.store import Store
+from bandit_core.simulate.store import Store
 
 GO_ON = np.zeros(1, np.int64)
 NAMES = [name for name, policy in registry().items() if policy.setting == "contexts"]

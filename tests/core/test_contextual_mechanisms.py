@@ -9,13 +9,13 @@ import pytest
 from scipy import integrate, optimize, stats
 
 from bandit_core import Experiment, InvalidInput
-from bandit_core.audit import audit
-from bandit_core.contextual.policies import ldp_ols, ldp_sgd, zheng
-from bandit_core.kernels.compiled import kernel
+from bandit_core.auditing.auditor import audit
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.gradient import release_into
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import gaussian, l2_ball
 from bandit_core.policies import registry
+from bandit_core.policies.contextual import ldp_ols, ldp_sgd, zheng
 
 BUDGETS = [(0.1, 1e-5), (0.5, 0.01), (1.0, 0.01), (1.5, 0.1), (4.0, 1e-6), (50.0, 0.01)]
 

@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import Experiment, InvalidInput, bounds, links, load_preset, notation, simulate
-from bandit_core.contextual import lending
-from bandit_core.contextual.contexts import Contexts
-from bandit_core.experiment import contexts_document
+from bandit_core import Experiment, InvalidInput, bounds, load_preset, simulate
+from bandit_core.data import lending
+from bandit_core.experiments import links
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.experiment import contexts_document
 from bandit_core.policies import registry
-from bandit_core.store import Store
-from bandit_core.summaries import summaries
+from bandit_core.simulate.store import Store
+from bandit_core.simulate.summaries import summaries
+from bandit_core.spec import notation
+from bandit_core.spec.contexts import Contexts
 from bandit_core.theory import contextual
-from bandit_core.theory.curves import line_bounds
 
 OLS = {"policy": "ldp-ols", "epsilon": {"kind": "fixed", "value": 1.0}}
 SGD = {"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 0.5}}

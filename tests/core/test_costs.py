@@ -11,16 +11,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numba.core.runtime import _nrt_python
 
-from bandit_core import Experiment, InvalidInput, Simulation, engine, limits, links, simulate
-from bandit_core.arms import Bernoulli
-from bandit_core.epsilons import Discrete
-from bandit_core.kernels.compiled import kernel
+from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core.experiments import links
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.contexts import draw_pool
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
-from bandit_core.policies.base import Signal, Stopped
-from bandit_core.store import Store
-from bandit_core.theory.curves import line_bounds
+from bandit_core.simulate import costs, engine
+from bandit_core.simulate.store import Store
+from bandit_core.spec.budgets import Discrete
+from bandit_core.spec.rewards import Bernoulli
 from ui import charts
 
 MIB = 2**20
@@ -117,7 +119,7 @@ def many_groups(draw) -> Experiment:
     jobs=st.sampled_from([1, 2]),
 )
 def test_the_estimate_is_at_least_what_was_measured_and_at_most_ten_times_it(experiment, jobs):
-    taken = limits.cost(experiment, jobs=jobs)
+    taken = costs.cost(experiment, jobs=jobs)
     assume(6 * MIB <= taken.bytes <= 256 * MIB and taken.seconds < 20)
     simulate(experiment.with_changes(trials=1), jobs=jobs, store=Store(None, 10**6))  # compiled before
     used = measured(experiment, jobs)
@@ -165,8 +167,8 @@ def test_hours_are_refused_by_their_estimate(monkeypatch, name):
         monkeypatch.setenv(variable, value)
     experiment, _ = links.read(dict(part.split("=", 1) for part in LINKS[name].split("&")))
     long = experiment.with_changes(horizon=10**9 // 20, trials=20)
-    assert limits.steps(long) <= limits.most_steps()
-    assert limits.estimated_seconds(long) > limits.most_seconds()
+    assert costs.steps(long) <= costs.most_steps()
+    assert costs.estimated_seconds(long) > costs.most_seconds()
     with pytest.raises(InvalidInput) as refused:
         Simulation(long, Store(None, 0))
     assert any("seconds" in str(problem) for problem in refused.value.problems)
@@ -184,10 +186,10 @@ def long_lines() -> list:
 @pytest.mark.parametrize("experiment", long_lines())
 def test_every_kernel_looks_at_its_signal_every_second(experiment):
     """By our estimate of a step's time. A stop is noticed at the next look: here, the first."""
-    seconds = limits.trial_seconds(experiment, 0)
+    seconds = costs.trial_seconds(experiment, 0)
     times = engine.watched(engine.checkpoints(experiment.horizon), seconds)
     longest = np.diff(times, prepend=0).max() * (seconds / experiment.horizon)
-    assert longest <= 0.5 or len(times) > limits.MOST_LOOKS
+    assert longest <= 0.5 or len(times) > costs.MOST_LOOKS
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
@@ -200,8 +202,8 @@ def test_more_looks_change_no_number(monkeypatch, name):
     setting = {"contexts": {"dimension": 2, "arms": 3}} if name in WITH_FEATURES else {"arms": LAWS}
     experiment = spec([name], 3000, 3, **setting)
     plain = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
-    monkeypatch.setattr(limits, "LOOK", limits.trial_seconds(experiment, 0) / 77.7)
-    assert len(engine.watched(engine.checkpoints(3000), limits.trial_seconds(experiment, 0))) > 250
+    monkeypatch.setattr(costs, "LOOK", costs.trial_seconds(experiment, 0) / 77.7)
+    assert len(engine.watched(engine.checkpoints(3000), costs.trial_seconds(experiment, 0))) > 250
     watched = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
     assert plain.regret.shape == watched.regret.shape == (3, 200)
     for curve in ("regret", "best_pulls", "pulls", "error"):
@@ -242,7 +244,7 @@ def test_equal_arms_are_looked_at_once(monkeypatch):
     experiment = spec(["heldp-ucb-b"] * 24, 1000, 1, arms=arms)
     for line in range(24):
         line_bounds(experiment, line)
-    limits.cost(experiment)
+    costs.cost(experiment)
     assert max(calls.values()) < 24 * 200
 
 

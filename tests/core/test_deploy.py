@@ -13,9 +13,10 @@ from typing import ClassVar
 
 import pytest
 
-from bandit_core import cli, warm
-from bandit_core.kernels import compiled
+from bandit_core import cli
+from bandit_core.jit import machine_code
 from bandit_core.policies import registry
+from bandit_core.simulate import warm_up
 
 
 def test_every_setting_is_documented_and_every_documented_one_exists(project: Path) -> None:
@@ -46,7 +47,7 @@ VISIT = """
 import sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
-from bandit_core.reproductions import project_version
+from bandit_core.literature.reproductions import project_version
 
 failed = [] if project_version() else ["no version"]
 for page in sorted(Path("pages").glob("*.py")):
@@ -105,22 +106,22 @@ def test_health_is_read_from_the_body(project: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_warm_plays_every_policy() -> None:
-    played = {experiment.lines[0].policy for experiment in warm._experiments()}
+    played = {experiment.lines[0].policy for experiment in warm_up._experiments()}
     assert played == set(registry())
 
 
 def test_warm_compiles_and_tells_where(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    one = next(experiment for experiment in warm._experiments() if experiment.lines[0].policy == "ucb")
-    monkeypatch.setattr(warm, "_experiments", lambda: iter([one]))
+    one = next(experiment for experiment in warm_up._experiments() if experiment.lines[0].policy == "ucb")
+    monkeypatch.setattr(warm_up, "_experiments", lambda: iter([one]))
     assert cli.main(["warm"]) == 0
-    folder = compiled.kernel_folder()
+    folder = machine_code.kernel_folder()
     assert folder is not None
     assert capsys.readouterr().out == f"kernels of 1 policies are compiled, kept in {folder}\n"
-    assert compiled.compiled_before()
+    assert machine_code.compiled_before()
     (folder / "processor").write_text("another")
-    assert not compiled.compiled_before()
+    assert not machine_code.compiled_before()
     (folder / "processor").unlink()
-    assert not compiled.compiled_before()
+    assert not machine_code.compiled_before()
 
 
 class _Index(BaseHTTPRequestHandler):

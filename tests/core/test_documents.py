@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 import test_conformance as suite
 
-from bandit_core import links, policies
+from bandit_core import policies
+from bandit_core.experiments import links
 from bandit_core.policies import registry
 
 ROOT = Path(__file__).resolve().parents[2]

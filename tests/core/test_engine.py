@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import Experiment, InvalidInput, Simulation, engine, limits, simulate
+from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core.model import Block, Stopped
 from bandit_core.policies import registry
-from bandit_core.policies.base import Block, Stopped
-from bandit_core.store import Store
+from bandit_core.simulate import costs, engine
+from bandit_core.simulate.store import Store
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
 SLOW = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # drawn one by one at every horizon, for minutes at 10^9
@@ -56,8 +57,8 @@ def reference() -> list[bytes]:
 
 def cut_finely(monkeypatch, seconds=1e-9):
     """Cut trials into single ones (or as many as fit ``seconds``), and use threads however small the work is."""
-    monkeypatch.setattr(limits, "SHORTEST_TASK", seconds / 2)
-    monkeypatch.setattr(limits, "LONGEST_TASK", seconds)
+    monkeypatch.setattr(costs, "SHORTEST_TASK", seconds / 2)
+    monkeypatch.setattr(costs, "LONGEST_TASK", seconds)
 
 
 def take_time(monkeypatch, seconds=0.03):
@@ -436,7 +437,7 @@ def test_regret_pulls_and_gaps_agree():
 
 @pytest.mark.parametrize(
     ("variable", "call"),
-    [("LAB_JOBS", limits.worker_count), ("LAB_MAX_STEPS", limits.most_steps)],
+    [("LAB_JOBS", costs.worker_count), ("LAB_MAX_STEPS", costs.most_steps)],
 )
 @pytest.mark.parametrize("value", ["many", "0", "-2", "1.5", "nan", "1e999"])
 def test_a_wrong_setting_is_named(monkeypatch, variable, call, value):
@@ -447,19 +448,19 @@ def test_a_wrong_setting_is_named(monkeypatch, variable, call, value):
 
 def test_settings_are_honoured(monkeypatch):
     monkeypatch.setenv("LAB_JOBS", "3")
-    assert limits.worker_count() == 3
-    assert limits.worker_count(2) == 2
+    assert costs.worker_count() == 3
+    assert costs.worker_count(2) == 2
     monkeypatch.setenv("LAB_JOBS", "")
-    assert limits.worker_count() >= 1
+    assert costs.worker_count() >= 1
     monkeypatch.setenv("LAB_MAX_STEPS", "2e4")
-    assert limits.most_steps() == 20_000
+    assert costs.most_steps() == 20_000
     with pytest.raises(InvalidInput, match="jobs"):
-        limits.worker_count(0)
+        costs.worker_count(0)
 
 
 def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", str(600 * 13 * 3))
-    assert limits.steps(experiment_of()) == 600 * 13 * 3
+    assert costs.steps(experiment_of()) == 600 * 13 * 3
     Simulation(experiment_of(), memory())
     with pytest.raises(InvalidInput, match=r"at most .* steps \(horizon x trials x lines\)"):
         Simulation(experiment_of(trials=14), memory())
@@ -478,12 +479,12 @@ def test_ten_thousand_short_trials():
 
 
 def test_cost_estimates_grow_with_the_work_and_shrink_with_workers():
-    base = limits.estimated_seconds(experiment_of(), 1)
+    base = costs.estimated_seconds(experiment_of(), 1)
     assert base > 0
-    assert limits.estimated_seconds(experiment_of(), 2) == pytest.approx(base / 2)
-    assert limits.estimated_seconds(experiment_of(trials=26), 1) == pytest.approx(2 * base)
-    assert limits.estimated_seconds(experiment_of(horizon=10**6), 1) > base
-    assert limits.estimated_seconds(experiment_of(arms=[{**ARMS[0], "count": 1000}]), 1) > base
+    assert costs.estimated_seconds(experiment_of(), 2) == pytest.approx(base / 2)
+    assert costs.estimated_seconds(experiment_of(trials=26), 1) == pytest.approx(2 * base)
+    assert costs.estimated_seconds(experiment_of(horizon=10**6), 1) > base
+    assert costs.estimated_seconds(experiment_of(arms=[{**ARMS[0], "count": 1000}]), 1) > base
     simulation = Simulation(experiment_of(), memory())
     assert simulation.missing_seconds == pytest.approx(base)
     simulation.run()
@@ -496,7 +497,7 @@ def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(mon
     covered = np.zeros((3, 200), int)
     for task in tasks:
         covered[task.line, task.first : task.last] += 1
-        assert 0.8 * limits.SHORTEST_TASK <= task.seconds <= 1.2 * limits.LONGEST_TASK
+        assert 0.8 * costs.SHORTEST_TASK <= task.seconds <= 1.2 * costs.LONGEST_TASK
     assert np.all(covered == 1)
 
 

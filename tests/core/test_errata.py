@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from bandit_core.cli import main
-from bandit_core.errata import KINDS, azize, errata, erratum_of, han, ren, tossou
-from bandit_core.errata.erratum import Check
-from bandit_core.experiment import Experiment
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.literature.errata import KINDS, azize, errata, erratum_of, han, ren, tossou
+from bandit_core.literature.errata.erratum import Check
 from bandit_core.mechanisms import Hybrid, l2_ball
+from bandit_core.model import Signal
 from bandit_core.policies import registry
-from bandit_core.policies.base import Signal
-from bandit_core.problems import InvalidInput
+from bandit_core.spec.errors import InvalidInput
 
 NAMES = [erratum.name for erratum in errata()]
 CHECKED = [erratum.name for erratum in errata() if erratum.evidence is not None]

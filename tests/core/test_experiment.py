@@ -10,9 +10,9 @@ import pytest
 import spec_strategies as specs
 from hypothesis import given, settings
 
-from bandit_core.experiment import Experiment, parse, read, read_json
-from bandit_core.presets import load_preset
-from bandit_core.problems import InvalidInput, Problem, path_of
+from bandit_core.experiments.experiment import Experiment, parse, read, read_json
+from bandit_core.experiments.presets import load_preset
+from bandit_core.spec.errors import InvalidInput, Problem, path_of
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5, "count": 2}]
 UCB = {"policy": "ucb"}

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 
 from bandit_core import Experiment, load_preset, simulate
-from bandit_core.arms import Bernoulli, Beta, Gaussian, Pareto, TwoPoint
-from bandit_core.epsilons import Discrete, Fixed, UniformEpsilon
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.model import Guarantee, Instance
 from bandit_core.policies import registry
-from bandit_core.policies.base import Guarantee, Instance
+from bandit_core.spec.budgets import Discrete, Fixed, UniformEpsilon
+from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, TwoPoint
 from bandit_core.theory import central, floors, local
 from bandit_core.theory import divergences as div
-from bandit_core.theory.curves import line_bounds
 
 HORIZONS = np.array([1e3, 1e4, 1e5, 1e6, 1e7])
 EVERY, CHANCE, EQUALS, FAST = range(4)

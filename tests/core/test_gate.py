@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbers
 
-from bandit_core import InvalidInput, Simulation, engine, gate, limits, simulate, trials
-from bandit_core.gate import Gate
+from bandit_core import InvalidInput, Simulation, simulate
+from bandit_core.model import Stopped
 from bandit_core.policies import registry
-from bandit_core.policies.base import Stopped
-from bandit_core.store import Store
+from bandit_core.simulate import costs, engine, scheduler, shared_trials
+from bandit_core.simulate.scheduler import Gate
+from bandit_core.simulate.store import Store
 
 
 @pytest.fixture(scope="module")
@@ -129,12 +130,12 @@ def test_finished_trials_are_not_held_for_nobody():
     store = memory()
     simulation = Simulation(experiment_of(), store)
     simulation.run()
-    assert len(trials._shared[store]) == 3
+    assert len(shared_trials._shared[store]) == 3
     del simulation
-    assert len(trials._shared[store]) == 0
+    assert len(shared_trials._shared[store]) == 0
 
 
-def entered(door: Gate, turn: gate.Turn, order: list, name: str, seconds: float, count: int) -> threading.Thread:
+def entered(door: Gate, turn: scheduler.Turn, order: list, name: str, seconds: float, count: int) -> threading.Thread:
     def work() -> None:
         for _ in range(count):
             with door.block(turn, seconds, 1, lambda: False):
@@ -200,7 +201,7 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
         threads[name] = threading.Thread(target=lambda n=name, s=simulation: results.update({n: s.run(2)}))
         threads[name].start()
         wait_for(held.is_set if name == "first" else lambda s=simulation: s.waiting)
-    assert gate.LONG.going == 1
+    assert scheduler.LONG.going == 1
     assert not first.waiting
     third.stop()
     threads["third"].join(timeout=30)
@@ -210,12 +211,12 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
         thread.join(timeout=30)
     assert not second.waiting
     assert numbers(results["second"]) == reference
-    assert gate.LONG.going == 0
+    assert scheduler.LONG.going == 0
 
 
 def test_a_short_run_passes_a_long_one(monkeypatch):
     monkeypatch.setattr(engine, "PATIENCE", 0.02)
-    monkeypatch.setattr(limits, "LONGEST_TASK", 0.01)
+    monkeypatch.setattr(costs, "LONGEST_TASK", 0.01)
     long_ucb = replace(registry()["ucb"], step_cost=10**4)  # called long by its estimate alone
     release, busy = threading.Event(), threading.Event()
 
@@ -230,7 +231,7 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
     thread.start()
     assert busy.wait(30)
     try:
-        monkeypatch.setattr(limits, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
+        monkeypatch.setattr(costs, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
         assert simulate(experiment_of(lines=LINES[1:2]), jobs=2, store=memory()).complete
         assert thread.is_alive()
     finally:
@@ -245,7 +246,7 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
     monkeypatch.setenv("LAB_MAX_RUNS", "2")
     monkeypatch.setattr(engine, "PATIENCE", 1e-9)
     monkeypatch.setattr(engine, "ENDURANCE", 1.0)
-    monkeypatch.setattr(limits, "SHORTEST_TASK", 1e-9)
+    monkeypatch.setattr(costs, "SHORTEST_TASK", 1e-9)
     release, busy = threading.Event(), []
 
     def hang(instance, streams, checkpoints, stop):
@@ -258,7 +259,7 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
     threads = [threading.Thread(target=simulation.run, args=(jobs,)) for simulation in heavy]
     for thread in threads:
         thread.start()
-    wait_for(lambda: len(busy) == jobs and gate.LONG.going == 2)
+    wait_for(lambda: len(busy) == jobs and scheduler.LONG.going == 2)
     try:
         counted = Counted(monkeypatch, "heldp-ucb-b")
         middle = Simulation(experiment_of(lines=LINES[1:2]), memory())
@@ -276,13 +277,13 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
 
 
 def test_the_longer_a_run_the_lower_its_priority():
-    niceness = [gate.NICENESS.get(door, 0) for door in (gate.SHORT, gate.MIDDLE, gate.LONG)]
+    niceness = [scheduler.NICENESS.get(door, 0) for door in (scheduler.SHORT, scheduler.MIDDLE, scheduler.LONG)]
     assert niceness == sorted(set(niceness))
 
 
 @pytest.mark.parametrize("variable", ["LAB_MAX_RUNS", "LAB_MAX_RESULT_MB"])
 def test_limits_of_a_server_are_read_and_wrong_ones_named(monkeypatch, variable):
-    call = {"LAB_MAX_RUNS": limits.most_runs, "LAB_MAX_RESULT_MB": lambda: limits.most_bytes() // 2**20}[variable]
+    call = {"LAB_MAX_RUNS": costs.most_runs, "LAB_MAX_RESULT_MB": lambda: costs.most_bytes() // 2**20}[variable]
     monkeypatch.setenv(variable, "3")
     assert call() == 3
     monkeypatch.setenv(variable, "few")

@@ -9,13 +9,13 @@ from reference import Stream, by_labels
 from scipy import integrate, stats
 
 from bandit_core import Experiment, InvalidInput
-from bandit_core.arms import Bernoulli, Beta, Gaussian, Pareto, Student, TwoPoint, Uniform, tables
-from bandit_core.audit import audit
+from bandit_core.auditing.auditor import audit
+from bandit_core.experiments.presets import load_preset
 from bandit_core.kernels import heavy as kernels
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal
 from bandit_core.policies import heavy_family, registry
-from bandit_core.policies.base import Signal
-from bandit_core.presets import load_preset
+from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, Student, TwoPoint, Uniform, tables
 from bandit_core.theory import divergences, heavy, robust_mean
 
 S1 = [{"kind": "pareto", "mean": mean, "shape": 1.95} for mean in (0.9, 0.5, 0.1)]

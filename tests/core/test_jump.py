@@ -9,12 +9,13 @@ import pytest
 from interpreter import assert_left_free
 from scipy import stats
 
-from bandit_core import Experiment, engine, limits, simulate
-from bandit_core.experiment import checkpoints
+from bandit_core import Experiment, simulate
+from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal, Stopped
 from bandit_core.policies import index_family
-from bandit_core.policies.base import Signal, Stopped
-from bandit_core.store import Store
+from bandit_core.simulate import costs, engine
+from bandit_core.simulate.store import Store
 
 SIZE = 1e-3
 TRIALS = 500
@@ -190,7 +191,7 @@ def test_the_sampler_is_told_and_separates_stored_blocks(monkeypatch):
 
 def test_the_estimate_follows_the_sampler():
     estimates = [
-        limits.estimated_seconds(experiment_of(line_of("heldp-ucb-l", FIXED), APART, horizon), 1)
+        costs.estimated_seconds(experiment_of(line_of("heldp-ucb-l", FIXED), APART, horizon), 1)
         for horizon in (10**6, 10**7, 10**9)
     ]
     assert estimates[0] < estimates[1] < estimates[2] < 100 * estimates[0]

@@ -10,8 +10,8 @@ import reference
 from bandit_core import Experiment
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
+from bandit_core.model import Instance, Signal, Stopped
 from bandit_core.policies import index_family, kl_family
-from bandit_core.policies.base import Instance, Signal, Stopped
 
 FIXED = {"kind": "fixed", "value": 1.0}
 GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}

@@ -11,10 +11,10 @@ import spec_strategies as specs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import links
 from bandit_core.cli import main
-from bandit_core.experiment import Experiment
-from bandit_core.presets import load_preset, preset_names
+from bandit_core.experiments import links
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.presets import load_preset, preset_names
 
 BASE = "https://lab.example.org"
 

@@ -9,9 +9,9 @@ import spec_strategies as specs
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bandit_core import notation
 from bandit_core.policies import registry
-from bandit_core.problems import InvalidInput
+from bandit_core.spec import notation
+from bandit_core.spec.errors import InvalidInput
 
 modest = settings(max_examples=60)
 

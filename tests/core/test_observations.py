@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandit_core import InvalidInput, observations, tables
-from bandit_core.arms import Bernoulli, Empirical, TwoPoint
-from bandit_core.contextual import lending
-from bandit_core.observations import Option, chances_of_being_best, read_budgets, read_observations
+from bandit_core import InvalidInput
+from bandit_core.data import lending, observations, tables
+from bandit_core.data.observations import Option, chances_of_being_best, read_budgets, read_observations
+from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint
 
 
 def options(text: str | bytes) -> dict[str, Option]:

@@ -11,11 +11,11 @@ from dp_accounting import dp_event, rdp
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from bandit_core import Experiment
-from bandit_core.accounts import composed
-from bandit_core.contextual.policies import ldp_ols, zheng
 from bandit_core.mechanisms import CTB, CTL, gaussian
 from bandit_core.policies import registry
 from bandit_core.policies.central_family import central_release
+from bandit_core.policies.contextual import ldp_ols, zheng
+from bandit_core.studies.accounts import composed
 from bandit_core.theory import accounting
 
 opendp.enable_features("contrib")

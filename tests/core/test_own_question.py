@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core import Experiment, InvalidInput
-from bandit_core.inverse import Goal
-from bandit_core.own_question import costs, goal, read_lifts, typed_arms
-from bandit_core.results import LineResult, Result
-from bandit_core.tradeoff import blind_regret
+from bandit_core.simulate.results import LineResult, Result
+from bandit_core.studies.business_case import costs, goal, read_lifts, typed_arms
+from bandit_core.studies.goal_search import Goal
+from bandit_core.studies.tradeoff import blind_regret
 
 
 @pytest.mark.parametrize(

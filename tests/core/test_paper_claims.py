@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from bandit_core import Experiment, claims, claims_table, papers, reproductions, significance
-from bandit_core.papers import Figure
-from bandit_core.presets import load_preset
-from bandit_core.problems import InvalidInput, validated
+from bandit_core import Experiment
+from bandit_core.experiments.presets import load_preset
+from bandit_core.literature import claims, claims_table, papers, reproductions, significance
+from bandit_core.literature.papers import Figure
+from bandit_core.spec.errors import InvalidInput, validated
 
 TIMES = [1, 10, 100, 1000, 5000, 10_000]
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]

@@ -7,10 +7,10 @@ import tomllib
 import numpy as np
 import pytest
 
-from bandit_core.experiment import Experiment
-from bandit_core.limits import STEP_SECONDS
-from bandit_core.presets import FOLDER, load_preset, preset_names, presets
-from bandit_core.problems import InvalidInput
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.presets import FOLDER, load_preset, preset_names, presets
+from bandit_core.simulate.costs import STEP_SECONDS
+from bandit_core.spec.errors import InvalidInput
 
 FIGURES = [f"ren-1{letter}" for letter in "abcdefgh"] + ["ren-2"]
 LESSONS = ["first-look", "shy-users", "two-treatments", "unbounded-rewards"]

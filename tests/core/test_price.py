@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, simulate, tradeoff
-from bandit_core.experiment import MOST_LINES, Line
+from bandit_core import Experiment, simulate
+from bandit_core.experiments.experiment import MOST_LINES, Line
 from bandit_core.policies import registry
-from bandit_core.results import LineResult, Result
-from bandit_core.store import Store
-from bandit_core.summaries import (
+from bandit_core.simulate.results import LineResult, Result
+from bandit_core.simulate.store import Store
+from bandit_core.simulate.summaries import (
     baseline,
     companions,
     counterpart,
@@ -21,7 +21,8 @@ from bandit_core.summaries import (
     summaries,
     with_companions,
 )
-from bandit_core.sweep import sweep
+from bandit_core.studies import tradeoff
+from bandit_core.studies.sweep import sweep
 
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.9)]
 FIXED = {"kind": "fixed", "value": 1.0}

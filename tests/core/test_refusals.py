@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InvalidInput, reproductions, simulate
+from bandit_core import Experiment, InvalidInput, simulate
 from bandit_core.cli import main
-from bandit_core.contextual.lending import read_lending
-from bandit_core.experiment import MOST_NAME_PARTS, MOST_SPEC_BYTES, _once, parse, read, read_json
-from bandit_core.papers import Played
-from bandit_core.problems import MOST_TOLD
-from bandit_core.sweep import Sweep
+from bandit_core.data.lending import read_lending
+from bandit_core.experiments.experiment import MOST_NAME_PARTS, MOST_SPEC_BYTES, _once, parse, read, read_json
+from bandit_core.literature import reproductions
+from bandit_core.literature.papers import Played
+from bandit_core.spec.errors import MOST_TOLD
+from bandit_core.studies.sweep import Sweep
 
 COINS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from test_engine import LINES, experiment_of, memory, numbers
 
-from bandit_core import Simulation, engine, limits, remote, simulate
-from bandit_core.store import Store
+from bandit_core import Simulation, simulate
+from bandit_core.simulate import cluster, costs, engine
+from bandit_core.simulate.store import Store
 
 pytest.importorskip("distributed")
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,7 @@ def long_experiment(**fields):
     return experiment_of(horizon=20_000, trials=120, **fields)
 
 
-def started(folder: Path, name: str, module: str, *options: str) -> subprocess.Popen:
+def start(folder: Path, name: str, module: str, *options: str) -> subprocess.Popen:
     command = [sys.executable, "-m", f"distributed.cli.{module}", *options, "--no-dashboard"]
     with (folder / f"{name}.log").open("wb") as output:
         return subprocess.Popen(
@@ -36,31 +37,29 @@ def started(folder: Path, name: str, module: str, *options: str) -> subprocess.P
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def started(tmp_path_factory):
     """Address of a scheduler, and the processes by name: the scheduler and two workers."""
     folder = tmp_path_factory.mktemp("cluster")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"tcp://127.0.0.1:{port}"
-    processes = {
-        "scheduler": started(folder, "scheduler", "dask_scheduler", "--host", "127.0.0.1", "--port", str(port))
-    }
+    processes = {"scheduler": start(folder, "scheduler", "dask_scheduler", "--host", "127.0.0.1", "--port", str(port))}
     for name in ("one", "two"):
         options = ("--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--local-directory", str(folder))
-        processes[name] = started(folder, name, "dask_worker", address, *options)
+        processes[name] = start(folder, name, "dask_worker", address, *options)
     last = time.monotonic() + 60
     while True:
-        with contextlib.suppress(remote.Unreachable):
-            if len(remote._client(address).ncores()) == 2:
+        with contextlib.suppress(cluster.Unreachable):
+            if len(cluster._client(address).ncores()) == 2:
                 break
-        remote._failed.clear()
+        cluster._failed.clear()
         logs = "\n".join(path.read_text() for path in folder.glob("*.log"))
         assert time.monotonic() < last, logs
         assert all(process.poll() is None for process in processes.values()), logs
         time.sleep(0.2)
     yield address, processes
-    remote.forget()
+    cluster.forget()
     for process in processes.values():
         process.kill()
         process.wait()
@@ -70,8 +69,8 @@ def cluster(tmp_path_factory):
 def everything_is_long(monkeypatch):
     """Every run goes to the cluster, in many blocks."""
     monkeypatch.setattr(engine, "PATIENCE", 0.0)
-    monkeypatch.setattr(limits, "LONGEST_TASK", 0.004)
-    monkeypatch.setattr(limits, "SHORTEST_TASK", 0.001)
+    monkeypatch.setattr(costs, "LONGEST_TASK", 0.004)
+    monkeypatch.setattr(costs, "SHORTEST_TASK", 0.001)
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +86,8 @@ def from_here(*_):
 class TestCluster:
     """In this order: the cluster loses a worker, and then its scheduler."""
 
-    def test_the_same_bytes_as_in_threads(self, cluster, monkeypatch, everything_is_long, reference):
-        monkeypatch.setenv("LAB_DASK_SCHEDULER", cluster[0])
+    def test_the_same_bytes_as_in_threads(self, started, monkeypatch, everything_is_long, reference):
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", started[0])
         monkeypatch.setattr(Simulation, "_play", from_here)
         seen = []
         store = memory()
@@ -99,8 +98,8 @@ class TestCluster:
         assert seen == sorted(seen)
         assert Simulation(long_experiment(), store).missing_seconds == 0
 
-    def test_a_stop_keeps_what_is_done(self, cluster, monkeypatch, everything_is_long, reference):
-        monkeypatch.setenv("LAB_DASK_SCHEDULER", cluster[0])
+    def test_a_stop_keeps_what_is_done(self, started, monkeypatch, everything_is_long, reference):
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", started[0])
         store = memory()
         simulation = Simulation(long_experiment(), store)
         result = simulation.run(2, lambda run: run.stop())
@@ -111,16 +110,16 @@ class TestCluster:
         monkeypatch.delenv("LAB_DASK_SCHEDULER")
         assert numbers(simulate(long_experiment(), store=store)) == reference
 
-    def test_workers_of_another_version_are_not_used(self, cluster, monkeypatch, everything_is_long, reference):
-        monkeypatch.setenv("LAB_DASK_SCHEDULER", cluster[0])
-        monkeypatch.setattr(remote, "fingerprint", lambda: "another version")
+    def test_workers_of_another_version_are_not_used(self, started, monkeypatch, everything_is_long, reference):
+        monkeypatch.setenv("LAB_DASK_SCHEDULER", started[0])
+        monkeypatch.setattr(cluster, "fingerprint", lambda: "another version")
         simulation = Simulation(long_experiment(), memory())
         assert numbers(simulation.run(2)) == reference
         assert "another version of this project" in simulation.notices[0]
-        remote._failed.clear()
+        cluster._failed.clear()
 
-    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, cluster, monkeypatch, everything_is_long, reference):
-        address, processes = cluster
+    def test_a_worker_that_dies_in_mid_run_changes_no_number(self, started, monkeypatch, everything_is_long, reference):
+        address, processes = started
         monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
         monkeypatch.setattr(Simulation, "_play", from_here)
         simulation = Simulation(long_experiment(), memory())
@@ -135,8 +134,8 @@ class TestCluster:
         assert processes["one"].returncode == -signal.SIGKILL
         assert simulation.notices == []
 
-    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, cluster, monkeypatch, everything_is_long):
-        address, processes = cluster
+    def test_without_the_scheduler_threads_go_on_and_it_is_told(self, started, monkeypatch, everything_is_long):
+        address, processes = started
         experiment = experiment_of(lines=LINES[:1], horizon=500_000, trials=60)
         alone = numbers(simulate(experiment, store=memory()))
         monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
@@ -156,12 +155,12 @@ class TestCluster:
         again = Simulation(long_experiment(lines=LINES[:1]), memory())
         again.run(2)
         assert again.notices == simulation.notices  # told again, but not tried again so soon
-        assert time.monotonic() - begun < remote.CONNECT_SECONDS
+        assert time.monotonic() - begun < cluster.CONNECT_SECONDS
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "no address at all", "tcp://[", "http://x"])
 def test_an_address_where_nobody_is_costs_a_moment_and_is_told(address, monkeypatch, everything_is_long, reference):
-    monkeypatch.setattr(remote, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
     simulation = Simulation(long_experiment(), memory())
     assert numbers(simulation.run(2)) == reference

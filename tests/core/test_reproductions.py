@@ -8,12 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, cli, papers, reproductions, simulate
-from bandit_core.experiment import checkpoints
-from bandit_core.limits import estimated_seconds, refuse_if_too_large
-from bandit_core.presets import load_preset, preset_names
-from bandit_core.problems import InvalidInput
-from bandit_core.store import Store
+from bandit_core import Experiment, cli, simulate
+from bandit_core.experiments.experiment import checkpoints
+from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.literature import papers, reproductions
+from bandit_core.simulate.costs import estimated_seconds, refuse_if_too_large
+from bandit_core.simulate.store import Store
+from bandit_core.spec.errors import InvalidInput
 
 NAMES = papers.reproducible()
 LINE_SECONDS = 0.04  # what recomputing one line may cost, by the engine's own estimate

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core import Experiment
-from bandit_core.experiment import checkpoints
-from bandit_core.results import CURVE_COLUMNS, LineResult, Result, linear_fit
+from bandit_core.experiments.experiment import checkpoints
+from bandit_core.simulate.results import CURVE_COLUMNS, LineResult, Result, linear_fit
 
 
 @settings(max_examples=200)

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bandit_core.cli import main
-from bandit_core.spreadsheets import defused, defused_frame, read_csv, restored, to_csv
+from bandit_core.data.spreadsheets import defused, defused_frame, read_csv, restored, to_csv
 
 ATTACK = "=cmd|'/c calc'!A1"
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")

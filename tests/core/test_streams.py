@@ -12,12 +12,12 @@ from numba import njit
 from pydantic import TypeAdapter
 from scipy import stats
 
-from bandit_core import arms, epsilons
 from bandit_core.kernels import streams as kernel_streams
 from bandit_core.kernels.labels import labels
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import beta, fill_lanes, gamma, next_uniform, normal_quantile, streams
 from bandit_core.kernels.users import draw_epsilon
+from bandit_core.spec import budgets, rewards
 
 # Published first outputs of xoshiro256++ from the state 1, 2, 3, 4.
 PUBLISHED = [
@@ -137,7 +137,7 @@ def test_a_wrong_law_is_noticed():
 
 
 def reward_law(**fields):
-    return TypeAdapter(arms.Arm).validate_python(fields)
+    return TypeAdapter(rewards.Arm).validate_python(fields)
 
 
 CONTINUOUS_REWARDS = [
@@ -153,7 +153,7 @@ CONTINUOUS_REWARDS = [
 
 @pytest.mark.parametrize(("law", "truth"), CONTINUOUS_REWARDS, ids=lambda law: getattr(law, "kind", ""))
 def test_continuous_rewards_follow_their_law(law, truth):
-    rows, values = arms.tables((law,))
+    rows, values = rewards.tables((law,))
     assert stats.kstest(drawn(_rewards, rows, values), truth.cdf).pvalue > LEAST_P
 
 
@@ -167,7 +167,7 @@ def test_continuous_rewards_follow_their_law(law, truth):
     ids=lambda law: law.kind,
 )
 def test_discrete_rewards_follow_their_law(law):
-    rows, values = arms.tables((law,))
+    rows, values = rewards.tables((law,))
     seen, counts = np.unique(drawn(_rewards, rows, values), return_counts=True)
     outcomes, chances = law.atoms
     np.testing.assert_array_equal(seen, outcomes)
@@ -176,12 +176,12 @@ def test_discrete_rewards_follow_their_law(law):
 
 @pytest.mark.parametrize("mean", [0.0, 1.0])
 def test_sure_rewards_are_sure(mean):
-    rows, values = arms.tables((reward_law(kind="bernoulli", mean=mean),))
+    rows, values = rewards.tables((reward_law(kind="bernoulli", mean=mean),))
     assert (drawn(_rewards, rows, values) == mean).all()
 
 
 def epsilon_law(**fields):
-    return TypeAdapter(epsilons.Epsilon).validate_python(fields)
+    return TypeAdapter(budgets.Epsilon).validate_python(fields)
 
 
 @pytest.mark.parametrize(
@@ -236,13 +236,13 @@ def test_counted_values_are_drawn_as_if_each_observation_stood_there(pairs):
     counted = reward_law(kind="empirical", values=values, counts=counts)
     written = reward_law(kind="empirical", values=np.repeat(values, counts).tolist())
     other = reward_law(kind="empirical", values=[7.0, 8.0], counts=[3, 1])  # its table stands before
-    rows, pool = arms.tables((other, counted))
-    assert np.array_equal(drawn(_rewards, rows[1:], pool), drawn(_rewards, *arms.tables((written,))))
+    rows, pool = rewards.tables((other, counted))
+    assert np.array_equal(drawn(_rewards, rows[1:], pool), drawn(_rewards, *rewards.tables((written,))))
 
 
 def test_equal_arms_share_one_table_and_counts_take_no_room():
     law = reward_law(kind="empirical", values=[0.0, 1.0], counts=[500_000, 500_000], count=3000)
     same = reward_law(kind="empirical", values=[0.0, 1.0], counts=[500_000, 500_000])
-    rows, pool = arms.tables(arms.expand((law, same)))
-    assert rows.shape == (3001, arms.ROW)
+    rows, pool = rewards.tables(rewards.expand((law, same)))
+    assert rows.shape == (3001, rewards.ROW)
     assert len(pool) == 4

@@ -12,18 +12,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandit_core import Experiment, InvalidInput, simulate, tradeoff
-from bandit_core.arms import Bernoulli
-from bandit_core.best_method import Question, decide
+from bandit_core import Experiment, InvalidInput, simulate
 from bandit_core.cli import main
-from bandit_core.inverse import BestSearch, Goal, fewest_users, smallest_epsilon
+from bandit_core.experiments.curves import line_bounds
 from bandit_core.policies import registry
-from bandit_core.results import LineResult, Result
-from bandit_core.store import Store
-from bandit_core.summaries import baseline
-from bandit_core.sweep import SWEEP_COLUMNS, Sweep, SweepResult, at_budget, budgets, distinct_lines, sweep, swept_label
+from bandit_core.simulate.results import LineResult, Result
+from bandit_core.simulate.store import Store
+from bandit_core.simulate.summaries import baseline
+from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies import tradeoff
+from bandit_core.studies.best_method import Question, decide
+from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
+from bandit_core.studies.sweep import (
+    SWEEP_COLUMNS,
+    Sweep,
+    SweepResult,
+    at_budget,
+    budgets,
+    distinct_lines,
+    sweep,
+    swept_label,
+)
 from bandit_core.theory import central
-from bandit_core.theory.curves import line_bounds
 from bandit_core.theory.divergences import bernoulli_kl
 
 SPEC = {

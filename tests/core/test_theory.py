@@ -10,16 +10,17 @@ from pydantic import BaseModel
 from scipy import integrate, optimize, stats
 
 from bandit_core import Experiment, bounds
-from bandit_core.arms import Bernoulli, Beta, Empirical, Gaussian, Pareto, TwoPoint, Uniform
-from bandit_core.epsilons import ClampedGaussian, Discrete, Fixed, Lognormal, UniformEpsilon
-from bandit_core.experiment import checkpoints
+from bandit_core.experiments import curves
+from bandit_core.experiments.experiment import checkpoints
+from bandit_core.model import Instance
+from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
-from bandit_core.policies.base import Instance
 from bandit_core.policies.local_family import ThresholdParameters
 from bandit_core.policies.ucb import UCBParameters
-from bandit_core.theory import classic, curves, local
+from bandit_core.spec.budgets import ClampedGaussian, Discrete, Fixed, Lognormal, UniformEpsilon
+from bandit_core.spec.rewards import Bernoulli, Beta, Empirical, Gaussian, Pareto, TwoPoint, Uniform
+from bandit_core.theory import classic, local
 from bandit_core.theory import divergences as div
-from bandit_core.theory.bound import Bound
 
 TIMES = np.array([1.0, 2.0, 10.0, 1e3, 1e5, 1e7])
 REN_MEANS = [0.9] + [0.8] * 5 + [0.7] * 5 + [0.6] * 5 + [0.5] * 4

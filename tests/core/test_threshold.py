@@ -7,16 +7,10 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
-from bandit_core import InvalidInput, load_preset, simulate, threshold_check, thresholds
-from bandit_core.epsilons import (
-    ClampedGaussian,
-    Discrete,
-    EmpiricalEpsilon,
-    Fixed,
-    Lognormal,
-    UniformEpsilon,
-)
-from bandit_core.results import linear_fit
+from bandit_core import InvalidInput, load_preset, simulate, thresholds
+from bandit_core.simulate.results import linear_fit
+from bandit_core.spec.budgets import ClampedGaussian, Discrete, EmpiricalEpsilon, Fixed, Lognormal, UniformEpsilon
+from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold
 from bandit_core.theory.divergences import beta
 

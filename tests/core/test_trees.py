@@ -7,16 +7,16 @@ import pytest
 from reference import by_labels
 from scipy import stats
 
-from bandit_core.arms import expand, tables
-from bandit_core.audit import audit
-from bandit_core.experiment import Experiment
+from bandit_core.auditing.auditor import audit
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import trees
-from bandit_core.kernels.compiled import kernel
 from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, laplace_sum_bound
+from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry, tree_family
-from bandit_core.policies.base import Signal, Stopped
-from bandit_core.problems import InvalidInput
+from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.rewards import expand, tables
 
 # ---- The pseudo-code of Chan, Shi and Song 2011, with a tap for the noise ----
 

@@ -10,18 +10,20 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InvalidInput, notation, simulate, tradeoff
-from bandit_core.arms import MOST_OBSERVED, Empirical
-from bandit_core.contextual import lending
-from bandit_core.contextual.contexts import Contexts
-from bandit_core.epsilons import Lognormal
-from bandit_core.messages import first_users, messages
-from bandit_core.observations import Option, read_observations
-from bandit_core.results import Result
-from bandit_core.store import Store
-from bandit_core.summaries import baseline, best_share_at_end, scale, summaries
+from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core.auditing.private_reports import first_users, messages
+from bandit_core.data import lending
+from bandit_core.data.observations import Option, read_observations
+from bandit_core.simulate.results import Result
+from bandit_core.simulate.store import Store
+from bandit_core.simulate.summaries import baseline, best_share_at_end, scale, summaries
+from bandit_core.spec import notation
+from bandit_core.spec.budgets import Lognormal
+from bandit_core.spec.contexts import Contexts
+from bandit_core.spec.rewards import MOST_OBSERVED, Empirical
+from bandit_core.studies import tradeoff
+from bandit_core.studies.threshold_check import experiment_of, points, spread_thresholds
 from bandit_core.theory import threshold
-from bandit_core.threshold_check import experiment_of, points, spread_thresholds
 
 LINES = [
     {"policy": "ucb"},

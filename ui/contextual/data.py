@@ -13,10 +13,10 @@ import numpy as np
 import streamlit as st
 
 from bandit_core import Experiment, InvalidInput
-from bandit_core.contextual import lending
-from bandit_core.contextual.lending import Table
-from bandit_core.store import Store
-from bandit_core.tables import MOST_BYTES, MOST_ROWS
+from bandit_core.data import lending
+from bandit_core.data.lending import Table
+from bandit_core.data.tables import MOST_BYTES, MOST_ROWS
+from bandit_core.simulate.store import Store
 from ui import uploads, words
 
 SOURCES = {

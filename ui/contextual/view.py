@@ -11,13 +11,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment, InvalidInput
-from bandit_core.contextual.contexts import Contexts, Margin
-from bandit_core.limits import cost, estimated_seconds, refuse
-from bandit_core.messages import POLICIES as SENDERS
-from bandit_core.messages import Messages, Users, first_users, messages
-from bandit_core.results import Result
+from bandit_core.auditing.private_reports import POLICIES as SENDERS
+from bandit_core.auditing.private_reports import Messages, Users, first_users, messages
+from bandit_core.model.bound import Bound
+from bandit_core.simulate.costs import cost, estimated_seconds, refuse
+from bandit_core.simulate.results import Result
+from bandit_core.spec.contexts import Contexts, Margin
 from bandit_core.theory import contextual as theory
-from bandit_core.theory.bound import Bound
 from ui import charts, page_fields, state, theme, words
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture

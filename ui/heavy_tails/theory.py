@@ -11,9 +11,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.results import Result
+from bandit_core.model.bound import Bound, status_words
+from bandit_core.simulate.results import Result
 from bandit_core.theory import heavy
-from bandit_core.theory.bound import Bound, status_words
 from ui import charts, page_fields, theme, words
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.

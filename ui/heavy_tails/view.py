@@ -13,11 +13,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, Simulation, links, simulate
-from bandit_core.arms import _Law
-from bandit_core.limits import estimated_seconds, worker_count
+from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core.experiments import links
 from bandit_core.policies.heavy_family import epochs
-from bandit_core.results import Result
+from bandit_core.simulate.costs import estimated_seconds, worker_count
+from bandit_core.simulate.results import Result
+from bandit_core.spec.rewards import _Law
 from bandit_core.theory import robust_mean
 from ui import charts, page_fields, runner, state, theme, turns, words
 

@@ -8,9 +8,9 @@ import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import AuditResult, audit
-from bandit_core.audit import power
-from bandit_core.audit_subjects import Subject, subjects
+from bandit_core import AuditResult
+from bandit_core.auditing.auditor import audit, power
+from bandit_core.auditing.subjects import Subject, subjects
 from ui import charts, theme, turns, words
 from ui.mechanisms.answer import epsilon_slider
 from ui.page_fields import Fields

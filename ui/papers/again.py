@@ -7,11 +7,11 @@ import math
 import pandas as pd
 import streamlit as st
 
-from bandit_core import reproductions
-from bandit_core.limits import estimated_seconds, steps
-from bandit_core.presets import load_preset
-from bandit_core.reproductions import Shipped
-from bandit_core.results import Result
+from bandit_core.experiments.presets import load_preset
+from bandit_core.literature import reproductions
+from bandit_core.literature.reproductions import Shipped
+from bandit_core.simulate.costs import estimated_seconds, steps
+from bandit_core.simulate.results import Result
 from ui import charts, runner, theme, words
 
 

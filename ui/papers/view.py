@@ -10,14 +10,16 @@ from pathlib import Path
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import claims, links, papers, reproductions, threshold_check
-from bandit_core.claims import Verdict
-from bandit_core.limits import estimated_seconds
-from bandit_core.papers import Figure, Paper
-from bandit_core.presets import load_preset
-from bandit_core.problems import InvalidInput, Problem
-from bandit_core.reproductions import Shipped
-from bandit_core.spreadsheets import to_csv
+from bandit_core.data.spreadsheets import to_csv
+from bandit_core.experiments import links
+from bandit_core.experiments.presets import load_preset
+from bandit_core.literature import claims, papers, reproductions
+from bandit_core.literature.claims import Verdict
+from bandit_core.literature.papers import Figure, Paper
+from bandit_core.literature.reproductions import Shipped
+from bandit_core.simulate.costs import estimated_seconds
+from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.studies import threshold_check
 from ui import charts, page_fields, state, theme, threshold_view, words
 from ui.papers import again
 

@@ -9,10 +9,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, catalogue
-from bandit_core.catalogue import Entry, Floor
+from bandit_core import Experiment
+from bandit_core.experiments import catalogue
+from bandit_core.experiments.catalogue import Entry, Floor
+from bandit_core.model.bound import KIND_WORDS, Bound, status_words
 from bandit_core.policies import registry
-from bandit_core.theory.bound import KIND_WORDS, Bound, status_words
 from ui import charts, page_fields, state, theme, words
 
 ALL = "all"

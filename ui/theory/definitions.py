@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from bandit_core.theory.bound import Model
+from bandit_core.model.bound import Model
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import diagrams, page_fields, state
 

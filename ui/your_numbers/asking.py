@@ -15,22 +15,17 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bandit_core import InvalidInput, notation
-from bandit_core.arms import Arm
-from bandit_core.best_method import Question
-from bandit_core.epsilons import Epsilon
-from bandit_core.observations import (
-    Observations,
-    Option,
-    chances_of_being_best,
-    read_budgets,
-    read_observations,
-)
-from bandit_core.own_question import GOALS, read_lifts, typed_arms
-from bandit_core.problems import Problem
-from bandit_core.spreadsheets import defused
-from bandit_core.store import Store
-from bandit_core.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble
+from bandit_core import InvalidInput
+from bandit_core.data.observations import Observations, Option, chances_of_being_best, read_budgets, read_observations
+from bandit_core.data.spreadsheets import defused
+from bandit_core.data.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble
+from bandit_core.simulate.store import Store
+from bandit_core.spec import notation
+from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.errors import Problem
+from bandit_core.spec.rewards import Arm
+from bandit_core.studies.best_method import Question
+from bandit_core.studies.business_case import GOALS, read_lifts, typed_arms
 from ui import deployed, page_fields, uploads, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)

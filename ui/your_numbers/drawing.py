@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import InvalidInput
-from bandit_core.best_method import PROMISE_WORDS, Contest, Decision, Question, Tried
-from bandit_core.inverse import BestSearch, Found
-from bandit_core.own_question import GOALS, goal
-from bandit_core.results import Result
-from bandit_core.store import Store
+from bandit_core.simulate.results import Result
+from bandit_core.simulate.store import Store
+from bandit_core.studies.best_method import PROMISE_WORDS, Contest, Decision, Question, Tried
+from bandit_core.studies.business_case import GOALS, goal
+from bandit_core.studies.goal_search import BestSearch, Found
 from ui import charts, gallery, runner, theme, uploads, words
 from ui.your_numbers import asking
 from ui.your_numbers.asking import is_private

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bandit_core import Experiment, tradeoff
-from bandit_core.best_method import Decision, Question
-from bandit_core.inverse import Found, Kind
-from bandit_core.own_question import Cost, costs
-from bandit_core.policies.base import Privacy
-from bandit_core.results import Result
+from bandit_core import Experiment
+from bandit_core.model import Privacy
+from bandit_core.simulate.results import Result
+from bandit_core.studies import tradeoff
+from bandit_core.studies.best_method import Decision, Question
+from bandit_core.studies.business_case import Cost, costs
+from bandit_core.studies.goal_search import Found, Kind
 from ui import words
 from ui.your_numbers.asking import Asked, Setting
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bandit_core.best_method import PROMISE_WORDS
-from bandit_core.inverse import Found
+from bandit_core.studies.best_method import PROMISE_WORDS
+from bandit_core.studies.goal_search import Found
 from ui import theme, words
 from ui.your_numbers.replying import Reply, found_words
 

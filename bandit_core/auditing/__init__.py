@@ -1,0 +1,1 @@
+"""Which epsilon does a mechanism or a policy really have?"""

@@ -1,0 +1,247 @@
+"""Which epsilon does a mechanism, or a policy's run, really have? A statistical lower bound from its outputs alone.
+
+For each pair of rewards, half of the responses choose an event (a range of responses) that tells the two rewards
+apart; the other half measure it, with exact Clopper-Pearson limits. If the event has at least probability p after
+one reward and at most q after the other, then no epsilon below ln((p - delta)/q) can be true. The confidence holds
+for all pairs together (Bonferroni). An audit can refute a claim; it can never prove privacy: it looks at a few pairs
+of inputs and at ranges of one number, and a leak elsewhere, or one too rare for the samples, stays unseen.
+
+What can be audited by name stands in `bandit_core.auditing.subjects`. How often it errs is measured in docs/audit.md.
+
+>>> audit("ctb", 1.0, samples=2000).verdict
+'consistent'
+>>> audit("ctb-as-printed", 0.1, samples=2000).verdict  # the formula as it was misprinted
+'violates'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from bandit_core.mechanisms.base import Mechanism, Sampler
+from bandit_core.spec.errors import InvalidInput, Problem
+
+Progress = Callable[[float], None]
+Limits = tuple[float, float, float]
+MOST_SAMPLES = 1_000_000
+_TAILS = np.array([0.001, 0.002, 0.005, 0.01, 0.02])
+# Cuts of the real line from which ranges are chosen: evenly through the responses, and closer towards both ends.
+_CUTS = np.sort(np.concatenate([_TAILS, np.linspace(0, 1, 27)[1:-1], 1 - _TAILS]))
+_BATCH = 50_000  # samples drawn at once; bounds memory
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found.
+
+    ``lower_bound``: the true epsilon is at least this, with probability ``confidence``. ``pair``: the rewards that
+    show it, the likelier one first. ``event``: responses in (low, high]. ``chances``: the event's probability after
+    each of the pair, as (lower limit, share seen, upper limit). ``event_loss``: ln of the ratio of these chances (less
+    delta) at the least, as seen, and at most; the last speaks of this event only and bounds no epsilon.
+    """
+
+    epsilon: float
+    lower_bound: float
+    confidence: float
+    samples: int
+    pair: tuple[float, float]
+    event: tuple[float, float]
+    delta: float = 0.0
+    chances: tuple[Limits, Limits] = ((0.0, 0.0, 1.0), (0.0, 0.0, 1.0))
+    event_loss: Limits = (-math.inf, -math.inf, math.inf)
+
+    @property
+    def verdict(self) -> Literal["consistent", "violates"]:
+        """Whether the responses are consistent with the claimed epsilon."""
+        return "consistent" if self.lower_bound <= self.epsilon else "violates"
+
+    @property
+    def words(self) -> str:
+        """One plain sentence."""
+        found = (
+            f"with confidence {self.confidence:g} the true epsilon is at least {self.lower_bound:.3g}; "
+            f"claimed is {self.epsilon:g}" + (f" at delta = {self.delta:g}" if self.delta else "")
+        )
+        return f"Consistent: {found}." if self.verdict == "consistent" else f"Violation: {found}."
+
+
+def audit(
+    sampler: str | Mechanism | Sampler,
+    epsilon: float,
+    pairs: Sequence[tuple[float, float]] = ((0.0, 1.0),),
+    samples: int = 200_000,
+    confidence: float = 0.999,
+    seed: int = 0,
+    delta: float | None = None,
+    on_progress: Progress | None = None,
+) -> AuditResult:
+    """Lower confidence bound on the true epsilon of ``sampler``, which claims ``epsilon``.
+
+    Parameters
+    ----------
+    sampler
+        A name of `bandit_core.auditing.subjects`, a mechanism, or any ``sampler(rewards, epsilon, rng) -> responses``
+        that gives one number for each of an array of rewards.
+    pairs
+        Pairs of rewards to tell apart; both orders of a pair are considered. For a name 0 and 1 stand for its two
+        neighbouring inputs.
+    samples
+        Responses drawn for each reward of a pair, 4 to a million.
+    confidence
+        Probability that the bound is right, over all pairs.
+    delta
+        Probability with which the claim may fail; 0 for pure DP. Absent: what the named subject claims, else 0.
+    on_progress
+        Told the fraction done, after every batch of samples.
+
+    Raises
+    ------
+    InvalidInput
+        When the name is unknown, or epsilon, samples, delta or confidence are not what is allowed.
+    ValueError
+        When there are no pairs, too few samples, or the confidence is not in (0, 1).
+    """
+    if not pairs or not 4 <= samples <= MOST_SAMPLES or not 0 < confidence < 1:
+        raise ValueError("an audit needs pairs of rewards, 4 to a million samples and a confidence in (0, 1)")
+    if not 0 < epsilon < math.inf:
+        raise InvalidInput([Problem("epsilon", epsilon, "a number above 0")])
+    if isinstance(sampler, str):
+        from bandit_core.auditing.subjects import subject
+
+        known = subject(sampler)
+        respond, delta = known.sampler, known.delta if delta is None else delta
+    else:
+        respond = sampler.release if isinstance(sampler, Mechanism) else sampler
+    delta = delta or 0.0
+    if not 0 <= delta < 1:
+        raise InvalidInput([Problem("delta", delta, "a number from 0 to below 1")])
+    rng = np.random.default_rng(seed)
+    error = (1 - confidence) / (2 * len(pairs))  # two limits for each pair
+    half = samples // 2
+    done, whole = 0, 4 * half * len(pairs)
+
+    def told(count: int) -> None:
+        nonlocal done
+        done += count
+        if on_progress is not None:
+            on_progress(done / whole)
+
+    found = []
+    for pair in pairs:
+        first, second = (_drawn(respond, float(reward), 2 * half, epsilon, rng, told) for reward in pair)
+        edges = _edges(np.concatenate([first[:half], second[:half]]))
+        likely, unlikely = _counts(first[:half], edges), _counts(second[:half], edges)
+        choosing = error / likely.size  # the best of many ranges looks better than it is, a rare one most of all
+        forward = _bound(likely, unlikely, half, choosing, delta)
+        backward = _bound(unlikely, likely, half, choosing, delta)
+        swapped = bool(backward.max() > forward.max())
+        if swapped:
+            forward, first, second = backward, second, first
+        low, high = np.unravel_index(int(forward.argmax()), forward.shape)
+        event = float(edges[low]), float(edges[high])
+        inside = [int(np.count_nonzero((x[half:] > event[0]) & (x[half:] <= event[1]))) for x in (first, second)]
+        ordered = (pair[1], pair[0]) if swapped else pair
+        limits = tuple(_limits(np.array(count), half, error) for count in inside)
+        found.append((_loss(limits, delta), ordered, event, limits))
+    loss, pair, event, limits = max(found, key=lambda item: item[0][0])
+    return AuditResult(
+        epsilon=epsilon,
+        lower_bound=max(0.0, loss[0]),
+        confidence=confidence,
+        samples=2 * half,
+        pair=(float(pair[0]), float(pair[1])),
+        event=event,
+        delta=delta,
+        chances=(limits[0], limits[1]),
+        event_loss=loss,
+    )
+
+
+def power(found: AuditResult, pairs: int = 1, draws: int = 4000, seed: int = 0) -> float:
+    """Chance that another audit like ``found`` accuses, estimated as if its event had the chances that were seen.
+
+    Parameters
+    ----------
+    found
+        An audit; its event, samples, confidence, claim and delta are kept.
+    pairs
+        How many pairs of inputs it looked at.
+    draws
+        Audits that are drawn (their counts of the event; nothing is sampled again).
+
+    Examples
+    --------
+    >>> power(audit("ctb-as-printed", 0.1, samples=2000))
+    1.0
+    """
+    half, error = found.samples // 2, (1 - found.confidence) / (2 * pairs)
+    rng = np.random.default_rng(seed)
+    likely, unlikely = (rng.binomial(half, chance[1], draws) for chance in found.chances)
+    return float(np.mean(_bound(likely, unlikely, half, error, found.delta) > found.epsilon))
+
+
+def _drawn(
+    respond: Sampler, reward: float, count: int, epsilon: float, rng: np.random.Generator, told: Callable[[int], None]
+) -> np.ndarray:
+    """``count`` responses to one reward, batch by batch."""
+    parts = []
+    for start in range(0, count, _BATCH):
+        size = min(_BATCH, count - start)
+        parts.append(np.asarray(respond(np.full(size, reward), epsilon, rng), float))
+        told(size)
+    return np.concatenate(parts)
+
+
+def _loss(limits: tuple[Limits, ...], delta: float) -> Limits:
+    """ln of (chance after the first - delta) / (chance after the second): at the least, as seen, at most."""
+    (p_low, p, p_high), (q_low, q, q_high) = limits
+
+    def ratio(above: float, below: float) -> float:
+        if above <= delta:
+            return -math.inf
+        return math.log((above - delta) / below) if below > 0 else math.inf
+
+    return ratio(p_low, q_high), ratio(p, q), ratio(p_high, q_low)
+
+
+def _edges(responses: np.ndarray) -> np.ndarray:
+    """Ends of candidate ranges, ascending, from -inf to inf: every value of a discrete response, else quantiles."""
+    values = np.unique(responses)
+    if len(values) > len(_CUTS):
+        values = np.unique(np.quantile(responses, _CUTS))
+    return np.concatenate([[-math.inf], values, [math.inf]])
+
+
+def _counts(responses: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Responses in (edges[i], edges[j]] for all i < j (elsewhere 0); shape (edges, edges)."""
+    below = np.searchsorted(np.sort(responses), edges, side="right")
+    return np.maximum(below[None, :] - below[:, None], 0)
+
+
+def _clopper_pearson(hits: np.ndarray, samples: int, error: float) -> tuple[np.ndarray, np.ndarray]:
+    """Exact lower and upper limits of a chance that was seen ``hits`` times, each wrong at most with ``error``."""
+    from scipy.special import betaincinv  # heavy import, needed only by audits
+
+    some = np.maximum(hits, 1)
+    lower = np.where(hits > 0, betaincinv(some, samples - some + 1, error), 0.0)
+    few = np.minimum(hits, samples - 1)
+    upper = np.where(hits < samples, betaincinv(few + 1, samples - few, 1 - error), 1.0)
+    return lower, upper
+
+
+def _limits(hits: np.ndarray, samples: int, error: float) -> Limits:
+    lower, upper = _clopper_pearson(hits, samples, error)
+    return float(lower), float(hits) / samples, float(upper)
+
+
+def _bound(likely: np.ndarray, unlikely: np.ndarray, samples: int, error: float, delta: float) -> np.ndarray:
+    """ln of (lower limit of one chance - delta) / (upper limit of the other), each limit with ``error``."""
+    lower, _ = _clopper_pearson(likely, samples, error)
+    _, upper = _clopper_pearson(unlikely, samples, error)
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(lower - delta, 0.0)) - np.log(upper)

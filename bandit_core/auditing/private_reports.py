@@ -1,0 +1,120 @@
+"""What single users with features send to the server: a few contexts beside their private versions.
+
+The users are those that the policies of an experiment meet first, in its first trial; the server has learned nothing
+yet (theta = 0), so they try the arms in turn. Messages come from the mechanisms that the policies are calibrated with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.jit.decorators import kernel
+from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_reward, draw_theta, means_of
+from bandit_core.kernels.streams import streams
+from bandit_core.mechanisms import gaussian, l2_ball
+from bandit_core.model import Instance
+from bandit_core.policies.contextual import family, ldp_ols, ldp_sgd
+from bandit_core.spec.contexts import Contexts, Discrete
+
+
+@dataclass(frozen=True)
+class Users:
+    """What stays on the devices: contexts of the played arms (users, d), arms (users,), rewards (users,)."""
+
+    contexts: np.ndarray
+    arms: np.ndarray
+    rewards: np.ndarray
+
+
+@dataclass(frozen=True)
+class Messages:
+    """What leaves the devices under one policy.
+
+    ``truth`` (users, d) is the vector that each user has to tell, ``sent`` (users, d) what the server receives instead,
+    ``matrices`` (users, d, d) the noisy x x^T, where the policy needs one. ``spread`` is the root mean square
+    distance of one number of ``sent`` from its truth at 0, ``epsilon`` the budget of one message, ``side`` the chance
+    that a message lies on its truth's side of 0, averaged over the users (None where it was not asked for).
+    """
+
+    policy: str
+    truth: np.ndarray
+    sent: np.ndarray
+    matrices: np.ndarray | None
+    spread: float
+    epsilon: float
+    side: float | None = None
+
+
+@kernel
+def _meet(state, world, pool, order, theta, x, arm_means, contexts, arms, rewards):  # type: ignore[no-untyped-def]
+    draw_theta(world, state, 0, order, theta)
+    draw_pool(world, state, 0, theta, x, pool, np.zeros(1, np.int64))
+    for user in range(arms.shape[0]):
+        draw_contexts(world, state, 0, order, theta, pool, x)
+        means_of(world, theta, x, arm_means)
+        arms[user] = user % arm_means.shape[0]
+        contexts[user] = x[arms[user] if x.shape[0] > 1 else 0]
+        rewards[user] = draw_reward(world, state, 0, arm_means[arms[user]])
+
+
+def first_users(contexts: Contexts, seed: int, count: int) -> Users:
+    """The first ``count`` users of the first trial, who try the arms in turn."""
+    points = contexts.law.points if isinstance(contexts.law, Discrete) else 0
+    size = contexts.vectors * contexts.dimension
+    played, arms, rewards = np.empty((count, contexts.dimension)), np.empty(count, np.int64), np.empty(count)
+    _meet(
+        streams(seed, 0, 1), contexts.kernel_form(), np.empty((points, size)), np.empty(contexts.arms, np.int64),
+        np.empty((contexts.models, contexts.dimension)), np.empty((contexts.vectors, contexts.dimension)),
+        np.empty(contexts.arms), played, arms, rewards,
+    )  # fmt: skip
+    return Users(played, arms, rewards)
+
+
+def _ols(instance: Instance, users: Users, rng: np.random.Generator) -> Messages:
+    parameters = instance.parameters
+    bound, reward_bound = parameters.context_bound, parameters.reward_bound
+    norms = np.linalg.norm(users.contexts, axis=1)
+    shrink = np.minimum(1.0, bound / np.maximum(norms, 1e-300))
+    contexts = users.contexts * shrink[:, None]
+    rewards = np.clip(users.rewards * shrink, -reward_bound, reward_bound)
+    _, matrix_sd, vector_sd = ldp_ols.noise(instance)
+    truth = rewards[:, None] * contexts
+    squares = contexts[:, :, None] * contexts[:, None, :]
+    return Messages(
+        "ldp-ols",
+        truth,
+        gaussian.release_vectors(truth, vector_sd, rng),
+        gaussian.release_symmetric(squares, matrix_sd, rng),
+        vector_sd,
+        ldp_sgd.release_epsilon(instance),
+    )
+
+
+def _sgd(instance: Instance, users: Users, rng: np.random.Generator) -> Messages:
+    contexts, limit = family.contexts_of(instance), instance.parameters.gradient_bound
+    start = {"identity": 0.0, "logistic": 0.5, "poisson": 1.0}[contexts.link]  # mu(0)
+    gradients = (start - users.rewards)[:, None] * users.contexts
+    norms = np.linalg.norm(gradients, axis=1, keepdims=True)
+    gradients = gradients * np.minimum(1.0, limit / np.maximum(norms, 1e-300)) * (1 - 1e-15)
+    epsilon = ldp_sgd.release_epsilon(instance)
+    reach = l2_ball.radius(contexts.dimension, epsilon, limit)
+    sent = l2_ball.release(gradients, epsilon, rng, limit)
+    rounded_up = 0.5 + 0.5 * np.linalg.norm(gradients, axis=1) / limit
+    kept = 1 / (1 + np.exp(-epsilon))
+    side = float((rounded_up * kept + (1 - rounded_up) * (1 - kept)).mean())
+    return Messages("ldp-sgd", gradients, sent, None, reach / np.sqrt(contexts.dimension), epsilon, side)
+
+
+_SENDERS: dict[str, Callable[[Instance, Users, np.random.Generator], Messages]] = {"ldp-ols": _ols, "ldp-sgd": _sgd}
+POLICIES = tuple(_SENDERS)
+
+
+def messages(experiment: Experiment, line: int, users: Users, seed: Any = 0) -> Messages:
+    """What ``users`` send under a line whose policy is one of `POLICIES`; ``seed`` decides the noise."""
+    send = _SENDERS[experiment.lines[line].policy]
+    return send(experiment.instances[line], users, np.random.default_rng(seed))

@@ -1,0 +1,296 @@
+"""What can be audited by name: every mechanism, first choices of policies, and specimens that break their claim.
+
+Each subject has two neighbouring inputs, called 0 and 1, and gives one number for each sample. Where its output is a
+whole sequence, a fixed function of the sequence stands for it. No function of an output tells more than the output,
+so the audit's lower bound stays right; it is only as sharp as the function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+
+from bandit_core.kernels.labels import labels
+from bandit_core.mechanisms import (
+    CTL,
+    AdaptiveTree,
+    Binary,
+    Counter,
+    Description,
+    Hybrid,
+    Logarithmic,
+    Mechanism,
+    registry,
+)
+from bandit_core.mechanisms.base import Sampler
+from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
+from bandit_core.model import Signal
+from bandit_core.policies import registry as policies
+from bandit_core.spec.errors import InvalidInput, Problem
+
+DELTA = 0.01  # of the (epsilon, delta) subjects
+_FAR = 40.0  # rewards whose sigmoids are 0 and 1 to 17 digits
+TREE_ITEMS, HYBRID_ITEMS = 8, 16
+# Policies whose first choices show their first user's reward, with the number of users: two try both arms, and the
+# third meets the choice. Thompson sampling may choose freely from the start, so there the second user does.
+RUNS = {
+    "heldp-ucb-b": 3, "heldp-ucb-bs": 3, "ucb-cf": 3, "kl-ucb-cf": 3, "ts-cf": 2, "private-ucb": 3,
+    "dp-ucb-bound": 3, "dp-ucb": 3, "adap-ucb": 3, "adap-klucb": 3, "anytime-lazy-ucb": 3,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """Something with a claim that can be tested.
+
+    ``sampler(inputs, epsilon, rng)`` gives a number for each input of 0 or 1. ``inputs`` and ``seen`` say in words
+    what the two are and what the number is. ``real``: the epsilon that it really has at this claim, within what is
+    looked at; known for specimens, whose ``flaw`` says what is wrong. ``opens_at``: the claimed epsilon to begin with,
+    for a specimen one at which it breaks its claim and 200,000 samples show it.
+    """
+
+    name: str
+    title: str
+    kind: Literal["mechanism", "run", "specimen"]
+    guarantee: str
+    inputs: str
+    seen: str
+    sampler: Sampler
+    delta: float = 0.0
+    real: Callable[[float], float] | None = None
+    flaw: str = ""
+    words: str = ""
+    opens_at: float = 1.0
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Mechanisms
+
+
+def _answers(mechanism: Mechanism) -> Sampler:
+    low, high = (end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain)
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        return mechanism.release(low + (high - low) * inputs, epsilon, rng)
+
+    return sampler
+
+
+def _sums(make: Callable[[float], Counter], items: int, place: int, nodes: list[tuple[int, int]]) -> Sampler:
+    """A counter over ``items`` zeros of which item number ``place`` may be one (the largest, for an adaptive tree).
+
+    ``nodes`` are pairs (late, early) of counts: the released sum at the first less that at the second is one noisy
+    node with the changed item in it. Each node tells by how far it lies from 0 towards 1, but no further.
+    """
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        counter = make(epsilon)
+        low, high = (-counter.level(place), counter.level(place)) if isinstance(counter, AdaptiveTree) else (0.0, 1.0)
+        stream = np.zeros((len(inputs), items))
+        stream[:, place - 1] = low + (high - low) * inputs
+        released = np.concatenate([np.zeros((len(inputs), 1)), counter.release(stream, rng)], axis=1)
+        told = np.zeros(len(inputs))
+        for late, early in nodes:
+            scale = counter._fresh_scale(late)
+            told += np.clip(released[:, late] - released[:, early], low, high) / scale
+        return told
+
+    return sampler
+
+
+_TREE_NODES = [(1, 0), (2, 0), (4, 0), (8, 0)]  # every node that item 1 of 8 is in
+_ADAPTIVE_NODES = [(5, 4), (6, 4), (8, 0)]  # item 5, which spends most of 8
+_HYBRID_NODES = [(9, 8), (10, 8), (12, 8), (16, 8)]  # item 9 of 16: three nodes of its tree, and its block
+_SUM_INPUTS = "item {} of {} is 0 or 1, all others are 0"
+_SUM_SEEN = "the noisy sums of which the item is part, each cut to [0, 1], added up"
+_COUNTERS: dict[str, tuple[Sampler, str, str, str]] = {
+    "binary": (
+        _sums(lambda epsilon: Binary(epsilon, TREE_ITEMS), TREE_ITEMS, 1, _TREE_NODES),
+        _SUM_INPUTS.format(1, TREE_ITEMS), _SUM_SEEN, "",
+    ),
+    "logarithmic": (
+        _sums(Logarithmic, 1, 1, [(1, 0)]), "the first item is 0 or 1", "the first released sum, cut to [0, 1]", "",
+    ),
+    "hybrid": (
+        _sums(Hybrid.calibrated, HYBRID_ITEMS, 9, _HYBRID_NODES), _SUM_INPUTS.format(9, HYBRID_ITEMS), _SUM_SEEN,
+        "Within 16 items no item spends more than 7/8 of epsilon.",
+    ),
+    "adaptive-tree": (
+        _sums(lambda epsilon: AdaptiveTree(epsilon, TREE_ITEMS), TREE_ITEMS, 5, _ADAPTIVE_NODES),
+        "item 5 of 8 is the largest or the smallest that counts (B or -B), all others are 0",
+        "the noisy sums of which the item is part, each cut to [-B, B], added up",
+        "Within 8 items no item spends more than 0.66 epsilon.",
+    ),
+}  # fmt: skip
+
+
+def _mechanism(one: Description) -> Subject:
+    if one.kind == "counter":
+        sampler, inputs, seen, words = _COUNTERS[one.name]
+        delta = 0.0
+    else:
+        mechanism = one.make(1.0)
+        ends = [end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain]
+        sampler, seen = _answers(mechanism), "the answer itself"
+        inputs = f"the {one.symbol} is {ends[0]:g} or {ends[1]:g}"
+        delta = 0.0 if one.pure else mechanism.delta
+        words = "" if one.pure else "The classical noise for epsilon up to 1 is more than delta needs."
+    return Subject(
+        name=one.name,
+        title=one.title,
+        kind="mechanism",
+        guarantee=one.guarantee,
+        inputs=inputs,
+        seen=seen,
+        sampler=sampler,
+        delta=delta,
+        words=words,
+    )
+
+
+def _mechanisms() -> list[Subject]:
+    return [_mechanism(one) for one in registry().values()]
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Runs of policies
+
+
+def _in_listed_order(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Streams of trials whose labels happen to be the arms' own numbers: the observer knows who stands for whom."""
+    found = np.empty((0, 8), np.uint64)
+    while len(found) < count:
+        drawn = rng.integers(0, 2**64, (2 * count, 8), dtype=np.uint64)
+        found = np.concatenate([found, drawn[labels(drawn, 2)[:, 0] == 0]])
+    return found[:count]
+
+
+def _first_choices(policy: str, users: int) -> Sampler:
+    """How often arm 1 was chosen by the kernel itself, where the first user's reward is 0 or 1 and all others' are 0.
+
+    Only trials are played in which arm 0 comes first. It pays its fixed reward to the first user only, or once more to
+    the last, whose reward comes after every choice that is looked at.
+    """
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        from bandit_core.experiments.experiment import Experiment
+
+        pulls = np.empty(len(inputs))
+        for value in np.unique(inputs):
+            chosen = inputs == value
+            line = {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
+            arms = [{"kind": "bernoulli", "mean": float(value)}, {"kind": "bernoulli", "mean": 0.0}]
+            [instance] = Experiment.model_validate(
+                {"arms": arms, "lines": [line], "horizon": users, "trials": 1}
+            ).instances
+            streams = _in_listed_order(rng, int(chosen.sum()))
+            block = policies()[policy].simulate(instance, streams, np.array([users]), Signal())
+            pulls[chosen] = block.pulls[:, 1]
+        return pulls
+
+    return sampler
+
+
+def _runs() -> list[Subject]:
+    return [
+        Subject(
+            name=name,
+            title=f"{policies()[name].title}: first choices",
+            kind="run",
+            guarantee=policies()[name].guarantee_words,
+            inputs="the first user's reward, from arm 0, is 0 or 1; everybody else's is 0",
+            seen=f"how many of the first {users} users got arm 1",
+            sampler=_first_choices(name, users),
+            words="Choices tell less than the answers or sums behind them: the lower bound may be far below epsilon.",
+        )
+        for name, users in RUNS.items()
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Specimens: broken on purpose
+
+
+@dataclass(frozen=True)
+class _NaturalLogTree(Binary):
+    """A tree whose nodes have Laplace(ln T / epsilon) noise: "log T" read as the natural logarithm."""
+
+    @property
+    def node_scale(self) -> float:
+        return math.log(self.horizon) / self.epsilon
+
+
+def _as_printed(rewards: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+    return (rng.random(rewards.shape) < (rewards * epsilon + 1 - rewards) / (1 + epsilon)).astype(float)
+
+
+def _sigmoid_as_printed(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+    return _as_printed(1 / (1 + np.exp(-_FAR * (2 * inputs - 1))), epsilon, rng)
+
+
+def _half_gaussian(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+    return inputs + 0.5 * gaussian_sd(1.0, epsilon, DELTA) * rng.standard_normal(inputs.shape)
+
+
+def _half_gaussian_epsilon(epsilon: float) -> float:
+    return smallest_epsilon(1.0, 0.5 * gaussian_sd(1.0, epsilon, DELTA), DELTA)
+
+
+def _specimens() -> list[Subject]:
+    sound = {subject.name: subject for subject in _mechanisms()}
+
+    def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
+        return replace(sound[of], name=name, title=title, kind="specimen", flaw=flaw, words="", **told)
+
+    printed = (
+        "Ren et al. 2020 print epsilon where e^epsilon is meant. The two answers then differ by a factor of "
+        "1/epsilon: 10 at epsilon = 0.1, where e^epsilon is 1.105. Above epsilon = 0.567 the claim holds by luck, "
+        "and at epsilon = 1 the answer is a fair coin that tells nothing at all."
+    )
+    return [
+        broken("ctb-as-printed", "ctb", "Randomised response as misprinted", printed, sampler=_as_printed,
+               real=lambda epsilon: abs(math.log(epsilon)), opens_at=0.1),
+        broken("ctb-s-as-printed", "ctb-s", "Sigmoid, then randomised response as misprinted", printed,
+               sampler=_sigmoid_as_printed, real=lambda epsilon: abs(math.log(epsilon)), opens_at=0.1),
+        broken("ctl-half-noise", "ctl", "Laplace noise at half its scale",
+               "Noise for half of the range that rewards really have.",
+               sampler=lambda inputs, epsilon, rng: CTL.release(inputs, 2 * epsilon, rng),
+               real=lambda epsilon: 2 * epsilon),
+        broken("gaussian-half-noise", "gaussian", "Gaussian noise at half its scale",
+               "Noise for half of the range that rewards really have.",
+               sampler=_half_gaussian, real=_half_gaussian_epsilon),
+        broken("binary-natural-log", "binary", "Tree with ln T in place of floor(log2 T) + 1",
+               "An item lies in floor(log2 T) + 1 nodes, and the noise of each is made for ln T of them.",
+               sampler=_sums(lambda epsilon: _NaturalLogTree(epsilon, TREE_ITEMS), TREE_ITEMS, 1, _TREE_NODES),
+               real=lambda epsilon: epsilon * (math.floor(math.log2(TREE_ITEMS)) + 1) / math.log(TREE_ITEMS)),
+        broken("hybrid-as-printed", "hybrid", "Hybrid counter with the full epsilon for both parts",
+               "An item enters a block and a tree, and each part spends epsilon: 7/4 of it within 16 items, twice "
+               "in the long run (Tossou and Dimitrakakis 2016 describe it so).",
+               sampler=_sums(Hybrid.as_printed, HYBRID_ITEMS, 9, _HYBRID_NODES),
+               real=lambda epsilon: float(Hybrid.as_printed(epsilon).spent(HYBRID_ITEMS))),
+    ]  # fmt: skip
+
+
+@cache
+def subjects() -> dict[str, Subject]:
+    """Everything that can be audited, by name: mechanisms, specimens, runs."""
+    return {subject.name: subject for subject in (*_mechanisms(), *_specimens(), *_runs())}
+
+
+def subject(name: str) -> Subject:
+    """The subject of that name.
+
+    Raises
+    ------
+    InvalidInput
+        When there is none.
+    """
+    known = subjects()
+    if name not in known:
+        raise InvalidInput([Problem("name", name, f"allowed: {', '.join(known)}")])
+    return known[name]

@@ -1,0 +1,1 @@
+"""Tables from outside and tables that leave."""

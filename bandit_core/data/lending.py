@@ -1,0 +1,393 @@
+"""Data of one's own as users with features: the auto-lending set of Han et al. 2021, a stand-in for it, or any CSV.
+
+The set On-Line Auto Lending (CRPM-12-001) is licensed by Columbia University and cannot be shipped. `read_lending`
+takes a user's own CSV of it. `synthetic` makes a table with the same columns and plausible ranges; it is invented,
+and whatever is computed from it says nothing about lending. Any other CSV with feature columns, an action column and
+a reward column goes through `read_table`. Both become the contexts of an experiment, whose theta is fitted to the
+whole table; the simulation then draws its rows with replacement.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from bandit_core.data.tables import MOST_BYTES, Sheet, read_sheet, refusal
+from bandit_core.spec.contexts import MOST_CELLS, Contexts
+from bandit_core.spec.errors import InvalidInput, Problem
+
+# What the columns must hold; names are matched without regard to case, spaces and underscores.
+LENDING_COLUMNS: dict[str, tuple[float, float, str]] = {
+    "primary_fico": (300, 850, "credit score of the applicant"),
+    "onemonth": (-5, 25, "one-month prime rate, percent a month or year as in the set"),
+    "term": (1, 120, "months of the loan"),
+    "amount_approved": (1, 1e6, "dollars"),
+    "competition_rate": (0, 50, "rate of the competition, percent"),
+    "monthly_payment": (0, 1e5, "dollars a month; the price follows from it"),
+    "apply": (0, 1, "whether the customer took the loan: 0 or 1"),
+}
+CAR_TYPE = "car_type"  # any words; one column of zeros and ones for each of them
+CAR_TYPES = ("F", "N", "R", "U")
+WHOLE = ("term", "apply")  # columns of whole numbers
+PRICES = 25  # candidate prices, equally spaced from 0 to LOWEST_PRICE, as in the published code
+LOWEST_PRICE = -25_000.0
+MOST_WORDS = 50  # different car types, or actions with names: each of them gets parameters of its own
+MOST_FEATURES = 199  # of a table; with the constant as many as users of an experiment may have
+_NEWTON_STEPS = 100
+Source = Path | str | bytes  # of a CSV file; bytes are its content
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data set: features (rows, columns) with their names, one action and one reward for each row.
+
+    ``actions`` are numbers (for example prices) or the codes 0, 1, … of ``action_names``. ``synthetic`` says that the
+    rows are invented.
+    """
+
+    columns: tuple[str, ...]
+    features: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    action_names: tuple[str, ...] = ()
+    synthetic: bool = False
+
+    @property
+    def label(self) -> str:
+        """How a picture made from it must be called."""
+        return "synthetic stand-in, not real lending data" if self.synthetic else "the user's own data"
+
+
+def _sheet(source: Source) -> Sheet:
+    """The cells of a CSV file whose first row names every column, each once."""
+    try:
+        if isinstance(source, bytes):
+            data = source
+        elif Path(source).stat().st_size > MOST_BYTES:
+            raise refusal(str(source), None, f"at most {MOST_BYTES // 2**20} MB")
+        else:
+            data = Path(source).read_bytes()
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as error:
+        raise refusal(str(source), None, f"cannot be read as CSV: {error}") from None
+    sheet = read_sheet(data)
+    if not sheet.headed:
+        raise refusal("row 1", None, "names of the columns are needed; there is a number among them")
+    if sheet.repeated:
+        raise refusal("header", list(sheet.repeated), "every column needs a name of its own")
+    return sheet
+
+
+def columns_of(source: Source) -> list[str]:
+    """Names of the columns of a CSV file.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read, has no row of names or no row below it, or names a column twice.
+    """
+    return _sheet(source).columns
+
+
+def _plain(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+class _Reader:
+    """Columns by name; collects what is wrong: of each column the first row, as a spreadsheet counts, and how many."""
+
+    def __init__(self, source: Source) -> None:
+        self.sheet = _sheet(source)
+        self.names = {_plain(name): name for name in reversed(self.sheet.columns)}
+        self.problems: list[Problem] = []
+
+    def column(self, name: str) -> str | None:
+        """What the file calls a column; a missing one is a problem."""
+        found = self.names.get(_plain(name))
+        if found is None:
+            known = ", ".join(self.sheet.columns[:20]) + (" …" if len(self.sheet.columns) > 20 else "")
+            self.problems.append(Problem(f"column {name}", None, f"this column is required; there are {known}"))
+        return found
+
+    def _check(self, name: str, column: str, bad: np.ndarray, allowed: str) -> None:
+        places = np.flatnonzero(bad)
+        if len(places):
+            cell = self.sheet.cell(column, places[0])
+            told = allowed + (f" ({len(places) - 1:,} more cells like it)" if len(places) > 1 else "")
+            path = f"row {self.sheet.row(int(places[0]))}, column {name}"
+            self.problems.append(Problem(path, cell or None, told if cell else f"the cell is empty; {told}"))
+
+    def words(self, name: str) -> tuple[np.ndarray, list[str]]:
+        """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MOST_WORDS`."""
+        column = self.column(name)
+        if column is None:
+            return np.zeros(0, int), []
+        self._check(name, column, self.sheet.blank(column), "a word")
+        codes, words = self.sheet.words(column, MOST_WORDS)
+        ordered = sorted(words)
+        return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
+
+    def numbers(
+        self, name: str, low: float = -math.inf, high: float = math.inf, words: str = "", whole: bool = False
+    ) -> np.ndarray:
+        """A column as finite numbers in [low, high]."""
+        column = self.column(name)
+        if column is None:
+            return np.zeros(0)
+        values = self.sheet.numbers(column)
+        limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
+        allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
+        good = np.isfinite(values) & (low <= values) & (values <= high)
+        self._check(name, column, ~(good & (values == np.floor(values)) if whole else good), allowed)
+        return values
+
+    def finish(self) -> None:
+        """Raise everything that was found."""
+        if self.problems:
+            raise InvalidInput(self.problems)
+
+
+def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    """What the lender earns, discounted: m sum_{j=1..term} q^j - amount, q = 1 / (1 + onemonth/100); dollars."""
+    q = 1 / (1 + onemonth / 100)
+    even = np.isclose(q, 1)
+    annuity = np.where(even, term, q * (1 - q**term) / np.where(even, 1, 1 - q))
+    return monthly * annuity - amount
+
+
+def read_lending(source: Source) -> Table:
+    """A user's own CSV of the auto-lending set, with the columns `LENDING_COLUMNS` and ``car_type``.
+
+    ``source`` is a path, or the bytes of the file.
+
+    Raises
+    ------
+    InvalidInput
+        When the file cannot be read, lacks a column or holds values outside its range: every column is told with the
+        first row that is wrong in it (the heading is row 1, as in a spreadsheet) and how many there are.
+    """
+    reader = _Reader(source)
+    values = {name: reader.numbers(name, *limits, whole=name in WHOLE) for name, limits in LENDING_COLUMNS.items()}
+    cars, kinds = reader.words(CAR_TYPE)
+    reader.finish()
+    return _lending_table(values, cars, kinds, synthetic=False)
+
+
+def _lending_table(values: dict[str, np.ndarray], cars: np.ndarray, kinds: Sequence[str], synthetic: bool) -> Table:
+    """``cars`` are codes of ``kinds``; the first kind is the base that the constant stands for."""
+    numeric = ("primary_fico", "onemonth", "term", "amount_approved", "competition_rate")
+    dummies = [(cars == code).astype(float) for code in range(1, len(kinds))]
+    constant = np.ones(len(cars))
+    prices = price(values["monthly_payment"], values["term"], values["onemonth"], values["amount_approved"])
+    return Table(
+        columns=(*numeric, *(f"car_type_{kind}" for kind in kinds[1:]), "constant"),
+        features=np.column_stack([*(values[name] for name in numeric), *dummies, constant]),
+        actions=prices,
+        rewards=values["apply"],
+        synthetic=synthetic,
+    )
+
+
+def synthetic_rows(rows: int = 2000, seed: int = 0) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Invented values of every lending column, and car types; for `synthetic` and for trying out a CSV."""
+    rng = np.random.default_rng(seed)
+    fico = np.clip(rng.normal(720, 50, rows), 550, 850).round()
+    onemonth = rng.uniform(1.0, 5.0, rows).round(2)
+    term = rng.choice([36, 48, 60, 66, 72], rows, p=[0.1, 0.15, 0.5, 0.1, 0.15]).astype(float)
+    amount = np.clip(rng.lognormal(10, 0.45, rows), 5000, 60_000).round(-2)
+    competition = rng.uniform(3, 8, rows).round(2)
+    rate = np.clip(competition + rng.normal(1.0, 1.5, rows), 1, 15) / 1200
+    monthly = (amount * rate / (1 - (1 + rate) ** -term)).round(2)
+    cars = [str(kind) for kind in rng.choice(CAR_TYPES, rows, p=[0.2, 0.35, 0.25, 0.2])]
+    dearness = (rate * 1200 - competition) / 1.5
+    chance = 1 / (1 + np.exp(0.6 + 0.9 * dearness + (fico - 720) / 80))
+    values = {
+        "primary_fico": fico,
+        "onemonth": onemonth,
+        "term": term,
+        "amount_approved": amount,
+        "competition_rate": competition,
+        "monthly_payment": monthly,
+        "apply": (rng.random(rows) < chance).astype(float),
+    }
+    return values, cars
+
+
+def synthetic(rows: int = 2000, seed: int = 0) -> Table:
+    """An invented table with the columns of the lending set; labelled as synthetic, never to be read as evidence."""
+    values, cars = synthetic_rows(rows, seed)
+    kinds = sorted(set(cars))
+    return _lending_table(values, np.array([kinds.index(car) for car in cars]), kinds, synthetic=True)
+
+
+def synthetic_csv(rows: int = 2000, seed: int = 0) -> str:
+    """The invented table as a CSV that `read_lending` reads."""
+    values, cars = synthetic_rows(rows, seed)
+    file = io.StringIO(newline="")
+    writer = csv.writer(file)
+    writer.writerow([*values, CAR_TYPE])
+    for number, car in enumerate(cars):
+        writer.writerow([*(repr(float(column[number])) for column in values.values()), car])
+    return file.getvalue()
+
+
+def write_synthetic_csv(path: Path | str, rows: int = 2000, seed: int = 0) -> None:
+    """The same as a file."""
+    Path(path).write_text(synthetic_csv(rows, seed), encoding="utf-8", newline="")
+
+
+def read_table(
+    source: Source, features: Sequence[str], action: str, reward: str, numeric_action: bool = False
+) -> Table:
+    """Any CSV with feature columns of numbers, an action column and a reward column of numbers.
+
+    Parameters
+    ----------
+    source
+        A path, or the bytes of the file.
+    features
+        Names of the feature columns, at least one and at most `MOST_FEATURES`, or half of them where actions are
+        amounts. A constant is added as the last feature.
+    numeric_action
+        Whether actions are amounts, such as prices, or just names.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, each with its row and column (the heading is row 1, as in a spreadsheet).
+    """
+    most = MOST_FEATURES // 2 if numeric_action else MOST_FEATURES
+    if not 1 <= len(features) <= most:
+        raise refusal("features", len(features), f"at least one column, at most {most}")
+    reader = _Reader(source)
+    matrix = [reader.numbers(name) for name in features]
+    rewards = reader.numbers(reward)
+    names: tuple[str, ...] = ()
+    if numeric_action:
+        actions = reader.numbers(action)
+    else:
+        codes, known = reader.words(action)
+        actions, names = codes.astype(float), tuple(known)
+        if len(names) == 1:
+            reader.problems.append(Problem(f"column {action}", list(names), "at least two different actions"))
+    reader.finish()
+    table = np.column_stack([*matrix, np.ones(len(rewards))])
+    return Table((*features, "constant"), table, actions, rewards, names)
+
+
+def scaled(features: np.ndarray) -> np.ndarray:
+    """Min-max scaling of every column to [0, 1]; a column that never varies becomes 1."""
+    low, high = features.min(axis=0), features.max(axis=0)
+    return np.where(high > low, (features - low) / np.where(high > low, high - low, 1), 1.0)
+
+
+def fit_logistic(x: np.ndarray, y: np.ndarray, ridge: float = 1e-3) -> np.ndarray:
+    """Logistic regression without intercept by Newton's method; ``ridge`` x |theta|^2 / 2 keeps it finite."""
+    theta = np.zeros(x.shape[1])
+    for _ in range(_NEWTON_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(x @ theta, -500, 500)))
+        slope = x.T @ (chance - y) + ridge * theta
+        curvature = (x * (chance * (1 - chance))[:, None]).T @ x + ridge * np.eye(len(theta))
+        step = np.linalg.solve(curvature, slope)
+        step *= min(1.0, 10 / max(1e-300, float(np.linalg.norm(step))))  # far steps overshoot where chances are extreme
+        theta -= step
+        if np.linalg.norm(step) < 1e-10:
+            break
+    return theta
+
+
+def _fit(x: np.ndarray, y: np.ndarray, link: Literal["identity", "logistic"]) -> np.ndarray:
+    if link == "logistic":
+        return fit_logistic(x, y)
+    return np.linalg.solve(x.T @ x + 1e-6 * np.eye(x.shape[1]), x.T @ y)
+
+
+def contexts_of(
+    table: Table, prices: Sequence[float] | None = None, seed: int = 0, most_cells: int = MOST_CELLS // 2
+) -> Contexts:
+    """The table as contexts of an experiment, theta fitted to all of its rows.
+
+    Numbers as actions (lending): one parameter, and the context of price p is (u, q u), with u the scaled features
+    and q the price scaled to [0, 1]; with the constant among the features this spans the same models as the
+    regressors [X, pX] of the paper, which are scaled one by one. Names as actions: a parameter for each of them. The
+    link is logistic where rewards are only 0 and 1. Contexts are scaled to the unit ball, and rewards of the
+    simulation are the fitted means. Tables with more than ``most_cells`` numbers are thinned after fitting.
+
+    Raises
+    ------
+    InvalidInput
+        When there are fewer rows than parameters to fit, or fewer than two actions.
+    """
+    link: Literal["identity", "logistic"] = "logistic" if set(table.rewards.tolist()) <= {0.0, 1.0} else "identity"
+    u = scaled(table.features)
+    rows, width = u.shape
+    keep = np.arange(rows)
+    if rows * width > most_cells:
+        keep = np.sort(np.random.default_rng(seed).choice(rows, max(1, most_cells // width), replace=False))
+    if table.action_names:
+        scale = float(np.linalg.norm(u, axis=1).max())
+        thetas = []
+        for number, name in enumerate(table.action_names):
+            mine = table.actions == number
+            if mine.sum() < width:
+                words = f"at least {width} rows, one for each feature, or its theta cannot be fitted"
+                raise InvalidInput([Problem(f"action {name}", int(mine.sum()), words)])
+            thetas.append(_fit(u[mine], table.rewards[mine], link) * scale)
+        return Contexts.model_validate(
+            {
+                "dimension": width, "arms": len(thetas), "structure": "multi", "link": link, "rewards": "mean",
+                "law": {"kind": "table", "rows": (u[keep] / scale).tolist()},
+                "theta": {"kind": "given", "values": np.concatenate(thetas).tolist()},
+            }
+        )  # fmt: skip
+    chosen = np.linspace(0, LOWEST_PRICE, PRICES) if prices is None else np.asarray(prices, float)
+    if len(chosen) < 2:
+        raise InvalidInput([Problem("prices", list(chosen), "at least two candidates")])
+    if rows < 2 * width:
+        words = f"at least {2 * width} rows, two for each feature, or theta cannot be fitted"
+        raise InvalidInput([Problem("rows", rows, words)])
+    every = np.concatenate([chosen, table.actions])
+    span = float(every.max() - every.min()) or 1.0
+    q_rows, q_chosen = (table.actions - every.min()) / span, (chosen - every.min()) / span
+    scale = float(np.linalg.norm(u, axis=1).max()) * math.sqrt(2)
+    theta = _fit(np.hstack([u, q_rows[:, None] * u]), table.rewards, link) * scale
+    return Contexts.model_validate(
+        {
+            "dimension": 2 * width, "arms": len(chosen), "link": link, "rewards": "mean",
+            "law": {"kind": "table", "rows": (u[keep] / scale).tolist(), "actions": q_chosen.tolist()},
+            "theta": {"kind": "given", "values": theta.tolist()},
+        }
+    )  # fmt: skip
+
+
+def lending_document(
+    table: Table,
+    horizon: int = 100_000,
+    trials: int = 10,
+    epsilons: Sequence[float] = (0.5, 1.0),
+    title: str = "Auto lending",
+    prices: Sequence[float] | None = None,
+) -> dict[str, object]:
+    """A spec document at the paper's settings for auto lending: epsilon 0.5 and 1, delta 0.01, steps 1 / (t + 50)."""
+    lines: list[dict[str, object]] = []
+    for epsilon in epsilons:
+        budget = {"kind": "fixed", "value": epsilon}
+        sgd = {"gradient_bound": 1.0, "step": 1.0, "offset": 50.0}
+        lines.append({"policy": "ldp-sgd", "epsilon": budget, "params": sgd, "label": f"LDP-SGD, epsilon {epsilon:g}"})
+        lines.append({"policy": "ldp-gloc", "epsilon": budget, "label": f"LDP-GLOC, epsilon {epsilon:g}"})
+    return {
+        "version": 1,
+        "title": f"{title}: {table.label}",
+        "contexts": contexts_of(table, prices).model_dump(mode="json"),
+        "lines": lines,
+        "horizon": horizon,
+        "trials": trials,
+    }

@@ -1,0 +1,133 @@
+"""The curves of theory beside a simulation: every bound of every line, at the times the simulation records."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bandit_core.model.bound import Bound, Curve
+from bandit_core.spec.contexts import Table
+from bandit_core.theory import classic, contextual
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bandit_core.experiments.experiment import Experiment
+
+COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
+
+
+@lru_cache(maxsize=128)
+def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
+    instance = experiment.instances[line]
+    cap = classic.trivial_cap(instance) if instance.contexts is None else contextual.trivial_cap(instance)
+    found = (*experiment.lines[line].entry.bounds(instance), cap)
+    return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
+
+
+def _once(curve: Curve) -> Curve:
+    """The same curve, which remembers its values at the times (and at the horizon) that it was asked for last."""
+
+    @lru_cache(maxsize=2)
+    def values(times: bytes) -> np.ndarray:
+        flat = np.frombuffer(times)
+        found = np.broadcast_to(np.asarray(curve(flat), float), flat.shape).copy()
+        found.flags.writeable = False
+        return found
+
+    return lambda t: values(np.asarray(t, float).tobytes()).reshape(np.shape(t))
+
+
+def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
+    """Every bound of one line (counted from 0), also those that do not apply, with the reason in ``hidden``."""
+    if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
+        return list(_line_bounds.__wrapped__(experiment, line))  # data of one's own outlive no session
+    # Bounds know nothing of these fields: whoever draws another seed finds them here.
+    same = experiment.model_copy(
+        update={"view": type(experiment.view)(), "title": "", "note": "", "seed": 0, "trials": 1}
+    )
+    return list(_line_bounds(same, line))
+
+
+def beside(
+    bound: Bound, values: np.ndarray, mean: np.ndarray, shapes: bool = False, worst_case: bool = False
+) -> np.ndarray | None:
+    """What of a bound is drawn beside the measured curve of a line that it speaks of; None where nothing is.
+
+    A slope says nothing of any one horizon, so only one from below is drawn, and only where the curve has passed it: a
+    dotted line above a curve reads as something that the curve fails to reach.
+
+    Parameters
+    ----------
+    bound, values
+        The bound and its values.
+    mean
+        Measured means, shape of ``values``.
+    shapes
+        Whether the reader asks for what is no limit at any horizon: slopes everywhere, and shapes.
+    worst_case
+        Whether the reader asks for bounds on the hardest instance.
+
+    Returns
+    -------
+    ndarray or None
+        ``values``, NaN where it is not drawn.
+    """
+    if bound.hidden or bound.only or (bound.worst_case and not worst_case):
+        return None
+    if shapes or bound.form == "bound":
+        return values
+    if bound.form == "shape" or bound.side == "upper":
+        return None
+    with np.errstate(invalid="ignore"):
+        right = mean >= values
+    return np.where(right, values, np.nan) if right.any() else None
+
+
+def in_the_long_run(right: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Of a curve along time, what comes after its last NaN, if that is the last tenfold of users at least; shape kept.
+
+    A slope that a measured curve crosses early, or has only just crossed, shows nothing.
+    """
+    missing = np.flatnonzero(np.isnan(right))
+    start = missing[-1] + 1 if len(missing) else 0
+    if start == len(right) or times[start] > times[-1] / 10:
+        return np.full(right.shape, np.nan)
+    return np.where(np.arange(len(right)) >= start, right, np.nan)
+
+
+def bounds(experiment: Experiment) -> pd.DataFrame:
+    """All bounds that apply, at the checkpoints of the experiment.
+
+    Returns
+    -------
+    DataFrame
+        One row per line, bound and checkpoint with the columns line, label, side ("upper" or "lower"), name (which
+        repeats what must not be lost: derived, asymptotic, order-only, worst case), source, status, t and value
+        (expected regret in reward units, never above t x largest gap).
+    """
+    import pandas as pd  # heavy import, not needed to simulate
+
+    from bandit_core.experiments.experiment import checkpoints  # it finds the policies, which import theory
+
+    times = checkpoints(experiment.horizon)
+    frames = [
+        pd.DataFrame(
+            {
+                "line": line,
+                "label": experiment.label(line),
+                "side": bound.side,
+                "name": bound.label,
+                "source": bound.source,
+                "status": bound.status,
+                "t": times,
+                "value": bound.values(times, experiment.largest_gap),
+            }
+        )
+        for line in range(len(experiment.lines))
+        for bound in line_bounds(experiment, line)
+        if bound.hidden is None
+    ]
+    return pd.concat(frames, ignore_index=True)

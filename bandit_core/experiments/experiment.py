@@ -1,0 +1,470 @@
+"""The spec: one validated, frozen, versioned document describes one picture.
+
+It is preset file, shared link, upload, download, command-line input and cache key alike. Validation happens
+here, at the border, and nowhere else; every problem is reported at once, each with its path.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pydantic
+from pydantic import Field, StrictBool
+
+from bandit_core.model import Instance, Policy
+from bandit_core.policies import registry
+from bandit_core.spec import rewards as reward_laws
+from bandit_core.spec.budgets import LAWS as budget_laws
+from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.contexts import Contexts
+from bandit_core.spec.errors import InvalidInput, Problem, problems_of, unknown
+from bandit_core.spec.notation import write_epsilon, write_number, write_value
+from bandit_core.spec.numbers import Frozen, Whole
+from bandit_core.spec.rewards import Arm
+
+MOST_ARMS = 10_000
+MOST_LINES = 24
+MOST_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
+MOST_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
+# Readers of TOML walk every beginning of a dotted name, so n parts cost n^2 or more: they are counted before.
+_NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+_LONG_NAME = re.compile(rf"(?:^|[\[{{,])[ \t]*+((?:{_NAME_PART}){{{MOST_NAME_PARTS}}})", re.MULTILINE)
+MOST_BUDGET_LETTERS = 40
+Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
+Band = Literal["middle-90", "half-sd", "quarter-sd"]
+Against = Literal["own", "best"]
+SPOKEN_OF = ("arms", "contexts", "lines", "horizon")  # what a title or a note may put into words
+_BLANK = re.compile(r"\{(\w+)(:value)?\}")
+
+
+class Line(Frozen):
+    """One curve: a policy, its budget and its parameters."""
+
+    policy: str
+    epsilon: Epsilon | None = None
+    params: dict[str, Any] = {}
+    label: Annotated[str, Field(max_length=80)] | None = None
+
+    @property
+    def entry(self) -> Policy:
+        """The policy's entry in the registry."""
+        return registry()[self.policy]
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """What is played, without what it is called."""
+        return self.policy, self.epsilon, self.params
+
+    @property
+    def written_label(self) -> str:
+        """The label with its blanks filled from the line itself; empty without one.
+
+        ``{epsilon}`` is the budget (``ε = 2``), ``{spread}`` how it is spread (one budget, discrete, continuous),
+        ``{answering}`` the share of users who share anything, and the name of a parameter in braces says it
+        (``v = 0.5``); ``:value`` after the name leaves the name out. So no label states another number than its line.
+        """
+
+        def fill(blank: re.Match[str]) -> str:
+            text = self._fill(blank[1], blank[0])
+            return (text.partition(" = ")[2] or text) if blank[2] else text
+
+        return _BLANK.sub(fill, self.label or "")
+
+    def _fill(self, name: str, otherwise: str) -> str:
+        if name == "epsilon" and self.epsilon is not None:
+            return budget_words(self.epsilon)
+        if name == "answering" and self.epsilon is not None:
+            values, shares = self.epsilon.atoms
+            return f"{100 * (1 - shares[values == 0].sum()):.3g} %"
+        if name == "spread" and self.epsilon is not None:
+            one = self.epsilon.fixed is not None
+            return "one budget" if one else "discrete" if self.epsilon.interval is None else "continuous"
+        parameters = self.entry.parameters.model_fields
+        if name not in parameters:
+            return otherwise
+        value = self.params.get(name, parameters[name].default)
+        written = value if isinstance(value, str) else write_value(value)
+        return f"{'ε_min' if name == 'eps_min' else name} = {written}"
+
+
+def budget_words(epsilon: Epsilon) -> str:
+    """A budget in a few words: ``ε = 2``, ``ε ~ lognormal(1, 1)``, or its kind alone where that would be long."""
+    if epsilon.fixed is not None:
+        return f"ε = {write_number(epsilon.fixed)}"
+    written = write_epsilon(epsilon)
+    return f"ε ~ {written if len(written) <= MOST_BUDGET_LETTERS else f'{epsilon.kind}(…)'}"
+
+
+def is_stale(label: str, line: Line, before: Sequence[Line]) -> bool:
+    """Whether a label names a number by hand, was given to a line of ``before``, and that line has changed since."""
+    if not re.search(r"\d", _BLANK.sub("", label)):
+        return False
+    named = [other for other in before if other.label == label]
+    return bool(named) and all(other.numbers != line.numbers for other in named)
+
+
+class View(Frozen):
+    """How the picture is drawn; it never changes a number."""
+
+    x: Literal["log", "linear"] = "log"
+    y: Literal["log", "linear"] = "linear"
+    quantity: Quantity = "regret"
+    band: Band = "middle-90"
+    bounds: StrictBool = True
+    worst_case: StrictBool = False
+    shapes: StrictBool = False
+    runs: StrictBool = False
+    hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
+    against: Against = "own"
+
+
+def checkpoints(horizon: int, count: int = 200) -> np.ndarray:
+    """At most ``count`` times, log-spaced from 1, strictly increasing, the last one the horizon; shape (count,)."""
+    return np.array(_checkpoints(horizon, count), np.int64)
+
+
+@lru_cache(maxsize=256)
+def _checkpoints(horizon: int, count: int) -> tuple[int, ...]:
+    times = [1]
+    while times[-1] < horizon:
+        left = max(1, count - len(times))
+        ratio = (horizon / times[-1]) ** (1 / left)
+        times.append(min(horizon, max(times[-1] + 1, round(times[-1] * ratio))))
+    return tuple(times)
+
+
+class _Document(Frozen):
+    """The fields, each valid by itself."""
+
+    version: Literal[1] = 1
+    title: Annotated[str, Field(max_length=120)] = ""
+    note: Annotated[str, Field(max_length=600)] = ""
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)] = ()
+    contexts: Contexts | None = None
+    lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]
+    horizon: Annotated[Whole, Field(ge=1, le=10**9)] = 100_000
+    trials: Annotated[Whole, Field(ge=1, le=10**4)] = 50
+    seed: Annotated[Whole, Field(ge=0, le=2**53)] = 0
+    view: View = View()
+
+
+class Experiment(_Document):
+    """A whole, consistent experiment. Build it with ``Experiment.model_validate(document)``.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem of the document: wrong fields, unknown policies, policies that refuse the arms
+        or the budget, wrong parameters.
+    """
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Experiment:
+        if isinstance(obj, cls):
+            return obj
+        if not isinstance(obj, Mapping):
+            raise InvalidInput([Problem("", obj, "a spec is an object with the fields arms, lines, …")])
+        obj = dict(obj)
+        problems: list[Problem] = []
+        try:
+            # Names that are none are left to `unknown`: pydantic would take a second for thousands of them.
+            known = {
+                name: value for name, value in obj.items() if name in cls.model_fields or not isinstance(name, str)
+            }
+            experiment = super().model_validate(known, **options)
+        except pydantic.ValidationError as error:
+            problems += problems_of(error, obj)
+            experiment = None
+        problems += unknown(obj, cls.model_fields)
+        told = {problem.path for problem in problems}
+        problems[:0] = [problem for problem in _setting_problems(obj) if problem.path not in told]
+        problems += _line_problems(obj, None if problems else experiment)
+        if problems or experiment is None:
+            raise InvalidInput(problems)
+        # 2 and 2.0 are the same parameter: equal experiments must have equal texts.
+        lines = tuple(line.model_copy(update={"params": _typed_parameters(line)}) for line in experiment.lines)
+        return experiment.model_copy(update={"lines": lines})
+
+    def __eq__(self, other: object) -> bool:
+        # Pydantic's own comparison trips over the cached arrays below.
+        if not isinstance(other, Experiment):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in _Document.model_fields)
+
+    def __hash__(self) -> int:
+        return hash(self.model_dump_json())
+
+    @cached_property
+    def single_arms(self) -> tuple[reward_laws._Law, ...]:
+        """Every arm by itself, in order; none where users have features."""
+        return reward_laws.expand(self.arms)
+
+    @property
+    def arm_count(self) -> int:
+        """Number of arms to choose from."""
+        return sum(arm.count for arm in self.arms) if self.contexts is None else self.contexts.arms
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """Mean reward of every single arm."""
+        return np.array(reward_laws.each(self.single_arms, lambda arm: arm.law_mean))
+
+    @cached_property
+    def largest_gap(self) -> float:
+        """Best mean minus worst mean, reward units; with features, the most that one choice can cost."""
+        if self.contexts is not None:
+            return self.contexts.largest_gap
+        return float(self.means.max() - self.means.min())
+
+    @cached_property
+    def instances(self) -> tuple[Instance, ...]:
+        """Every line, ready to be played."""
+        return tuple(_instance(line, self) for line in self.lines)
+
+    def label(self, line: int) -> str:
+        """What the reader calls the line: its label, else its policy (with epsilon where several lines share one)."""
+        chosen = self.lines[line]
+        if chosen.label:
+            return chosen.written_label
+        if chosen.epsilon is None or sum(other.policy == chosen.policy for other in self.lines) == 1:
+            return chosen.entry.title
+        budget = write_epsilon(chosen.epsilon)
+        if len(budget) > MOST_BUDGET_LETTERS:
+            budget = f"{chosen.epsilon.kind}(…)"
+        extra = "".join(f", {name} {write_value(value)}" for name, value in chosen.params.items())
+        return f"{chosen.entry.title}, ε {budget}{extra}"
+
+    def spec(self) -> dict[str, Any]:
+        """The document with only what differs from the defaults (always with version, arms and lines)."""
+        document = self.model_dump(mode="json", exclude_defaults=True)
+        arms = [{"kind": arm.kind, **arm.model_dump(mode="json", exclude_defaults=True)} for arm in self.arms]
+        setting = {"arms": arms} if self.contexts is None else {"contexts": contexts_document(self.contexts)}
+        lines = []
+        for line in self.lines:
+            entry = line.model_dump(mode="json", exclude_defaults=True)
+            if line.epsilon is not None:
+                fields = line.epsilon.model_dump(mode="json", exclude_defaults=True)
+                entry["epsilon"] = {"kind": line.epsilon.kind, **fields}
+            lines.append(entry)
+        words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
+        numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
+        view = {"view": document["view"]} if "view" in document else {}
+        return {"version": 1, **words, **setting, "lines": lines, **numbers, **view}
+
+    def with_lines(self, lines: tuple[Line, ...]) -> Experiment:
+        """The same with other lines, which some experiment with these arms and users has validated before."""
+        copy = self.model_copy(update={"lines": lines})
+        copy.__dict__.pop("instances", None)  # cached: those of the lines before
+        return copy
+
+    def with_changes(self, **fields: Any) -> Experiment:
+        """A validated copy with some fields of the document replaced; ``contexts`` takes the place of ``arms``.
+
+        Words about the experiment as it was do not stay behind: see `after` for title and note; a label that names a
+        number by hand goes when its line has changed.
+        """
+        document = self.spec()
+        for given, other in (("arms", "contexts"), ("contexts", "arms")):
+            if fields.get(given) is not None:
+                document.pop(other, None)
+        changed = Experiment.model_validate({**document, **fields})
+        kept = tuple(
+            line.model_copy(update={"label": None}) if line.label and is_stale(line.label, line, self.lines) else line
+            for line in changed.lines
+        )
+        return changed.model_copy(update={"lines": kept}).after(self, fields)
+
+    def plays_as(self, other: Experiment) -> bool:
+        """Whether a title and a note that are true of ``other`` are true here: same arms, horizon and policies."""
+        same = all(getattr(self, name) == getattr(other, name) for name in SPOKEN_OF if name != "lines")
+        return same and [line.numbers for line in self.lines] == [line.numbers for line in other.lines]
+
+    def after(self, before: Experiment, given: Collection[str] = ()) -> Experiment:
+        """This experiment, an edited ``before``, without title and note where they spoke of what has changed.
+
+        ``given`` names those of the two that are new themselves and stay.
+        """
+        if self.plays_as(before):
+            return self
+        return self.model_copy(update={name: "" for name in ("title", "note") if name not in given})
+
+
+def contexts_document(contexts: Contexts) -> dict[str, Any]:
+    """The contexts as a document with only what differs from the defaults (laws and theta always with their kind)."""
+    document = contexts.model_dump(mode="json", exclude_defaults=True)
+    document |= {"dimension": contexts.dimension, "arms": contexts.arms}
+    for name in ("law", "theta"):
+        if name in document:
+            part = getattr(contexts, name)
+            document[name] = {"kind": part.kind, **part.model_dump(mode="json", exclude_defaults=True)}
+    return document
+
+
+def _setting_problems(document: Mapping[str, Any]) -> list[Problem]:
+    """Exactly one of arms and contexts."""
+    given = [name for name in ("arms", "contexts") if document.get(name) is not None]
+    if not given and "arms" not in document:  # else the field says itself what is wrong with it
+        return [Problem("arms", None, "this field is required (or contexts, for users with features)")]
+    if len(given) == 2:
+        words = "an experiment has either arms or contexts (users with features); leave one of them out"
+        return [Problem("contexts", "both are given", words)]
+    return []
+
+
+def _typed_parameters(line: Line) -> dict[str, Any]:
+    typed = line.entry.parameters.model_validate(line.params)
+    return {name: getattr(typed, name) for name in line.params}
+
+
+def _instance(line: Line, experiment: Experiment) -> Instance:
+    policy = line.entry
+    parameters = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
+    instance = Instance(experiment.single_arms, line.epsilon, parameters, experiment.horizon, experiment.contexts)
+    return replace(instance, parameters=policy.settle(instance))
+
+
+def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Problem]:
+    """What no single field can know: the policy exists, takes this budget and these parameters, accepts the arms."""
+    raw_lines = document.get("lines")
+    if not isinstance(raw_lines, list | tuple):
+        return []
+    problems: list[Problem] = []
+    for number, given in enumerate(raw_lines):
+        raw = given.model_dump() if isinstance(given, Line) else given
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("policy"), str):
+            continue  # reported by the field itself
+        here = ("lines", number)
+        policy = registry().get(raw["policy"])
+        if policy is None:
+            names = ", ".join(registry())
+            problems.append(Problem(f"lines[{number}].policy", raw["policy"], f"no such policy; allowed: {names}"))
+            continue
+        params = raw.get("params", {})
+        try:
+            policy.parameters.model_validate(params)
+        except pydantic.ValidationError as error:
+            if isinstance(params, Mapping):
+                problems += problems_of(error, params, (*here, "params"), policy.parameters.model_fields)
+        problems += _budget_problems(policy, raw.get("epsilon"), number)
+    if problems or experiment is None:
+        return problems
+    arm_count = sum(arm.count for arm in experiment.arms)
+    if arm_count > MOST_ARMS:
+        return [Problem("arms", arm_count, f"at most {MOST_ARMS} arms in all")]
+    for number, line in enumerate(experiment.lines):
+        words = _setting_refusal(line.entry, experiment) or line.entry.accepts(experiment.single_arms)
+        if words is not None:
+            problems.append(Problem(f"lines[{number}].policy", line.policy, words))
+            continue
+        words = line.entry.refuses(_instance(line, experiment))
+        if words is not None:
+            problems.append(Problem(f"lines[{number}].params", dict(line.params), words))
+    return problems
+
+
+def _setting_refusal(policy: Policy, experiment: Experiment) -> str | None:
+    """Words of refusal where the policy needs features and there are none, or the other way round."""
+    setting = "arms" if experiment.contexts is None else "contexts"
+    if policy.setting == setting:
+        return None
+    names = ", ".join(name for name, other in registry().items() if other.setting == setting)
+    lack = (
+        "chooses by the features of users, and this experiment has plain arms"
+        if setting == "arms"
+        else "plays plain arms, and the users of this experiment have features"
+    )
+    return f"{policy.name} {lack}; allowed here: {names}"
+
+
+def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Problem]:
+    path = f"lines[{number}].epsilon"
+    kind = epsilon.get("kind") if isinstance(epsilon, Mapping) else getattr(epsilon, "kind", None)
+    if policy.epsilon == "none" and epsilon is not None:
+        return [Problem(path, kind, f"{policy.name} keeps no privacy budget; leave epsilon out")]
+    if policy.epsilon != "none" and epsilon is None:
+        return [Problem(path, None, f"{policy.name} needs a privacy budget epsilon")]
+    if policy.epsilon == "one" and kind != "fixed" and isinstance(kind, str) and kind in budget_laws:
+        return [Problem(path, kind, f"{policy.name} needs one fixed epsilon for all users")]
+    return []
+
+
+def _check_size(size: int, name: str) -> None:
+    """Refuse a spec that is too long before anything of it is read."""
+    if size > MOST_SPEC_BYTES:
+        raise InvalidInput([Problem(name, f"{size / 2**20:.1f} MB", f"at most {MOST_SPEC_BYTES >> 20} MB")])
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in document:
+            raise ValueError(f"{key[:80]!r} stands twice in one object")
+        document[key] = value
+    return document
+
+
+def read_json(text: str, name: str = "document") -> Any:
+    """JSON where a name may stand only once in an object.
+
+    Raises
+    ------
+    InvalidInput
+        When the text is no such JSON, or longer than `MOST_SPEC_BYTES`.
+    """
+    _check_size(len(text), name)
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput([Problem(name, text[:40], f"not readable as JSON: {error}")]) from None
+
+
+def _read_toml(text: str, name: str) -> dict[str, Any]:
+    _check_size(len(text), name)
+    if long := _LONG_NAME.search(text):
+        allowed = f"at most {MOST_NAME_PARTS} names with points between them"
+        raise InvalidInput([Problem(name, long[1][:40], allowed)])
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput([Problem(name, text[:40], f"not readable as TOML: {error}")]) from None
+
+
+def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> Experiment:
+    """Read a spec from text.
+
+    Raises
+    ------
+    InvalidInput
+        When the text is not of that form or longer than `MOST_SPEC_BYTES`, or the spec is wrong.
+    """
+    document = read_json(text, name) if form == "json" else _read_toml(text, name)
+    return Experiment.model_validate(document)
+
+
+def read(path: Path) -> Experiment:
+    """Read a .json or .toml file.
+
+    Raises
+    ------
+    InvalidInput
+        When the file cannot be read, has another ending, or holds a wrong spec.
+    """
+    form = path.suffix.lstrip(".").lower()
+    if form not in ("json", "toml"):
+        raise InvalidInput([Problem("spec", str(path), "a preset name, or a file that ends in .json or .toml")])
+    try:
+        _check_size(path.stat().st_size, str(path))
+        text = path.read_text(encoding="utf-8")
+    except InvalidInput:
+        raise
+    except (OSError, ValueError) as error:
+        raise InvalidInput([Problem("spec", str(path), f"cannot be read: {error}")]) from None
+    return parse(text, form, str(path))  # type: ignore[arg-type]

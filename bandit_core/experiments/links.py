@@ -1,0 +1,272 @@
+"""Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
+
+The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
+(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``,
+``shapes``, ``runs``, ``hide``. What is absent comes from the preset, or from the preset ``default`` where none is
+named; only its title and note do not stay where arms, lines or horizon are others. Words on the screen never stand in a
+link, so rewording a label breaks none.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, lru_cache
+from typing import Any
+from urllib.parse import quote_plus
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.spec import notation
+from bandit_core.spec.contexts import Table
+from bandit_core.spec.errors import InvalidInput, Problem, path_of
+
+MOST_TEXT = 20_000  # characters of one field; more travels as a file
+LONGEST = 8000  # characters of a query that servers, proxies and chat programs pass on
+STREAMLIT_OWN = frozenset({"embed", "embed_options"})
+
+# Legal in a query and kept literally, because they keep the notation readable and short; chat programs break a link
+# only where such a mark ends it (see `address`).
+_READABLE = ",:;="
+
+_NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed"}
+_CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band", "price": "against"}
+_SWITCHES = {"bounds": "bounds", "worst": "worst_case", "shapes": "shapes", "runs": "runs"}
+_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_CHOICES, *_SWITCHES, "hide")
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Writing
+
+
+def _complete(experiment: Experiment) -> dict[str, str]:
+    """Every parameter, defaults included; of arms and contexts the one that there is."""
+    view = experiment.view
+    users = experiment.contexts
+    return {
+        "title": experiment.title,
+        "note": experiment.note,
+        **({"arms": notation.write_arms(experiment.arms, spaces=False)} if users is None else {}),
+        **({"contexts": notation.write_contexts(users, spaces=False)} if users is not None else {}),
+        "lines": notation.write_lines(experiment.lines, spaces=False),
+        **{key: notation.write_number(getattr(experiment, name)) for key, name in _NUMBERS.items()},
+        **{key: getattr(view, name) for key, name in _CHOICES.items()},
+        **{key: str(int(getattr(view, name))) for key, name in _SWITCHES.items()},
+        "hide": ",".join(map(str, view.hidden)),
+    }
+
+
+@cache
+def _complete_preset(name: str) -> dict[str, str]:
+    return _complete(load_preset(name))
+
+
+def _query(parameters: Mapping[str, str]) -> str:
+    pairs = []
+    for key, value in parameters.items():
+        # Programs that find links in a text drop a parenthesis that has no partner.
+        parentheses = "()" if value.count("(") == value.count(")") and key in ("arms", "contexts", "lines") else ""
+        pairs.append(f"{key}={quote_plus(value, safe=_READABLE + parentheses)}")
+    return "&".join(pairs)
+
+
+def write(experiment: Experiment) -> dict[str, str]:
+    """The query parameters of an experiment: those that differ from the preset that makes them shortest."""
+    if experiment.contexts is not None and isinstance(experiment.contexts.law, Table):
+        return _shortest.__wrapped__(experiment)  # data of one's own outlive no session
+    return dict(_shortest(experiment))
+
+
+@lru_cache(maxsize=64)
+def _shortest(experiment: Experiment) -> dict[str, str]:
+    complete = _complete(experiment)
+    shortest, length = complete, math.inf
+    for name in ["default", *preset_names()]:
+        base = _complete_preset(name)
+        if not experiment.plays_as(load_preset(name)):
+            base = base | {"title": "", "note": ""}  # as reading does
+        head = {} if name == "default" else {"preset": name}
+        candidate = head | {key: value for key, value in complete.items() if value != base.get(key)}
+        if sum(len(key) + len(value) + 2 for key, value in candidate.items()) - 1 >= length:
+            continue  # quoting makes nothing shorter
+        if (asked := len(_query(candidate))) < length:
+            shortest, length = candidate, asked
+    return shortest
+
+
+def address(
+    experiment: Experiment, base: str = "http://localhost:8501", page: str = "", more: Mapping[str, str] | None = None
+) -> str:
+    """The full link that opens this picture; it holds no space and survives chat programs.
+
+    ``base`` is the address of the app, for example ``https://lab.example.org``; ``page`` is the page to open there,
+    by itself Explore, or Contextual where users have features; ``more`` are fields of that page.
+    """
+    query = _query({**write(experiment), **(more or {})})
+    if query and query[-1] in ",:;._-~":
+        query = f"{query[:-1]}%{ord(query[-1]):02X}"  # a mark at the end would be taken for the sentence's
+    page = page or ("explore" if experiment.contexts is None else "contextual")
+    return f"{base.rstrip('/')}/{page}" + (f"?{query}" if query else "")
+
+
+def too_long(experiment: Experiment) -> bool:
+    """Whether the link is longer than what servers and chat programs reliably pass on; a file travels better then."""
+    return len(_query(write(experiment))) > LONGEST
+
+
+def unread(experiment: Experiment) -> list[Problem]:
+    """The fields of the experiment's link that are longer than what `read` takes: no link opens such a picture."""
+    return [
+        Problem(key, f"{len(text):,} characters", f"a link holds at most {MOST_TEXT:,} of one field; save the spec")
+        for key, text in write(experiment).items()
+        if len(text) > MOST_TEXT
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Reading
+
+
+def _switch(text: str) -> Any:
+    return _TRUTH.get(text.strip().lower(), text)
+
+
+def _hidden(text: str) -> Any:
+    return [notation.read_number(part) for part in text.split(",")] if text.strip() else []
+
+
+_VIEW_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    **{key: (name, str) for key, name in _CHOICES.items()},
+    **{key: (name, _switch) for key, name in _SWITCHES.items()},
+    "hide": ("hidden", _hidden),
+}
+_FIELD_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "title": ("title", str),
+    "note": ("note", str),
+    "arms": ("arms", notation.read_arms),
+    "contexts": ("contexts", notation.read_contexts),
+    "lines": ("lines", notation.read_lines),
+    **{key: (name, notation.read_number) for key, name in _NUMBERS.items()},
+}
+_KEY_OF = {name: key for key, (name, _) in _FIELD_READERS.items()} | {
+    f"view.{name}": key for key, (name, _) in _VIEW_READERS.items()
+}
+
+
+def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Experiment, list[Problem]]:
+    """The experiment that a link asks for, as far as it can be read, and what is wrong with the link.
+
+    Never raises: a parameter that cannot be read falls back to its default; where parameters do not fit together,
+    the lines that do not fit go first, then all of ``lines``, then ``arms`` and ``contexts``.
+
+    Parameters
+    ----------
+    params
+        Decoded query parameters.
+    ignored
+        Parameters that belong to somebody else and are passed over, besides Streamlit's own.
+    """
+    problems: list[Problem] = []
+    base = load_preset("default")
+    if "preset" in params:
+        try:
+            base = load_preset(params["preset"])
+        except InvalidInput as error:
+            problems += error.problems
+    fields: dict[str, Any] = {}
+    view: dict[str, Any] = {}
+    for key, text in params.items():
+        if key in STREAMLIT_OWN or key in ignored or key == "preset":
+            continue
+        readers, target = (_VIEW_READERS, view) if key in _VIEW_READERS else (_FIELD_READERS, fields)
+        if key not in readers:
+            problems.append(Problem(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
+            continue
+        name, reader = readers[key]
+        if len(text) > MOST_TEXT:
+            problems.append(
+                Problem(key, text[:40], f"at most {MOST_TEXT} characters in a link; upload the spec as a file")
+            )
+            continue
+        try:
+            target[name] = reader(text)
+        except InvalidInput as error:
+            problems += error.problems
+    experiment = _fit(base, fields, view, problems)
+    return experiment, problems
+
+
+def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], problems: list[Problem]) -> Experiment:
+    """Give up what is wrong, least first, until the rest is an experiment; appends to ``problems``.
+
+    Every round takes away a field, a field of the view or a line, so it ends.
+    """
+    spec = base.spec()
+    numbers = list(range(len(fields.get("lines", spec["lines"]))))  # the link's number of every line that is left
+    while True:
+        own = [name for name in ("arms", "contexts") if name in fields]
+        document = {name: value for name, value in spec.items() if not own or name not in ("arms", "contexts")}
+        document = {**document, **fields, "view": {**spec.get("view", {}), **view}}
+        document["lines"] = [document["lines"][number] for number in numbers]
+        try:
+            experiment = Experiment.model_validate(document)
+        except InvalidInput as error:
+            found = error.problems
+        else:
+            return _renumbered(experiment.after(base, fields), numbers)
+        at_fault = {_top(problem.path) for problem in found}
+        simple = [name for name in at_fault if name != "lines" and name in _overrides(fields, view)]
+        bad_lines = {int(match[1]) for problem in found if (match := re.match(r"lines\[(\d+)\]", problem.path))}
+        if simple:
+            problems += [_in_link(problem, numbers) for problem in found if _top(problem.path) in simple]
+            for name in simple:
+                fields.pop(name, None)
+                view.pop(name.removeprefix("view."), None)
+        elif 0 < len(bad_lines) < len(numbers):
+            problems += [_in_link(problem, numbers, "; this line was left out") for problem in found]
+            numbers = [number for place, number in enumerate(numbers) if place not in bad_lines]
+        elif "lines" in fields:
+            problems += [_in_link(problem, numbers) for problem in found]
+            del fields["lines"]
+            numbers = list(range(len(spec["lines"])))
+        elif fields or view:
+            problems += [_in_link(problem, numbers) for problem in found]
+            if own:
+                for name in own:
+                    del fields[name]
+            else:
+                fields.clear()
+                view.clear()
+            numbers = list(range(len(spec["lines"])))
+        else:  # a preset that is wrong by itself: its own tests would have said so
+            return base
+
+
+def _overrides(fields: Mapping[str, Any], view: Mapping[str, Any]) -> set[str]:
+    return set(fields) | {f"view.{name}" for name in view}
+
+
+def _top(path: str) -> str:
+    """The field of the spec that a path lies in: ``arms``, ``view.x``."""
+    match = re.match(r"(view\.)?\w+", path)
+    return match[0] if match else path
+
+
+def _in_link(problem: Problem, numbers: list[int], more: str = "") -> Problem:
+    """The same problem in the words of the link: its parameter's key, and the number that the line has there."""
+    top = _top(problem.path)
+    rest = problem.path[len(top) :]
+    if top == "lines" and (match := re.match(r"\[(\d+)\]", rest)):
+        rest = f"[{numbers[int(match[1])]}]{rest[match.end() :]}"
+    return Problem(_KEY_OF.get(top, top) + rest, problem.value, problem.allowed + more)
+
+
+def _renumbered(experiment: Experiment, numbers: list[int]) -> Experiment:
+    """After lines were left out, those that are hidden keep being hidden under their new numbers."""
+    hidden = experiment.view.hidden
+    if numbers == list(range(len(numbers))) or not hidden:
+        return experiment
+    kept = tuple(numbers.index(number) for number in hidden if number in numbers)
+    return experiment.model_copy(update={"view": experiment.view.model_copy(update={"hidden": kept})})

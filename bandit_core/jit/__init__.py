@@ -1,0 +1,1 @@
+"""How compiled loops are compiled, kept and told apart."""

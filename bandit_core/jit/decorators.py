@@ -1,0 +1,56 @@
+"""How kernels and the pieces that they are built of are compiled."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+from bandit_core.jit.machine_code import ON_DISK, forgive_damage
+
+
+def _skip_the_search_for_blas() -> None:
+    """Spare every start 0.2 s: numba imports SciPy's linear algebra for one question that only `numpy.cov` asks.
+
+    Products and solvers inside kernels look for it themselves, when they are compiled.
+    """
+    import numba.np.linalg as linear_algebra
+
+    def not_now() -> None:
+        raise ImportError
+
+    search = linear_algebra.ensure_blas
+    linear_algebra.ensure_blas = not_now
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linear_algebra.ensure_blas = search
+
+
+with contextlib.suppress(ImportError, AttributeError):  # private to numba: should it move, starts are slower again
+    _skip_the_search_for_blas()
+
+# A piece borrows its caller's arrays. Without this flag (private to numba, hence the tight version range) every call
+# in the hot loop counts references atomically, which doubled the time of a step; numba's own inlining
+# (inline="always") does the same.
+_BORROWED = {"_nrt": False}
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile an entry point: releases the interpreter lock, keeps IEEE arithmetic, cached on disk."""
+    compiled = numba.njit(nogil=True, error_model="numpy", cache=ON_DISK)(function)
+    if ON_DISK:
+        forgive_damage(compiled._cache)
+    return compiled
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a small piece that kernels are built of; LLVM merges it into its caller."""
+    return numba.njit(nogil=True, error_model="numpy", forceinline=True, **_BORROWED)(function)
+
+
+def piece(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a larger piece that kernels call; it must not create arrays."""
+    return numba.njit(nogil=True, error_model="numpy", **_BORROWED)(function)

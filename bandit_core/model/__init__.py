@@ -1,0 +1,12 @@
+"""What the other packages agree on and none of them owns: setup, guarantee, block, bound, policy."""
+
+from bandit_core.model.block import Block, Signal, Stopped
+from bandit_core.model.bound import Bound
+from bandit_core.model.guarantee import PRIVACY_WORDS, Guarantee, Privacy, Release
+from bandit_core.model.policy import Acceptor, Policy, Setting, Simulator, any_rewards, numbers_held
+from bandit_core.model.setup import Instance, Parameters, Tables
+
+__all__ = [
+    "PRIVACY_WORDS", "Acceptor", "Block", "Bound", "Guarantee", "Instance", "Parameters", "Policy", "Privacy",
+    "Release", "Setting", "Signal", "Simulator", "Stopped", "Tables", "any_rewards", "numbers_held",
+]  # fmt: skip

@@ -1,0 +1,69 @@
+"""One line of an experiment, ready to be played: arms or contexts, budget, resolved parameters, horizon."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bandit_core.spec import rewards as laws
+from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.spec.contexts import Contexts
+from bandit_core.spec.numbers import Frozen
+
+
+class Tables:
+    """Kernel tables of some arms, and these arms, so that nothing else can have their identity."""
+
+    def __init__(self, arms: tuple[laws._Law, ...]) -> None:
+        self.arms, self.arrays = arms, laws.tables(arms)
+
+
+_sharing = threading.Lock()
+_shared: weakref.WeakValueDictionary[int, Tables] = weakref.WeakValueDictionary()  # that somebody holds, by arms
+
+
+class Parameters(Frozen):
+    """Base of every policy's parameters; ranges, defaults and help texts live in the fields."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One line of an experiment, ready to be played.
+
+    ``arms`` are single arms in the order of the spec; ``epsilon`` is None for policies without privacy;
+    ``parameters`` has every "auto" already replaced by a number. Where users have features, ``contexts`` says how,
+    and there are no ``arms``.
+    """
+
+    arms: tuple[laws._Law, ...]
+    epsilon: _EpsilonLaw | None
+    parameters: Any  # of the policy's own subclass of Parameters
+    horizon: int
+    contexts: Contexts | None = None
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """Mean rewards, shape (arms,)."""
+        return np.array(laws.each(self.arms, lambda arm: arm.law_mean))
+
+    def shared_tables(self) -> Tables:
+        """What the kernels read of the arms: one copy for all who play these arms while anybody holds it."""
+        with _sharing:
+            found = _shared.get(id(self.arms)) or Tables(self.arms)
+            _shared[id(self.arms)] = found
+        return found
+
+    @property
+    def tables(self) -> tuple[np.ndarray, np.ndarray]:
+        """The arrays of `shared_tables` (see `bandit_core.spec.rewards.tables`)."""
+        return self.shared_tables().arrays
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """Best mean minus mean, shape (arms,), reward units."""
+        return self.means.max() - self.means

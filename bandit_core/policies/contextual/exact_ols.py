@@ -1,0 +1,98 @@
+"""LinUCB (Li, Chu, Langford, Schapire 2010) and greedy least squares: the baselines without privacy.
+
+Ridge regression with rank-one updates of its inverse (Sherman and Morrison), d^2 operations a step. LinUCB plays the
+arm with the largest x . theta + width |x| in the norm of the inverse; greedy plays the largest x . theta. With a
+parameter for each arm there is one regression for each; greedy then begins with a warm-up in turns, as LDP-OLS does.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.kernels import least_squares
+from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Signal
+from bandit_core.policies.contextual import family
+from bandit_core.spec.numbers import Number, Positive
+from bandit_core.theory import contextual
+
+Ridge = Annotated[Positive, Field(le=10**6, description="Weight of |theta|^2 in the least squares.")]
+
+
+class LinUCBParameters(Parameters):
+    """Exploration and regularisation."""
+
+    width: Annotated[
+        Number, Field(ge=0, le=1000, description="Optimism: the index adds width x |x| in the inverse's norm.")
+    ] = 1.0
+    ridge: Ridge = 1.0
+
+
+class GreedyParameters(Parameters):
+    """Regularisation and warm-up."""
+
+    ridge: Ridge = 1.0
+    warm_up: family.WarmUp = 10
+
+
+def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    parameters, contexts = instance.parameters, family.contexts_of(instance)
+    optimistic = isinstance(parameters, LinUCBParameters)
+    width = parameters.width if optimistic else 0.0
+    warm_up = 0 if optimistic or contexts.models == 1 else contexts.arms * parameters.warm_up
+    numbers = (parameters.ridge, width, warm_up)
+    return family.play(least_squares.exact, instance, streams, checkpoints, signal, *numbers)
+
+
+def _cost(instance: Instance) -> float:
+    contexts = family.contexts_of(instance)
+    indices = contexts.arms * 0.9e-9 if isinstance(instance.parameters, LinUCBParameters) else 0.0
+    square = contexts.dimension**2
+    return (family.meeting_seconds(instance) + square * (1.5e-9 + indices)) / family.UCB_STEP
+
+
+_COMMON: dict[str, Any] = dict(
+    privacy="none",
+    guarantee_words="none: the learner sees every context and reward",
+    epsilon="none",
+    anytime=True,
+    accepts=family.no_arms,
+    refuses=family.linear_only,
+    simulate=_simulate,
+    bounds=contextual.nothing_stated,
+    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every context and reward"),
+    setting="contexts",
+    step_cost=_cost,
+    held=family.numbers_held(lambda users: users.models * users.dimension**2),
+)
+
+POLICIES = (
+    Policy(
+        name="linucb",
+        title="LinUCB",
+        paper="Li, Chu, Langford, Schapire 2010",
+        summary="Without privacy: plays the arm that could still be best for this user, by ridge regression.",
+        parameters=LinUCBParameters,
+        pseudo_code="""A = ridge I; b = 0
+for t = 1, 2, ...:
+    theta = A^-1 b
+    play the arm with the largest  x_a . theta + width sqrt(x_a^T A^-1 x_a)
+    A += x x^T;  b += r x""",
+        **_COMMON,
+    ),
+    Policy(
+        name="greedy-ols",
+        title="Greedy OLS",
+        paper="Bastani, Bayati, Khosravi 2017",
+        summary="Without privacy: plays what looks best under ridge regression; the users' variety explores for it.",
+        parameters=GreedyParameters,
+        pseudo_code="""A = ridge I; b = 0
+for t = 1, 2, ...:
+    theta = A^-1 b
+    play the arm with the largest  x_a . theta      (a parameter for each arm: in turns during the warm-up)
+    A += x x^T;  b += r x""",
+        **_COMMON,
+    ),
+)

@@ -1,0 +1,196 @@
+"""What the contextual policies share: common parameters, refusals, and the way from an instance to a block."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.kernels.contexts import MOST_TRIES
+from bandit_core.mechanisms.gaussian import smallest_epsilon
+from bandit_core.model import Block, Guarantee, Instance, Parameters, Release, Signal, Stopped
+from bandit_core.spec.contexts import Contexts, Discrete, Table
+from bandit_core.spec.numbers import Number, Positive, Whole
+from bandit_core.theory.contextual import contexts_of
+
+HAN = "Han, Liang, Wang, Zhang 2021"
+ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
+UCB_STEP = 25e-9  # seconds of one pull of `ucb`, the unit of step costs
+
+Accounting = Literal["paper", "tight"]
+Delta = Annotated[
+    Number, Field(gt=0, lt=1, description="Probability with which the promise of epsilon may fail, for each user.")
+]
+Alpha = Annotated[Number, Field(gt=0, lt=1, description="Failure probability of the regret bound.")]
+Refresh = Annotated[
+    Number,
+    Field(
+        ge=0,
+        le=1,
+        description="The server solves again when the number of users has grown by this share; 0 solves after every "
+        "user, as in the paper.",
+    ),
+]
+WarmUp = Annotated[
+    Whole,
+    Field(ge=1, le=10**7, description="Rounds in which every arm is played once, at the start (multi structure only)."),
+]
+Elimination = Annotated[
+    Positive | Literal["off"],
+    Field(
+        description="Arms whose estimate after the warm-up is more than h/2 below the best for this user are not "
+        "considered (multi structure only). off: never, as in the published code."
+    ),
+]
+
+
+def no_arms(arms: Sequence[Any]) -> str | None:
+    """An acceptor for policies that need features: they take no plain arms."""
+    return "it chooses by the features of users; plain arms have none" if arms else None
+
+
+def linear_only(instance: Instance) -> str | None:
+    """Words of refusal for least squares behind a link that is not the identity."""
+    link = contexts_of(instance).link
+    if link == "identity":
+        return None
+    return f"its least squares need the identity link, not {link}; use ldp-sgd or ldp-gloc"
+
+
+def fixed_epsilon(instance: Instance) -> float:
+    """The one budget of every user."""
+    assert instance.epsilon is not None and instance.epsilon.fixed is not None
+    return instance.epsilon.fixed
+
+
+def local_guarantee(instance: Instance, delta: float, epsilon: float) -> Guarantee:
+    """(epsilon, delta)-local privacy of context, choice and reward of every user; ``epsilon`` is what the run has."""
+    kind = f"({epsilon:.4g}, {delta:g})-locally" if delta else f"{epsilon:g}-locally"
+    words = f"what a user sends about context, choice and reward is {kind} differentially private"
+    if epsilon < fixed_epsilon(instance) * (1 - 1e-6):
+        words += f": the noise of the paper hides more than the chosen epsilon {fixed_epsilon(instance):g} asks for"
+    return Guarantee("local", words, epsilon, delta)
+
+
+def gaussian_guarantee(instance: Instance, sensitivity: float, sd: float) -> Guarantee:
+    """What normal noise ``sd`` on a joint release of L2 sensitivity ``sensitivity`` keeps at the policy's delta."""
+    delta, chosen = instance.parameters.delta, fixed_epsilon(instance)
+    kept = smallest_epsilon(sensitivity, sd, delta)
+    return local_guarantee(instance, delta, chosen if math.isclose(kept, chosen, rel_tol=1e-9) else kept)
+
+
+def one_message(
+    released: str, *, sensitivity: float | None = None, sd: float | None = None, budget: float | None = None
+) -> list[Release]:
+    """All that a user sends, as one release: with normal noise ``sd``, or by the l2-ball mechanism at ``budget``."""
+    return [
+        Release(
+            mechanism="gaussian" if budget is None else "l2-ball",
+            released=released,
+            unit="one user's context, choice and reward",
+            at="once, by the user",
+            norm="L2" if budget is None else None,
+            sensitivity=sensitivity,
+            scale=sd,
+            budget=budget,
+        )
+    ]
+
+
+def play(
+    kernel: Callable[..., None],
+    instance: Instance,
+    streams: np.ndarray,
+    checkpoints: np.ndarray,
+    signal: Signal,
+    *numbers: float,
+) -> Block:
+    """Play one trial per stream with a contextual kernel, whose own numbers come after the description of the users.
+
+    Raises
+    ------
+    Stopped
+        When the signal asked for a stop.
+    """
+    contexts = contexts_of(instance)
+    trials, times = len(streams), len(checkpoints)
+    regret, best_pulls, error = (np.zeros((trials, times)) for _ in range(3))
+    pulls = np.zeros((trials, contexts.arms))
+    points = contexts.law.points if isinstance(contexts.law, Discrete) else 0
+    pool = np.empty((points, contexts.vectors * contexts.dimension))
+    kernel(
+        streams.copy(), contexts.kernel_form(), pool, contexts.arms, contexts.models, contexts.vectors,
+        contexts.dimension, *numbers, checkpoints, regret, best_pulls, pulls, error, signal.cells,
+    )  # fmt: skip
+    if signal.stopped:
+        raise Stopped
+    return Block(regret, best_pulls, pulls, error)
+
+
+def solutions(horizon: int, refresh: float) -> float:
+    """How often the server solves until the horizon, roughly."""
+    if refresh * horizon <= 1:
+        return float(horizon)
+    return min(float(horizon), (1 + np.log(refresh * horizon)) / refresh)
+
+
+def _pool_seconds(contexts: Contexts) -> float:
+    """Rough time of drawing the types of users of a discrete law, at the start of a trial.
+
+    With a parameter for each arm a type is drawn until its best arm is ahead by the gap. Predictors of unit vectors are
+    nearly normal with variance 1/d, and the distance of the largest two of K is then about exponential.
+    """
+    law = contexts.law
+    if not isinstance(law, Discrete):
+        return 0.0
+    if contexts.models == 1:
+        return law.points * contexts.arms * (60e-9 + 12e-9 * contexts.dimension)
+    tries = math.exp(min(50.0, law.gap * math.sqrt(2 * contexts.dimension * math.log(contexts.arms))))
+    return law.points * min(MOST_TRIES, tries) * contexts.arms * (2e-9 + 1e-9 * contexts.dimension)
+
+
+def meeting_seconds(instance: Instance) -> float:
+    """Rough time of drawing one user and comparing all arms, with its share of what is drawn before the first one."""
+    contexts = contexts_of(instance)
+    numbers = contexts.dimension * contexts.arms
+    drawn = contexts.dimension * contexts.vectors
+    before = _pool_seconds(contexts) / instance.horizon
+    each, number = (20e-9, 2.5e-9) if contexts.models == 1 else (3e-9, 0.5e-9)
+    compared = each * contexts.arms + number * numbers
+    return before + 60e-9 + 4e-9 * drawn + compared
+
+
+def after_warm_up(instance: Instance) -> float:
+    """The share of users who come after the warm-up, which there is where each arm has a parameter of its own."""
+    contexts = contexts_of(instance)
+    if contexts.models == 1:
+        return 1.0
+    return max(0.0, 1 - contexts.arms * instance.parameters.warm_up / instance.horizon)
+
+
+def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[Instance, int], float]:
+    """``held`` of a policy whose square matrices have ``squares(contexts)`` numbers: with them the users and theta."""
+
+    def numbers(instance: Instance, rows: int) -> float:
+        contexts = contexts_of(instance)
+        law, size = contexts.law, contexts.vectors * contexts.dimension
+        users = size * (1 + (law.points if isinstance(law, Discrete) else 0))
+        table = len(law.rows) * len(law.rows[0]) if isinstance(law, Table) else 0
+        return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
+
+    return numbers
+
+
+class WarmUpParameters(Parameters):
+    """Parameters that only the multi structure uses."""
+
+    warm_up: WarmUp = 1000
+    h: Elimination = "off"
+
+    @property
+    def spread(self) -> float:
+        """h/2; infinite without elimination."""
+        return np.inf if self.h == "off" else self.h / 2

@@ -1,0 +1,148 @@
+"""LDP-OLS (Han, Liang, Wang, Zhang 2021, Algorithms 1 and 2 with the OLS mechanism): greedy on private least squares.
+
+Each user sends x x^T + W and r x + xi, both with normal noise; the server keeps the sums M and u and lets users play
+the arm with the largest x . theta, theta = (M + c sqrt(n) I)^-1 u, where n counts the releases and
+
+    c = shift x 2 sigma (4 sqrt(d) + 2 ln(2T/alpha))        (TK in place of T with a parameter for each arm).
+
+With one parameter for each arm (Algorithm 2): a warm-up in turns; afterwards every user answers for all arms, noisy
+zeros for those not chosen, so that the choice stays hidden; optionally arms that look hopeless after the warm-up are
+left out (h).
+
+Guarantee: (epsilon, delta)-local DP. The noise is sigma times 2 C_B^2 on every entry of the matrix and C_B c_r on every
+entry of the vector; in these units a user's whole message has the L2 sensitivity 2. Proof, with C_B = c_r = 1, for
+users (x, r) and (x', r') of norms at most 1 with the angle phi between x and x', c = |cos phi|: the upper triangle of a
+symmetric matrix is no longer than the matrix.
+
+* Same arm: |x x^T - x' x'^T|^2 / 4 + |r x - r' x'|^2 is at most (2 - 2 c^2)/4 + 2 + 2 c (it grows with both norms), and
+  that grows with c: 4, at x' = -x, r' = r.
+* Different arms: the message for one arm goes from (x x^T, r x) to zeros, the other the other way, each at most
+  1/4 + 1: 2.5 in all. So users who chose different arms are told apart less easily than users of one arm, and nothing
+  has to be split.
+
+``accounting``: "tight" takes the smallest sigma that the exact condition of the Gaussian mechanism allows at
+sensitivity 2 (analytic, Balle and Wang 2018), for the whole (epsilon, delta). "paper": the classical sigma for epsilon
+<= 1 (analytic beyond, where the classical one is not proved), and with one parameter for each arm every answer at
+(epsilon/2, delta/2); the guarantee shown is what that noise really keeps at delta. There is no "advanced": the whole
+message is one release.
+
+Deviations from print: the variance of W has C_B^4, for C_B^2 has the wrong dimension and fails for C_B > sqrt 2; a
+user outside the ball |x| <= C_B shrinks context and reward together, which keeps a linear model true, and then clips
+the reward to [-c_r, c_r]; the server may solve at growing intervals (``refresh``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.kernels import least_squares
+from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
+from bandit_core.model import Block, Guarantee, Instance, Policy, Release, Signal
+from bandit_core.policies.contextual import family
+from bandit_core.spec.numbers import Number, Positive
+from bandit_core.theory import contextual
+
+SENSITIVITY = 2.0  # joint L2 sensitivity of M / (2 C_B^2) and u / (C_B c_r), also over several arms
+
+
+class OLSParameters(family.WarmUpParameters):
+    """Privacy, regularisation, warm-up and how often the server solves."""
+
+    accounting: Annotated[
+        family.Accounting,
+        Field(
+            description="How the noise follows from epsilon and delta. tight: the least that is proved to keep them. "
+            "paper: the classical formula, at half of both where a user answers for all arms; more noise than needed."
+        ),
+    ] = "tight"
+    delta: family.Delta = 0.01
+    alpha: family.Alpha = 0.1
+    shift: Annotated[
+        Number, Field(ge=0, le=100, description="Multiplier on the ridge c sqrt(n) of the paper; 0 leaves it out.")
+    ] = 1.0
+    context_bound: Annotated[
+        Positive, Field(le=1000, description="C_B: contexts (and their rewards) outside are shrunk to this norm.")
+    ] = 1.0
+    reward_bound: Annotated[Positive, Field(le=1000, description="c_r: rewards are clipped to plus or minus this.")] = (
+        1.0
+    )
+    refresh: family.Refresh = 0.01
+
+
+def noise(instance: Instance) -> tuple[float, float, float]:
+    """sigma, and the standard deviations on every entry of the matrix and of the vector that a user sends."""
+    parameters, epsilon = instance.parameters, family.fixed_epsilon(instance)
+    if parameters.accounting == "tight":
+        sigma = analytic_sd(SENSITIVITY, epsilon, parameters.delta)
+    else:
+        parts = 2 if family.contexts_of(instance).structure == "multi" else 1
+        sigma = gaussian_sd(SENSITIVITY, epsilon / parts, parameters.delta / parts)
+    bound = parameters.context_bound
+    return sigma, 2 * bound**2 * sigma, bound * parameters.reward_bound * sigma
+
+
+def _guarantee(instance: Instance) -> Guarantee:
+    return family.gaussian_guarantee(instance, SENSITIVITY, noise(instance)[0])
+
+
+def _releases(instance: Instance) -> list[Release]:
+    what = "upper triangle of x x^T over 2 C_B^2, and r x over C_B c_r; where each arm has a parameter, of all arms"
+    return family.one_message(what, sensitivity=SENSITIVITY, sd=noise(instance)[0])
+
+
+def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    parameters, contexts = instance.parameters, family.contexts_of(instance)
+    sigma, matrix_sd, vector_sd = noise(instance)
+    tries = 2 * instance.horizon * contexts.models / parameters.alpha
+    shift = 2 * sigma * (4 * math.sqrt(contexts.dimension) + 2 * math.log(tries))
+    return family.play(
+        least_squares.private, instance, streams, checkpoints, signal,
+        parameters.context_bound, parameters.reward_bound, matrix_sd, vector_sd,
+        parameters.shift * parameters.context_bound**2 * shift, parameters.refresh,
+        contexts.arms * parameters.warm_up if contexts.models > 1 else 0, parameters.spread,
+    )  # fmt: skip
+
+
+def _cost(instance: Instance) -> float:
+    contexts = family.contexts_of(instance)
+    d = contexts.dimension
+    share = family.solutions(instance.horizon, instance.parameters.refresh) / instance.horizon
+    solve = contexts.models * (100e-9 + 3e-9 * d * d + 0.25e-9 * d**3)
+    return (
+        family.meeting_seconds(instance) + 0.7e-9 * d * d + family.after_warm_up(instance) * share * solve
+    ) / family.UCB_STEP
+
+
+POLICY = Policy(
+    name="ldp-ols",
+    title="LDP-OLS",
+    paper=family.HAN,
+    summary="Users send noisy sums for least squares; everybody plays what looks best under the common estimate.",
+    privacy="local",
+    guarantee_words="(epsilon, delta)-local DP for context, choice and reward of every user",
+    epsilon="one",
+    anytime=False,
+    parameters=OLSParameters,
+    accepts=family.no_arms,
+    refuses=family.linear_only,
+    simulate=_simulate,
+    bounds=contextual.greedy_private,
+    guarantee=_guarantee,
+    releases=_releases,
+    parent="greedy-ols",
+    setting="contexts",
+    step_cost=_cost,
+    held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
+    pseudo_code="""theta = 0; M = 0; u = 0
+for t = 1, 2, ...:
+    the user plays the arm with the largest  x_a . theta  and is paid r
+    the user sends  x x^T + W  and  r x + xi      (normal noise)
+    M += x x^T + W;  u += r x + xi
+    theta = (M + c sqrt(t) I)^-1 u
+a parameter for each arm: warm-up in turns, then every user answers for all arms
+    (noisy zeros for those not chosen), all with the same noise (paper: each at (epsilon/2, delta/2))""",
+)

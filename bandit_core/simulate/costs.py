@@ -1,0 +1,193 @@
+"""What an experiment costs, and what a server allows: estimates of time and memory, and limits from the environment."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.rewards import Empirical
+
+STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
+TRIAL_SECONDS = 25e-6  # seeding a trial and setting up its arms, however short it is
+RECORD_SECONDS = 3e-9  # adding one arm up at one checkpoint
+SHORTEST_TASK, LONGEST_TASK = 0.010, 0.25  # seconds of work in one task of the thread pool
+LOOK = 0.25  # seconds, by our estimate, after which a kernel looks whether it was stopped
+MOST_LOOKS = 20_000  # in one trial
+
+
+def _setting(name: str, default: int) -> int:
+    """A whole number of at least 1 from the environment; ``1e9`` is one, too."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        value = float(text)
+        if value >= 1 and value == int(value):
+            return int(value)
+    except (ValueError, OverflowError):
+        pass
+    raise InvalidInput([Problem(name, text, "this environment variable takes a whole number of at least 1")])
+
+
+def worker_count(jobs: int | None = None) -> int:
+    """Workers to use: ``jobs``, else ``LAB_JOBS``, else every core this process may use.
+
+    Raises
+    ------
+    InvalidInput
+        When one of them is no whole number of at least 1.
+    """
+    if jobs is None:
+        jobs = _setting("LAB_JOBS", 0)
+    elif jobs < 1:
+        raise InvalidInput([Problem("jobs", jobs, "a whole number of at least 1")])
+    if jobs == 0:
+        import joblib
+
+        jobs = joblib.cpu_count()
+    return jobs
+
+
+def trial_seconds(experiment: Experiment, line: int) -> float:
+    """Rough time of one trial of a line on one core."""
+    arms = experiment.arm_count
+    pulls = experiment.horizon * STEP_SECONDS * experiment.lines[line].entry.cost(experiment.instances[line])
+    return pulls + TRIAL_SECONDS * (1 + arms / 100) + RECORD_SECONDS * min(experiment.horizon, 200) * arms
+
+
+def estimated_seconds(experiment: Experiment, jobs: int | None = None) -> float:
+    """Rough wall-clock time of the whole experiment, nothing cached (reads no clock, so it is the same everywhere)."""
+    work = sum(trial_seconds(experiment, line) for line in range(len(experiment.lines))) * experiment.trials
+    return work / worker_count(jobs)
+
+
+def steps(experiment: Experiment) -> int:
+    """Pulls that the whole experiment takes: horizon x trials x lines."""
+    return experiment.horizon * experiment.trials * len(experiment.lines)
+
+
+def most_steps() -> int:
+    """What one run may cost (``LAB_MAX_STEPS``).
+
+    Raises
+    ------
+    InvalidInput
+        When the variable is no whole number: a limit that its owner believes in must not vanish.
+    """
+    return _setting("LAB_MAX_STEPS", 10**12)
+
+
+def most_seconds() -> int:
+    """What one run may take, in seconds on this machine's workers by our estimate (``LAB_MAX_SECONDS``)."""
+    return _setting("LAB_MAX_SECONDS", 10**9)
+
+
+def most_runs() -> int:
+    """How many runs of seconds, and how many longer ones, of one process may be going at once (``LAB_MAX_RUNS``).
+
+    Others wait their turn.
+    """
+    return _setting("LAB_MAX_RUNS", 16)
+
+
+def most_bytes() -> int:
+    """Memory that one experiment may take (``LAB_MAX_RESULT_MB``)."""
+    return _setting("LAB_MAX_RESULT_MB", 2048) * 2**20
+
+
+def _row_bytes(experiment: Experiment) -> int:
+    """Memory of one trial: regret, best pulls (and error) at the checkpoints, pulls of every arm."""
+    curves = 2 if experiment.contexts is None else 3
+    return 8 * (curves * min(experiment.horizon, 200) + experiment.arm_count)
+
+
+def _table_bytes(experiment: Experiment) -> int:
+    """Memory of what all workers share: the arms' laws, each once however often it stands there, and their texts."""
+    laws = {arm.single for arm in experiment.arms}
+    observed = [law for law in laws if isinstance(law, Empirical)]
+    numbers = sum(len(law.values) * (1 if law.counts is None else 2) for law in observed)
+    single = sum(arm.count for arm in experiment.arms)
+    return 136 * numbers + 2000 * len(experiment.arms) + (100 + 40 * len(experiment.lines)) * single
+
+
+def block_trials(trials: int, seconds: float, workers: int) -> int:
+    """Trials in one task: at least 10 ms and, where one trial allows it, at most 0.25 s of work."""
+    smallest, largest = (max(1, round(limit / seconds)) for limit in (SHORTEST_TASK, LONGEST_TASK))
+    return min(trials, largest, max(smallest, math.ceil(trials / workers)))
+
+
+def _block_bytes(experiment: Experiment, line: int, workers: int) -> float:
+    """Memory of one block in the making: what its kernel holds, the block, and its copies on the way to the store."""
+    seconds = trial_seconds(experiment, line)
+    rows = block_trials(experiment.trials, seconds, workers)
+    held = experiment.lines[line].entry.held(experiment.instances[line], rows)
+    looks = 24 * min(MOST_LOOKS, math.ceil(seconds / LOOK))
+    return 8 * held + rows * (4 * _row_bytes(experiment) + looks + 128)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What some lines of an experiment take: steps, seconds on all workers, bytes kept till the end, and meanwhile."""
+
+    steps: int
+    seconds: float
+    kept: float
+    meanwhile: float
+
+    @property
+    def bytes(self) -> float:
+        """Memory at its highest."""
+        return self.kept + self.meanwhile
+
+    def __add__(self, other: Cost) -> Cost:
+        """One after the other: what is kept adds up."""
+        return Cost(
+            self.steps + other.steps,
+            self.seconds + other.seconds,
+            self.kept + other.kept,
+            max(self.meanwhile, other.meanwhile),
+        )
+
+
+def cost(experiment: Experiment, lines: list[int] | None = None, jobs: int | None = None) -> Cost:
+    """What these lines (default: all of them) take, nothing cached. Allocates nothing of it."""
+    chosen = range(len(experiment.lines)) if lines is None else lines
+    workers = worker_count(jobs)
+    seconds = sum(trial_seconds(experiment, line) for line in chosen) * experiment.trials / workers
+    # The results, and a copy of them for the picture of an unfinished run.
+    kept = (2 * _row_bytes(experiment) + 66) * experiment.trials * len(chosen)
+    block = max((_block_bytes(experiment, line, workers) for line in chosen), default=0.0)
+    meanwhile = 2**19 + _table_bytes(experiment) + workers * block  # threads and small things come first
+    return Cost(experiment.horizon * experiment.trials * len(chosen), seconds, kept, meanwhile)
+
+
+def refuse(taken: Cost, path: str = "", factors: str = "horizon x trials x lines", fewer: str = "") -> None:
+    """Raise `InvalidInput` where that is more steps, seconds or memory than is allowed here.
+
+    ``path`` is the field to name (default: one that weighs much), ``factors`` says what the steps are made of, and
+    ``fewer`` what there may be less of besides trials.
+    """
+    problems = []
+    less = f"use a shorter horizon or fewer {fewer}trials, or run it on your own machine, where nobody else waits"
+    if taken.steps > most_steps():
+        allowed = f"at most {most_steps():.3g} steps ({factors}) here; {less}"
+        problems.append(Problem(path or "horizon", f"{taken.steps:.3g} steps", allowed))
+    if taken.seconds > most_seconds():
+        allowed = f"at most {most_seconds():.3g} seconds of computing (estimated) here; {less}"
+        problems.append(Problem(path or "horizon", f"{taken.seconds:.3g} seconds", allowed))
+    if taken.bytes > most_bytes():
+        allowed = (
+            f"at most {most_bytes() / 2**20:g} MiB of results, tables and kernels at work here; use fewer "
+            f"{fewer}trials, lines, arms, features or observed values"
+        )
+        problems.append(Problem(path or "trials", f"{taken.bytes / 2**20:.0f} MiB", allowed))
+    if problems:
+        raise InvalidInput(problems)
+
+
+def refuse_if_too_large(experiment: Experiment) -> None:
+    """`refuse` what a whole experiment takes."""
+    refuse(cost(experiment))

@@ -1,0 +1,378 @@
+"""Experiment -> blocks of trials -> threads -> result.
+
+Trials are numbered; trial i of a line plays with the i-th child of ``SeedSequence(seed)``, so no number depends on
+how trials are cut into blocks, on the number of workers, or on what the store already holds. Kernels release the
+interpreter lock, hence threads. Every finished block goes to the store at once: 50 trials after 20 cost 30, and a
+stopped run keeps what is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bandit_core.experiments.experiment import Experiment, checkpoints
+from bandit_core.jit.version import fingerprint
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Block, Signal, Stopped
+from bandit_core.simulate import cluster, costs, scheduler
+from bandit_core.simulate.costs import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
+from bandit_core.simulate.results import Result
+from bandit_core.simulate.shared_trials import shared_trials
+from bandit_core.simulate.store import Store, default_store
+
+PATIENCE, ENDURANCE = 1.0, 10.0  # a run of more seconds than these (on all workers) gives way to shorter ones
+
+
+def line_key(experiment: Experiment, line: int) -> str:
+    """Everything a line's numbers depend on, and nothing else, as a hash."""
+    instance = experiment.instances[line]
+    arms: list[list] = []  # equal neighbours are one entry, however the spec wrote them
+    for arm in experiment.arms:
+        law = arm.single.model_dump(mode="json")
+        if arms and arms[-1][0] == law:
+            arms[-1][1] += arm.count
+        else:
+            arms.append([law, arm.count])
+    content = {
+        "kernels": fingerprint(),
+        "policy": experiment.lines[line].policy,
+        "sampler": experiment.lines[line].entry.sampler(instance),
+        "arms": arms,
+        "contexts": experiment.contexts.model_dump(mode="json") if experiment.contexts else None,
+        "epsilon": instance.epsilon.model_dump(mode="json") if instance.epsilon else None,
+        "parameters": instance.parameters.model_dump(mode="json"),
+        "checkpoints": checkpoints(experiment.horizon).tolist(),
+        "seed": experiment.seed,
+    }
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def watched(times: np.ndarray, seconds: float) -> np.ndarray:
+    """The checkpoints, and so many more that a trial of these seconds looks at its signal every quarter of a second.
+
+    Kernels look where they record. That changes no number, it only cuts what they do in one go.
+    """
+    pieces = min(costs.MOST_LOOKS, math.ceil(seconds / costs.LOOK))
+    if pieces < 2:
+        return times
+    return np.union1d(times, np.linspace(0, times[-1], pieces + 1)[1:].astype(np.int64).clip(1))
+
+
+def seen_at(block: Block, taken: np.ndarray, times: np.ndarray) -> Block:
+    """The block with its curves at ``times`` only, of those at which it was ``taken``."""
+    if len(taken) == len(times):
+        return block
+    places = np.searchsorted(taken, times)
+    return Block(**{name: array if name == "pulls" else array[:, places] for name, array in block.arrays.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    line: int
+    first: int
+    last: int
+    seconds: float
+    signal: Signal = field(default_factory=Signal)
+
+
+class Simulation:
+    """One experiment being computed, once.
+
+    ``run`` blocks until it is finished or stopped; from other threads ``fraction`` tells how far it is, ``stop``
+    ends it at the next checkpoint, and ``result`` gives what is done so far.
+
+    Raises
+    ------
+    InvalidInput
+        When the experiment takes more steps, seconds or memory than `costs.refuse` allows here.
+    """
+
+    def __init__(self, experiment: Experiment, store: Store | None = None) -> None:
+        refuse_if_too_large(experiment)
+        self.experiment = experiment
+        self.times = checkpoints(experiment.horizon)
+        self.stopped = False
+        self.whole_seconds = 0.0  # set by a sweep, whose points are short one by one
+        self.waiting = False  # for its turn, see `most_runs`
+        self.kept = True  # whether the store took every block of this run
+        self.notices: list[str] = []  # what its owner should be told
+        self.store = store or default_store()
+        self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
+        self._running: set[_Task] = set()
+        self._failure: BaseException | None = None
+        self._caller = 0
+        self._watched = [watched(self.times, trial_seconds(experiment, line)) for line in range(len(experiment.lines))]
+        self._keys = [line_key(experiment, line) for line in range(len(experiment.lines))]
+        self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
+        self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
+        self._trials = []
+        size = (experiment.trials, len(self.times), experiment.arm_count)
+        for key in self._keys:
+            trials = shared_trials(self.store, key, *size, error=experiment.contexts is not None)
+            kept = [] if trials.done.all() else self.store.get(key, experiment.trials)
+            for first, block in kept:
+                if trials.fits(block):
+                    trials.fill(first, block)
+            self._trials.append(trials)
+
+    @property
+    def missing_seconds(self) -> float:
+        """Rough time, on one core, of what is not done yet and was not found in the store."""
+        with self._lock:
+            missing = [np.count_nonzero(~trials.done) for trials in self._trials]
+        return sum(seconds * count for seconds, count in zip(self._seconds, missing, strict=True))
+
+    @property
+    def fraction(self) -> float:
+        """Share of the work that is done, by estimated time, in [0, 1]; never falls until the run is stopped.
+
+        From whole counts, so that no rounding moves it backwards. Blocks that are being computed count with the steps
+        they have taken, or with the rows of theirs that another run has finished meanwhile, whichever is more.
+        """
+        horizon, done = self.experiment.horizon, 0
+        with self._lock:
+            for line, (weight, trials) in enumerate(zip(self._weights, self._trials, strict=True)):
+                rows = trials.done.copy()  # other runs write to it, too
+                taken = horizon * int(np.count_nonzero(rows))
+                for task in self._running:
+                    if task.line == line:
+                        part = rows[task.first : task.last]
+                        inside = horizon * int(np.count_nonzero(part))
+                        taken += max(0, min(horizon * len(part), task.signal.steps) - inside)
+                done += weight * taken
+        return done / (sum(self._weights) * horizon * self.experiment.trials)
+
+    def stop(self) -> None:
+        """Stop soon; finished blocks are kept. May be called from any thread, also before ``run``."""
+        with self._lock:
+            self.stopped = True
+            for task in self._running:
+                task.signal.stop()
+
+    def result(self) -> Result:
+        """Everything that is done so far."""
+        with self._lock:
+            done = [trials.done.copy() for trials in self._trials]
+        lines = tuple(trials.line_result(rows) for trials, rows in zip(self._trials, done, strict=True))
+        return Result(self.experiment, self.times, lines)
+
+    def _plan(self, workers: int) -> list[_Task]:
+        """Cut the missing trials into tasks of at least 10 ms and, where one trial allows it, at most 0.25 s."""
+        tasks = []
+        for line, (trials, seconds) in enumerate(zip(self._trials, self._seconds, strict=True)):
+            missing = np.flatnonzero(~trials.done)
+            if not len(missing):
+                continue
+            size = block_trials(len(missing), seconds, workers)
+            for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
+                parts = np.array_split(run, math.ceil(len(run) / size))
+                tasks += [_Task(line, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
+        # Lines advance side by side, so that a partial picture shows all of them.
+        return sorted(tasks, key=lambda task: (task.first, task.line))
+
+    def _upcoming(self, tasks: list[_Task]) -> Iterator[_Task]:
+        """The tasks in order, until somebody stops the run."""
+        for task in tasks:
+            if self.stopped:
+                return
+            yield task
+
+    def _play(
+        self, task: _Task, rows: np.ndarray, door: scheduler.Gate | None, turn: scheduler.Turn | None, places: int
+    ) -> bool:
+        """Compute one block when it may, unless another run does; whether it is there now. Raises nothing."""
+        trials = self._trials[task.line]
+        if not trials.claim(task.first, task.last, lambda: self.stopped):
+            return not self.stopped
+        try:
+            if door is None or turn is None:
+                return self._compute(task, rows)
+            charge = 0.0 if door is scheduler.SHORT else task.seconds
+            with door.block(turn, charge, places, lambda: self.stopped) as let_in:
+                if let_in and door in scheduler.NICENESS and threading.get_ident() != self._caller:
+                    lower_priority(scheduler.NICENESS[door])
+                return let_in and self._compute(task, rows)
+        finally:
+            trials.release(task.first, task.last)
+
+    def _compute(self, task: _Task, rows: np.ndarray) -> bool:
+        """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
+        with self._lock:
+            if self.stopped:
+                return False
+            self._running.add(task)
+        policy, instance = self.experiment.lines[task.line].entry, self.experiment.instances[task.line]
+        block = None
+        try:
+            times = self._watched[task.line]
+            block = policy.simulate(instance, rows.copy(), times, task.signal)
+            block = self._kept(task, seen_at(block, times, self.times))
+        except Stopped:
+            pass
+        except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
+            self._failure = self._failure or error
+            self.stop()
+        finally:
+            self._finish(task, block)
+        return block is not None
+
+    def _kept(self, task: _Task, block: Block) -> Block:
+        """The block, checked and in the store."""
+        name = self.experiment.lines[task.line].policy
+        if not self._trials[task.line].fits(block) or block.trials != task.last - task.first:
+            raise RuntimeError(f"{name} returned a block of the wrong shape")
+        if not self.store.put(self._keys[task.line], task.first, block):
+            self.kept = False
+        return block
+
+    def _finish(self, task: _Task, block: Block | None) -> None:
+        with self._idle:
+            if block is not None:
+                self._trials[task.line].fill(task.first, block)
+            self._running.discard(task)
+            self._idle.notify_all()
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[Simulation], None] | None = None) -> Result:
+        """Compute what is missing; calls ``on_progress(self)`` in this thread after every finished block.
+
+        Returns when nothing is running any more. An exception in a kernel or in ``on_progress`` stops the run and
+        reaches the caller; blocks finished by then are kept.
+        """
+        workers = worker_count(jobs)
+        self._caller = threading.get_ident()
+        missing = self.missing_seconds
+        seconds = max(missing, self.whole_seconds) / workers
+        door = scheduler.SHORT if seconds <= PATIENCE else scheduler.MIDDLE if seconds <= ENDURANCE else scheduler.LONG
+        short = door is scheduler.SHORT
+        if missing < 3 * costs.SHORTEST_TASK and short:  # a thread pool, or waiting, would cost more than it saves
+            return self._run(1, None, None, on_progress)
+        self.waiting = not short
+        with door.run(math.inf if short else most_runs(), lambda: self.stopped) as turn:
+            self.waiting = False
+            return self._run(workers, door, turn, on_progress)
+
+    def _run(
+        self,
+        workers: int,
+        door: scheduler.Gate | None,
+        turn: scheduler.Turn | None,
+        on_progress: Callable[[Simulation], None] | None,
+    ) -> Result:
+        if door in scheduler.NICENESS and cluster.scheduler():
+            self._run_on_cluster(self._plan(workers), on_progress)
+        renewed = self.store.renewed
+        tasks = self._plan(workers)
+        rows = self._rows(tasks)
+        tables = [instance.shared_tables() for instance in self.experiment.instances if tasks]  # one copy for all
+        calls = ((task, rows[task.first : task.last], door, turn, workers) for task in self._upcoming(tasks))
+        finished: Iterator[bool]
+        if workers == 1 or len(tasks) < 2:
+            finished = (self._play(*call) for call in calls)
+        else:
+            from joblib import Parallel, delayed
+
+            pool = Parallel(n_jobs=workers, backend="threading", return_as="generator_unordered", batch_size=1)
+            finished = pool(delayed(self._play)(*call) for call in calls)
+        try:
+            for kept in finished:
+                if kept and on_progress is not None:
+                    on_progress(self)
+        except BaseException:
+            self.stop()
+            with contextlib.suppress(Exception):
+                for _ in finished:  # short: no task starts any more, and the running ones were told to stop
+                    pass
+            raise
+        finally:
+            with self._idle:
+                self._idle.wait_for(lambda: not self._running)
+        del tables
+        if self.store.renewed > renewed:
+            self.notices.append(
+                "The folder of finished blocks was removed while this run went on. It was made again; what stood there "
+                "is computed anew when it is needed."
+            )
+        if self._failure is not None:
+            raise self._failure
+        return self.result()
+
+    def _run_on_cluster(self, tasks: list[_Task], on_progress: Callable[[Simulation], None] | None) -> None:
+        """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
+        rows = self._rows(tasks)
+        calls = [
+            (
+                number,
+                self.experiment.lines[task.line].policy,
+                self.experiment.instances[task.line],
+                rows[task.first : task.last],
+                self.times,
+            )
+            for number, task in enumerate(tasks)
+        ]
+        try:
+            for number, block in cluster.blocks(cluster.scheduler(), calls, lambda: self.stopped):
+                self._finish(tasks[number], self._kept(tasks[number], block))
+                if on_progress is not None:
+                    on_progress(self)
+        except cluster.Unreachable as reason:
+            self.notices.append(str(reason))
+        except BaseException:
+            self.stop()
+            raise
+
+    def _rows(self, tasks: list[_Task]) -> np.ndarray:
+        """Fresh streams of all trials that some task needs; shape (trials, 8). Lines share them: tasks take copies."""
+        needed = np.zeros(self.experiment.trials, bool)
+        for task in tasks:
+            needed[task.first : task.last] = True
+        rows = np.zeros((len(needed), 8), np.uint64)
+        numbers = np.flatnonzero(needed)
+        for part in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+            if len(part):
+                rows[part] = streams(self.experiment.seed, int(part[0]), int(part[-1]) + 1)
+        return rows
+
+
+def lower_priority(niceness: int = 5) -> None:
+    """Let shorter runs and the web server go first. Niceness belongs to a thread on Linux: for threads that end."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), niceness)
+
+
+def simulate(
+    experiment: Experiment,
+    jobs: int | None = None,
+    on_progress: Callable[[Simulation], None] | None = None,
+    store: Store | None = None,
+) -> Result:
+    """Simulate every line of ``experiment`` and return all trials.
+
+    Parameters
+    ----------
+    experiment
+        What to simulate.
+    jobs
+        Worker threads (default: ``LAB_JOBS`` or all cores); never changes a number.
+    on_progress
+        Called with the running `Simulation` after each finished block; it may call ``stop()``.
+    store
+        Where blocks are kept (default: the process's store on disk).
+
+    Raises
+    ------
+    InvalidInput
+        When the experiment takes more steps, seconds or memory than `costs.refuse` allows here.
+    """
+    return Simulation(experiment, store).run(jobs, on_progress)

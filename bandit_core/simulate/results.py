@@ -1,0 +1,209 @@
+"""Finished (or partial) simulations: regret of every trial at every checkpoint, and tidy frames of it."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bandit_core.experiments.experiment import Band, Experiment
+from bandit_core.jit.version import fingerprint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
+
+
+def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
+    """Least-squares straight line through the points.
+
+    Parameters
+    ----------
+    x, y
+        Coordinates, shape (points,).
+
+    Returns
+    -------
+    slope, intercept, r_squared
+        R^2 is the share of the variance of ``y`` that the line explains. All three are NaN with fewer than two
+        different values of ``x``; R^2 is NaN where ``y`` does not vary.
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    across = x - x.mean() if len(x) else x
+    spread = float(across @ across)
+    if not spread > 0:
+        return float("nan"), float("nan"), float("nan")
+    rise = y - y.mean()
+    slope = float(across @ rise) / spread
+    rest = rise - slope * across
+    total = float(rise @ rise)
+    return slope, float(y.mean() - slope * x.mean()), 1 - float(rest @ rest) / total if total > 0 else float("nan")
+
+
+@dataclass(frozen=True)
+class LineResult:
+    """One line's trials. ``regret`` and ``best_pulls`` are (trials, checkpoints), ``pulls`` is (trials, arms).
+
+    ``trials`` holds the numbers of the trials that are done, ascending, shape (trials,); regret is in reward units.
+    ``error``, for users with features, is the distance of the estimated parameters from the true ones (see `Block`).
+    """
+
+    trials: np.ndarray
+    regret: np.ndarray
+    best_pulls: np.ndarray
+    pulls: np.ndarray
+    error: np.ndarray | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of trials done."""
+        return len(self.trials)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean regret at the checkpoints."""
+        return self.regret.mean(axis=0)
+
+    @cached_property
+    def std(self) -> np.ndarray:
+        """Standard deviation over trials (NaN for a single trial)."""
+        if self.count < 2:
+            return np.full(self.regret.shape[1], np.nan)
+        spread = self.regret.std(axis=0, ddof=1)
+        return np.where(np.ptp(self.regret, axis=0) == 0, 0.0, spread)  # equal values may leave a rounding error
+
+    @cached_property
+    def stderr(self) -> np.ndarray:
+        """Standard error of the mean (NaN for a single trial)."""
+        return self.std / np.sqrt(self.count)
+
+    def quantile(self, q: float) -> np.ndarray:
+        """Quantile over trials at the checkpoints."""
+        return np.quantile(self.regret, q, axis=0)
+
+    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
+
+        "middle-90" goes from the 5 % to the 95 % quantile over trials; "half-sd" and "quarter-sd" that share of a
+        standard deviation below and above the mean, as some papers draw it (it need not hold any share of the runs).
+        """
+        if kind == "middle-90":
+            return self.quantile(0.05), self.quantile(0.95)
+        width = self.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
+        return self.mean - width, self.mean + width
+
+    def difference_to(self, other: LineResult) -> tuple[float, float]:
+        """Final mean regret minus another line's over pairs of trials, and its standard error (NaN for one pair)."""
+        _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
+        differences = self.regret[mine, -1] - other.regret[theirs, -1]
+        if len(differences) == 0:
+            return float("nan"), float("nan")
+        error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else float("nan")
+        return float(differences.mean()), float(error)
+
+    def ratio_to(self, other: LineResult) -> tuple[float, float]:
+        """Final mean regret divided by another line's, and the standard error of that ratio.
+
+        Trials with the same number share their random stream, so the error is taken over the pairs
+        (delta method); NaN where the other mean is 0, or so small that the ratio is no number, and the error also where
+        fewer than two pairs exist.
+        """
+        _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
+        ours, base = self.regret[mine, -1], other.regret[theirs, -1]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            ratio = float(ours.mean() / base.mean()) if len(ours) else float("nan")
+        if not np.isfinite(ratio):
+            return float("nan"), float("nan")
+        if len(ours) < 2:
+            return ratio, float("nan")
+        residual = ours - ratio * base
+        return ratio, float(residual.std(ddof=1) / np.sqrt(len(ours)) / base.mean())
+
+
+@dataclass(frozen=True)
+class Result:
+    """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
+
+    ``along`` holds lines that the experiment lacks and that were played along to compare with (`companions`).
+    """
+
+    experiment: Experiment
+    times: np.ndarray
+    lines: tuple[LineResult | None, ...]
+    along: tuple[LineResult | None, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every trial of every line is there."""
+        return all(line is not None and line.count == self.experiment.trials for line in self.lines)
+
+    @cached_property
+    def content(self) -> bytes:
+        """A hash of the experiment, its view and words too, and of which trials are done: equal ones look the same.
+
+        Trials of an experiment have the same numbers whoever computes them.
+        """
+        found = sha256(self.experiment.model_dump_json().encode())
+        for line in (*self.lines, None, *self.along):
+            found.update(b"none" if line is None else b"%d:" % line.count + line.trials.tobytes())
+        return found.digest()
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """One row per line and checkpoint, columns `CURVE_COLUMNS`."""
+        import pandas as pd
+
+        frames = []
+        for number, line in enumerate(self.lines):
+            if line is None:
+                continue
+            q05, median, q95 = np.quantile(line.regret, [0.05, 0.5, 0.95], axis=0)
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "line": number,
+                        "label": self.experiment.label(number),
+                        "policy": self.experiment.lines[number].policy,
+                        "t": self.times,
+                        "mean": line.mean,
+                        "std": line.std,
+                        "stderr": line.stderr,
+                        "q05": q05,
+                        "median": median,
+                        "q95": q95,
+                        "trials": line.count,
+                    }
+                )
+            )
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
+
+    @cached_property
+    def metadata(self) -> dict[str, Any]:
+        """What is needed to get these numbers again, and the privacy that every line really has."""
+        guarantees, samplers = [], []
+        for line, instance in zip(self.experiment.lines, self.experiment.instances, strict=True):
+            guarantee = line.entry.guarantee(instance)
+            guarantees.append(
+                {
+                    "model": guarantee.model,
+                    "epsilon": guarantee.epsilon,
+                    "delta": guarantee.delta,
+                    "words": guarantee.words,
+                    "parameters": instance.parameters.model_dump(),
+                }
+            )
+            samplers.append(line.entry.sampler(instance))
+        return {
+            "spec": self.experiment.spec(),
+            "seed": self.experiment.seed,
+            "kernels": fingerprint(),
+            "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+            "samplers": samplers,
+            "guarantees": guarantees,
+        }

@@ -1,0 +1,91 @@
+"""The trials of a line, shared by all runs of one process that need them."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+
+import numpy as np
+
+from bandit_core.model import Block
+from bandit_core.simulate import scheduler
+from bandit_core.simulate.results import LineResult
+from bandit_core.simulate.store import Store
+
+
+class Trials:
+    """The trials of one line, filled block by block. Rows are read only when they are done.
+
+    Runs of one process that need the same trials share them (`shared_trials`): fifty visitors with one link keep one
+    copy and compute it once. A block is claimed by whoever computes it, and the others wait for that one block; should
+    its claimant be stopped, the next one takes it over.
+    """
+
+    def __init__(self, trials: int, times: int, arms: int, error: bool) -> None:
+        self._claims: list[tuple[int, int]] = []
+        self._changed = threading.Condition()
+        self.done = np.zeros(trials, bool)
+        curves = [np.zeros((trials, times)) for _ in range(3 if error else 2)]
+        self.block = Block(curves[0], curves[1], np.zeros((trials, arms)), *curves[2:])
+
+    def fits(self, block: Block) -> bool:
+        """Whether a block has the right arrays, with the right number of checkpoints and arms."""
+
+        def widths(block: Block) -> dict[str, tuple[int, ...]]:
+            return {name: array.shape[1:] for name, array in block.arrays.items()}
+
+        lengths = {len(array) for array in block.arrays.values()}
+        return widths(block) == widths(self.block) and len(lengths) == 1
+
+    def claim(self, first: int, last: int, given_up: Callable[[], bool]) -> bool:
+        """Wait while others compute these rows; whether they are then still to be computed, and by the caller."""
+        with self._changed:
+            while not given_up() and not self.done[first:last].all():
+                if all(last <= begin or end <= first for begin, end in self._claims):
+                    self._claims.append((first, last))
+                    return True
+                self._changed.wait(scheduler.TICK)
+        return False
+
+    def release(self, first: int, last: int) -> None:
+        """Give a claim back, fulfilled or not."""
+        with self._changed:
+            self._claims.remove((first, last))
+            self._changed.notify_all()
+
+    def fill(self, first: int, block: Block) -> None:
+        """Take a finished block in; one that is there already has the same numbers."""
+        rows = slice(first, first + block.trials)
+        arrays = block.arrays
+        for name, mine in self.block.arrays.items():
+            mine[rows] = arrays[name]
+        self.done[rows] = True
+
+    def line_result(self, done: np.ndarray) -> LineResult | None:
+        """The rows marked in ``done``; no copy once all of them are."""
+        trials = np.flatnonzero(done)
+        if not len(trials):
+            return None
+        arrays = {
+            name: array.view() if len(trials) == len(done) else array[trials]
+            for name, array in self.block.arrays.items()
+        }
+        for array in arrays.values():
+            array.flags.writeable = False  # results are shared between visitors
+        return LineResult(trials, **arrays)
+
+
+_sharing = threading.Lock()
+_shared: weakref.WeakKeyDictionary[Store, weakref.WeakValueDictionary[tuple[str, int], Trials]]
+_shared = weakref.WeakKeyDictionary()  # trials that somebody holds now, by store, line and number
+
+
+def shared_trials(store: Store, key: str, trials: int, times: int, arms: int, error: bool) -> Trials:
+    """The trials of the line with this key, those of another run where one holds them."""
+    with _sharing:
+        known = _shared.setdefault(store, weakref.WeakValueDictionary())
+        found = known.get((key, trials))
+        if found is None:
+            known[key, trials] = found = Trials(trials, times, arms, error)
+    return found

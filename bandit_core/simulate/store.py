@@ -1,0 +1,321 @@
+"""Blocks of trials on disk: an embedded SQLite file, bounded in bytes, least recently used first out.
+
+A block is raw NumPy bytes (never pickle) behind a checksum; a damaged one is dropped and computed again. Several
+processes may share the file, and a killed one leaves it usable (write-ahead log). Where the folder is missing or
+read-only the same store lives in memory: that costs time, never a number. ``LAB_CACHE_MB`` bounds it (default 512).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import os
+import sqlite3
+import threading
+import time
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from bandit_core.jit.machine_code import cache_folder
+from bandit_core.model import Block
+
+T = TypeVar("T")
+
+FORMAT = 3  # part of the file's name: another format never meets this code
+PATIENCE = 3.0  # seconds to wait for another process that is writing
+PAGE = 4096  # bytes; SQLite gives what is larger than one of its pages pages of its own
+JOURNAL = 2**20  # bytes that the write-ahead log comes down to again, on top of the limit
+
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DAMAGED = (
+    sqlite3.SQLITE_ERROR,  # among them: tables that are not ours
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_CONSTRAINT,
+)
+
+# Bytes and time of last use stand apart from the data: touching or summing them must not read the data.
+_SCHEMA = """
+BEGIN IMMEDIATE;
+CREATE TABLE IF NOT EXISTS blocks (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL, first INTEGER NOT NULL, trials INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, used REAL NOT NULL, checksum INTEGER NOT NULL, UNIQUE (key, first, trials));
+CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_use ON blocks (used, bytes);
+COMMIT;
+"""
+
+
+def _pack(block: Block) -> bytes:
+    out = io.BytesIO()
+    for array in block.arrays.values():  # always in the same order; the last one may be absent
+        np.lib.format.write_array(out, np.ascontiguousarray(array, np.float64), allow_pickle=False)
+    return zlib.compress(out.getbuffer(), 1)
+
+
+def _unpack(data: bytes) -> Block:
+    content = zlib.decompress(data)
+    source = io.BytesIO(content)
+    arrays = []
+    while source.tell() < len(content):
+        arrays.append(np.lib.format.read_array(source, allow_pickle=False))
+    if len(arrays) not in (3, 4):
+        raise ValueError("not the arrays of a block")
+    return Block(*arrays)
+
+
+class Store:
+    """Blocks by key and first trial.
+
+    Every method is safe from several threads, and none raises for trouble with the disk: a lost cache costs time only.
+
+    Parameters
+    ----------
+    path
+        The file; None keeps everything in memory.
+    limit_bytes
+        What all blocks together may take on disk, in whole pages (a journal of a MiB or so comes on top); 0 keeps
+        nothing.
+    """
+
+    def __init__(self, path: Path | None, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self._lock = threading.Lock()
+        self._path = path
+        self._file = 0  # which file is open
+        self.renewed = 0  # how often it was removed by somebody and made again
+        self._connection = self._open()
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether blocks outlive this process."""
+        return self._path is not None
+
+    def _open(self) -> sqlite3.Connection:
+        """Open the file, or a new one if it is damaged; else (or without a path) keep blocks in memory."""
+        deadline = time.monotonic() + PATIENCE
+        renewed = False
+        while self._path is not None:
+            try:
+                connection = self._connect(self._path)
+                self._file = _identity(self._path)
+                return connection
+            except sqlite3.Error as error:
+                code = _code(error)
+                if code in _BUSY and time.monotonic() < deadline:
+                    time.sleep(
+                        0.05
+                    )  # two processes that create the file at once see it locked in spite of the time-out
+                elif code in _DAMAGED and not renewed and self._remove():
+                    renewed = True
+                else:
+                    self._path = None
+            except OSError:
+                self._path = None
+        connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        connection.executescript(_SCHEMA)
+        return connection
+
+    @staticmethod
+    def _connect(path: Path) -> sqlite3.Connection:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
+        try:
+            connection.execute(f"PRAGMA page_size={PAGE}")
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint={JOURNAL // PAGE}")
+            connection.execute(f"PRAGMA journal_size_limit={JOURNAL}")
+            connection.executescript(_SCHEMA)  # BEGIN IMMEDIATE proves that the file can be written
+            connection.execute("SELECT COUNT(*), SUM(bytes) FROM blocks").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _remove(self) -> bool:
+        """Remove a damaged file; whether that was possible."""
+        assert self._path is not None
+        try:
+            for ending in ("", "-wal", "-shm"):
+                self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
+
+    def _read(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
+        """``work(connection)``; a locked or full disk is passed over, a damaged file is replaced by a new one."""
+        with self._lock:
+            self._come_back()
+            try:
+                return work(self._connection)
+            except sqlite3.Error as error:
+                if _code(error) in _DAMAGED:
+                    self._connection.close()
+                    if self._path is not None and not self._remove():
+                        self._path = None
+                    self._connection = self._open()
+                return otherwise
+
+    def _come_back(self) -> None:
+        """Make the file again where somebody has removed it: SQLite would go on writing into what nobody can find."""
+        if self._path is None or _identity(self._path) == self._file:
+            return
+        told = "%s was removed: finished blocks go into a new one, and what is missing is computed again"
+        logging.getLogger(__name__).warning(told, self._path)
+        self.renewed += 1
+        self._connection.close()
+        self._connection = self._open()
+
+    def _write(self, work: Callable[[sqlite3.Connection], None]) -> bool:
+        """The same, all or nothing; whether it was all."""
+
+        def whole(database: sqlite3.Connection) -> bool:
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                work(database)
+                database.execute("COMMIT")
+                return True
+            except BaseException:
+                if database.in_transaction:
+                    database.execute("ROLLBACK")
+                raise
+
+        return self._read(whole, False)
+
+    def get(self, key: str, trials: int) -> list[tuple[int, Block]]:
+        """Disjoint stored blocks of ``key`` that lie inside trials 0 to ``trials - 1``, as (first trial, block).
+
+        A block that reaches beyond is cut. Takes the memory of the blocks it returns, plus one.
+        """
+        query = "SELECT id, first, trials, checksum FROM blocks WHERE key = ? AND first < ? ORDER BY first, trials DESC"
+        rows: list[tuple[int, int, int, int]] = self._read(
+            lambda database: database.execute(query, (key, trials)).fetchall(), []
+        )
+        found: list[tuple[int, Block]] = []
+        used, damaged = [], []
+        reached = 0
+        for number, first, count, checksum in rows:
+            if first < reached:
+                continue
+            block = self._checked(self._data(number), checksum, count)
+            if block is None:
+                damaged.append(number)
+                continue
+            if first + count > trials:  # a longer run was kept: its head is what we want
+                block = Block(**{name: array[: trials - first].copy() for name, array in block.arrays.items()})
+            found.append((first, block))
+            used.append(number)
+            reached = first + block.trials
+        if used or damaged:
+
+            def note(database: sqlite3.Connection) -> None:
+                now = time.time()
+                database.executemany("UPDATE blocks SET used = ? WHERE id = ?", [(now, number) for number in used])
+                for number in damaged:
+                    _delete(database, number)
+
+            self._write(note)
+        return found
+
+    def _data(self, number: int) -> bytes:
+        """The bytes of one block (none where another process has just removed it)."""
+        query = "SELECT data FROM contents WHERE id = ?"
+        found = self._read(lambda database: database.execute(query, (number,)).fetchone(), None)
+        return found[0] if found else b""
+
+    @staticmethod
+    def _checked(data: bytes, checksum: int, trials: int) -> Block | None:
+        """The block, or None where it is damaged."""
+        if zlib.crc32(data) != checksum:
+            return None
+        try:
+            block = _unpack(data)
+        except (ValueError, zlib.error, EOFError):
+            return None
+        return block if all(len(array) == trials for array in block.arrays.values()) else None
+
+    def put(self, key: str, first: int, block: Block) -> bool:
+        """Keep a block, and tell whether it was kept; the least recently used ones go when the store is too large."""
+        if self.limit_bytes <= 0:
+            return False
+        data = _pack(block)
+        room = len(data) if len(data) <= PAGE // 2 else -(-len(data) // PAGE) * PAGE
+        if room > self.limit_bytes:
+            return False
+        place = (key, first, block.trials)
+
+        def insert(database: sqlite3.Connection) -> None:
+            same = "SELECT id FROM blocks WHERE key = ? AND first = ? AND trials = ?"
+            for (old,) in database.execute(same, place).fetchall():
+                _delete(database, old)
+            number = database.execute(
+                "INSERT INTO blocks (key, first, trials, bytes, used, checksum) VALUES (?, ?, ?, ?, ?, ?)",
+                (*place, room, time.time(), zlib.crc32(data)),
+            ).lastrowid
+            database.execute("INSERT OR REPLACE INTO contents VALUES (?, ?)", (number, data))
+            excess = _total(database) - self.limit_bytes
+            while excess > 0:
+                for old, size in database.execute("SELECT id, bytes FROM blocks ORDER BY used, id LIMIT 20").fetchall():
+                    _delete(database, old)
+                    excess -= size
+                    if excess <= 0:
+                        break
+
+        return self._write(insert)
+
+    def bytes_used(self) -> int:
+        """Room that all stored blocks take, in bytes."""
+        return self._read(_total, 0)
+
+    def close(self) -> None:
+        """Close the file. The store keeps nothing and finds nothing afterwards."""
+        with self._lock:
+            self._connection.close()
+            self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+            self._connection.executescript(_SCHEMA)
+            self._path, self.limit_bytes = None, 0
+
+
+def _identity(path: Path) -> int:
+    """The number of the file at this path; 0 where there is none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code (0 where the error is not SQLite's own)."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _delete(database: sqlite3.Connection, number: int) -> None:
+    database.execute("DELETE FROM blocks WHERE id = ?", (number,))
+    database.execute("DELETE FROM contents WHERE id = ?", (number,))
+
+
+def _total(database: sqlite3.Connection) -> int:
+    return int(database.execute("SELECT COALESCE(SUM(bytes), 0) FROM blocks").fetchone()[0])
+
+
+@cache
+def default_store() -> Store:
+    """The process's store, as ``LAB_CACHE_DIR`` and ``LAB_CACHE_MB`` set it."""
+    try:
+        limit = int(max(0.0, float(os.environ.get("LAB_CACHE_MB") or "512")) * 2**20)
+    except (ValueError, OverflowError):
+        limit = 512 * 2**20
+    folder = cache_folder()
+    for old in folder.glob("blocks-*.sqlite*"):  # what no version will ever read again
+        version = old.name.removeprefix("blocks-").partition(".")[0]
+        if version.isdigit() and int(version) < FORMAT:
+            with contextlib.suppress(OSError):
+                old.unlink()
+    return Store(folder / f"blocks-{FORMAT}.sqlite" if limit else None, limit)

@@ -1,0 +1,249 @@
+"""What a reader asks of a result: the final numbers, the price of privacy, and the curve in another unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pydantic
+
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.experiment import Experiment, Line, Quantity
+from bandit_core.model import Guarantee, Policy
+from bandit_core.model.bound import TRIVIAL
+from bandit_core.policies import registry
+from bandit_core.simulate.results import LineResult, Result
+from bandit_core.spec.errors import InvalidInput
+
+QUANTITY_WORDS: dict[Quantity, str] = {
+    "regret": "lost reward so far (regret)",
+    "regret-per-log": "regret / ln t",
+    "regret-per-user": "lost reward per user",
+    "price": "price of privacy (ratio of regrets)",
+}
+
+
+def counterpart(policy: Policy) -> Policy | None:
+    """The same method without privacy: the nearest ancestor that is not private; None for one that is not private."""
+    ancestor = policy
+    while ancestor.privacy != "none":
+        if ancestor.parent is None:
+            return None
+        ancestor = registry()[ancestor.parent]
+    return None if ancestor is policy else ancestor
+
+
+def _shown_free(experiment: Experiment) -> list[int]:
+    """Lines without privacy that are drawn."""
+    lines = enumerate(experiment.lines)
+    return [number for number, line in lines if line.entry.privacy == "none" and number not in experiment.view.hidden]
+
+
+def _compares_with_best(experiment: Experiment) -> bool:
+    return experiment.view.against == "best" and bool(_shown_free(experiment))
+
+
+def _companion(line: Line, other: Policy) -> Line:
+    """The counterpart of a line with the parameters that both know; with its own where those are out of its range."""
+    common = {name: value for name, value in line.params.items() if name in other.parameters.model_fields}
+    try:
+        other.parameters.model_validate(common)
+    except pydantic.ValidationError:
+        common = {}
+    return Line(policy=other.name, params=common)
+
+
+def companions(experiment: Experiment) -> tuple[Line, ...]:
+    """Counterparts that the experiment lacks, each once: what must be played along to tell every line's price."""
+    found: dict[str, Line] = {}
+    for number, line in enumerate(experiment.lines):
+        other = counterpart(line.entry)
+        if other is None or baseline(experiment, number) is not None or _compares_with_best(experiment):
+            continue
+        if other.accepts(experiment.single_arms) is None:
+            found.setdefault(other.name, _companion(line, other))
+    return tuple(found.values())
+
+
+def has_price(experiment: Experiment, line: int) -> bool:
+    """Whether there is something that a private line can be compared with, on the chart or played along."""
+    other = counterpart(experiment.lines[line].entry)
+    if other is None or _compares_with_best(experiment) or baseline(experiment, line) is not None:
+        return other is not None
+    return any(companion.policy == other.name for companion in companions(experiment))
+
+
+def with_companions(experiment: Experiment) -> Experiment:
+    """The experiment and the counterparts that it lacks, after its own lines; itself where nothing can be added."""
+    more = [line.model_dump(mode="json", exclude_none=True) for line in companions(experiment)]
+    if not more:
+        return experiment
+    try:
+        return experiment.with_changes(lines=[*experiment.spec()["lines"], *more])
+    except InvalidInput:  # too many lines
+        return experiment
+
+
+def split(played: Result, experiment: Experiment) -> Result:
+    """The result of ``experiment``, from that of `with_companions`: what was played along stands by itself."""
+    own = len(experiment.lines)
+    return Result(experiment, played.times, played.lines[:own], played.lines[own:])
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a private line is compared with: its label and policy, its trials, whether it was only played along."""
+
+    label: str
+    policy: str
+    played: LineResult
+    along: bool
+
+
+def reference(result: Result, line: int) -> Reference | None:
+    """What the price of a line is relative to, as the view asks: its counterpart, or the best shown without privacy.
+
+    Where nothing without privacy is shown, also the latter means its counterpart. None where there is none, or where it
+    is not computed.
+    """
+    experiment = result.experiment
+    if experiment.lines[line].entry.privacy == "none":
+        return None
+    if _compares_with_best(experiment):
+        done = [(free, number) for number in _shown_free(experiment) if (free := result.lines[number]) is not None]
+        if not done:
+            return None
+        best, number = min(done, key=lambda each: float(each[0].mean[-1]))
+        return Reference(experiment.label(number), experiment.lines[number].policy, best, False)
+    base, other = baseline(experiment, line), counterpart(experiment.lines[line].entry)
+    if base is not None and other is not None:
+        played = result.lines[base]
+        return None if played is None else Reference(experiment.label(base), other.name, played, False)
+    for companion, played in zip(companions(experiment), result.along, strict=False):
+        if other is not None and companion.policy == other.name and played is not None:
+            return Reference(other.title, other.name, played, True)
+    return None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One line at the horizon. Errors are standard errors of the mean; NaN where they cannot be had."""
+
+    line: int
+    label: str
+    policy: str
+    trials: int
+    regret: float
+    stderr: float
+    price: float
+    price_stderr: float
+    extra: float
+    extra_stderr: float
+    against: Reference | None
+    best_share: float
+    guarantee: Guarantee
+    bound_name: str | None
+    bound: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the price is surely not 1: the extra regret, over pairs of trials, is not 0 by two standard errors.
+
+        (A ratio's own error says little where the other regret is near 0.) Never where the error is unknown.
+        """
+        return bool(abs(self.extra) > 2 * self.extra_stderr)
+
+    @property
+    def regret_over_bound(self) -> float:
+        """Regret as a share of the smallest proved upper bound that says something of the policy (NaN without one)."""
+        return self.regret / self.bound if self.bound > 0 else float("nan")
+
+
+def baseline(experiment: Experiment, line: int) -> int | None:
+    """The line of the experiment that plays the counterpart of a private one; None where there is none.
+
+    Of several those with the parameters that the private line shares come first.
+    """
+    chosen = experiment.lines[line]
+    other = counterpart(chosen.entry)
+    if other is None:
+        return None
+    found = [number for number, each in enumerate(experiment.lines) if each.policy == other.name]
+    wanted = _companion(chosen, other).params
+
+    def differences(number: int) -> int:
+        params = experiment.lines[number].params
+        return sum(params.get(name) != value for name, value in wanted.items())
+
+    return min(found, key=differences, default=None)
+
+
+def best_share_at_end(line: LineResult, times: np.ndarray) -> float:
+    """Share of the best arms among the pulls of the last half of the run, averaged over trials."""
+    start = int(np.searchsorted(times, times[-1] / 2))
+    start = min(start, len(times) - 2) if len(times) > 1 else -1
+    if start < 0:
+        return float(line.best_pulls[:, -1].mean() / times[-1])
+    won = line.best_pulls[:, -1] - line.best_pulls[:, start]
+    return float(won.mean() / (times[-1] - times[start]))
+
+
+def summaries(result: Result) -> list[Summary]:
+    """One `Summary` per finished (or partly finished) line."""
+    experiment = result.experiment
+    rows = []
+    for number, line in enumerate(result.lines):
+        if line is None:
+            continue
+        chosen = experiment.lines[number]
+        against = reference(result, number)
+        unknown = (float("nan"), float("nan"))
+        price, price_stderr = unknown if against is None else line.ratio_to(against.played)
+        extra, extra_stderr = unknown if against is None else line.difference_to(against.played)
+        proved = [
+            (float(bound.values(result.times[-1:], experiment.largest_gap)[0]), bound.label)
+            for bound in line_bounds(experiment, number)
+            if bound.side == "upper"
+            and bound.status == "proved"
+            and not bound.hidden
+            and not bound.worst_case
+            and bound.name != TRIVIAL  # it holds for choosing blindly, too
+        ]
+        value, name = min(proved) if proved else (float("nan"), None)
+        rows.append(
+            Summary(
+                line=number,
+                label=experiment.label(number),
+                policy=chosen.policy,
+                trials=line.count,
+                regret=float(line.mean[-1]),
+                stderr=float(line.stderr[-1]),
+                price=price,
+                price_stderr=price_stderr,
+                extra=extra,
+                extra_stderr=extra_stderr,
+                against=against,
+                best_share=best_share_at_end(line, result.times),
+                guarantee=chosen.entry.guarantee(experiment.instances[number]),
+                bound_name=name,
+                bound=value,
+            )
+        )
+    return rows
+
+
+def scale(result: Result, line: int, quantity: Quantity) -> np.ndarray | None:
+    """What regret is divided by at every checkpoint to give ``quantity``; None where it cannot be had."""
+    times = result.times.astype(float)
+    if quantity == "regret":
+        return np.ones_like(times)
+    if quantity == "regret-per-user":
+        return times
+    if quantity == "regret-per-log":
+        return np.where(times > 1, np.log(np.maximum(times, 2)), np.nan)
+    against = reference(result, line)
+    free = result.experiment.lines[line].entry.privacy == "none"
+    other = result.lines[line] if free else against.played if against is not None else None
+    if other is None:
+        return None
+    return np.where(other.mean > 0, other.mean, np.nan)

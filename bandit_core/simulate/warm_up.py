@@ -1,0 +1,84 @@
+"""Compile every kernel before the first visitor comes: ``python -m bandit_core warm``.
+
+Each policy plays some short trials, so that its machine code stands in the kernel folder afterwards. Nothing else is
+kept. A folder that was filled by one user (while an image is built, say) can then be read by every other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.presets import presets
+from bandit_core.jit.machine_code import compiled_before, open_for_reading
+from bandit_core.model import Policy
+from bandit_core.policies import registry
+from bandit_core.simulate.engine import simulate
+from bandit_core.simulate.store import Store
+from bandit_core.spec.errors import InvalidInput
+
+SIZES = ((1_000, 2), (300_000, 1))  # users and trials: below and above where one sampler takes over from another
+JUMPED = 5_000_000  # users who are jumped over, in some milliseconds, where a line can be
+
+
+def _experiments() -> Iterator[Experiment]:
+    """Every line of every preset by itself, without those that differ in numbers only, and policies in no preset."""
+    seen = set()
+    for preset in presets():
+        spec = preset.experiment.spec()
+        for line in spec["lines"]:
+            budget = line.get("epsilon", {}).get("kind") == "fixed"
+            words = tuple(
+                sorted(f"{name}={value}" for name, value in line.get("params", {}).items() if type(value) is str)
+            )
+            laws = tuple(sorted({arm["kind"] for arm in spec.get("arms", [])}))
+            sort = (line["policy"], budget, words, laws)
+            if sort not in seen:
+                seen.add(sort)
+                yield preset.experiment.with_changes(lines=[line], view={})
+    known = {sort[0] for sort in seen}
+    for policy in registry().values():
+        if policy.name not in known:
+            yield _anywhere(policy)
+
+
+def _anywhere(policy: Policy) -> Experiment:
+    """The policy in the first preset that it accepts."""
+    line: dict[str, Any] = {"policy": policy.name}
+    if policy.epsilon != "none":
+        line["epsilon"] = {"kind": "fixed", "value": 1.0}
+    for preset in presets():
+        if (preset.experiment.contexts is not None) == (policy.setting == "contexts"):
+            with contextlib.suppress(InvalidInput):
+                return preset.experiment.with_changes(lines=[line], view={})
+    raise LookupError(f"no preset has arms that {policy.name} accepts")
+
+
+def compile_for(experiment: Experiment) -> None:
+    """Compile every kernel that the experiment's lines can meet, at any horizon, by playing some short trials."""
+    nothing = Store(None, 0)
+    for horizon, trials in SIZES:
+        longest = horizon if experiment.contexts is None else min(horizon, 3_000)
+        simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
+    if experiment.contexts is None:
+        far = experiment.with_changes(horizon=JUMPED, trials=1)
+        for line, instance, written in zip(far.lines, far.instances, far.spec()["lines"], strict=True):
+            if line.entry.sampler(instance) == "jump":
+                simulate(far.with_changes(lines=[written], view={}), jobs=1, store=nothing)
+
+
+def warm() -> int:
+    """Compile and keep what simulations need; how many policies were played."""
+    policies = set()
+    for experiment in _experiments():
+        policies.add(experiment.lines[0].policy)
+        compile_for(experiment)
+    open_for_reading()
+    return len(policies)
+
+
+def is_warm() -> bool:
+    """Whether every kernel was compiled for this processor before this process began."""
+    return compiled_before()

@@ -1,0 +1,1 @@
+"""What is asked, in its smallest pieces: numbers, rewards, budgets, contexts, their notation, and errors."""

@@ -1,0 +1,1 @@
+"""Questions that take many runs: sweeps, trade-offs, searches, contests, accounts."""

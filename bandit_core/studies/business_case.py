@@ -1,0 +1,148 @@
+"""A practitioner's question: typed rates as arms, and what each trust model loses."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from bandit_core.data.observations import MOST_OPTIONS
+from bandit_core.model import Privacy
+from bandit_core.simulate.results import Result
+from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies.goal_search import Goal, Kind, no_better_than
+
+GOALS: tuple[Kind, ...] = ("price", "extra", "regret", "percent")
+LITTLE = 0.9  # a loss above this share of what choosing at random loses: next to nothing is learned
+
+
+def goal(kind: Kind, limit: float, low: float, high: float) -> Goal:
+    """A limit in the asker's unit, whose rewards lie between ``low`` and ``high``, as a goal for rewards in [0, 1]."""
+    scale = high - low
+    return Goal(kind, limit / scale if kind in ("extra", "regret") else limit, low / scale)
+
+
+def read_lifts(text: str) -> list[float]:
+    """Expected lifts from text: ``5, 10, -3 %``; with semicolons or line breaks between them, commas are decimal.
+
+    Raises
+    ------
+    InvalidInput
+        With every part that is no number.
+    """
+    parts = re.split(r"[;\n]", text.replace(",", ".")) if re.search(r"[;\n]", text) else text.split(",")
+    lifts, problems = [], []
+    for place, part in enumerate(filter(None, (part.strip() for part in parts))):
+        try:
+            lift = float(part.removesuffix("%").replace("−", "-").strip())
+        except ValueError:
+            lift = math.nan
+        if not math.isfinite(lift):
+            problems.append(Problem(f"lifts[{place}]", part, "numbers with commas between them, such as 5, 10, -3"))
+        lifts.append(lift)
+    if not problems and not 1 <= len(lifts) < MOST_OPTIONS:
+        problems.append(Problem("lifts", len(lifts), f"between 1 and {MOST_OPTIONS - 1} of them"))
+    if problems:
+        raise InvalidInput(problems)
+    return lifts
+
+
+def typed_arms(
+    baseline: float, lifts: Sequence[float], relative: bool, limits: tuple[float, float] = (0.0, 1.0)
+) -> tuple[Bernoulli, ...]:
+    """The baseline and an option per lift, rescaled to [0, 1].
+
+    Of typed options only the mean is known. Between given limits the law that varies most pays the smallest or the
+    largest amount, so this is what they are taken for: a safe assumption, as it takes longest to learn.
+
+    Parameters
+    ----------
+    baseline
+        Mean reward of the first option.
+    lifts
+        What each further option adds: percent of the baseline where ``relative``, else reward units.
+    limits
+        Smallest and largest reward of one user.
+
+    Raises
+    ------
+    InvalidInput
+        With every option whose mean lies outside the limits.
+    """
+    low, high = limits
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise InvalidInput([Problem("limits", [low, high], "the smallest reward must be below the largest one")])
+    means = [baseline, *(baseline * (1 + lift / 100) if relative else baseline + lift for lift in lifts)]
+    problems = [
+        Problem(f"option {number}", f"{mean:.6g}", f"a mean between {low:g} and {high:g}")
+        for number, mean in enumerate(means)
+        if not low <= mean <= high
+    ]
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(Bernoulli(mean=min(1.0, max(0.0, (mean - low) / (high - low)))) for mean in means)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one trust model loses over all users, in the unit of the rewards; errors are standard errors.
+
+    ``extra`` is the loss beyond no privacy (over pairs of trials), ``price`` the ratio to it; NaN for no privacy
+    itself and where the loss without privacy is 0.
+    """
+
+    line: int
+    privacy: Privacy
+    label: str
+    lost: float
+    lost_stderr: float
+    extra: float
+    extra_stderr: float
+    price: float
+    price_stderr: float
+    trials: int
+
+    @property
+    def price_of_privacy(self) -> Literal["more", "less", "open"]:
+        """Whether more or less is lost than without privacy, or neither can be told at two standard errors."""
+        if not abs(self.extra) > 2 * self.extra_stderr:  # also where an error is unknown
+            return "open"
+        return "more" if self.extra > 0 else "less"
+
+    def learned(self, blind: float) -> Literal["much", "little", "nothing"]:
+        """How much was learned where choosing at random loses ``blind``: nothing if that is not more beyond doubt."""
+        if no_better_than(self.lost, self.lost_stderr, blind):
+            return "nothing"
+        return "little" if self.lost >= LITTLE * blind else "much"
+
+
+def costs(result: Result, scale: float = 1.0) -> list[Cost]:
+    """A `Cost` per finished line, the first of which has no privacy; ``scale`` is what a reward of 1 stands for."""
+    base = result.lines[0]
+    rows = []
+    for number, line in enumerate(result.lines):
+        if line is None:
+            continue
+        chosen = result.experiment.lines[number]
+        extra = extra_stderr = price = price_stderr = math.nan
+        if number and base is not None:
+            extra, extra_stderr = (scale * value for value in line.difference_to(base))
+            price, price_stderr = line.ratio_to(base)
+        rows.append(
+            Cost(
+                line=number,
+                privacy=chosen.entry.privacy,
+                label=chosen.label or chosen.entry.title,
+                lost=scale * float(line.mean[-1]),
+                lost_stderr=scale * float(line.stderr[-1]),
+                extra=extra,
+                extra_stderr=extra_stderr,
+                price=price,
+                price_stderr=price_stderr,
+                trials=line.count,
+            )
+        )
+    return rows

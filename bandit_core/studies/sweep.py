@@ -1,0 +1,270 @@
+"""One experiment over a grid of budgets: regret against epsilon, through the same engine and cache."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from bandit_core.experiments.experiment import Experiment, Line
+from bandit_core.simulate.costs import cost, refuse
+from bandit_core.simulate.engine import Simulation
+from bandit_core.simulate.results import Result
+from bandit_core.simulate.store import Store
+from bandit_core.simulate.summaries import split
+from bandit_core.spec.budgets import LARGEST
+from bandit_core.spec.errors import InvalidInput, Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SWEEP_COLUMNS = ("line", "label", "policy", "epsilon", "t", "mean", "stderr", "q05", "median", "q95", "trials")
+MOST_POINTS = 200
+
+
+_BLANK_IN_LABEL = re.compile(r"[,;:]?\s*\{(?:epsilon|eps_min)(?::value)?\}")
+_BUDGET_IN_LABEL = re.compile(r"[,;:]?\s*\(?\b(?:ε|eps|epsilon)\s*=?\s*[\d.]+\)?\s*$", re.IGNORECASE)
+
+
+def swept_label(line: Line) -> str:
+    """What a line is called where its budget varies: its label without a budget at the end, else its policy's title.
+
+    Thresholds are chosen anew at every budget (see `at_budget`), so neither do they stay in a label; and what was said
+    of a distribution of budgets is not true of one budget for everybody.
+    """
+    kept = line.model_copy(update={"label": _kept_label(line)})
+    return kept.written_label or line.entry.title
+
+
+def _kept_label(line: Line) -> str:
+    if line.epsilon is not None and line.epsilon.fixed is None:
+        return ""
+    return _BUDGET_IN_LABEL.sub("", _BLANK_IN_LABEL.sub("", line.label or ""))
+
+
+def distinct_lines(experiment: Experiment) -> Experiment:
+    """The experiment without private lines that a sweep would make equal to an earlier one."""
+    kept: dict[str, int] = {}
+    for number, line in enumerate(experiment.lines):
+        same = {name: value for name, value in line.params.items() if name != "eps_min"}
+        kept.setdefault(repr((line.policy, sorted(same.items())) if line.epsilon is not None else number), number)
+    if len(kept) == len(experiment.lines):
+        return experiment
+    lines = [experiment.spec()["lines"][number] for number in kept.values()]
+    for line in lines:  # the label told apart what is now one
+        line.pop("label", None)
+    hidden = [place for place, number in enumerate(kept.values()) if number in experiment.view.hidden]
+    view = experiment.view.model_dump(mode="json") | {"hidden": hidden}
+    return experiment.with_changes(lines=lines, view=view)
+
+
+def at_budget(experiment: Experiment, epsilon: float, changes: dict[str, Any] | None = None) -> Experiment:
+    """``experiment`` with one fixed budget for every private line, and other parameters of those lines changed.
+
+    Thresholds (``eps_min``) go back to automatic: one chosen for another budget would make no sense here.
+
+    Raises
+    ------
+    InvalidInput
+        When a policy refuses the budget or a parameter.
+    """
+    document = experiment.spec()
+    for number, line in enumerate(document["lines"]):
+        if "epsilon" not in line:
+            continue
+        line["epsilon"] = {"kind": "fixed", "value": epsilon}
+        known = experiment.lines[number].entry.parameters.model_fields
+        params = {name: value for name, value in line.get("params", {}).items() if name != "eps_min"}
+        params |= {name: value for name, value in (changes or {}).items() if name in known}
+        line["params"] = params
+        line["label"] = _kept_label(experiment.lines[number]) or experiment.lines[number].entry.title
+    return Experiment.model_validate(document).after(experiment)
+
+
+def budgets(values: Iterable[Any]) -> tuple[float, ...]:
+    """A valid grid of budgets: ascending, each once.
+
+    Raises
+    ------
+    InvalidInput
+        With every value that is no budget.
+    """
+    grid, problems = set(), []
+    for place, value in enumerate(values):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if 0 < number <= LARGEST:
+            grid.add(number)
+        else:
+            problems.append(Problem(f"epsilon[{place}]", value, f"a number above 0, at most {LARGEST:g}"))
+    if not problems and not 1 <= len(grid) <= MOST_POINTS:
+        problems.append(Problem("epsilon", len(grid), f"between 1 and {MOST_POINTS} budgets"))
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(sorted(grid))
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """The results of a sweep, one per point of the grid: budgets, and values of the second parameter if any."""
+
+    experiment: Experiment
+    epsilons: tuple[float, ...]
+    seconds: tuple[Any, ...]
+    results: tuple[Result, ...]
+    second_name: str = ""
+
+    def without_companions(self, experiment: Experiment) -> SweepResult:
+        """The same of ``experiment``, where this one also played the counterparts that it lacks (`with_companions`)."""
+        count = len(experiment.lines)
+        own = (point.experiment.with_changes(lines=point.experiment.spec()["lines"][:count]) for point in self.results)
+        return replace(self, experiment=experiment, results=tuple(map(split, self.results, own)))
+
+    def at(self, epsilon: float, second: Any = None) -> Result:
+        """The result at one point of the grid."""
+        return self.results[self.epsilons.index(epsilon) * len(self.seconds) + self.seconds.index(second)]
+
+    @cached_property
+    def curves(self) -> pd.DataFrame:
+        """One row per line, point and checkpoint, columns `SWEEP_COLUMNS` (and the second parameter's name)."""
+        import pandas as pd
+
+        lines, name = self.experiment.lines, self.second_name
+        free = [number for number, line in enumerate(lines) if line.epsilon is None]
+        deaf = [number for number, line in enumerate(lines) if name not in line.entry.parameters.model_fields]
+        frames = []
+        for place, result in enumerate(self.results):
+            frame = result.curves.drop(columns="std", errors="ignore")
+            frame.insert(3, "epsilon", self.epsilons[place // len(self.seconds)])
+            frame.loc[frame["line"].isin(free), "epsilon"] = float("nan")  # without privacy there is no budget
+            if name:
+                frame[name] = self.seconds[place % len(self.seconds)]
+                frame[name] = frame[name].mask(frame["line"].isin([*free, *deaf]))
+            frames.append(frame)
+        everything = pd.concat(frames, ignore_index=True)
+        same = ["line", "epsilon", "t", *([name] if name else [])]  # what knows neither budget nor parameter, once
+        return everything.drop_duplicates(same, ignore_index=True)
+
+
+class Sweep:
+    """A sweep being computed; polled and stopped like a `Simulation`.
+
+    Parameters
+    ----------
+    experiment
+        Its private lines are run at every budget; lines without privacy are run once.
+    epsilons
+        The grid of budgets.
+    second
+        Name and values of one more parameter of the private lines to vary, for example ``("alpha", (2.0, 3.0))``.
+
+    Raises
+    ------
+    InvalidInput
+        For a wrong grid, a budget or parameter that a policy refuses, or a run beyond what `limits.refuse` allows.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        epsilons: Iterable[Any],
+        second: tuple[str, Sequence[Any]] | None = None,
+        store: Store | None = None,
+    ) -> None:
+        self.experiment = experiment
+        self.epsilons = budgets(epsilons)
+        self.seconds: Sequence[Any]
+        self.second_name, self.seconds = second if second is not None else ("", (None,))
+        name = self.second_name
+        if name and not any(name in line.entry.parameters.model_fields for line in experiment.lines if line.epsilon):
+            raise InvalidInput([Problem("vary", name, "no private line of this experiment has this parameter")])
+        points = [
+            at_budget(experiment, epsilon, {name: value} if name else None)
+            for epsilon in self.epsilons
+            for value in self.seconds
+        ]
+        self._refuse_if_too_large(points)
+        self._simulations = [Simulation(point, store) for point in points]
+        self.stopped = False
+        self._weights = [max(simulation.missing_seconds, 1e-9) for simulation in self._simulations]
+
+    def _refuse_if_too_large(self, points: Sequence[Experiment]) -> None:
+        """One sweep is one run: its points together must stay within the limits; without privacy a line is run once."""
+        private = [number for number, line in enumerate(self.experiment.lines) if line.epsilon is not None]
+        whole = cost(points[0])
+        for point in points[1:]:
+            whole += cost(point, private)
+        refuse(whole, "epsilon", "horizon x trials x lines x budgets", "budgets, ")
+
+    @property
+    def missing_seconds(self) -> float:
+        """Rough time, on one core, of what is not done yet (lines without privacy are counted at every budget)."""
+        return sum(simulation.missing_seconds for simulation in self._simulations)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the point that is to be computed next waits for its turn."""
+        return any(simulation.waiting for simulation in self._simulations)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store took every block."""
+        return all(simulation.kept for simulation in self._simulations)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the owner of the run should be told, each once."""
+        return list(dict.fromkeys(notice for simulation in self._simulations for notice in simulation.notices))
+
+    @property
+    def fraction(self) -> float:
+        """Share of the work that is done."""
+        parts = zip(self._weights, self._simulations, strict=True)
+        return min(1.0, sum(weight * simulation.fraction for weight, simulation in parts) / sum(self._weights))
+
+    def stop(self) -> None:
+        """Stop soon; what is finished is kept."""
+        self.stopped = True
+        for simulation in self._simulations:
+            simulation.stop()
+
+    def result(self) -> SweepResult:
+        """Everything that is done so far."""
+        return SweepResult(
+            self.experiment,
+            self.epsilons,
+            tuple(self.seconds),
+            tuple(simulation.result() for simulation in self._simulations),
+            self.second_name,
+        )
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[Sweep], None] | None = None) -> SweepResult:
+        """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
+        whole = self.missing_seconds
+        for simulation in self._simulations:
+            if self.stopped:
+                break
+            # A line without privacy is the same at every budget: after the first one it is found in the store.
+            fresh = Simulation(simulation.experiment, simulation.store) if simulation.missing_seconds else simulation
+            self._simulations[self._simulations.index(simulation)] = fresh
+            fresh.whole_seconds = whole
+            if self.stopped:  # it may have been stopped while the new one was made
+                break
+            fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))
+        return self.result()
+
+
+def sweep(
+    experiment: Experiment,
+    epsilons: Iterable[Any],
+    second: tuple[str, Sequence[Any]] | None = None,
+    jobs: int | None = None,
+    on_progress: Callable[[Sweep], None] | None = None,
+    store: Store | None = None,
+) -> SweepResult:
+    """Simulate ``experiment`` at every budget of a grid; see `Sweep`."""
+    return Sweep(experiment, epsilons, second, store).run(jobs, on_progress)

@@ -1,0 +1,156 @@
+"""Reading a sweep: which policy is best at which budget, where privacy is free, where the curve is all noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.model.bound import Bound
+from bandit_core.simulate.results import LineResult
+from bandit_core.simulate.summaries import Reference, reference
+from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
+
+FREE_MARGIN = 0.05  # a price within 5 % of 1 counts as free
+NOISE_SHARE = 0.9  # regret above 90 % of what choosing blindly costs counts as nothing learned
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One line against the budget, at the horizon. Arrays have one entry per budget; NaN where nothing is done."""
+
+    line: int
+    label: str
+    policy: str
+    epsilons: np.ndarray
+    mean: np.ndarray
+    stderr: np.ndarray
+    q05: np.ndarray
+    q95: np.ndarray
+    price: np.ndarray
+    price_stderr: np.ndarray
+    against: Reference | None  # what the price is relative to
+
+
+def _at_end(line: LineResult | None) -> tuple[float, float, float, float]:
+    if line is None:
+        return (math.nan,) * 4
+    low, high = np.quantile(line.regret[:, -1], [0.05, 0.95])
+    return float(line.mean[-1]), float(line.stderr[-1]), float(low), float(high)
+
+
+def traces(result: SweepResult) -> list[Trace]:
+    """A `Trace` per line; lines without privacy are flat."""
+    experiment = result.experiment
+    found = []
+    for number, line in enumerate(experiment.lines):
+        ends = np.array([_at_end(point.lines[number]) for point in result.results])
+        prices, against = [], None
+        for point in result.results:
+            mine, other = point.lines[number], reference(point, number)
+            against = against or other
+            prices.append((math.nan, math.nan) if mine is None or other is None else mine.ratio_to(other.played))
+        label = swept_label(line)
+        mean, stderr, q05, q95 = ends.T
+        price, price_stderr = np.array(prices).T
+        budgets = np.array(result.epsilons)
+        found.append(Trace(number, label, line.policy, budgets, mean, stderr, q05, q95, price, price_stderr, against))
+    return found
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The best private line at one budget, and whether another one cannot be told apart from it."""
+
+    epsilon: float
+    line: int
+    tied_with: tuple[int, ...]
+
+
+def frontier(result: SweepResult) -> list[Winner]:
+    """The private line with the least mean regret at every budget; ties within two standard errors are named."""
+    private = [trace for trace in traces(result) if result.experiment.lines[trace.line].epsilon is not None]
+    winners = []
+    for place, epsilon in enumerate(result.epsilons):
+        done = [trace for trace in private if math.isfinite(trace.mean[place])]
+        if not done:
+            continue
+        best = min(done, key=lambda trace: trace.mean[place])
+        tied = tuple(
+            trace.line
+            for trace in done
+            if trace is not best
+            and trace.mean[place] - best.mean[place] <= 2 * math.hypot(trace.stderr[place], best.stderr[place])
+        )
+        winners.append(Winner(epsilon, best.line, tied))
+    return winners
+
+
+def blind_regret(experiment: Experiment) -> float:
+    """Regret of choosing arms at random: horizon x mean gap. Nothing is learned where a policy comes near it."""
+    return experiment.horizon * float((experiment.means.max() - experiment.means).mean())
+
+
+def free_from(trace: Trace) -> float | None:
+    """Smallest budget from which on the price, two standard errors added, stays below ``1 + FREE_MARGIN``.
+
+    None where it never does, and where errors are unknown (a single trial).
+    """
+    free = trace.price + 2 * trace.price_stderr <= 1 + FREE_MARGIN
+    if not free[-1]:
+        return None
+    misses = np.flatnonzero(~free)
+    return float(trace.epsilons[misses[-1] + 1 if len(misses) else 0])
+
+
+def cheaper_at(trace: Trace) -> np.ndarray:
+    """Budgets at which the price is surely (two standard errors) below 1."""
+    with np.errstate(invalid="ignore"):
+        return trace.epsilons[trace.price + 2 * trace.price_stderr < 1]
+
+
+def noise_until(trace: Trace, experiment: Experiment) -> float | None:
+    """Largest budget up to which the line learns next to nothing."""
+    noisy = trace.mean >= NOISE_SHARE * blind_regret(experiment)
+    if not noisy[0]:
+        return None
+    learns = np.flatnonzero(~noisy)
+    return float(trace.epsilons[(learns[0] if len(learns) else len(noisy)) - 1])
+
+
+def regime_change(experiment: Experiment) -> float | None:
+    """Smallest epsilon with d_eps(mean, best) = d(mean, best) for every arm: the largest difference of their log-odds.
+
+    From there on a trusted curator can do as well in the long run as nobody's privacy would (the d_eps bound is met by
+    DP-KLUCB and DP-IMED as closely as one likes), below it cannot. Bernoulli arms only (arXiv 2505.05613); None
+    otherwise, without gaps, and where an arm always pays the same.
+    """
+    if any(arm.name != "bernoulli" for arm in experiment.arms):
+        return None
+    best = experiment.means.max()
+    worse = experiment.means[experiment.means < best]
+    if not len(worse):
+        return None
+    with np.errstate(divide="ignore"):
+        change = float((np.log(best / worse) - np.log((1 - best) / (1 - worse))).max())
+    return change if math.isfinite(change) else None
+
+
+@lru_cache(maxsize=256)
+def bounds_against_epsilon(
+    experiment: Experiment, line: int, epsilons: tuple[float, ...]
+) -> tuple[tuple[Bound, np.ndarray], ...]:
+    """Every bound of a private line at the horizon as a function of the budget (NaN where it is hidden)."""
+    horizon = np.array([float(experiment.horizon)])
+    curves: dict[str, tuple[Bound, np.ndarray]] = {}
+    for place, epsilon in enumerate(epsilons):
+        for bound in line_bounds(at_budget(experiment, epsilon), line):
+            if bound.hidden:
+                continue
+            _, values = curves.setdefault(bound.label, (bound, np.full(len(epsilons), np.nan)))
+            values[place] = bound.values(horizon, experiment.largest_gap)[0]
+    return tuple(curves.values())
