@@ -7,6 +7,7 @@ the partial picture a few times, and can cancel it. When nobody looks any more (
 from __future__ import annotations
 
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -363,7 +364,8 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
                 if not _too_dear(fewer, MOST_PREVIEW * PREVIEW_SECONDS):  # else all is warm-up
                     small = fewer
                     break
-            small = small.with_changes(horizon=max(100, small.horizon // 10))
+            tenths = max(1, int(math.log10(max(1.0, estimated_seconds(small) / PREVIEW_SECONDS))))
+            small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
         if _too_dear(small, MOST_PREVIEW * PREVIEW_SECONDS):
             return None
         with turns.computing():

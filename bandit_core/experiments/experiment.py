@@ -359,8 +359,9 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
     arm_count = sum(arm.count for arm in experiment.arms)
     if arm_count > MOST_ARMS:
         return [Problem("arms", arm_count, f"at most {MOST_ARMS} arms in all")]
+    refused = {line.policy: _refusal(line.entry, experiment) for line in experiment.lines}  # once a policy, not a line
     for number, line in enumerate(experiment.lines):
-        words = _setting_refusal(line.entry, experiment) or line.entry.accepts(experiment.single_arms)
+        words = refused[line.policy]
         if words is not None:
             problems.append(Problem(f"lines[{number}].policy", line.policy, words))
             continue
@@ -368,6 +369,10 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
         if words is not None:
             problems.append(Problem(f"lines[{number}].params", dict(line.params), words))
     return problems
+
+
+def _refusal(policy: Policy, experiment: Experiment) -> str | None:
+    return _setting_refusal(policy, experiment) or policy.accepts(experiment.single_arms)
 
 
 def _setting_refusal(policy: Policy, experiment: Experiment) -> str | None:

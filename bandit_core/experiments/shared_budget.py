@@ -6,6 +6,7 @@ others have it: then it is the budget of those who answer, and who stays silent 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from bandit_core.experiments.experiment import Experiment
@@ -24,7 +25,11 @@ def follows(law: Epsilon, shared: Epsilon) -> bool:
 
 def shared_budget(experiment: Experiment) -> Epsilon | None:
     """The budget that most private lines follow (the first of several); None where each has one of its own."""
-    laws = [line.epsilon for line in experiment.lines if line.epsilon is not None]
+    return _most_followed(tuple(line.epsilon for line in experiment.lines if line.epsilon is not None))
+
+
+@lru_cache(maxsize=64)  # the controls of every line ask
+def _most_followed(laws: tuple[Epsilon, ...]) -> Epsilon | None:
     best = max(laws, key=lambda shared: sum(follows(law, shared) for law in laws), default=None)
     if best is None or (len(laws) > 1 and sum(follows(law, best) for law in laws) == 1):
         return None
