@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on s
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise InvalidInput([Problem("command line", " ".join(message.split()), f"see {self.prog} --help")])
+        raise InputError([Issue("command line", " ".join(message.split()), f"see {self.prog} --help")])
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -61,16 +61,16 @@ def _experiment(options: argparse.Namespace) -> Experiment:
         try:
             text = sys.stdin.read(MOST_SPEC_BYTES + 1)
         except UnicodeDecodeError as error:
-            raise InvalidInput([Problem("standard input", None, f"is not UTF-8 text: {error}")]) from None
+            raise InputError([Issue("standard input", None, f"is not UTF-8 text: {error}")]) from None
         experiment = parse(text, "json", "standard input")
     elif spec not in preset_names() and (Path(spec).suffix or os.sep in spec):
         experiment = read(Path(spec))
     else:
         try:
             experiment = load_preset(spec)
-        except InvalidInput as error:
-            words = f"{error.problems[0].allowed} A spec is {_SPEC_HELP}"
-            raise InvalidInput([Problem("spec", spec, words)]) from None
+        except InputError as error:
+            words = f"{error.issues[0].allowed} A spec is {_SPEC_HELP}"
+            raise InputError([Issue("spec", spec, words)]) from None
     chosen = {name: getattr(options, name, None) for name in ("horizon", "trials", "seed")}
     changes = {name: notation.read_number(text) for name, text in chosen.items() if text is not None}
     return experiment.with_changes(**changes) if changes else experiment
@@ -81,7 +81,7 @@ def _jobs(text: str | None) -> int | None:
         return None
     jobs = notation.read_number(text)
     if not isinstance(jobs, int) or not 1 <= jobs <= 1024:
-        raise InvalidInput([Problem("jobs", text, "a whole number from 1 to 1024")])
+        raise InputError([Issue("jobs", text, "a whole number from 1 to 1024")])
     return jobs
 
 
@@ -92,7 +92,7 @@ def _jobs(text: str | None) -> int | None:
 def _check_out(out: str | None) -> None:
     """Refuse an ending that cannot be written before anything is computed."""
     if out is not None and Path(out).suffix.lower() not in _FORMATS:
-        raise InvalidInput([Problem("out", out, f"a file that ends in {', '.join(_FORMATS)}")])
+        raise InputError([Issue("out", out, f"a file that ends in {', '.join(_FORMATS)}")])
 
 
 def _write(frame: pd.DataFrame, out: str | None) -> None:
@@ -110,7 +110,7 @@ def _write(frame: pd.DataFrame, out: str | None) -> None:
             frame.to_parquet(out, index=False)
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())
-        raise InvalidInput([Problem("out", out, f"cannot be written: {reason}")]) from None
+        raise InputError([Issue("out", out, f"cannot be written: {reason}")]) from None
 
 
 def _json_rows(frame: pd.DataFrame) -> str:
@@ -202,7 +202,7 @@ def _sweep(options: argparse.Namespace) -> int:
     second = None
     if options.vary is not None:
         if not (name and equals and values):
-            raise InvalidInput([Problem("vary", options.vary, "a parameter and its values, such as alpha=2,3")])
+            raise InputError([Issue("vary", options.vary, "a parameter and its values, such as alpha=2,3")])
         second = (name.strip(), [notation.read_number(text) for text in values.split(",")])
     result = _finished(Sweep(experiment, epsilons, second), jobs)
     if result is None:
@@ -263,12 +263,12 @@ def _audit(options: argparse.Namespace) -> int:
         "confidence": (lambda x: 0.5 <= x < 1, "a number from 0.5 to below 1"),
     }
     wrong = [
-        Problem(name, getattr(options, name), allowed[name][1])
+        Issue(name, getattr(options, name), allowed[name][1])
         for name, value in numbers.items()
         if isinstance(value, str) or not math.isfinite(value) or not allowed[name][0](value)
     ]
     if wrong:
-        raise InvalidInput(wrong)
+        raise InputError(wrong)
     epsilon, confidence = float(numbers["epsilon"]), float(numbers["confidence"])
     samples, seed = int(numbers["samples"]), int(numbers["seed"])
     found = audit(options.name, epsilon, samples=samples, confidence=confidence, seed=seed)
@@ -304,7 +304,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.trials is not None:
         asked = notation.read_number(options.trials)
         if not isinstance(asked, int) or asked < 2:
-            raise InvalidInput([Problem("trials", options.trials, "a whole number of at least 2")])
+            raise InputError([Issue("trials", options.trials, "a whole number of at least 2")])
         trials = asked
     reproductions.check_folder(folder)
     wanted = sorted((papers.played()[name] for name in names), key=lambda each: estimated_seconds(each.experiment, 1))
@@ -321,7 +321,7 @@ def _text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise InvalidInput([Problem("since", path, f"cannot be read: {error}")]) from None
+        raise InputError([Issue("since", path, f"cannot be read: {error}")]) from None
 
 
 def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
@@ -366,7 +366,7 @@ def _link(options: argparse.Namespace) -> int:
 
     experiment = _experiment(options)
     if unread := links.unread(experiment):
-        raise InvalidInput(unread)
+        raise InputError(unread)
     print(links.address(experiment, options.base))
     return DONE
 
@@ -437,21 +437,23 @@ def _parameters(policy: Policy) -> list[dict[str, Any]]:
     return found
 
 
-def _arm_laws() -> list[dict[str, Any]]:
+def _arm_distributions() -> list[dict[str, Any]]:
     from bandit_core.spec import rewards
 
-    return [_law(name, law, ("kind", "count")) for name, law in rewards.LAWS.items()]
+    return [
+        _distribution(name, distribution, ("kind", "count")) for name, distribution in rewards.DISTRIBUTIONS.items()
+    ]
 
 
-def _epsilon_laws() -> list[dict[str, Any]]:
+def _budgets() -> list[dict[str, Any]]:
     from bandit_core.spec import budgets
 
-    return [_law(name, law, ("kind",)) for name, law in budgets.LAWS.items()]
+    return [_distribution(name, distribution, ("kind",)) for name, distribution in budgets.DISTRIBUTIONS.items()]
 
 
-def _law(name: str, law: Any, without: tuple[str, ...]) -> dict[str, Any]:
-    fields = [field for field in law.model_fields if field not in without]
-    return {"name": name, "title": law.words, "fields": fields}
+def _distribution(name: str, distribution: Any, without: tuple[str, ...]) -> dict[str, Any]:
+    fields = [field for field in distribution.model_fields if field not in without]
+    return {"name": name, "title": distribution.words, "fields": fields}
 
 
 def _presets() -> list[dict[str, Any]]:
@@ -471,8 +473,8 @@ def _audits() -> list[dict[str, Any]]:
 
 _THINGS = {
     "policies": _policies,
-    "arms": _arm_laws,
-    "epsilons": _epsilon_laws,
+    "arms": _arm_distributions,
+    "epsilons": _budgets,
     "presets": _presets,
     "audits": _audits,
 }
@@ -543,7 +545,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = options.act(options)
         sys.stdout.flush()
         return code
-    except InvalidInput as error:
+    except InputError as error:
         print(error, file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:

@@ -37,7 +37,7 @@ def experiment_of(policy: str, users: dict, horizon: int, trials: int = 1, **par
 def player(policy: str, users: dict, horizon: int, **params):
     """A call that plays one trial."""
     experiment = experiment_of(policy, users, horizon, **params)
-    instance, times = experiment.instances[0], checkpoints(horizon)
+    instance, times = experiment.setups[0], checkpoints(horizon)
     return lambda: registry()[policy].simulate(instance, streams(0, 0, 1), times, Signal())
 
 
@@ -78,7 +78,7 @@ def per_trial() -> None:
         for policy in (name for name, policy in registry().items() if policy.setting == "contexts"):
             player(policy, users, 10)()
             cost = seconds(player(policy, users, HORIZON))
-            estimate = registry()[policy].cost(experiment_of(policy, users, HORIZON).instances[0]) * 25e-9 * HORIZON
+            estimate = registry()[policy].cost(experiment_of(policy, users, HORIZON).setups[0]) * 25e-9 * HORIZON
             rows.append([words, policy, cost, estimate])
     print_table(["users", "policy", "s per trial, T = 10^6", "what the engine estimates, s"], rows)
 

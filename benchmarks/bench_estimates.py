@@ -12,7 +12,7 @@ import math
 import sys
 from typing import Any
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Policy, Signal
@@ -40,12 +40,12 @@ def ratio(policy: Policy, users: dict[str, Any], horizon: int) -> float | None:
     line = {"policy": policy.name} if policy.epsilon == "none" else private(policy.name, 1.0)
     try:
         experiment = Experiment.model_validate({**users, "lines": [line], "horizon": horizon, "trials": 1})
-    except InvalidInput:
+    except InputError:
         return None
     one = trial_seconds(experiment, 0)
     if one > LONGEST:
         return None
-    instance, times = experiment.instances[0], checkpoints(horizon)
+    instance, times = experiment.setups[0], checkpoints(horizon)
     trials = max(1, math.ceil(SHORTEST / one))
 
     def play(trials: int = trials) -> None:

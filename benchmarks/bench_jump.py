@@ -63,7 +63,7 @@ def compare() -> None:
                 times[sampler] = min(seconds(work) for _ in range(repeats)) / count
             spec = {"arms": PAPER_ARMS, "lines": [line], "horizon": horizon}
             experiment = Experiment.model_validate(spec)
-            chosen = experiment.lines[0].entry.sampler(experiment.instances[0])
+            chosen = experiment.lines[0].entry.sampler(experiment.setups[0])
             step, ratio = (times["step"] * 1e3, times["step"] / times["jump"]) if "step" in times else ("", "")
             per_pull = times["jump"] / horizon * 1e9
             rows.append([name_of(line), f"{horizon:g}", times["jump"] * 1e3, per_pull, step, ratio, chosen])
@@ -75,7 +75,7 @@ def compare() -> None:
 def preset() -> None:
     """Wall-clock and processor time of a whole preset with two workers."""
     experiment = load_preset("ren-1c").with_changes(horizon=10**7)
-    for line, instance in zip(experiment.lines, experiment.instances, strict=True):
+    for line, instance in zip(experiment.lines, experiment.setups, strict=True):
         line.entry.simulate(instance, streams(1, 0, 1), checkpoints(1000), Signal())  # compile
     start, used = time.perf_counter(), time.process_time()
     result = simulate(experiment, jobs=2, store=Store(None, 0))

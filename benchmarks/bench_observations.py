@@ -11,7 +11,7 @@ import io
 import numpy as np
 import pandas as pd
 
-from bandit_core import InvalidInput
+from bandit_core import InputError
 from bandit_core.data.observations import chances_of_being_best, read_observations
 from benchmarks.measuring import fastest, machine, print_table
 
@@ -44,7 +44,7 @@ def hostile() -> dict[str, bytes]:
 
 
 def _read(data: bytes) -> None:
-    with contextlib.suppress(InvalidInput):
+    with contextlib.suppress(InputError):
         read_observations(data)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core import Experiment
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 
 PAPER_ARMS = [
     {"kind": "bernoulli", "mean": 0.9},
@@ -38,10 +38,10 @@ def arms_of(count: int) -> list[dict[str, Any]]:
     return [{"kind": "bernoulli", "mean": mean} for mean in (0.9, *others)]
 
 
-def instance_of(line: dict[str, Any], arms: int, horizon: int) -> Instance:
+def instance_of(line: dict[str, Any], arms: int, horizon: int) -> RunSetup:
     """One line, ready to be played."""
     spec = {"arms": arms_of(arms), "lines": [line], "horizon": horizon, "trials": 1}
-    return Experiment.model_validate(spec).instances[0]
+    return Experiment.model_validate(spec).setups[0]
 
 
 def name_of(line: dict[str, Any]) -> str:

@@ -77,7 +77,7 @@ def random_specs() -> list[dict[str, Any]]:
 
 def _lines(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Lines of the spec that are valid: each policy with the distribution of budgets, else one budget, else none."""
-    from bandit_core import Experiment, InvalidInput
+    from bandit_core import Experiment, InputError
 
     one, many = document["budgets"]
     rest = {name: value for name, value in document.items() if name not in ("names", "budgets")}
@@ -87,7 +87,7 @@ def _lines(document: dict[str, Any]) -> list[dict[str, Any]]:
             line = {"policy": name} | ({"epsilon": epsilon} if epsilon else {})
             try:
                 Experiment.model_validate({**rest, "lines": [line]})
-            except InvalidInput:
+            except InputError:
                 continue
             lines.append(line)
             break

@@ -14,7 +14,8 @@ shell.enter()
 st.title("What does the server see?")
 st.markdown(
     "Privacy is noise that is added **before** anybody looks. A mechanism is the recipe for it. It is private when two "
-    "people with different secrets would send almost the same: the two laws of what the server sees overlap, and "
+    "people with different secrets would send almost the same: the two distributions of what the server sees "
+    "overlap, and "
     "**their log ratio stays under the line ε**."
 )
 fields = Fields(answer.DEFAULTS)

@@ -10,30 +10,30 @@ from ui import charts, runner, shell, theme, threshold_view, words
 shell.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
-law = threshold_view.law()
-users = law.model_dump_json()
-search = threshold_view.search(law, users)
+distribution = threshold_view.distribution()
+users = distribution.model_dump_json()
+search = threshold_view.search(distribution, users)
 st.markdown(threshold_view.verdict(search))
 threshold = threshold_view.slider(search, users)
 st.caption(f"{words.PUBLIC['budgets']} {words.PUBLIC['eps_min']}")
 left, right = st.columns(2)
 with left:
     st.markdown("**Users' budgets** and the threshold")
-    picture = charts.density_chart(law, threshold, theme.is_dark(), height=330)
-    st.plotly_chart(picture, key="density", config=charts.CONFIG, alt=charts.read_users_aloud(law, threshold))
-    st.caption(f"At ε_min = {threshold:g}, {law.share_above(threshold):.0%} of the users' answers are kept.")
+    picture = charts.density_chart(distribution, threshold, theme.is_dark(), height=330)
+    st.plotly_chart(picture, key="density", config=charts.CONFIG, alt=charts.read_users_aloud(distribution, threshold))
+    st.caption(f"At ε_min = {threshold:g}, {distribution.share_above(threshold):.0%} of the users' answers are kept.")
 with right:
     st.markdown("**Predicted cost** of each threshold")
     picture = threshold_view.cost_chart(search, threshold, theme.is_dark())
     st.plotly_chart(picture, key="cost", config=charts.CONFIG, alt=charts.read_aloud(picture, "Predicted cost"))
-    st.caption(threshold_view.legend(law, threshold))
+    st.caption(threshold_view.legend(distribution, threshold))
 
 st.subheader("Is the prediction right?")
 st.markdown(
     "Simulate both mechanisms at several thresholds on the arms of the sidebar, with users enough: if the heuristic is "
     "right, regret grows in a straight line with V."
 )
-check = threshold_view.check_experiment(law)
+check = threshold_view.check_experiment(distribution)
 if check and st.toggle("Check by simulation", key="check", help=threshold_view.size_words(check)):
     result = runner.result_of(threshold_view.check_users(check), "threshold")
     if result is not None:

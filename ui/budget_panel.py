@@ -26,7 +26,7 @@ def _private(experiment: Experiment) -> list[int]:
 def _spent(result: Result) -> list[tuple[int, np.ndarray]]:
     experiment = result.experiment
     return [
-        (number, experiment.lines[number].entry.spent(experiment.instances[number], result.times))
+        (number, experiment.lines[number].entry.spent(experiment.setups[number], result.times))
         for number in _private(experiment)
     ]
 
@@ -59,7 +59,7 @@ def draw(result: Result) -> None:
     for privacy in dict.fromkeys(line.entry.privacy for line in experiment.lines):
         st.image(diagrams.who_sees_what(privacy, dark), width=650, alt=diagrams.in_words(privacy))
     for number, line in enumerate(experiment.lines):
-        guarantee = line.entry.guarantee(experiment.instances[number])
+        guarantee = line.entry.guarantee(experiment.setups[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
     if any(line.entry.privacy != "none" for line in experiment.lines):

@@ -299,8 +299,8 @@ def add_ghosts(figure: go.Figure, before: Result, now: Result, dark: bool) -> No
     for number, (old, new) in enumerate(zip(before.lines, now.lines, strict=True)):
         if old is None or new is None or np.array_equal(old.mean, new.mean):
             continue
-        law = before.experiment.lines[number].epsilon
-        label = "before" if law is None else f"before: {budget_words(law)}"
+        distribution = before.experiment.lines[number].epsilon
+        label = "before" if distribution is None else f"before: {budget_words(distribution)}"
         ghosts.append(
             go.Scatter(
                 x=before.times,
@@ -379,7 +379,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
     groups: dict[str, list[int]] = {}
-    for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.law_mean)} {arm.name}")):
+    for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.expected)} {arm.name}")):
         groups.setdefault(name, []).append(place)
     if experiment.contexts is not None:  # no arm is better than another for everybody
         groups = {str(place + 1): [place] for place in range(experiment.arm_count)}

@@ -11,7 +11,7 @@ from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, presets
 from bandit_core.simulate.results import Result
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, state, theme, words
 
@@ -27,7 +27,7 @@ def _asked_epsilon(text: str) -> float:
     """The slider's position for the address field ``eps``; what cannot be used is told."""
     wanted = notation.read_number(text)
     if isinstance(wanted, str) or not wanted > 0:
-        told = words.problem(Problem("eps", text, "a number above 0"))
+        told = words.issue(Issue("eps", text, "a number above 0"))
         st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
         wanted = 1.0
     return min(EPSILONS, key=lambda value: abs(value - wanted))
@@ -145,7 +145,7 @@ def _thumbnail(name: str, dark: bool) -> str:
     small = experiment.with_changes(horizon=min(experiment.horizon, 5_000), trials=min(experiment.trials, 8))
     try:
         return charts.sparkline(simulate(small), dark)
-    except InvalidInput:  # more than this server computes
+    except InputError:  # more than this server computes
         return ""
 
 

@@ -9,26 +9,34 @@ import streamlit as st
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.experiments.experiment import Line, is_stale
 from bandit_core.experiments.shared_budget import follows, moved, shared_budget
 from bandit_core.model import Policy
 from bandit_core.policies import registry
 from bandit_core.spec import notation
-from bandit_core.spec.budgets import LAWS as EPSILON_LAWS
+from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from ui import state, theme, words
 
 
 def shared_text(base: Experiment) -> str:
     """What the budget's section opens with, as text: the shared budget, else that of the first private line."""
-    laws = [law for law in (shared_budget(base), *(line.epsilon for line in base.lines)) if law is not None]
-    return notation.write_epsilon(laws[0]) if laws else "1"
+    distributions = [
+        distribution
+        for distribution in (shared_budget(base), *(line.epsilon for line in base.lines))
+        if distribution is not None
+    ]
+    return notation.write_epsilon(distributions[0]) if distributions else "1"
 
 
 def _own_budget(base: Experiment, row: int) -> str:
     """The budget that a line has of its own when it is first drawn, as text; empty where it follows the shared one."""
-    law, shared = (base.lines[row].epsilon if row < len(base.lines) else None), shared_budget(base)
-    return "" if law is None or (shared is not None and follows(law, shared)) else notation.write_epsilon(law)
+    distribution, shared = (base.lines[row].epsilon if row < len(base.lines) else None), shared_budget(base)
+    return (
+        ""
+        if distribution is None or (shared is not None and follows(distribution, shared))
+        else notation.write_epsilon(distribution)
+    )
 
 
 def followers(base: Experiment) -> tuple[int, int]:
@@ -108,13 +116,13 @@ def _parameters(policy: Policy, stated: dict[str, Any], row: int) -> dict[str, A
 
 def _followed(base: Experiment, row: int, shared: str) -> str:
     """The budget of a line that has none of its own, as text."""
-    law = base.lines[row].epsilon if row < len(base.lines) else None
-    if law is None or _own_budget(base, row):
+    distribution = base.lines[row].epsilon if row < len(base.lines) else None
+    if distribution is None or _own_budget(base, row):
         return shared
     try:
-        document = moved(law, notation.read_epsilon(shared))
-        return notation.write_epsilon(EPSILON_LAWS[document["kind"]].model_validate(document))
-    except (InvalidInput, ValidationError):  # told where it was written
+        document = moved(distribution, notation.read_epsilon(shared))
+        return notation.write_epsilon(BUDGETS[document["kind"]].model_validate(document))
+    except (InputError, ValidationError):  # told where it was written
         return shared
 
 
@@ -148,7 +156,7 @@ def _called(base: Experiment, now: dict[str, Any]) -> tuple[str, bool]:
         epsilon = {"epsilon": notation.read_epsilon(now["epsilon"])} if "epsilon" in now else {}
         line = Line.model_validate({**now, **epsilon})
         return line.written_label, is_stale(now["label"], line, base.lines)
-    except (InvalidInput, ValidationError):  # told with all the rest
+    except (InputError, ValidationError):  # told with all the rest
         return now["label"], False
 
 

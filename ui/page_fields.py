@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core.spec import notation
-from bandit_core.spec.errors import Problem
+from bandit_core.spec.errors import Issue
 from ui import state, words
 
 
@@ -21,11 +21,11 @@ def _told(name: str, allowed: str, default: str) -> None:
     )
 
 
-def tell(problems: Sequence[Problem], place: DeltaGenerator | None = None) -> None:
+def tell(issues: Sequence[Issue], place: DeltaGenerator | None = None) -> None:
     """Say which fields of a link could not be used, in ``place`` or here; nothing where there are none."""
-    if problems:
+    if issues:
         (place or st).warning(
-            f"Some of this link could not be used; defaults stand in for it.\n{words.problems(list(problems))}",
+            f"Some of this link could not be used; defaults stand in for it.\n{words.issues(list(issues))}",
             icon=":material/link_off:",
         )
 
@@ -95,7 +95,7 @@ class Fields:
 
     def __init__(self, defaults: Mapping[str, str]) -> None:
         self._defaults = defaults
-        self._problems: list[Problem] = []
+        self._problems: list[Issue] = []
         self._place = st.container()
 
     def word(self, name: str, allowed: Collection[str], default: str | None = None) -> str:
@@ -104,7 +104,7 @@ class Fields:
         found = state.page_field(name, default)
         if found in allowed:
             return found
-        self._problems.append(Problem(name, found, f"allowed: {', '.join(allowed)}"))
+        self._problems.append(Issue(name, found, f"allowed: {', '.join(allowed)}"))
         return default
 
     def number(self, name: str, low: float, high: float, default: float | None = None, whole: bool = False) -> float:
@@ -115,7 +115,7 @@ class Fields:
             return fallback
         wanted = _number(text, low, high, whole)
         if wanted is None:
-            self._problems.append(Problem(name, text, _allowed(low, high, whole)))
+            self._problems.append(Issue(name, text, _allowed(low, high, whole)))
             return fallback
         return wanted
 
@@ -131,7 +131,7 @@ class Fields:
 
     def refuse(self, name: str, value: str, allowed: str) -> None:
         """Note what is wrong with a field that was read in another way."""
-        self._problems.append(Problem(name, value, allowed))
+        self._problems.append(Issue(name, value, allowed))
 
     def tell(self) -> None:
         """Say what could not be used, above the controls."""

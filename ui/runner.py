@@ -19,7 +19,7 @@ from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.simulate.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
 from bandit_core.simulate.engine import lower_priority
 from bandit_core.simulate.results import Result
@@ -116,7 +116,7 @@ def _played(experiment: Experiment) -> Experiment:
     played = with_companions(experiment)
     try:
         refuse_if_too_large(played)
-    except InvalidInput:
+    except InputError:
         return experiment
     return played
 
@@ -150,7 +150,7 @@ def sweep_of(
     def build() -> Sweep:
         try:
             return Sweep(played, epsilons, store=store)
-        except InvalidInput:
+        except InputError:
             return Sweep(experiment, epsilons, store=store)
 
     what, cost = (_numbers_of(played), epsilons), steps(played) * len(epsilons)
@@ -169,9 +169,9 @@ def _computed(
     """What ``build()`` computes: at once where it is cheap, else from a run in the background (partial, or None)."""
     try:
         simulation = build()
-    except InvalidInput as error:
-        for problem in error.problems:
-            st.error(words.problem(problem), icon=":material/speed:")
+    except InputError as error:
+        for issue in error.issues:
+            st.error(words.issue(issue), icon=":material/speed:")
         elsewhere(experiment, command(), name)
         return None
     return _worked(build, simulation, what, cost, name, command)
@@ -182,7 +182,7 @@ def study_of(build: Callable[[], Contest | BestSearch], what: Hashable, name: st
 
     Raises
     ------
-    InvalidInput
+    InputError
         What ``build`` refuses.
     """
     study = build()
@@ -371,7 +371,7 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
         with turns.computing():
             own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
             return split(simulate(small, store=store), own)
-    except InvalidInput:
+    except InputError:
         return None
 
 

@@ -18,7 +18,7 @@ def panel(page: str) -> None:
     left, right = st.columns(2)
     if unread := links.unread(now):
         with left.popover("Copy link", width="stretch", help="Why no link opens this picture."):
-            st.warning("**No link opens this picture.** Download the spec instead.\n" + words.problems(unread))
+            st.warning("**No link opens this picture.** Download the spec instead.\n" + words.issues(unread))
         return
     with left.popover("Copy link", width="stretch", help="The address of exactly this picture."):
         st.code(links.address(now, base, page, own), language=None, wrap_lines=True)

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
-from bandit_core.spec.errors import Problem
+from bandit_core.spec.errors import Issue
 from ui import glossary, page_fields, sharing, sidebar, state, theme, theme_watch, turns, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
@@ -65,14 +65,14 @@ def _open(page: Any) -> None:
     if lesson:
         st.html(_LESSON_STYLE)
     elif (asked := state.page_field("controls", "on")) != "on":
-        told = Problem("controls", asked, "off hides sidebar and menu, on shows them; they are shown")
-        st.warning(words.problem(told), icon=":material/link_off:")
+        told = Issue("controls", asked, "off hides sidebar and menu, on shows them; they are shown")
+        st.warning(words.issue(told), icon=":material/link_off:")
     state.read_address(page.url_path)
     place = None
     if not lesson and page.url_path not in OWN_CONTROLS:
         place = sidebar.draw()
         state.write_address()
-    page_fields.tell(state.problems())
+    page_fields.tell(state.issues())
     if page.url_path not in OWN_CONTROLS and (whose := words.of_the_link(state.experiment())):
         st.caption(whose)
     st.session_state["inside"] = True

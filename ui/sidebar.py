@@ -10,17 +10,17 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Band, View, parse
 from bandit_core.experiments.presets import presets
 from bandit_core.policies import registry
 from bandit_core.simulate.summaries import QUANTITY_WORDS
 from bandit_core.spec import notation
-from bandit_core.spec.budgets import LAWS as EPSILON_LAWS
-from bandit_core.spec.contexts import LAWS as CONTEXT_LAWS
-from bandit_core.spec.errors import Problem
-from bandit_core.spec.rewards import LAWS as REWARD_LAWS
+from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
+from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
+from bandit_core.spec.errors import Issue
+from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from ui import charts, line_cards, state, theme, turns, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
@@ -77,7 +77,7 @@ def _arms_section(base: Experiment) -> str:
             "Means and reward laws",
             notation.write_arms(base.arms),
             key=state.key("arms"),
-            help="A bare number is a Bernoulli mean; x5 repeats an arm. Laws: " + ", ".join(REWARD_LAWS) + ". "
+            help="A bare number is a Bernoulli mean; x5 repeats an arm. Distributions: " + ", ".join(REWARDS) + ". "
             "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5). "
             + words.PUBLIC["ranges"],
         )
@@ -93,11 +93,11 @@ def _contexts_section(base: Experiment) -> str:
             st.caption(f"{len(base.contexts.law.rows):,} rows of a data set. Load another spec to change them.")
             return text
         return st.text_area(
-            "Features, arms, law and link",
+            "Features, arms, distribution and link",
             text,
             key=state.key("contexts"),
             help="single (one parameter, a context for each arm) or multi (a parameter for each arm); features, arms, "
-            "law of the contexts (" + ", ".join(name for name in CONTEXT_LAWS if name != "table") + "), link, noise. "
+            "law of the contexts (" + ", ".join(name for name in CONTEXTS if name != "table") + "), link, noise. "
             "Example: single(2, 10, margin(0.5), link=logistic).",
         )
 
@@ -109,7 +109,7 @@ def _arms_words(base: Experiment) -> str:
     try:
         text = state.current("arms", notation.write_arms(base.arms))
         experiment = Experiment.model_validate({"arms": notation.read_arms(text), "lines": [{"policy": "ucb"}]})
-    except InvalidInput:  # told below, with everything else that is not valid yet
+    except InputError:  # told below, with everything else that is not valid yet
         pass
     return words.arms_summary(experiment)
 
@@ -133,10 +133,10 @@ def _arms_table(base: Experiment) -> str:
         key=state.key("arms-editor"),
         column_config={
             "law": st.column_config.SelectboxColumn(
-                "Law", options=list(REWARD_LAWS), required=True, default="bernoulli"
+                "Distribution", options=list(REWARDS), required=True, default="bernoulli"
             ),
             "numbers": st.column_config.TextColumn(
-                "Parameters", required=True, default="0.5", help="In the order of the law."
+                "Parameters", required=True, default="0.5", help="In the order of the distribution."
             ),
             "count": st.column_config.NumberColumn("How many", min_value=1, step=1, default=1, required=True),
         },
@@ -148,20 +148,20 @@ def _arms_table(base: Experiment) -> str:
 def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
     """The shared budget as text, and the place for a picture of it."""
     text = line_cards.shared_text(base)
-    law = notation.read_epsilon(text)
+    distribution = notation.read_epsilon(text)
     following, private = line_cards.followers(base)
-    laws = {kind: EPSILON_LAWS[kind].words for kind in EPSILON_LAWS}
-    with st.expander(f"Privacy budget · {_budget_words(law)}", expanded=True, key=state.key("budget-section")):
+    distributions = {kind: BUDGETS[kind].words for kind in BUDGETS}
+    with st.expander(f"Privacy budget · {_budget_words(distribution)}", expanded=True, key=state.key("budget-section")):
         kind = st.selectbox(
             "Users' budget ε is",
-            list(laws),
-            list(laws).index(law["kind"]),
-            format_func=laws.__getitem__,
+            list(distributions),
+            list(distributions).index(distribution["kind"]),
+            format_func=distributions.__getitem__,
             key=state.key("budget-kind"),
             help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
         )
         if kind == "fixed":
-            value = law["value"] if law["kind"] == "fixed" else 1.0
+            value = distribution["value"] if distribution["kind"] == "fixed" else 1.0
             epsilon = _slider(
                 "ε: ← more private · less regret →",
                 EPSILONS,
@@ -177,7 +177,7 @@ def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
             return f"{epsilon!r}", st.container()
         written = st.text_input(
             "Distribution of ε over users",
-            text if law["kind"] == kind else EXAMPLES[kind],
+            text if distribution["kind"] == kind else EXAMPLES[kind],
             key=state.key(f"budget-{kind}"),
             help=f"For example {EXAMPLES[kind]}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
         )
@@ -186,13 +186,13 @@ def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
 
 def _budget_picture(written: str, experiment: Experiment) -> None:
     """How the shared budget is spread, with the threshold of the first policy that ignores some of it."""
-    law = notation.read_epsilon(written)
-    drawn = EPSILON_LAWS[law["kind"]].model_validate(law)
+    distribution = notation.read_epsilon(written)
+    drawn = BUDGETS[distribution["kind"]].model_validate(distribution)
     if drawn.fixed is not None:
         return
     thresholds = [
         instance.parameters.eps_min  # type: ignore[attr-defined]
-        for instance in experiment.instances
+        for instance in experiment.setups
         if hasattr(instance.parameters, "eps_min") and instance.epsilon == drawn
     ]
     st.plotly_chart(
@@ -207,11 +207,11 @@ def _budget_picture(written: str, experiment: Experiment) -> None:
         )
 
 
-def _budget_words(law: dict[str, Any]) -> str:
-    kind = state.current("budget-kind", law["kind"])
+def _budget_words(distribution: dict[str, Any]) -> str:
+    kind = state.current("budget-kind", distribution["kind"])
     if kind == "fixed":
-        return f"ε = {state.current('epsilon', law['value'] if law['kind'] == 'fixed' else 1.0):g}"
-    return str(EPSILON_LAWS[kind].words)
+        return f"ε = {state.current('epsilon', distribution['value'] if distribution['kind'] == 'fixed' else 1.0):g}"
+    return str(BUDGETS[kind].words)
 
 
 def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
@@ -398,37 +398,37 @@ def _foot() -> DeltaGenerator:
         try:
             if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
                 told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
-                raise InvalidInput([Problem("spec", f"{upload.size / 2**20:.1f} MB", told)])
+                raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", told)])
             form = "toml" if upload.name.lower().endswith(".toml") else "json"
             with turns.computing():
                 experiment = parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
             state.adopt(experiment, own_file=True)
             st.rerun()
-        except InvalidInput as error:
+        except InputError as error:
             _show_problems("This file is not a valid spec:", error)
     return place
 
 
-def _show_problems(head: str, error: InvalidInput) -> None:
-    st.error(f"{words.plain(head)}\n{words.problems(error.problems)}")
+def _show_problems(head: str, error: InputError) -> None:
+    st.error(f"{words.plain(head)}\n{words.issues(error.issues)}")
 
 
 def _read(setting: str, users: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
     """Arms (or contexts) and lines as documents; every text that cannot be read is told at once."""
     document: dict[str, Any] = {"lines": [dict(line) for line in lines]}
-    problems: list[Problem] = []
+    issues: list[Issue] = []
     try:
         document[setting] = notation.read_arms(users) if setting == "arms" else notation.read_contexts(users)
-    except InvalidInput as error:
-        problems += error.problems
+    except InputError as error:
+        issues += error.issues
     for place, line in enumerate(document["lines"]):
         if "epsilon" in line:
             try:
                 line["epsilon"] = notation.read_epsilon(line["epsilon"])
-            except InvalidInput as error:
-                problems += [Problem(f"lines[{place}].epsilon", item.value, item.allowed) for item in error.problems]
-    if problems:
-        raise InvalidInput(problems)
+            except InputError as error:
+                issues += [Issue(f"lines[{place}].epsilon", item.value, item.allowed) for item in error.issues]
+    if issues:
+        raise InputError(issues)
     return document
 
 
@@ -440,7 +440,7 @@ def draw() -> DeltaGenerator:
     Every widget is drawn, whatever the others say: a widget that is not drawn would forget its value.
     """
     base = state.base()
-    wrong: InvalidInput | None = None
+    wrong: InputError | None = None
     with st.sidebar:
         _preset_section()
         setting = "arms" if base.contexts is None else "contexts"
@@ -453,7 +453,7 @@ def draw() -> DeltaGenerator:
             labels = [experiment.label(number) for number in range(len(lines))]
             with picture:
                 _budget_picture(shared, experiment)
-        except InvalidInput as error:
+        except InputError as error:
             wrong = error
             labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
         view = _view_section(base, labels)

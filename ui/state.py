@@ -16,7 +16,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, true_words
-from bandit_core.spec.errors import Problem
+from bandit_core.spec.errors import Issue
 
 # Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
 OTHER_FIELDS = (
@@ -65,12 +65,12 @@ def own_file() -> bool:
     return bool(_state.get("from-own-file"))
 
 
-def adopt(new: Experiment, problems: list[Problem] | None = None, own_file: bool = False) -> None:
+def adopt(new: Experiment, issues: list[Issue] | None = None, own_file: bool = False) -> None:
     """Take an experiment from outside: every widget is redrawn from it. Safe in callbacks and before drawing."""
     _state["from-own-file"] = own_file or (new is _state.get("experiment") and _state.get("from-own-file", False))
     _state["generation"] = _state.get("generation", 0) + 1
     _state["base"] = _state["experiment"] = true_words(new)
-    _state["problems"] = problems or []
+    _state["problems"] = issues or []
     _state["line-rows"] = list(range(len(new.lines)))
     _state["added-lines"] = {}
     _state["hidden-rows"] = set(new.view.hidden)
@@ -159,7 +159,7 @@ def drawn() -> None:
             _state[name].drawn()
 
 
-def problems() -> list[Problem]:
+def issues() -> list[Issue]:
     """What was wrong with the last link."""
     return _state.get("problems", [])
 

@@ -16,9 +16,9 @@ from bandit_core.experiments import links
 from bandit_core.policies import registry
 from bandit_core.simulate.results import Result, linear_fit
 from bandit_core.spec import notation
-from bandit_core.spec.budgets import LAWS as EPSILON_LAWS
-from bandit_core.spec.budgets import _EpsilonLaw
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
+from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.errors import InputError
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
 from ui import charts, state, theme, words
@@ -56,10 +56,10 @@ def _use(text: str) -> None:
     state.adopt(type(state.experiment()).model_validate(document))
 
 
-def law() -> _EpsilonLaw:
+def distribution() -> BudgetDistribution:
     """The distribution of budgets in the sidebar; where it is one fixed budget, an example instead."""
-    laws = Counter(line.epsilon for line in state.experiment().lines if line.epsilon is not None)
-    spread = [law for law, _ in laws.most_common() if law.fixed is None]
+    distributions = Counter(line.epsilon for line in state.experiment().lines if line.epsilon is not None)
+    spread = [distribution for distribution, _ in distributions.most_common() if distribution.fixed is None]
     if spread:
         return spread[0]
     st.info(
@@ -83,11 +83,11 @@ def law() -> _EpsilonLaw:
         disabled=not takers,
         width="stretch",
     )
-    return EPSILON_LAWS[notation.read_epsilon(text)["kind"]].model_validate(notation.read_epsilon(text))
+    return BUDGETS[notation.read_epsilon(text)["kind"]].model_validate(notation.read_epsilon(text))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def search(_law: _EpsilonLaw, key: str = "") -> Search:
+def search(_law: BudgetDistribution, key: str = "") -> Search:
     """V_L and V_B on the whole grid of thresholds."""
     thresholds, kept, v_l, v_b = theory.search(_law)
     return Search(thresholds, kept, v_l, v_b, theory.recommended(_law, "v_l"), theory.recommended(_law, "v_b"))
@@ -104,7 +104,9 @@ def verdict(found: Search) -> str:
 
 
 def slider(found: Search, users: str) -> float:
-    """The movable threshold; for every new law of ``users`` it opens at the Bernoulli mechanism's recommendation."""
+    """The movable threshold; for every new distribution of ``users`` it opens at the Bernoulli mechanism's
+    recommendation.
+    """
     some = [*found.thresholds[:: max(1, len(found.thresholds) // 60)].tolist(), found.best_l, found.best_b]
     options = sorted({f"{value:.3g}": value for value in some}.values())  # one for every text on the slider
     return st.select_slider(
@@ -152,14 +154,14 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
     return figure
 
 
-def legend(law: _EpsilonLaw, threshold: float) -> str:
+def legend(distribution: BudgetDistribution, threshold: float) -> str:
     """The numbers at the chosen threshold."""
-    v_l, v_b = theory.v_l(law, threshold), theory.v_b(law, threshold)
-    kept = law.share_above(threshold)
+    v_l, v_b = theory.v_l(distribution, threshold), theory.v_b(distribution, threshold)
+    kept = distribution.share_above(threshold)
     return f"At ε_min = {threshold:.3g}: p₀ = {kept:.3f}, V_L = {words.number(v_l)}, V_B = {words.number(v_b)}."
 
 
-def check_experiment(law: _EpsilonLaw) -> Experiment | None:
+def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
     """Both mechanisms at several thresholds on the arms of the sidebar; None, told in words, where they refuse.
 
     It has users enough for the prediction to be right, whatever the sidebar's horizon (`check_users` changes that).
@@ -169,9 +171,9 @@ def check_experiment(law: _EpsilonLaw) -> Experiment | None:
         base = base.with_changes(
             horizon=max(base.horizon, threshold_check.ENOUGH_USERS), trials=min(base.trials, CHECK_TRIALS)
         )
-        return threshold_check.experiment_of(base, law, threshold_check.spread_thresholds(law))
-    except InvalidInput as error:
-        st.info(f"These arms cannot be used for the check:\n{words.problems(error.problems[:1])}")
+        return threshold_check.experiment_of(base, distribution, threshold_check.spread_thresholds(distribution))
+    except InputError as error:
+        st.info(f"These arms cannot be used for the check:\n{words.issues(error.issues[:1])}")
         return None
 
 

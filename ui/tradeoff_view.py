@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import beside
@@ -353,8 +353,8 @@ def question(experiment: Experiment) -> None:
                 if kind == "missed":
                     told = partial(trying, what="users:")
                     users.append((number, name, fewest_users(experiment, number, goal, on_point=told)))
-    except InvalidInput as error:
-        place.error(words.problems(error.problems), icon=":material/speed:")
+    except InputError as error:
+        place.error(words.issues(error.issues), icon=":material/speed:")
         return
     place.empty()
     answers(experiment, rows, limit, what={"price": "price", "regret": "regret", "missed": "share missed"}[kind])

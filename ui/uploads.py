@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from bandit_core import InvalidInput
+from bandit_core import InputError
 from bandit_core.simulate.store import Store
 from ui import turns, words
 
@@ -22,9 +22,9 @@ PRIVATE_WORDS = (
 )
 
 
-def refuse(error: InvalidInput) -> None:
+def refuse(error: InputError) -> None:
     """Why a file cannot be used, problem by problem."""
-    st.error(words.problems(error.problems), icon=":material/error:")
+    st.error(words.issues(error.issues), icon=":material/error:")
 
 
 def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
@@ -34,20 +34,20 @@ def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When ``read`` does, and without reading again as long as the key is the same.
     """
     if st.session_state.get(slot, (None,))[0] != key:
-        found: Read | InvalidInput
+        found: Read | InputError
         try:
             with turns.computing(), _reading:
                 found = read()
-        except InvalidInput as error:
-            found = InvalidInput(error.problems)  # the error itself holds on to all that was read, by its traceback
+        except InputError as error:
+            found = InputError(error.issues)  # the error itself holds on to all that was read, by its traceback
         st.session_state[slot] = (key, found)
     found = st.session_state[slot][1]
-    if isinstance(found, InvalidInput):
-        raise InvalidInput(found.problems)
+    if isinstance(found, InputError):
+        raise InputError(found.issues)
     return found
 
 

@@ -12,8 +12,8 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulate.costs import steps
 from bandit_core.simulate.results import Result
 from bandit_core.simulate.summaries import Reference, Summary, counterpart, summaries
-from bandit_core.spec.budgets import _EpsilonLaw
-from bandit_core.spec.errors import Problem, told
+from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.errors import Issue, told
 from bandit_core.spec.notation import write_epsilon
 
 BAND_WORDS: dict[Band, str] = {
@@ -100,12 +100,12 @@ def with_error(value: float, error: float) -> str:
     return f"{round(value / keep) * keep:,.{decimals}f} ± {round(error / keep) * keep:,.{decimals}f}"
 
 
-def problem(found: Problem) -> str:
+def issue(found: Issue) -> str:
     """What is wrong with an input, safe inside markdown."""
     return plain(str(found))
 
 
-def problems(found: list[Problem], most: int = 8) -> str:
+def issues(found: list[Issue], most: int = 8) -> str:
     """The first problems as a markdown list, and how many more there are."""
     return "\n".join(f"- {plain(line)}" for line in told(found, most))
 
@@ -118,11 +118,13 @@ def odds(epsilon: float) -> str:
     return f"An observer who was 50 % sure of somebody's answer becomes {shown} % sure."
 
 
-def budget(law: _EpsilonLaw | None) -> str:
+def budget(distribution: BudgetDistribution | None) -> str:
     """A budget in a few words, safe inside markdown."""
-    if law is None:
+    if distribution is None:
         return "no privacy"
-    return f"ε = {law.fixed:g}" if law.fixed is not None else plain(f"ε ~ {write_epsilon(law)}")
+    return (
+        f"ε = {distribution.fixed:g}" if distribution.fixed is not None else plain(f"ε ~ {write_epsilon(distribution)}")
+    )
 
 
 def reference(against: Reference) -> str:
@@ -191,9 +193,9 @@ def verdict(result: Result) -> str:
     told = [cheapest] if cheapest is dearest else [cheapest, dearest]
     costs = [_cost(row, users) for row in told]
     extra = cheapest.extra
-    law = experiment.lines[cheapest.line].epsilon
-    same = all(experiment.lines[row.line].epsilon == law for row in private)
-    head = f"At {budget(law)}: " if same else ""
+    distribution = experiment.lines[cheapest.line].epsilon
+    same = all(experiment.lines[row.line].epsilon == distribution for row in private)
+    head = f"At {budget(distribution)}: " if same else ""
     if cheapest.differs:
         costs[0] += f": {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
     elif cheapest.trials > 1:

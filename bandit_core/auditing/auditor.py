@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from bandit_core.mechanisms.base import Mechanism, Sampler
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 Progress = Callable[[float], None]
 Limits = tuple[float, float, float]
@@ -101,7 +101,7 @@ def audit(
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the name is unknown, or epsilon, samples, delta or confidence are not what is allowed.
     ValueError
         When there are no pairs, too few samples, or the confidence is not in (0, 1).
@@ -109,7 +109,7 @@ def audit(
     if not pairs or not 4 <= samples <= MOST_SAMPLES or not 0 < confidence < 1:
         raise ValueError("an audit needs pairs of rewards, 4 to a million samples and a confidence in (0, 1)")
     if not 0 < epsilon < math.inf:
-        raise InvalidInput([Problem("epsilon", epsilon, "a number above 0")])
+        raise InputError([Issue("epsilon", epsilon, "a number above 0")])
     if isinstance(sampler, str):
         from bandit_core.auditing.subjects import subject
 
@@ -119,7 +119,7 @@ def audit(
         respond = sampler.release if isinstance(sampler, Mechanism) else sampler
     delta = delta or 0.0
     if not 0 <= delta < 1:
-        raise InvalidInput([Problem("delta", delta, "a number from 0 to below 1")])
+        raise InputError([Issue("delta", delta, "a number from 0 to below 1")])
     rng = np.random.default_rng(seed)
     error = (1 - confidence) / (2 * len(pairs))  # two limits for each pair
     half = samples // 2

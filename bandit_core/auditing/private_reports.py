@@ -17,7 +17,7 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_reward, draw_theta, means_of
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import gaussian, l2_ball
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.policies.contextual import family, ldp_ols, ldp_sgd
 from bandit_core.spec.contexts import Contexts, Discrete
 
@@ -75,14 +75,14 @@ def first_users(contexts: Contexts, seed: int, count: int) -> Users:
     return Users(played, arms, rewards)
 
 
-def _ols(instance: Instance, users: Users, rng: np.random.Generator) -> Messages:
-    parameters = instance.parameters
+def _ols(setup: RunSetup, users: Users, rng: np.random.Generator) -> Messages:
+    parameters = setup.parameters
     bound, reward_bound = parameters.context_bound, parameters.reward_bound
     norms = np.linalg.norm(users.contexts, axis=1)
     shrink = np.minimum(1.0, bound / np.maximum(norms, 1e-300))
     contexts = users.contexts * shrink[:, None]
     rewards = np.clip(users.rewards * shrink, -reward_bound, reward_bound)
-    _, matrix_sd, vector_sd = ldp_ols.noise(instance)
+    _, matrix_sd, vector_sd = ldp_ols.noise(setup)
     truth = rewards[:, None] * contexts
     squares = contexts[:, :, None] * contexts[:, None, :]
     return Messages(
@@ -91,17 +91,17 @@ def _ols(instance: Instance, users: Users, rng: np.random.Generator) -> Messages
         gaussian.release_vectors(truth, vector_sd, rng),
         gaussian.release_symmetric(squares, matrix_sd, rng),
         vector_sd,
-        ldp_sgd.release_epsilon(instance),
+        ldp_sgd.release_epsilon(setup),
     )
 
 
-def _sgd(instance: Instance, users: Users, rng: np.random.Generator) -> Messages:
-    contexts, limit = family.contexts_of(instance), instance.parameters.gradient_bound
+def _sgd(setup: RunSetup, users: Users, rng: np.random.Generator) -> Messages:
+    contexts, limit = family.contexts_of(setup), setup.parameters.gradient_bound
     start = {"identity": 0.0, "logistic": 0.5, "poisson": 1.0}[contexts.link]  # mu(0)
     gradients = (start - users.rewards)[:, None] * users.contexts
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
     gradients = gradients * np.minimum(1.0, limit / np.maximum(norms, 1e-300)) * (1 - 1e-15)
-    epsilon = ldp_sgd.release_epsilon(instance)
+    epsilon = ldp_sgd.release_epsilon(setup)
     reach = l2_ball.radius(contexts.dimension, epsilon, limit)
     sent = l2_ball.release(gradients, epsilon, rng, limit)
     rounded_up = 0.5 + 0.5 * np.linalg.norm(gradients, axis=1) / limit
@@ -110,11 +110,11 @@ def _sgd(instance: Instance, users: Users, rng: np.random.Generator) -> Messages
     return Messages("ldp-sgd", gradients, sent, None, reach / np.sqrt(contexts.dimension), epsilon, side)
 
 
-_SENDERS: dict[str, Callable[[Instance, Users, np.random.Generator], Messages]] = {"ldp-ols": _ols, "ldp-sgd": _sgd}
+_SENDERS: dict[str, Callable[[RunSetup, Users, np.random.Generator], Messages]] = {"ldp-ols": _ols, "ldp-sgd": _sgd}
 POLICIES = tuple(_SENDERS)
 
 
 def messages(experiment: Experiment, line: int, users: Users, seed: Any = 0) -> Messages:
     """What ``users`` send under a line whose policy is one of `POLICIES`; ``seed`` decides the noise."""
     send = _SENDERS[experiment.lines[line].policy]
-    return send(experiment.instances[line], users, np.random.default_rng(seed))
+    return send(experiment.setups[line], users, np.random.default_rng(seed))

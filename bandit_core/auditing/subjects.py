@@ -31,7 +31,7 @@ from bandit_core.mechanisms.base import Sampler
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
 from bandit_core.model import Signal
 from bandit_core.policies import registry as policies
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
 _FAR = 40.0  # rewards whose sigmoids are 0 and 1 to 17 digits
@@ -185,11 +185,9 @@ def _first_choices(policy: str, users: int) -> Sampler:
             chosen = inputs == value
             line = {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
             arms = [{"kind": "bernoulli", "mean": float(value)}, {"kind": "bernoulli", "mean": 0.0}]
-            [instance] = Experiment.model_validate(
-                {"arms": arms, "lines": [line], "horizon": users, "trials": 1}
-            ).instances
+            [setup] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users, "trials": 1}).setups
             streams = _in_listed_order(rng, int(chosen.sum()))
-            block = policies()[policy].simulate(instance, streams, np.array([users]), Signal())
+            block = policies()[policy].simulate(setup, streams, np.array([users]), Signal())
             pulls[chosen] = block.pulls[:, 1]
         return pulls
 
@@ -287,10 +285,10 @@ def subject(name: str) -> Subject:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When there is none.
     """
     known = subjects()
     if name not in known:
-        raise InvalidInput([Problem("name", name, f"allowed: {', '.join(known)}")])
+        raise InputError([Issue("name", name, f"allowed: {', '.join(known)}")])
     return known[name]

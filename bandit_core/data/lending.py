@@ -21,7 +21,7 @@ import numpy as np
 
 from bandit_core.data.tables import MOST_BYTES, Sheet, read_sheet, refusal
 from bandit_core.spec.contexts import MOST_CELLS, Contexts
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 # What the columns must hold; names are matched without regard to case, spaces and underscores.
 LENDING_COLUMNS: dict[str, tuple[float, float, str]] = {
@@ -74,7 +74,7 @@ def _sheet(source: Source) -> Sheet:
             raise refusal(str(source), None, f"at most {MOST_BYTES // 2**20} MB")
         else:
             data = Path(source).read_bytes()
-    except InvalidInput:
+    except InputError:
         raise
     except (OSError, ValueError) as error:
         raise refusal(str(source), None, f"cannot be read as CSV: {error}") from None
@@ -91,7 +91,7 @@ def columns_of(source: Source) -> list[str]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When it cannot be read, has no row of names or no row below it, or names a column twice.
     """
     return _sheet(source).columns
@@ -107,14 +107,14 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.sheet = _sheet(source)
         self.names = {_plain(name): name for name in reversed(self.sheet.columns)}
-        self.problems: list[Problem] = []
+        self.issues: list[Issue] = []
 
     def column(self, name: str) -> str | None:
         """What the file calls a column; a missing one is a problem."""
         found = self.names.get(_plain(name))
         if found is None:
             known = ", ".join(self.sheet.columns[:20]) + (" …" if len(self.sheet.columns) > 20 else "")
-            self.problems.append(Problem(f"column {name}", None, f"this column is required; there are {known}"))
+            self.issues.append(Issue(f"column {name}", None, f"this column is required; there are {known}"))
         return found
 
     def _check(self, name: str, column: str, bad: np.ndarray, allowed: str) -> None:
@@ -123,7 +123,7 @@ class _Reader:
             cell = self.sheet.cell(column, places[0])
             told = allowed + (f" ({len(places) - 1:,} more cells like it)" if len(places) > 1 else "")
             path = f"row {self.sheet.row(int(places[0]))}, column {name}"
-            self.problems.append(Problem(path, cell or None, told if cell else f"the cell is empty; {told}"))
+            self.issues.append(Issue(path, cell or None, told if cell else f"the cell is empty; {told}"))
 
     def words(self, name: str) -> tuple[np.ndarray, list[str]]:
         """A column as codes 0, 1, … of its different words, in the order of the alphabet; at most `MOST_WORDS`."""
@@ -151,8 +151,8 @@ class _Reader:
 
     def finish(self) -> None:
         """Raise everything that was found."""
-        if self.problems:
-            raise InvalidInput(self.problems)
+        if self.issues:
+            raise InputError(self.issues)
 
 
 def price(monthly: np.ndarray, term: np.ndarray, onemonth: np.ndarray, amount: np.ndarray) -> np.ndarray:
@@ -170,7 +170,7 @@ def read_lending(source: Source) -> Table:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the file cannot be read, lacks a column or holds values outside its range: every column is told with the
         first row that is wrong in it (the heading is row 1, as in a spreadsheet) and how many there are.
     """
@@ -261,7 +261,7 @@ def read_table(
 
     Raises
     ------
-    InvalidInput
+    InputError
         With every problem, each with its row and column (the heading is row 1, as in a spreadsheet).
     """
     most = MOST_FEATURES // 2 if numeric_action else MOST_FEATURES
@@ -277,7 +277,7 @@ def read_table(
         codes, known = reader.words(action)
         actions, names = codes.astype(float), tuple(known)
         if len(names) == 1:
-            reader.problems.append(Problem(f"column {action}", list(names), "at least two different actions"))
+            reader.issues.append(Issue(f"column {action}", list(names), "at least two different actions"))
     reader.finish()
     table = np.column_stack([*matrix, np.ones(len(rewards))])
     return Table((*features, "constant"), table, actions, rewards, names)
@@ -323,7 +323,7 @@ def contexts_of(
 
     Raises
     ------
-    InvalidInput
+    InputError
         When there are fewer rows than parameters to fit, or fewer than two actions.
     """
     link: Literal["identity", "logistic"] = "logistic" if set(table.rewards.tolist()) <= {0.0, 1.0} else "identity"
@@ -339,7 +339,7 @@ def contexts_of(
             mine = table.actions == number
             if mine.sum() < width:
                 words = f"at least {width} rows, one for each feature, or its theta cannot be fitted"
-                raise InvalidInput([Problem(f"action {name}", int(mine.sum()), words)])
+                raise InputError([Issue(f"action {name}", int(mine.sum()), words)])
             thetas.append(_fit(u[mine], table.rewards[mine], link) * scale)
         return Contexts.model_validate(
             {
@@ -350,10 +350,10 @@ def contexts_of(
         )  # fmt: skip
     chosen = np.linspace(0, LOWEST_PRICE, PRICES) if prices is None else np.asarray(prices, float)
     if len(chosen) < 2:
-        raise InvalidInput([Problem("prices", list(chosen), "at least two candidates")])
+        raise InputError([Issue("prices", list(chosen), "at least two candidates")])
     if rows < 2 * width:
         words = f"at least {2 * width} rows, two for each feature, or theta cannot be fitted"
-        raise InvalidInput([Problem("rows", rows, words)])
+        raise InputError([Issue("rows", rows, words)])
     every = np.concatenate([chosen, table.actions])
     span = float(every.max() - every.min()) or 1.0
     q_rows, q_chosen = (table.actions - every.min()) / span, (chosen - every.min()) / span

@@ -15,7 +15,7 @@ import numpy as np
 
 from bandit_core.data.tables import Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import MOST_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 
 MOST_OPTIONS = 100
@@ -109,7 +109,7 @@ class Option:
 
         Raises
         ------
-        InvalidInput
+        InputError
             When the limits are none.
         """
         _check_limits(low, high)
@@ -120,7 +120,7 @@ class Option:
 
         Raises
         ------
-        InvalidInput
+        InputError
             When the limits are none.
         """
         _check_limits(low, high)
@@ -139,10 +139,10 @@ class Option:
         return len(self.values) > MOST_DISTINCT
 
     def arm(self) -> Arm:
-        """The reward law that pays what was observed, as often as it was.
+        """The reward distribution that pays what was observed, as often as it was.
 
-        Two values are a two-point law (``bernoulli`` for 0 and 1); up to `MOST_DISTINCT` distinct values keep their
-        exact frequencies (to one in a million where there are more observations than that); more are replaced by
+        Two values are a two-point distribution (``bernoulli`` for 0 and 1); up to `MOST_DISTINCT` distinct values keep
+        their exact frequencies (to one in a million where there are more observations than that); more are replaced by
         `MOST_DISTINCT` means of equally large groups of neighbours, which keeps the mean.
         """
         if self.yes_or_no:
@@ -159,7 +159,7 @@ class Option:
 
 def _check_limits(low: float, high: float) -> None:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InvalidInput([Problem("limits", [low, high], "the smallest reward must be below the largest one")])
+        raise InputError([Issue("limits", [low, high], "the smallest reward must be below the largest one")])
 
 
 def quantile_means(values: np.ndarray, counts: np.ndarray, groups: int) -> np.ndarray:
@@ -180,7 +180,7 @@ def quantile_means(values: np.ndarray, counts: np.ndarray, groups: int) -> np.nd
 
 
 def _small_counts(counts: np.ndarray) -> np.ndarray:
-    """The same frequencies in the smallest numbers that an empirical law takes."""
+    """The same frequencies in the smallest numbers that an empirical distribution takes."""
     counts = counts // reduce(math.gcd, counts.tolist())
     if counts.sum() <= MOST_OBSERVED:
         return counts
@@ -276,7 +276,7 @@ def read_observations(data: bytes) -> Observations:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the file cannot be read as such a table, holds fewer than two options or too many, or is too large.
         Every problem names its row or column.
     """
@@ -341,13 +341,13 @@ def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
 
     Returns
     -------
-    law, users, troubles
+    distribution, users, troubles
         Up to 1,000 distinct budgets keep their exact shares; of more, 1,000 equally spaced quantiles are kept.
         ``troubles`` are the cells left out.
 
     Raises
     ------
-    InvalidInput
+    InputError
         When there is no column of budgets, or nobody shares anything.
     """
     table = read_sheet(data)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +37,9 @@ TRUTH_READ = "True and false, yes and no were read as 1 and 0."
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
-def refusal(path: str, value: Any, allowed: str) -> InvalidInput:
+def refusal(path: str, value: Any, allowed: str) -> InputError:
     """One problem of a file, to be raised."""
-    return InvalidInput([Problem(path, value, allowed)])
+    return InputError([Issue(path, value, allowed)])
 
 
 def column_words(name: str) -> str:
@@ -99,7 +99,7 @@ class Sheet:
 
         Raises
         ------
-        InvalidInput
+        InputError
             When there are more than ``most`` of them.
         """
         import pandas as pd
@@ -164,7 +164,7 @@ def _as_utf8(data: bytes) -> tuple[bytes, tuple[str, ...]]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the file is no text, empty or too large.
     """
     if len(data) > MOST_BYTES:
@@ -232,7 +232,7 @@ def read_sheet(data: bytes) -> Sheet:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When it is too large, or cannot be cut into rows of equal length.
     """
     import pandas as pd  # heavy import, not needed to simulate

@@ -16,11 +16,11 @@ import numpy as np
 
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.model import Instance, Policy
+from bandit_core.model import Policy, RunSetup
 from bandit_core.model.bound import TRIVIAL, Bound, Form
 from bandit_core.policies import registry
 from bandit_core.spec.budgets import Fixed
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 from bandit_core.spec.rewards import distinct
 from bandit_core.theory import basu, classic
 
@@ -111,16 +111,16 @@ def _stated(policy: Policy, document: dict[str, Any]) -> list[Bound] | str:
     """The policy's bounds on an experiment, or the words it refuses with."""
     try:
         return line_bounds(Experiment.model_validate(document), 0)
-    except InvalidInput as error:
-        return error.problems[0].allowed
+    except InputError as error:
+        return error.issues[0].allowed
 
 
 def _unowned(experiment: Experiment, epsilon: float) -> list[Bound]:
     """Bounds that no policy states: of promises that no policy here gives, and superseded ones."""
     if experiment.contexts is not None:
         return []
-    instance = Instance(experiment.single_arms, Fixed(value=epsilon), None, experiment.horizon)
-    return [*basu.superseded(instance), *basu.environment(instance)]
+    setup = RunSetup(experiment.single_arms, Fixed(value=epsilon), None, experiment.horizon)
+    return [*basu.superseded(setup), *basu.environment(setup)]
 
 
 def _found(experiment: Experiment | None, setting: dict[str, Any], epsilon: float, horizon: int) -> dict[str, Any]:
@@ -238,8 +238,8 @@ def against_epsilon(entry: Entry, experiment: Experiment, epsilons: tuple[float,
 def against_arms(entry: Entry, experiment: Experiment, counts: tuple[int, ...]) -> np.ndarray:
     """The bound at the horizon for each number of arms K, shape (counts,); NaN where it does not apply.
 
-    One best arm and K - 1 worse ones, which take turns among the experiment's worse arms; with features the same law
-    of contexts with K arms.
+    One best arm and K - 1 worse ones, which take turns among the experiment's worse arms; with features the same
+    distribution of contexts with K arms.
     """
     return np.array(
         [_again(entry, experiment, _with_arms(experiment, count), _budget(entry, experiment)) for count in counts]
@@ -254,16 +254,22 @@ def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:
     document = experiment.spec()
     if "contexts" in document:
         return {"contexts": {**document["contexts"], "arms": count}}
-    laws = {
-        law: {"kind": law.name, **law.model_dump(mode="json", exclude={"count"})}
-        for law in distinct(experiment.single_arms)
+    distributions = {
+        distribution: {"kind": distribution.name, **distribution.model_dump(mode="json", exclude={"count"})}
+        for distribution in distinct(experiment.single_arms)
     }
     best = experiment.single_arms[int(np.argmax(experiment.means))]
-    gaps = classic.true_gaps(experiment.instances[0])
-    worse = list(dict.fromkeys(law for law, gap in zip(experiment.single_arms, gaps, strict=True) if gap > 0)) or [best]
+    gaps = classic.true_gaps(experiment.setups[0])
+    worse = list(
+        dict.fromkeys(distribution for distribution, gap in zip(experiment.single_arms, gaps, strict=True) if gap > 0)
+    ) or [best]
     shares = [len(range(place, count - 1, len(worse))) for place in range(len(worse))]
-    others = [{**laws[law], "count": share} for law, share in zip(worse, shares, strict=True) if share]
-    return {"arms": [laws[best], *others]}
+    others = [
+        {**distributions[distribution], "count": share}
+        for distribution, share in zip(worse, shares, strict=True)
+        if share
+    ]
+    return {"arms": [distributions[best], *others]}
 
 
 @dataclass(frozen=True)
@@ -280,7 +286,7 @@ def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
     """For no privacy, a curator and local privacy: what no policy undercuts at the horizon, as far as is proved.
 
     A bound without privacy holds under every promise, and one for a curator also under local privacy. Left out: slopes
-    of the long run and shapes, bounds for a class of policies, and those for the hardest arms or reward laws.
+    of the long run and shapes, bounds for a class of policies, and those for the hardest arms or reward distributions.
     """
     horizon = np.array([float(experiment.horizon)])
     return _largest(found, "bound", lambda entry: float(entry.value(experiment, horizon)[0]))

@@ -21,9 +21,9 @@ COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 
 @lru_cache(maxsize=128)
 def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
-    instance = experiment.instances[line]
-    cap = classic.trivial_cap(instance) if instance.contexts is None else contextual.trivial_cap(instance)
-    found = (*experiment.lines[line].entry.bounds(instance), cap)
+    setup = experiment.setups[line]
+    cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
+    found = (*experiment.lines[line].entry.bounds(setup), cap)
     return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
 
 

@@ -19,13 +19,13 @@ import numpy as np
 import pydantic
 from pydantic import Field, StrictBool
 
-from bandit_core.model import Instance, Policy
+from bandit_core.model import Policy, RunSetup
 from bandit_core.policies import registry
 from bandit_core.spec import rewards as reward_laws
-from bandit_core.spec.budgets import LAWS as budget_laws
+from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.contexts import Contexts
-from bandit_core.spec.errors import InvalidInput, Problem, problems_of, unknown
+from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.notation import write_epsilon, write_number, write_value
 from bandit_core.spec.numbers import Frozen, Whole
 from bandit_core.spec.rewards import Arm
@@ -161,7 +161,7 @@ class Experiment(_Document):
 
     Raises
     ------
-    InvalidInput
+    InputError
         With every problem of the document: wrong fields, unknown policies, policies that refuse the arms
         or the budget, wrong parameters.
     """
@@ -171,9 +171,9 @@ class Experiment(_Document):
         if isinstance(obj, cls):
             return obj
         if not isinstance(obj, Mapping):
-            raise InvalidInput([Problem("", obj, "a spec is an object with the fields arms, lines, …")])
+            raise InputError([Issue("", obj, "a spec is an object with the fields arms, lines, …")])
         obj = dict(obj)
-        problems: list[Problem] = []
+        issues: list[Issue] = []
         try:
             # Names that are none are left to `unknown`: pydantic would take a second for thousands of them.
             known = {
@@ -181,14 +181,14 @@ class Experiment(_Document):
             }
             experiment = super().model_validate(known, **options)
         except pydantic.ValidationError as error:
-            problems += problems_of(error, obj)
+            issues += issues_of(error, obj)
             experiment = None
-        problems += unknown(obj, cls.model_fields)
-        told = {problem.path for problem in problems}
-        problems[:0] = [problem for problem in _setting_problems(obj) if problem.path not in told]
-        problems += _line_problems(obj, None if problems else experiment)
-        if problems or experiment is None:
-            raise InvalidInput(problems)
+        issues += unknown(obj, cls.model_fields)
+        told = {issue.path for issue in issues}
+        issues[:0] = [issue for issue in _setting_problems(obj) if issue.path not in told]
+        issues += _line_problems(obj, None if issues else experiment)
+        if issues or experiment is None:
+            raise InputError(issues)
         # 2 and 2.0 are the same parameter: equal experiments must have equal texts.
         lines = tuple(line.model_copy(update={"params": _typed_parameters(line)}) for line in experiment.lines)
         return experiment.model_copy(update={"lines": lines})
@@ -203,7 +203,7 @@ class Experiment(_Document):
         return hash(self.model_dump_json())
 
     @cached_property
-    def single_arms(self) -> tuple[reward_laws._Law, ...]:
+    def single_arms(self) -> tuple[reward_laws.RewardDistribution, ...]:
         """Every arm by itself, in order; none where users have features."""
         return reward_laws.expand(self.arms)
 
@@ -215,7 +215,7 @@ class Experiment(_Document):
     @cached_property
     def means(self) -> np.ndarray:
         """Mean reward of every single arm."""
-        return np.array(reward_laws.each(self.single_arms, lambda arm: arm.law_mean))
+        return np.array(reward_laws.each(self.single_arms, lambda arm: arm.expected))
 
     @cached_property
     def largest_gap(self) -> float:
@@ -225,9 +225,9 @@ class Experiment(_Document):
         return float(self.means.max() - self.means.min())
 
     @cached_property
-    def instances(self) -> tuple[Instance, ...]:
+    def setups(self) -> tuple[RunSetup, ...]:
         """Every line, ready to be played."""
-        return tuple(_instance(line, self) for line in self.lines)
+        return tuple(_setup(line, self) for line in self.lines)
 
     def label(self, line: int) -> str:
         """What the reader calls the line: its label, else its policy (with epsilon where several lines share one)."""
@@ -308,14 +308,14 @@ def contexts_document(contexts: Contexts) -> dict[str, Any]:
     return document
 
 
-def _setting_problems(document: Mapping[str, Any]) -> list[Problem]:
+def _setting_problems(document: Mapping[str, Any]) -> list[Issue]:
     """Exactly one of arms and contexts."""
     given = [name for name in ("arms", "contexts") if document.get(name) is not None]
     if not given and "arms" not in document:  # else the field says itself what is wrong with it
-        return [Problem("arms", None, "this field is required (or contexts, for users with features)")]
+        return [Issue("arms", None, "this field is required (or contexts, for users with features)")]
     if len(given) == 2:
         words = "an experiment has either arms or contexts (users with features); leave one of them out"
-        return [Problem("contexts", "both are given", words)]
+        return [Issue("contexts", "both are given", words)]
     return []
 
 
@@ -324,19 +324,19 @@ def _typed_parameters(line: Line) -> dict[str, Any]:
     return {name: getattr(typed, name) for name in line.params}
 
 
-def _instance(line: Line, experiment: Experiment) -> Instance:
+def _setup(line: Line, experiment: Experiment) -> RunSetup:
     policy = line.entry
     parameters = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
-    instance = Instance(experiment.single_arms, line.epsilon, parameters, experiment.horizon, experiment.contexts)
-    return replace(instance, parameters=policy.settle(instance))
+    setup = RunSetup(experiment.single_arms, line.epsilon, parameters, experiment.horizon, experiment.contexts)
+    return replace(setup, parameters=policy.settle(setup))
 
 
-def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Problem]:
+def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Issue]:
     """What no single field can know: the policy exists, takes this budget and these parameters, accepts the arms."""
     raw_lines = document.get("lines")
     if not isinstance(raw_lines, list | tuple):
         return []
-    problems: list[Problem] = []
+    issues: list[Issue] = []
     for number, given in enumerate(raw_lines):
         raw = given.model_dump() if isinstance(given, Line) else given
         if not isinstance(raw, Mapping) or not isinstance(raw.get("policy"), str):
@@ -345,30 +345,30 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
         policy = registry().get(raw["policy"])
         if policy is None:
             names = ", ".join(registry())
-            problems.append(Problem(f"lines[{number}].policy", raw["policy"], f"no such policy; allowed: {names}"))
+            issues.append(Issue(f"lines[{number}].policy", raw["policy"], f"no such policy; allowed: {names}"))
             continue
         params = raw.get("params", {})
         try:
             policy.parameters.model_validate(params)
         except pydantic.ValidationError as error:
             if isinstance(params, Mapping):
-                problems += problems_of(error, params, (*here, "params"), policy.parameters.model_fields)
-        problems += _budget_problems(policy, raw.get("epsilon"), number)
-    if problems or experiment is None:
-        return problems
+                issues += issues_of(error, params, (*here, "params"), policy.parameters.model_fields)
+        issues += _budget_problems(policy, raw.get("epsilon"), number)
+    if issues or experiment is None:
+        return issues
     arm_count = sum(arm.count for arm in experiment.arms)
     if arm_count > MOST_ARMS:
-        return [Problem("arms", arm_count, f"at most {MOST_ARMS} arms in all")]
+        return [Issue("arms", arm_count, f"at most {MOST_ARMS} arms in all")]
     refused = {line.policy: _refusal(line.entry, experiment) for line in experiment.lines}  # once a policy, not a line
     for number, line in enumerate(experiment.lines):
         words = refused[line.policy]
         if words is not None:
-            problems.append(Problem(f"lines[{number}].policy", line.policy, words))
+            issues.append(Issue(f"lines[{number}].policy", line.policy, words))
             continue
-        words = line.entry.refuses(_instance(line, experiment))
+        words = line.entry.refuses(_setup(line, experiment))
         if words is not None:
-            problems.append(Problem(f"lines[{number}].params", dict(line.params), words))
-    return problems
+            issues.append(Issue(f"lines[{number}].params", dict(line.params), words))
+    return issues
 
 
 def _refusal(policy: Policy, experiment: Experiment) -> str | None:
@@ -389,22 +389,22 @@ def _setting_refusal(policy: Policy, experiment: Experiment) -> str | None:
     return f"{policy.name} {lack}; allowed here: {names}"
 
 
-def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Problem]:
+def _budget_problems(policy: Policy, epsilon: Any, number: int) -> list[Issue]:
     path = f"lines[{number}].epsilon"
     kind = epsilon.get("kind") if isinstance(epsilon, Mapping) else getattr(epsilon, "kind", None)
     if policy.epsilon == "none" and epsilon is not None:
-        return [Problem(path, kind, f"{policy.name} keeps no privacy budget; leave epsilon out")]
+        return [Issue(path, kind, f"{policy.name} keeps no privacy budget; leave epsilon out")]
     if policy.epsilon != "none" and epsilon is None:
-        return [Problem(path, None, f"{policy.name} needs a privacy budget epsilon")]
-    if policy.epsilon == "one" and kind != "fixed" and isinstance(kind, str) and kind in budget_laws:
-        return [Problem(path, kind, f"{policy.name} needs one fixed epsilon for all users")]
+        return [Issue(path, None, f"{policy.name} needs a privacy budget epsilon")]
+    if policy.epsilon == "one" and kind != "fixed" and isinstance(kind, str) and kind in budget_distributions:
+        return [Issue(path, kind, f"{policy.name} needs one fixed epsilon for all users")]
     return []
 
 
 def _check_size(size: int, name: str) -> None:
     """Refuse a spec that is too long before anything of it is read."""
     if size > MOST_SPEC_BYTES:
-        raise InvalidInput([Problem(name, f"{size / 2**20:.1f} MB", f"at most {MOST_SPEC_BYTES >> 20} MB")])
+        raise InputError([Issue(name, f"{size / 2**20:.1f} MB", f"at most {MOST_SPEC_BYTES >> 20} MB")])
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -421,25 +421,25 @@ def read_json(text: str, name: str = "document") -> Any:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the text is no such JSON, or longer than `MOST_SPEC_BYTES`.
     """
     _check_size(len(text), name)
     try:
         return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput([Problem(name, text[:40], f"not readable as JSON: {error}")]) from None
+        raise InputError([Issue(name, text[:40], f"not readable as JSON: {error}")]) from None
 
 
 def _read_toml(text: str, name: str) -> dict[str, Any]:
     _check_size(len(text), name)
     if long := _LONG_NAME.search(text):
         allowed = f"at most {MOST_NAME_PARTS} names with points between them"
-        raise InvalidInput([Problem(name, long[1][:40], allowed)])
+        raise InputError([Issue(name, long[1][:40], allowed)])
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput([Problem(name, text[:40], f"not readable as TOML: {error}")]) from None
+        raise InputError([Issue(name, text[:40], f"not readable as TOML: {error}")]) from None
 
 
 def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> Experiment:
@@ -447,7 +447,7 @@ def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> E
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the text is not of that form or longer than `MOST_SPEC_BYTES`, or the spec is wrong.
     """
     document = read_json(text, name) if form == "json" else _read_toml(text, name)
@@ -459,17 +459,17 @@ def read(path: Path) -> Experiment:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the file cannot be read, has another ending, or holds a wrong spec.
     """
     form = path.suffix.lstrip(".").lower()
     if form not in ("json", "toml"):
-        raise InvalidInput([Problem("spec", str(path), "a preset name, or a file that ends in .json or .toml")])
+        raise InputError([Issue("spec", str(path), "a preset name, or a file that ends in .json or .toml")])
     try:
         _check_size(path.stat().st_size, str(path))
         text = path.read_text(encoding="utf-8")
-    except InvalidInput:
+    except InputError:
         raise
     except (OSError, ValueError) as error:
-        raise InvalidInput([Problem("spec", str(path), f"cannot be read: {error}")]) from None
+        raise InputError([Issue("spec", str(path), f"cannot be read: {error}")]) from None
     return parse(text, form, str(path))  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec import notation
 from bandit_core.spec.contexts import Table
-from bandit_core.spec.errors import InvalidInput, Problem, path_of
+from bandit_core.spec.errors import InputError, Issue, path_of
 
 MOST_TEXT = 20_000  # characters of one field; more travels as a file
 LONGEST = 8000  # characters of a query that servers, proxies and chat programs pass on
@@ -116,10 +116,10 @@ def too_long(experiment: Experiment) -> bool:
     return len(_query(write(experiment))) > LONGEST
 
 
-def unread(experiment: Experiment) -> list[Problem]:
+def unread(experiment: Experiment) -> list[Issue]:
     """The fields of the experiment's link that are longer than what `read` takes: no link opens such a picture."""
     return [
-        Problem(key, f"{len(text):,} characters", f"a link holds at most {MOST_TEXT:,} of one field; save the spec")
+        Issue(key, f"{len(text):,} characters", f"a link holds at most {MOST_TEXT:,} of one field; save the spec")
         for key, text in write(experiment).items()
         if len(text) > MOST_TEXT
     ]
@@ -155,7 +155,7 @@ _KEY_OF = {name: key for key, (name, _) in _FIELD_READERS.items()} | {
 }
 
 
-def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Experiment, list[Problem]]:
+def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Experiment, list[Issue]]:
     """The experiment that a link asks for, as far as it can be read, and what is wrong with the link.
 
     Never raises: a parameter that cannot be read falls back to its default; where parameters do not fit together,
@@ -168,13 +168,13 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
     ignored
         Parameters that belong to somebody else and are passed over, besides Streamlit's own.
     """
-    problems: list[Problem] = []
+    issues: list[Issue] = []
     base = load_preset("default")
     if "preset" in params:
         try:
             base = load_preset(params["preset"])
-        except InvalidInput as error:
-            problems += error.problems
+        except InputError as error:
+            issues += error.issues
     fields: dict[str, Any] = {}
     view: dict[str, Any] = {}
     for key, text in params.items():
@@ -182,24 +182,22 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
             continue
         readers, target = (_VIEW_READERS, view) if key in _VIEW_READERS else (_FIELD_READERS, fields)
         if key not in readers:
-            problems.append(Problem(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
+            issues.append(Issue(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
             continue
         name, reader = readers[key]
         if len(text) > MOST_TEXT:
-            problems.append(
-                Problem(key, text[:40], f"at most {MOST_TEXT} characters in a link; upload the spec as a file")
-            )
+            issues.append(Issue(key, text[:40], f"at most {MOST_TEXT} characters in a link; upload the spec as a file"))
             continue
         try:
             target[name] = reader(text)
-        except InvalidInput as error:
-            problems += error.problems
-    experiment = _fit(base, fields, view, problems)
-    return experiment, problems
+        except InputError as error:
+            issues += error.issues
+    experiment = _fit(base, fields, view, issues)
+    return experiment, issues
 
 
-def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], problems: list[Problem]) -> Experiment:
-    """Give up what is wrong, least first, until the rest is an experiment; appends to ``problems``.
+def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], issues: list[Issue]) -> Experiment:
+    """Give up what is wrong, least first, until the rest is an experiment; appends to ``issues``.
 
     Every round takes away a field, a field of the view or a line, so it ends.
     """
@@ -212,27 +210,27 @@ def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], problem
         document["lines"] = [document["lines"][number] for number in numbers]
         try:
             experiment = Experiment.model_validate(document)
-        except InvalidInput as error:
-            found = error.problems
+        except InputError as error:
+            found = error.issues
         else:
             return _renumbered(experiment.after(base, fields), numbers)
-        at_fault = {_top(problem.path) for problem in found}
+        at_fault = {_top(issue.path) for issue in found}
         simple = [name for name in at_fault if name != "lines" and name in _overrides(fields, view)]
-        bad_lines = {int(match[1]) for problem in found if (match := re.match(r"lines\[(\d+)\]", problem.path))}
+        bad_lines = {int(match[1]) for issue in found if (match := re.match(r"lines\[(\d+)\]", issue.path))}
         if simple:
-            problems += [_in_link(problem, numbers) for problem in found if _top(problem.path) in simple]
+            issues += [_in_link(issue, numbers) for issue in found if _top(issue.path) in simple]
             for name in simple:
                 fields.pop(name, None)
                 view.pop(name.removeprefix("view."), None)
         elif 0 < len(bad_lines) < len(numbers):
-            problems += [_in_link(problem, numbers, "; this line was left out") for problem in found]
+            issues += [_in_link(issue, numbers, "; this line was left out") for issue in found]
             numbers = [number for place, number in enumerate(numbers) if place not in bad_lines]
         elif "lines" in fields:
-            problems += [_in_link(problem, numbers) for problem in found]
+            issues += [_in_link(issue, numbers) for issue in found]
             del fields["lines"]
             numbers = list(range(len(spec["lines"])))
         elif fields or view:
-            problems += [_in_link(problem, numbers) for problem in found]
+            issues += [_in_link(issue, numbers) for issue in found]
             if own:
                 for name in own:
                     del fields[name]
@@ -254,13 +252,13 @@ def _top(path: str) -> str:
     return match[0] if match else path
 
 
-def _in_link(problem: Problem, numbers: list[int], more: str = "") -> Problem:
+def _in_link(issue: Issue, numbers: list[int], more: str = "") -> Issue:
     """The same problem in the words of the link: its parameter's key, and the number that the line has there."""
-    top = _top(problem.path)
-    rest = problem.path[len(top) :]
+    top = _top(issue.path)
+    rest = issue.path[len(top) :]
     if top == "lines" and (match := re.match(r"\[(\d+)\]", rest)):
         rest = f"[{numbers[int(match[1])]}]{rest[match.end() :]}"
-    return Problem(_KEY_OF.get(top, top) + rest, problem.value, problem.allowed + more)
+    return Issue(_KEY_OF.get(top, top) + rest, issue.value, issue.allowed + more)
 
 
 def _renumbered(experiment: Experiment, numbers: list[int]) -> Experiment:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from bandit_core.experiments.experiment import Experiment, read
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 FOLDER = Path(__file__).resolve().parents[2] / "presets"
 _GROUPS = {
@@ -53,13 +53,13 @@ def load_preset(name: str) -> Experiment:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When there is no such preset; the message lists names that look like it.
     """
     path = _files().get(name)
     if path is None:
         near = sorted(difflib.get_close_matches(name, preset_names(), n=5, cutoff=0.5)) or preset_names()
-        raise InvalidInput([Problem("preset", name, f"no such preset; did you mean {', '.join(near)}?")])
+        raise InputError([Issue("preset", name, f"no such preset; did you mean {', '.join(near)}?")])
     return read(path)
 
 

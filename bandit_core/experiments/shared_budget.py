@@ -13,14 +13,20 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.spec.budgets import Discrete, Epsilon
 
 
-def _silent_mix(law: Epsilon) -> bool:
-    """Whether a law is a few groups of users of whom some share nothing and all others have one budget."""
-    return isinstance(law, Discrete) and min(law.values) == 0 and len({value for value in law.values if value > 0}) == 1
+def _silent_mix(distribution: Epsilon) -> bool:
+    """Whether a distribution is a few groups of users of whom some share nothing and all others have one budget."""
+    return (
+        isinstance(distribution, Discrete)
+        and min(distribution.values) == 0
+        and len({value for value in distribution.values if value > 0}) == 1
+    )
 
 
-def follows(law: Epsilon, shared: Epsilon) -> bool:
-    """Whether a line with the budget ``law`` is meant when ``shared`` is moved."""
-    return law == shared or (shared.kind == "fixed" and _silent_mix(law) and law.largest == shared.value)
+def follows(distribution: Epsilon, shared: Epsilon) -> bool:
+    """Whether a line with the budget ``distribution`` is meant when ``shared`` is moved."""
+    return distribution == shared or (
+        shared.kind == "fixed" and _silent_mix(distribution) and distribution.largest == shared.value
+    )
 
 
 def shared_budget(experiment: Experiment) -> Epsilon | None:
@@ -29,21 +35,27 @@ def shared_budget(experiment: Experiment) -> Epsilon | None:
 
 
 @lru_cache(maxsize=64)  # the controls of every line ask
-def _most_followed(laws: tuple[Epsilon, ...]) -> Epsilon | None:
-    best = max(laws, key=lambda shared: sum(follows(law, shared) for law in laws), default=None)
-    if best is None or (len(laws) > 1 and sum(follows(law, best) for law in laws) == 1):
+def _most_followed(distributions: tuple[Epsilon, ...]) -> Epsilon | None:
+    best = max(
+        distributions,
+        key=lambda shared: sum(follows(distribution, shared) for distribution in distributions),
+        default=None,
+    )
+    if best is None or (
+        len(distributions) > 1 and sum(follows(distribution, best) for distribution in distributions) == 1
+    ):
         return None
     return best
 
 
-def moved(law: Epsilon, document: dict[str, Any]) -> dict[str, Any]:
+def moved(distribution: Epsilon, document: dict[str, Any]) -> dict[str, Any]:
     """The budget of a line that follows, as a document, once the shared one is ``document``.
 
     Silent users can be kept beside one fixed budget only: beside a distribution the line stays as it is.
     """
-    if not isinstance(law, Discrete) or not _silent_mix(law):
+    if not isinstance(distribution, Discrete) or not _silent_mix(distribution):
         return document
-    stated: dict[str, Any] = {"kind": law.kind, **law.model_dump(mode="json", exclude_defaults=True)}
+    stated: dict[str, Any] = {"kind": distribution.kind, **distribution.model_dump(mode="json", exclude_defaults=True)}
     if document["kind"] == "fixed":
-        stated["values"] = [document["value"] if value > 0 else 0.0 for value in law.values]
+        stated["values"] = [document["value"] if value > 0 else 0.0 for value in distribution.values]
     return stated

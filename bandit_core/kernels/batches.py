@@ -1,8 +1,8 @@
 """What the kernels of batch policies share: playing many pulls at once, and drawing what they paid.
 
 These policies look at rewards only through sums over batches. So pulls are counted in bulk (a checkpoint inside a
-batch needs nothing else), and the sum of a batch of two-valued rewards is one binomial variable. Other laws are
-drawn reward by reward. ``at_once`` = False does the same for two-valued laws: the plain form, for tests.
+batch needs nothing else), and the sum of a batch of two-valued rewards is one binomial variable. Other distributions
+are drawn reward by reward. ``at_once`` = False does the same for two-valued distributions: the plain form, for tests.
 """
 
 from __future__ import annotations

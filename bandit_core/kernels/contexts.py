@@ -1,9 +1,9 @@
 """Users with features: drawing theta, contexts and rewards, from the first generator of a stream.
 
-``world`` is `contexts.Contexts.kernel_form`: (law, its numbers, table, actions, given theta, link, noise, drawn).
-Draws here depend on no choice of a policy, so all lines of an experiment meet the same users in the same trial.
-Everything of a step is drawn in this order: context(s), then the reward's noise (none where there is none).
-``theta`` is (models, d): one row, or one for each arm; ``x`` is (vectors, d): one row for each arm, or one.
+``world`` is `contexts.Contexts.kernel_form`: (distribution, its numbers, table, actions, given theta, link, noise,
+drawn). Draws here depend on no choice of a policy, so all lines of an experiment meet the same users in the same trial.
+Everything of a step is drawn in this order: context(s), then the reward's noise (none where there is none). ``theta``
+is (models, d): one row, or one for each arm; ``x`` is (vectors, d): one row for each arm, or one.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _gap_of(beta, smallest, uniform):
 
 @piece
 def draw_pool(world, state, row, theta, x, pool, signal):
-    """The types of a discrete law, drawn once for this trial: rows of ``pool``, (points, vectors x d)."""
+    """The types of a discrete distribution, drawn once for this trial: rows of ``pool``, (points, vectors x d)."""
     if world[0] != DISCRETE:
         return
     least = world[1][1]
@@ -180,32 +180,32 @@ def draw_pool(world, state, row, theta, x, pool, signal):
 @piece
 def draw_contexts(world, state, row, order, theta, pool, x):
     """The context(s) of the next user."""
-    law = world[0]
+    distribution = world[0]
     form = world[1]
     rows, d = x.shape
-    if law == SPHERE:
+    if distribution == SPHERE:
         for i in range(rows):
             _on_sphere(state, row, x, i)
-    elif law == GAUSSIAN:
+    elif distribution == GAUSSIAN:
         for i in range(rows):
             for k in range(d):
                 x[i, k] = form[0] * normal(state, row, 0)
-    elif law == CUBE:
+    elif distribution == CUBE:
         for i in range(rows):
             for k in range(d):
                 x[i, k] = form[0] * (2.0 * next_uniform(state, row, 0) - 1.0)
-    elif law == MARGIN:
+    elif distribution == MARGIN:
         gap = _gap_of(form[0], form[1], next_uniform(state, row, 0))
         if theta.shape[0] == 1:
             _margin_of_contexts(state, row, theta, x, gap)
         else:
             _margin_of_parameters(state, row, theta, x, gap)
-    elif law == DISCRETE:
+    elif distribution == DISCRETE:
         point = int64(next_uniform(state, row, 0) * pool.shape[0])
         for i in range(rows):
             for k in range(d):
                 x[i, k] = pool[point, i * d + k]
-    elif law == TABLE:
+    elif distribution == TABLE:
         table = world[2]
         actions = world[3]
         user = int64(next_uniform(state, row, 0) * table.shape[0])

@@ -1,8 +1,8 @@
 """LDP-SGD: one private gradient step for each user, released through the l2-ball mechanism.
 
 A response is a point on a sphere of radius ``reach``. It is uniform on the sphere and then turned to the side that two
-coins choose, which is the same law as drawing the half sphere first. At a zero gradient (synthetic updates of arms
-that were not chosen) it stays where it is.
+coins choose, which is the same distribution as drawing the half sphere first. At a zero gradient (synthetic updates of
+arms that were not chosen) it stays where it is.
 """
 
 from __future__ import annotations

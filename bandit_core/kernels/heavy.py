@@ -4,10 +4,11 @@ Truncated means set to 0, not moved to the bound: a reward x counts as x if |x| 
 
 * by_index looks at every arm whenever the leader may have changed, and costs one reward (and, with privacy, one
   Laplace variable) per pull.
-* elimination needs only the sum of an epoch's truncated rewards. Two-valued laws: one binomial variable. Gaussian
-  laws whose truncation is out of reach: one normal variable. Pareto laws: `_pareto_sum`, a few microseconds
-  however long the epoch. Other laws: reward by reward, 10 to 40 ns each. Noise on every single reward of an epoch
-  (local privacy) is one draw: the sum of R Laplace variables is the difference of two gamma(R) variables.
+* elimination needs only the sum of an epoch's truncated rewards. Two-valued distributions: one binomial variable.
+  Gaussian distributions whose truncation is out of reach: one normal variable. Pareto distributions: `_pareto_sum`, a
+  few microseconds however long the epoch. Other distributions: reward by reward, 10 to 40 ns each. Noise on every
+  single reward of an epoch (local privacy) is one draw: the sum of R Laplace variables is the difference of two
+  gamma(R) variables.
 """
 
 from __future__ import annotations
@@ -269,7 +270,9 @@ def elimination(
     """
     arms = laws.shape[0]
     horizon = checkpoints[-1]
-    counted = np.zeros_like(laws)  # stands for two-valued laws: pulls are counted here, rewards drawn afterwards
+    counted = np.zeros_like(
+        laws
+    )  # stands for two-valued distributions: pulls are counted here, rewards drawn afterwards
     members = np.empty(arms, np.int64)
     means = np.empty(arms)
     unused = np.empty(arms)

@@ -84,7 +84,7 @@ def _noise_of(release, epsilon):
 def _user(code, form, table, group_noises, release, eps_min, hopeless, uniform):
     """Whether the user who arrives is kept, and the noise of the response (see `_noise_of`).
 
-    ``group_noises`` has the noise of every group of a discrete law; below ``hopeless`` no user is ever kept.
+    ``group_noises`` has the noise of every group of a discrete distribution; below ``hopeless`` no user is ever kept.
     """
     if code == DISCRETE:
         group = draw_group(table, uniform)

@@ -2,8 +2,8 @@
 
 The same game as in `kernels.index`, drawn in another order. Think of every arm as owning a tape of its future
 responses. The policy reads tapes from the front; what it does is a function of what it has read. A run is therefore
-not changed in law when a tape is revealed in pieces, as long as each piece is drawn from its law given everything
-revealed before, and it does not matter what made us ask for that piece.
+not changed in distribution when a tape is revealed in pieces, as long as each piece is drawn from its distribution
+given everything revealed before, and it does not matter what made us ask for that piece.
 
 A piece of a tape is kept as (length, sufficient statistics): how many users of each budget, how many of their
 responses were the larger one of two values, and, behind Laplace noise, the sums of its positive and negative parts

@@ -53,7 +53,9 @@ def _draw_other(laws, values, arm, uniform, state, row):
 
 @inlined
 def draw_reward(laws, values, arm, uniform, state, row):
-    """One reward of ``arm``. Beta laws with a, b != 1 and Student's take further draws from the second generator."""
+    """One reward of ``arm``. Beta distributions with a, b != 1 and Student's take further draws from the second
+    generator.
+    """
     if laws[arm, 0] == TWO_POINT:
         return laws[arm, 2] if uniform < laws[arm, 3] else laws[arm, 1]
     return _draw_other(laws, values, arm, uniform, state, row)

@@ -13,7 +13,9 @@ FEW = 16  # groups among which comparing with all is faster than searching
 
 @inlined
 def draw_group(table, uniform):
-    """Row of ``table``, rows (cumulative probability, epsilon), of the user who arrives under a discrete law."""
+    """Row of ``table``, rows (cumulative probability, epsilon), of the user who arrives under a discrete
+    distribution.
+    """
     last = table.shape[0] - 1
     low = 0
     if last < FEW:  # no branch that depends on the draw

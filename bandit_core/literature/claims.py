@@ -4,8 +4,8 @@ An order of regrets: Wilcoxon's signed-rank test over pairs of trials (lines of 
 Whitney's test between files. Several pairs hold together when each one does at the full size (intersection-union: their
 joint size is no larger), and fail when the smallest p value the other way round does after Holm's correction. Where a
 few runs turn the mean clearly against what most runs show, nothing is decided. An extreme of n runs: the probability of
-the paper's outcome under our simulated law. A printed number: an error that includes that of the paper's own runs.
-Sizes are `significance.ALPHA` throughout.
+the paper's outcome under our simulated distribution. A printed number: an error that includes that of the paper's own
+runs. Sizes are `significance.ALPHA` throughout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, Order
 from bandit_core.simulate.results import linear_fit
 from bandit_core.simulate.summaries import baseline
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 from bandit_core.studies.threshold_check import MECHANISMS
 
 Held = Literal["held", "not held", "not decided", "not checked"]
@@ -35,7 +35,8 @@ HOW = (
     "that share their random numbers, Mann and Whitney's test between different files. Several comparisons hold "
     "together when each does (intersection-union), and fail when one does after Holm's correction; where a few runs "
     "turn the mean against what most runs show, nothing is decided. Extremes of n runs: the probability of the paper's "
-    "outcome under our simulated law, with its interval. Printed ratios: a z test whose error includes that of the "
+    "outcome under our simulated distribution, with its interval. Printed ratios: a z test whose error includes "
+    "that of the "
     "paper's own runs, which show realised regret. The p value is the chance of such runs if the statement were wrong "
     "(where it is not held: if it were right); for numbers and extremes, the chance of what the paper reports. Power "
     "is the chance that so many runs find an order."
@@ -47,7 +48,7 @@ class Test:
     """How a verdict was reached: the test, its p value, the trials it rests on, and what it would have found.
 
     ``p`` is the probability of something at least as extreme if the verdict were wrong; for "not decided", if the
-    statement were wrong; for numbers and extremes, that of the paper's outcome under our law.
+    statement were wrong; for numbers and extremes, that of the paper's outcome under our distribution.
     """
 
     __test__ = False  # pytest: not a test of ours
@@ -131,7 +132,7 @@ class _Files:
         name = papers.file_name(preset, self.study)
         try:
             shipped = reproductions.load(name, self.folder)
-        except InvalidInput as error:
+        except InputError as error:
             raise Missing(str(error)) from None
         if shipped is None:
             raise Missing(f"{name} has not been computed yet")
@@ -307,9 +308,9 @@ def _base(found: _Found) -> int:
 def _v_of_lines(shipped: Shipped) -> np.ndarray:
     """V_L or V_B of every line, shape (lines,)."""
     values = []
-    for line, instance in zip(shipped.experiment.lines, shipped.experiment.instances, strict=True):
-        assert instance.epsilon is not None
-        values.append(MECHANISMS[line.policy][1](instance.epsilon, instance.parameters.eps_min))
+    for line, setup in zip(shipped.experiment.lines, shipped.experiment.setups, strict=True):
+        assert setup.epsilon is not None
+        values.append(MECHANISMS[line.policy][1](setup.epsilon, setup.parameters.eps_min))
     return np.array(values)
 
 
@@ -364,11 +365,11 @@ def _crossing(claim: papers.Crossing, files: _Files) -> _Answer:
 
 def _first_release(found: _Found) -> int:
     """When a noisy release comes first: until then a policy that waits for it learns nothing."""
-    instance, before, after = found.shipped.experiment.instances[found.number], 0, found.shipped.experiment.horizon
+    setup, before, after = found.shipped.experiment.setups[found.number], 0, found.shipped.experiment.horizon
     spent = found.shipped.experiment.lines[found.number].entry.spent
     while after - before > 1:
         middle = (before + after) // 2
-        before, after = (before, middle) if spent(instance, np.array([middle]))[0] > 0 else (middle, after)
+        before, after = (before, middle) if spent(setup, np.array([middle]))[0] > 0 else (middle, after)
     return after
 
 

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.spec.errors import InvalidInput, Problem, validated
+from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.numbers import Frozen, Number, Whole
 
 FOLDER = Path(__file__).resolve().parents[2] / "papers"
@@ -233,7 +233,7 @@ def papers() -> tuple[Paper, ...]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When a file says something that is not allowed.
     """
     found = []
@@ -323,13 +323,13 @@ def names_of(names: list[str]) -> list[str]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When a name is none of these; the message lists what is allowed.
     """
     known = reproducible()
     drawn = {name: files_of(figure) for name, figure in figures().items() if figure.presets}
     meant: list[str] = []
-    problems = []
+    issues = []
     for name in names:
         if name in drawn:
             meant += drawn[name]
@@ -341,7 +341,7 @@ def names_of(names: list[str]) -> list[str]:
             hint = f"did you mean {near[0]}? " if near else ""
             if name in preset_names():
                 hint = "is a preset, but no figure of a paper; "
-            problems.append(Problem("name", name, f"{hint}allowed: {', '.join(allowed)}"))
-    if problems:
-        raise InvalidInput(problems)
+            issues.append(Issue("name", name, f"{hint}allowed: {', '.join(allowed)}"))
+    if issues:
+        raise InputError(issues)
     return list(dict.fromkeys(meant)) if names else known

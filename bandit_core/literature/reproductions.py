@@ -30,7 +30,7 @@ from bandit_core.literature.papers import Played, Window
 from bandit_core.simulate.costs import worker_count
 from bandit_core.simulate.results import LineResult, Result
 from bandit_core.simulate.summaries import baseline
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 FOLDER = Path(__file__).resolve().parents[2] / "papers" / "results"
 FORMAT = 2
@@ -248,7 +248,7 @@ def check_folder(folder: Path) -> None:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When it cannot be made, or not be written to.
     """
     reason = "is not a folder that can be written to"
@@ -257,7 +257,7 @@ def check_folder(folder: Path) -> None:
     except OSError as error:
         reason = f"cannot be made: {error.strerror}"
     if not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise InvalidInput([Problem("out", str(folder), reason)])
+        raise InputError([Issue("out", str(folder), reason)])
 
 
 def write(content: dict[str, Any], folder: Path) -> Path:
@@ -265,7 +265,7 @@ def write(content: dict[str, Any], folder: Path) -> Path:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the folder cannot be written to.
     """
 
@@ -283,7 +283,7 @@ def write(content: dict[str, Any], folder: Path) -> Path:
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
-        raise InvalidInput([Problem("out", str(folder), f"cannot be written: {error}")]) from None
+        raise InputError([Issue("out", str(folder), f"cannot be written: {error}")]) from None
     return path
 
 
@@ -301,7 +301,7 @@ def load(name: str, folder: Path | None = None) -> Shipped | None:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the file is damaged or of another format.
     """
     path = path_of(name, folder)
@@ -324,7 +324,7 @@ def _read(path: Path, changed: int) -> Shipped:
         return Shipped(content["name"], experiment, times, lines, content["made"], content["tally"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         words = f"is no shipped result ({type(error).__name__}: {error}); make it again with the command reproduce"
-        raise InvalidInput([Problem("file", path.name, words)]) from None
+        raise InputError([Issue("file", path.name, words)]) from None
 
 
 def _spread_out(tally: list[list[float]]) -> np.ndarray:

@@ -109,8 +109,8 @@ def share_interval(count: int, trials: int) -> tuple[float, float]:
 def chance_of_narrow(sample: np.ndarray, runs: int, width: float) -> tuple[float, float, float]:
     """Probability that the largest and the smallest of ``runs`` runs lie less than ``width`` apart.
 
-    Estimated from ``sample``, shape (trials,), as if its runs were the law; interval of confidence 1 - `ALPHA` by the
-    bootstrap, with a lower end that also allows for values which are rarer than the sample can show.
+    Estimated from ``sample``, shape (trials,), as if its runs were the distribution; interval of confidence 1 - `ALPHA`
+    by the bootstrap, with a lower end that also allows for values which are rarer than the sample can show.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.binary import Binary
 from bandit_core.mechanisms.description import Formulas, counter
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class AdaptiveTree(Binary):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.v <= 1 or not 0 < self.u < math.inf:
-            raise InvalidInput([Problem("v, u", (self.v, self.u), "v in (0, 1] and u above 0")])
+            raise InputError([Issue("v, u", (self.v, self.u), "v in (0, 1] and u above 0")])
 
     def level(self, count: int) -> float:
         """B_n: the size beyond which item number ``count`` counts 0."""
@@ -69,7 +69,7 @@ class AdaptiveTree(Binary):
 
     def _taken(self, items: np.ndarray, count: int) -> np.ndarray:
         if not np.all(np.isfinite(items)):
-            raise InvalidInput([Problem("item", float(items[~np.isfinite(items)][0]), "a finite number")])
+            raise InputError([Issue("item", float(items[~np.isfinite(items)][0]), "a finite number")])
         return np.where(np.abs(items) <= self.level(count), items, 0.0)
 
 

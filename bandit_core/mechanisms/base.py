@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 Sampler = Callable[[np.ndarray, float, np.random.Generator], np.ndarray]  # such as `Mechanism.release`
 
@@ -40,7 +40,7 @@ class Mechanism(ABC):
 
         Raises
         ------
-        InvalidInput
+        InputError
             When a reward lies outside the domain, or an epsilon is not above 0.
         """
         rewards, epsilon = np.broadcast_arrays(self._checked(rewards), _positive(epsilon))
@@ -85,7 +85,7 @@ class Mechanism(ABC):
             allowed = f"{self.title} takes numbers in [{low:g}, {high:g}]"
             if self.instead:
                 allowed += f"; use {self.instead} for rewards outside"
-            raise InvalidInput([Problem(f"rewards[{place}]", float(rewards.flat[place]), allowed)])
+            raise InputError([Issue(f"rewards[{place}]", float(rewards.flat[place]), allowed)])
         return rewards
 
 
@@ -94,5 +94,5 @@ def _positive(epsilon: ArrayLike) -> np.ndarray:
     wrong = np.flatnonzero(~(epsilon > 0))
     if len(wrong):
         value = float(epsilon.flat[int(wrong[0])])
-        raise InvalidInput([Problem("epsilon", value, "a number above 0; a user with epsilon = 0 shares nothing")])
+        raise InputError([Issue("epsilon", value, "a number above 0; a user with epsilon = 0 shares nothing")])
     return epsilon

@@ -18,7 +18,7 @@ from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.counter import Counter, depth
 from bandit_core.mechanisms.description import Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 
 @inlined
@@ -61,7 +61,7 @@ class Binary(Counter):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.horizon < 1:
-            raise InvalidInput([Problem("horizon", self.horizon, "a whole number, at least 1")])
+            raise InputError([Issue("horizon", self.horizon, "a whole number, at least 1")])
 
     @property
     def budgets(self) -> tuple[float, ...]:
@@ -81,7 +81,7 @@ class Binary(Counter):
 
     def _fresh_scale(self, count: int) -> float:
         if count > self.horizon:
-            raise InvalidInput([Problem("item", count, f"at most {self.horizon} items, the horizon of this counter")])
+            raise InputError([Issue("item", count, f"at most {self.horizon} items, the horizon of this counter")])
         return self.node_scale
 
     def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:

@@ -16,7 +16,7 @@ from numba import uint64
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 MOST_NODES = 64  # summed noise terms that one release can hold, for any count below 2^63
 
@@ -79,7 +79,7 @@ class Counter(ABC):
     def __post_init__(self) -> None:
         for budget in self.budgets:
             if not 0 < budget < math.inf:
-                raise InvalidInput([Problem("epsilon", budget, "a number above 0")])
+                raise InputError([Issue("epsilon", budget, "a number above 0")])
 
     @property
     @abstractmethod
@@ -111,7 +111,7 @@ class Counter(ABC):
         """What is added of the items that come in as number ``count``; refuses items outside [0, 1]."""
         outside = np.flatnonzero(~((items >= 0) & (items <= 1)))  # catches NaN as well
         if len(outside):
-            raise InvalidInput([Problem("item", float(items[outside[0]]), "a number in [0, 1]")])
+            raise InputError([Issue("item", float(items[outside[0]]), "a number in [0, 1]")])
         return items
 
     def variance(self, count: int) -> float:
@@ -131,7 +131,7 @@ class Counter(ABC):
 
         Raises
         ------
-        InvalidInput
+        InputError
             When an item lies outside [0, 1], or the counter's horizon is exceeded.
         """
         items = np.asarray(items, float)
@@ -157,7 +157,7 @@ class RunningCounter:
 
         Raises
         ------
-        InvalidInput
+        InputError
             When an item lies outside [0, 1], or the counter's horizon is exceeded.
         """
         items = np.broadcast_to(np.asarray(item, float), self._sums.shape)

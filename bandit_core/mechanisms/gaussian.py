@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 CLASSICAL_LIMIT = 1.0  # the classical formula is proved up to this epsilon
 _STEPS = 200  # of a bisection that ends when the double does
@@ -77,18 +77,18 @@ def gaussian_sd(sensitivity: float, epsilon: float, delta: float) -> float:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the sensitivity or epsilon is not above 0, or delta is not in (0, 1).
     """
-    problems = [
-        Problem(name, value, "a number above 0")
+    issues = [
+        Issue(name, value, "a number above 0")
         for name, value in (("sensitivity", sensitivity), ("epsilon", epsilon))
         if not 0 < value < math.inf
     ]
     if not 0 < delta < 1:
-        problems.append(Problem("delta", delta, "a number between 0 and 1"))
-    if problems:
-        raise InvalidInput(problems)
+        issues.append(Issue("delta", delta, "a number between 0 and 1"))
+    if issues:
+        raise InputError(issues)
     calibrate = classical_sd if epsilon <= CLASSICAL_LIMIT else analytic_sd
     return calibrate(sensitivity, epsilon, delta)
 
@@ -104,14 +104,14 @@ def release_symmetric(matrices: ArrayLike, sd: float, rng: np.random.Generator) 
 
     Raises
     ------
-    InvalidInput
+    InputError
         When a matrix is not symmetric: the lower triangle would be lost in silence.
     """
     matrices = np.asarray(matrices, float)
     if matrices.ndim < 2 or matrices.shape[-1] != matrices.shape[-2]:
-        raise InvalidInput([Problem("matrices", matrices.shape, "square matrices, shape (..., d, d)")])
+        raise InputError([Issue("matrices", matrices.shape, "square matrices, shape (..., d, d)")])
     if not np.array_equal(matrices, np.swapaxes(matrices, -1, -2)):
-        raise InvalidInput([Problem("matrices", "not symmetric", "each matrix must equal its transpose")])
+        raise InputError([Issue("matrices", "not symmetric", "each matrix must equal its transpose")])
     upper = np.triu(release_vectors(matrices, sd, rng))
     return upper + np.swapaxes(np.triu(upper, 1), -1, -2)
 

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 
 def log_radius(dimension: int, epsilon: float) -> float:
@@ -40,18 +40,18 @@ def radius(dimension: int, epsilon: float, bound: float = 1.0) -> float:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When epsilon or the bound is not above 0, or the dimension below 1.
     """
-    problems = [
-        Problem(name, value, "a number above 0")
+    issues = [
+        Issue(name, value, "a number above 0")
         for name, value in (("epsilon", epsilon), ("bound", bound))
         if not 0 < value < math.inf
     ]
     if dimension < 1:
-        problems.append(Problem("dimension", dimension, "at least 1"))
-    if problems:
-        raise InvalidInput(problems)
+        issues.append(Issue("dimension", dimension, "at least 1"))
+    if issues:
+        raise InputError(issues)
     return bound * math.exp(log_radius(dimension, epsilon))
 
 
@@ -60,7 +60,7 @@ def release(vectors: ArrayLike, epsilon: float, rng: np.random.Generator, bound:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When a vector lies outside the ball: the mechanism is not defined there.
     """
     vectors = np.asarray(vectors, float)
@@ -70,7 +70,7 @@ def release(vectors: ArrayLike, epsilon: float, rng: np.random.Generator, bound:
     if len(outside):
         place = int(outside[0])
         words = f"a vector of norm at most {bound:g}; clip it first"
-        raise InvalidInput([Problem(f"vectors[{place}]", float(norms.flat[place]), words)])
+        raise InputError([Issue(f"vectors[{place}]", float(norms.flat[place]), words)])
     z = rng.standard_normal(vectors.shape)
     z *= reach / np.linalg.norm(z, axis=-1, keepdims=True)
     rounded_up = rng.random(norms.shape) < 0.5 + norms / (2 * bound)
@@ -106,7 +106,7 @@ class BallAlong(Mechanism):
     def __post_init__(self) -> None:
         if self.dimension < 2:
             words = "at least 2; in one dimension this is randomised response"
-            raise InvalidInput([Problem("dimension", self.dimension, words)])
+            raise InputError([Issue("dimension", self.dimension, words)])
 
     def _reach(self, epsilon: ArrayLike) -> np.ndarray:
         epsilon = np.asarray(epsilon, float)

@@ -1,4 +1,5 @@
-"""What one answer gives away about two inputs: privacy loss, its law, and the odds of a guesser after many answers.
+"""What one answer gives away about two inputs: privacy loss, its distribution, and the odds of a guesser after many
+answers.
 
 The loss of a response y is ln p(y | first) / p(y | second). A pure mechanism keeps it within +-epsilon. Where it may
 exceed epsilon, delta is what has to be paid for it: delta(e) = E[(1 - exp(e - loss))+] under the first input, which is
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 from bandit_core.mechanisms.base import Mechanism
 
 _POINTS = 20_001
-_SPREADS = 30.0  # standard deviations on each side that count; beyond lies less than e^-40 of any law here
+_SPREADS = 30.0  # standard deviations on each side that count; beyond lies less than e^-40 of any distribution here
 _ROUNDING = 1e-9  # nats
 
 

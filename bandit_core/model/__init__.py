@@ -4,9 +4,24 @@ from bandit_core.model.block import Block, Signal, Stopped
 from bandit_core.model.bound import Bound
 from bandit_core.model.guarantee import PRIVACY_WORDS, Guarantee, Privacy, Release
 from bandit_core.model.policy import Acceptor, Policy, Setting, Simulator, any_rewards, numbers_held
-from bandit_core.model.setup import Instance, Parameters, Tables
+from bandit_core.model.setup import Parameters, RunSetup, Tables
 
 __all__ = [
-    "PRIVACY_WORDS", "Acceptor", "Block", "Bound", "Guarantee", "Instance", "Parameters", "Policy", "Privacy",
-    "Release", "Setting", "Signal", "Simulator", "Stopped", "Tables", "any_rewards", "numbers_held",
+    "PRIVACY_WORDS",
+    "Acceptor",
+    "Block",
+    "Bound",
+    "Guarantee",
+    "Parameters",
+    "Policy",
+    "Privacy",
+    "Release",
+    "RunSetup",
+    "Setting",
+    "Signal",
+    "Simulator",
+    "Stopped",
+    "Tables",
+    "any_rewards",
+    "numbers_held",
 ]  # fmt: skip

@@ -41,7 +41,7 @@ class Bound:
     ``only`` names the class of policies that it binds, empty where it binds every policy that keeps the promise (or,
     an upper bound, the policy it is stated for): membership is not known, so it is drawn beside no curve.
     ``model`` is the promise of privacy that the bound is about: a lower bound of model "none" holds under every
-    promise. ``rewards`` are the laws it is stated for.
+    promise. ``rewards`` are the distributions it is stated for.
     """
 
     name: str

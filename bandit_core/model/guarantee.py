@@ -17,7 +17,9 @@ PRIVACY_WORDS: dict[Privacy, str] = {
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The privacy that a run really has. ``epsilon`` None means one budget per user, from the law of the spec."""
+    """The privacy that a run really has. ``epsilon`` None means one budget per user, from the distribution of the
+    spec.
+    """
 
     model: Privacy
     words: str

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.spec import rewards as laws
-from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.spec import rewards as distributions
+from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.numbers import Frozen
 
@@ -19,8 +19,8 @@ from bandit_core.spec.numbers import Frozen
 class Tables:
     """Kernel tables of some arms, and these arms, so that nothing else can have their identity."""
 
-    def __init__(self, arms: tuple[laws._Law, ...]) -> None:
-        self.arms, self.arrays = arms, laws.tables(arms)
+    def __init__(self, arms: tuple[distributions.RewardDistribution, ...]) -> None:
+        self.arms, self.arrays = arms, distributions.tables(arms)
 
 
 _sharing = threading.Lock()
@@ -32,7 +32,7 @@ class Parameters(Frozen):
 
 
 @dataclass(frozen=True)
-class Instance:
+class RunSetup:
     """One line of an experiment, ready to be played.
 
     ``arms`` are single arms in the order of the spec; ``epsilon`` is None for policies without privacy;
@@ -40,8 +40,8 @@ class Instance:
     and there are no ``arms``.
     """
 
-    arms: tuple[laws._Law, ...]
-    epsilon: _EpsilonLaw | None
+    arms: tuple[distributions.RewardDistribution, ...]
+    epsilon: BudgetDistribution | None
     parameters: Any  # of the policy's own subclass of Parameters
     horizon: int
     contexts: Contexts | None = None
@@ -49,7 +49,7 @@ class Instance:
     @cached_property
     def means(self) -> np.ndarray:
         """Mean rewards, shape (arms,)."""
-        return np.array(laws.each(self.arms, lambda arm: arm.law_mean))
+        return np.array(distributions.each(self.arms, lambda arm: arm.expected))
 
     def shared_tables(self) -> Tables:
         """What the kernels read of the arms: one copy for all who play these arms while anybody holds it."""

@@ -17,16 +17,16 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.kernels import committed
-from bandit_core.model import Block, Instance, Signal, Simulator
+from bandit_core.model import Block, RunSetup, Signal, Simulator
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
 def _player(rule: int) -> Simulator:
-    def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-        settings = (rule, nominal(instance), instance.parameters.alpha, 2.0, 1)
-        return batch_family.play(committed.by_index, instance, streams, checkpoints, signal, *settings)
+    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+        settings = (rule, nominal(setup), setup.parameters.alpha, 2.0, 1)
+        return batch_family.play(committed.by_index, setup, streams, checkpoints, signal, *settings)
 
     return simulate
 

@@ -16,15 +16,15 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.kernels import lazy
-from bandit_core.model import Block, Instance, Parameters, Signal
+from bandit_core.model import Block, Parameters, RunSetup, Signal
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    settings = (lazy.DOUBLING, 1, nominal(instance), 0.0, 3.0, 3.0)
-    return batch_family.play(lazy.by_index, instance, streams, checkpoints, signal, *settings)
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    settings = (lazy.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
+    return batch_family.play(lazy.by_index, setup, streams, checkpoints, signal, *settings)
 
 
 POLICY = batch_family.pure_policy(

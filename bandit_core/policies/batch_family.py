@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.model import Block, Instance, Parameters, Policy, Signal, Stopped
+from bandit_core.model import Block, Parameters, Policy, RunSetup, Signal, Stopped
 from bandit_core.model.bound import Bound
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
-from bandit_core.spec import rewards as laws
+from bandit_core.spec import rewards as distributions
 from bandit_core.spec.numbers import Number, Whole
 from bandit_core.theory import central
 
@@ -53,16 +53,16 @@ def resolve_first_batch(parameters: BatchParameters, epsilon: Any) -> BatchParam
     return parameters.model_copy(update={"first_batch": size})
 
 
-def refuse_tiny_budget(instance: Instance) -> str | None:
+def refuse_tiny_budget(setup: RunSetup) -> str | None:
     """Words of refusal for a budget that no horizon can make anything of."""
-    if nominal(instance) >= SMALLEST:
+    if nominal(setup) >= SMALLEST:
         return None
-    return f"epsilon is {nominal(instance):g}; allowed: from {SMALLEST:g} on"
+    return f"epsilon is {nominal(setup):g}; allowed: from {SMALLEST:g} on"
 
 
 def play(
     kernel: Callable[..., None],
-    instance: Instance,
+    setup: RunSetup,
     streams: np.ndarray,
     checkpoints: np.ndarray,
     signal: Signal,
@@ -72,20 +72,20 @@ def play(
     """Play one trial per stream with a kernel of `bandit_core.kernels.committed` or `bandit_core.kernels.lazy`.
 
     ``settings`` are the numbers that the kernel takes between ``at_once`` and the gaps. ``at_once`` = False draws
-    every reward by itself instead of the sum of a batch: other draws, the same law.
+    every reward by itself instead of the sum of a batch: other draws, the same distribution.
 
     Raises
     ------
     Stopped
         When the signal asked for a stop.
     """
-    trials, arms = len(streams), len(instance.arms)
-    table, values = instance.tables
+    trials, arms = len(streams), len(setup.arms)
+    table, values = setup.tables
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))
     kernel(
-        streams.copy(), table, values, at_once, *settings, instance.gaps,
+        streams.copy(), table, values, at_once, *settings, setup.gaps,
         checkpoints, regret, best_pulls, pulls, signal.cells,
     )  # fmt: skip
     if signal.stopped:
@@ -93,27 +93,31 @@ def play(
     return Block(regret, best_pulls, pulls)
 
 
-def cost(instance: Instance, releases: float | None = None, look: float = 1 / 16) -> float:
+def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -> float:
     """Rough time of one pull relative to one of ``ucb``.
 
     Where every arm pays one of two amounts the time goes into ``releases`` (default: batches that double) with one
     look at every arm each, which costs ``look`` pulls for an arm; else into drawing the rewards.
     """
-    arms = len(instance.arms)
+    arms = len(setup.arms)
     if releases is None:
-        releases = arms * math.log2(max(1.0, instance.horizon / arms))
-    bulk = min(1.0, releases / instance.horizon) * (5 + look * arms)
-    return bulk if all(arm.row()[0] == laws.TWO_POINT for arm in laws.distinct(instance.arms)) else bulk + 1.0
+        releases = arms * math.log2(max(1.0, setup.horizon / arms))
+    bulk = min(1.0, releases / setup.horizon) * (5 + look * arms)
+    return (
+        bulk
+        if all(arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms))
+        else bulk + 1.0
+    )
 
 
-def cost_of_roots(most: float) -> Callable[[Instance], float]:
+def cost_of_roots(most: float) -> Callable[[RunSetup], float]:
     """``step_cost`` of a policy whose look at an arm costs up to ``most`` pulls, for a root once batches are long."""
-    return lambda instance: cost(instance, look=min(most, instance.horizon / (500 * len(instance.arms))))
+    return lambda setup: cost(setup, look=min(most, setup.horizon / (500 * len(setup.arms))))
 
 
-def with_lower_bounds(upper: Callable[[Instance], list[Bound]]) -> Callable[[Instance], list[Bound]]:
+def with_lower_bounds(upper: Callable[[RunSetup], list[Bound]]) -> Callable[[RunSetup], list[Bound]]:
     """The central lower bounds, then those of the policy."""
-    return lambda instance: [*central.lower_bounds(instance), *upper(instance)]
+    return lambda setup: [*central.lower_bounds(setup), *upper(setup)]
 
 
 def pure_policy(**fields: Any) -> Policy:

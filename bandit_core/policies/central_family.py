@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bandit_core.model import Guarantee, Instance, Parameters, Release
+from bandit_core.model import Guarantee, Parameters, Release, RunSetup
 from bandit_core.policies.local_family import bounded_rewards
 
 Accounting = Literal["paper", "tight"]
@@ -56,36 +56,36 @@ class ReadIndexParameters(AccountedParameters):
 unit_rewards = bounded_rewards("ucb (no privacy) or heldp-ucb-bs (local privacy)", "the curator's noise")
 
 
-def nominal(instance: Instance) -> float:
+def nominal(setup: RunSetup) -> float:
     """The one epsilon that the user chose, in nats."""
-    assert instance.epsilon is not None and instance.epsilon.fixed is not None
-    return instance.epsilon.fixed
+    assert setup.epsilon is not None and setup.epsilon.fixed is not None
+    return setup.epsilon.fixed
 
 
-def pure(instance: Instance, factor: float = 1.0) -> Guarantee:
+def pure(setup: RunSetup, factor: float = 1.0) -> Guarantee:
     """Central epsilon-DP where the run really spends ``factor`` times the chosen epsilon."""
-    epsilon = nominal(instance) * factor
+    epsilon = nominal(setup) * factor
     words = f"what the curator publishes is {epsilon:g}-differentially private in every single reward"
     if factor > 1:
-        words += f": the algorithm as printed spends {factor:g} times the chosen epsilon {nominal(instance):g}"
+        words += f": the algorithm as printed spends {factor:g} times the chosen epsilon {nominal(setup):g}"
     return Guarantee("central", words, epsilon)
 
 
-def approximate(instance: Instance, epsilon: float, delta: float) -> Guarantee:
+def approximate(setup: RunSetup, epsilon: float, delta: float) -> Guarantee:
     """Central (epsilon, delta)-DP where the run really has ``epsilon``, whatever was chosen."""
     words = f"what the curator publishes is ({epsilon:.3g}, {delta:.2g})-differentially private in every single reward"
-    if epsilon > nominal(instance) * (1 + 1e-9):
-        words += f": as printed it spends more than the chosen epsilon {nominal(instance):g}"
-    elif instance.parameters.accounting == "advanced":
-        words += f": advanced composition, which counts more, allows the chosen epsilon {nominal(instance):g}"
+    if epsilon > nominal(setup) * (1 + 1e-9):
+        words += f": as printed it spends more than the chosen epsilon {nominal(setup):g}"
+    elif setup.parameters.accounting == "advanced":
+        words += f": advanced composition, which counts more, allows the chosen epsilon {nominal(setup):g}"
     return Guarantee("central", words, epsilon, delta)
 
 
-def noisy_sums(released: str) -> Callable[[Instance], list[Release]]:
+def noisy_sums(released: str) -> Callable[[RunSetup], list[Release]]:
     """Every reward enters one sum, which is released with Laplace(1/epsilon) noise."""
 
-    def releases(instance: Instance) -> list[Release]:
-        scale = 1 / nominal(instance)
+    def releases(setup: RunSetup) -> list[Release]:
+        scale = 1 / nominal(setup)
         return [central_release(released, 1.0, scale, "once, when the batch is full")]
 
     return releases

@@ -10,7 +10,7 @@ about the lambda of each arm as its non-private parent would, and maps back. Eac
 * TS-CF: Thompson sampling on the bits; the map is increasing, so the largest posterior draw decides.
 
 f(t) = ln t + 3 ln ln t, where ln ln t counts as 0 while ln t <= 1. Deviation from print: the paper has binary rewards;
-a reward in [0, 1] first becomes a coin toss with that chance, which leaves the law of the bit as it is.
+a reward in [0, 1] first becomes a coin toss with that chance, which leaves the distribution of the bit as it is.
 
 Ties, which the paper leaves open: at a small epsilon the index of kl-UCB-CF stays at 1 for about
 f(t) / (2 tanh(epsilon/2)^2 (1 - mean)^2) pulls of every arm. Among such arms the larger quantile of the mean bit, which
@@ -24,30 +24,30 @@ from typing import Any
 import numpy as np
 
 from bandit_core.kernels import index
-from bandit_core.model import Block, Instance, Parameters, Policy, Signal
+from bandit_core.model import Block, Parameters, Policy, RunSetup, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family, kl_family, posterior_family
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local
 
 
-def _play_ucb(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _play_ucb(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     # lambda^-1(mean bit + sqrt(f/2N)) = mean of g + sqrt(f V / 2)/N with V = N coth(epsilon/2)^2.
     return index_family.play(
-        instance, streams, checkpoints, signal, release=index.BITS, per_spread=0.5, clock=index.KL_CLOCK
+        setup, streams, checkpoints, signal, release=index.BITS, per_spread=0.5, clock=index.KL_CLOCK
     )
 
 
-def _ucb_bounds(instance: Instance) -> list[Bound]:
-    return [*local.lower_bounds(instance), *local.corrupted_feedback(instance, "ucb-cf")]
+def _ucb_bounds(setup: RunSetup) -> list[Bound]:
+    return [*local.lower_bounds(setup), *local.corrupted_feedback(setup, "ucb-cf")]
 
 
-def _kl_bounds(instance: Instance) -> list[Bound]:
-    return [*local.lower_bounds(instance), *local.corrupted_feedback(instance, "kl-ucb-cf")]
+def _kl_bounds(setup: RunSetup) -> list[Bound]:
+    return [*local.lower_bounds(setup), *local.corrupted_feedback(setup, "kl-ucb-cf")]
 
 
-def _posterior_bounds(instance: Instance) -> list[Bound]:
-    return [*local.lower_bounds(instance), *local.corrupted_feedback(instance, "ts-cf")]
+def _posterior_bounds(setup: RunSetup) -> list[Bound]:
+    return [*local.lower_bounds(setup), *local.corrupted_feedback(setup, "ts-cf")]
 
 
 _COMMON: dict[str, Any] = dict(
@@ -71,7 +71,7 @@ POLICIES = (
         summary="Each user answers with one coin-flipped bit; UCB with a margin tuned to the known corruption.",
         simulate=_play_ucb,
         bounds=_ucb_bounds,
-        sampler=lambda instance: index_family.sampler(instance, index.BITS),
+        sampler=lambda setup: index_family.sampler(setup, index.BITS),
         step_cost=index_family.cost(index.BITS),
         held=index_family.held(index.BITS),
         parent="ucb",

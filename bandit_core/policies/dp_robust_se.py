@@ -15,17 +15,17 @@ covered for epsilon up to 1 only. An epoch that the horizon cuts short releases 
 
 from __future__ import annotations
 
-from bandit_core.model import Instance, Policy, any_rewards
+from bandit_core.model import Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
 from bandit_core.policies.central_family import noisy_sums, pure
 from bandit_core.theory import central, heavy
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    private = [*central.finite_time(instance), *heavy.central_lower_bounds(instance)]
-    lower = [*private, *heavy.plain_lower_bounds(instance)]
-    return [*lower, *heavy.dp_robust_se(instance)]
+def _bounds(setup: RunSetup) -> list[Bound]:
+    private = [*central.finite_time(setup), *heavy.central_lower_bounds(setup)]
+    lower = [*private, *heavy.plain_lower_bounds(setup)]
+    return [*lower, *heavy.dp_robust_se(setup)]
 
 
 POLICY = Policy(

@@ -18,43 +18,43 @@ import math
 import numpy as np
 
 from bandit_core.mechanisms.counter import depth
-from bandit_core.model import Block, Instance, Policy, Release, Signal, any_rewards
+from bandit_core.model import Block, Policy, Release, RunSetup, Signal, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
 from bandit_core.policies.central_family import central_release, nominal, pure
 from bandit_core.theory import central, heavy
 
 
-def node_scale(instance: Instance) -> float:
+def node_scale(setup: RunSetup) -> float:
     """What a node's truncation level is multiplied with to give the scale of its noise: 2 / eps'."""
-    return 2 * float(depth(instance.horizon)) / nominal(instance)
+    return 2 * float(depth(setup.horizon)) / nominal(setup)
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    p, epsilon = instance.parameters, min(1.0, nominal(instance))
-    log_t, order = heavy_family.log_horizon(instance), 1 + p.v
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    p, epsilon = setup.parameters, min(1.0, nominal(setup))
+    log_t, order = heavy_family.log_horizon(setup), 1 + p.v
     bonus = p.kappa * 18 * p.u ** (1 / order) * (log_t ** (1.5 + 1 / p.v) / epsilon) ** (p.v / order)
     return heavy_family.play_index(
-        instance, streams, checkpoints, signal,
+        setup, streams, checkpoints, signal,
         bonus=bonus, slope=4.0, offset=math.log(2.0), level=(epsilon * p.u / log_t**1.5) ** (1 / order),
-        node_scale=node_scale(instance),
+        node_scale=node_scale(setup),
     )  # fmt: skip
 
 
-def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
+def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
     """An arm's first reward enters one more node whenever the arm's pulls double."""
-    return nominal(instance) * np.minimum(1.0, depth(times) / depth(instance.horizon))
+    return nominal(setup) * np.minimum(1.0, depth(times) / depth(setup.horizon))
 
 
-def _releases(instance: Instance) -> list[Release]:
+def _releases(setup: RunSetup) -> list[Release]:
     what = "a node of the tree over an arm's rewards (0 beyond B), in units of 2 B of the node, which is public"
-    return [central_release(what, 1.0, node_scale(instance) / 2, "when it is full", int(depth(instance.horizon)))]
+    return [central_release(what, 1.0, node_scale(setup) / 2, "when it is full", int(depth(setup.horizon)))]
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    private = [*central.finite_time(instance), *heavy.central_lower_bounds(instance)]
-    lower = [*private, *heavy.plain_lower_bounds(instance)]
-    return [*lower, *heavy.dp_robust_ucb(instance)]
+def _bounds(setup: RunSetup) -> list[Bound]:
+    private = [*central.finite_time(setup), *heavy.central_lower_bounds(setup)]
+    lower = [*private, *heavy.plain_lower_bounds(setup)]
+    return [*lower, *heavy.dp_robust_ucb(setup)]
 
 
 POLICY = Policy(
@@ -84,6 +84,6 @@ for t = K+1, ..., T:
     N_a += 1;  B = (e u N_a / ln^1.5 T)^(1/(1+v))
     insert x (0 if |x| > B) into the tree of a; the new node gets Laplace(2 B / eps') noise
     S_a = sum of the noisy nodes that make up the first N_a rewards""",
-    step_cost=lambda instance: 0.6 + 0.085 * len(instance.arms),
+    step_cost=lambda setup: 0.6 + 0.085 * len(setup.arms),
     held=heavy_family.index_held,
 )

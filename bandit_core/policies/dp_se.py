@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import committed
-from bandit_core.model import Block, Instance, Parameters, Signal
+from bandit_core.model import Block, Parameters, RunSetup, Signal
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.spec.numbers import Number
@@ -32,15 +32,15 @@ class EliminationParameters(Parameters):
     ] = "auto"
 
 
-def failure_probability(instance: Instance) -> float:
+def failure_probability(setup: RunSetup) -> float:
     """``beta``, with "auto" = 1 / horizon."""
-    beta = instance.parameters.beta
-    return 1 / instance.horizon if beta == "auto" else float(beta)
+    beta = setup.parameters.beta
+    return 1 / setup.horizon if beta == "auto" else float(beta)
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    settings = (nominal(instance), failure_probability(instance))
-    return batch_family.play(committed.elimination, instance, streams, checkpoints, signal, *settings)
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    settings = (nominal(setup), failure_probability(setup))
+    return batch_family.play(committed.elimination, setup, streams, checkpoints, signal, *settings)
 
 
 POLICY = batch_family.pure_policy(
@@ -52,7 +52,7 @@ POLICY = batch_family.pure_policy(
     parameters=EliminationParameters,
     simulate=_simulate,
     bounds=batch_family.with_lower_bounds(central.dp_se),
-    step_cost=lambda instance: batch_family.cost(instance, look=0.0),  # rounds, each with one look at every arm
+    step_cost=lambda setup: batch_family.cost(setup, look=0.0),  # rounds, each with one look at every arm
     parent="ucb",
     pseudo_code="""S = all arms;  beta = 1 / T
 for e = 1, 2, ... while more than one arm is left:

@@ -15,22 +15,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.model import Block, Instance, Policy, Signal
+from bandit_core.model import Block, Policy, RunSetup, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
 from bandit_core.theory import central
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     return tree_family.play(
-        instance, streams, checkpoints, signal,
-        counter=tree_family.hybrid_counter(instance), per_pull=tree_family.per_pull(instance), common=True,
+        setup, streams, checkpoints, signal,
+        counter=tree_family.hybrid_counter(setup), per_pull=tree_family.per_pull(setup), common=True,
     )  # fmt: skip
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    return [*central.lower_bounds(instance, tree_family.hybrid_guarantee(instance)), *central.dp_ucb(instance)]
+def _bounds(setup: RunSetup) -> list[Bound]:
+    return [*central.lower_bounds(setup, tree_family.hybrid_guarantee(setup)), *central.dp_ucb(setup)]
 
 
 POLICY = Policy(
@@ -56,5 +56,5 @@ for t = K+1, K+2, ...:
     S_a = noisy sum of arm a from its counter
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a)
     insert its reward into its counter, and 0 into the counters of all other arms""",
-    step_cost=lambda instance: 1.0 + 0.35 * len(instance.arms),
+    step_cost=lambda setup: 1.0 + 0.35 * len(setup.arms),
 )

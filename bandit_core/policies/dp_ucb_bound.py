@@ -23,7 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import trees
-from bandit_core.model import Block, Instance, Policy, Signal
+from bandit_core.model import Block, Policy, RunSetup, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
@@ -41,9 +41,9 @@ class DPUCBBoundParameters(ReadIndexParameters):
     gamma: Gamma = "t^-4"
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    parameters = instance.parameters
-    counter = tree_family.hybrid_counter(instance)
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    parameters = setup.parameters
+    counter = tree_family.hybrid_counter(setup)
     scale = math.sqrt(8) / counter.tree_epsilon  # half the budget doubles the margin
     printed = parameters.version == "AAAI"
     if parameters.gamma == "t^-4":
@@ -51,17 +51,17 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
     else:
         slope, offset = 0.0, math.log(2 / parameters.gamma)
     return tree_family.play(
-        instance, streams, checkpoints, signal,
-        counter=counter, per_pull=tree_family.per_pull(instance),
+        setup, streams, checkpoints, signal,
+        counter=counter, per_pull=tree_family.per_pull(setup),
         shape=trees.LOG_SINCE if printed else trees.LOG_PULLS, slope=scale * slope, offset=scale * offset,
     )  # fmt: skip
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    upper = central.dp_ucb_bound(instance)
-    if instance.parameters.gamma != "t^-4":
+def _bounds(setup: RunSetup) -> list[Bound]:
+    upper = central.dp_ucb_bound(setup)
+    if setup.parameters.gamma != "t^-4":
         upper = [bound.hide("it is proved for gamma = t^-4, not for a constant failure probability") for bound in upper]
-    return [*central.lower_bounds(instance, tree_family.hybrid_guarantee(instance)), *upper]
+    return [*central.lower_bounds(setup, tree_family.hybrid_guarantee(setup)), *upper]
 
 
 POLICY = Policy(
@@ -89,5 +89,5 @@ for t = K+1, K+2, ...:
     nu_a = (4 sqrt(8) / epsilon) ln t (log2 n' + 1)         (factor 1 at n' = 0; doubled when tight)
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
     insert its reward into its counter""",
-    step_cost=lambda instance: 0.4 + 0.065 * len(instance.arms),
+    step_cost=lambda setup: 0.4 + 0.065 * len(setup.arms),
 )

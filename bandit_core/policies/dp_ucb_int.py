@@ -31,7 +31,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import lazy
-from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Release, Signal
+from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
@@ -60,56 +60,56 @@ class IntervalParameters(Parameters):
     ] = 1.1
 
 
-def interval(instance: Instance) -> int:
+def interval(setup: RunSetup) -> int:
     """Pulls of an arm between two releases (f)."""
-    parameters = instance.parameters
-    return accounting.release_interval(nominal(instance), parameters.delta, parameters.v, parameters.accounting)
+    parameters = setup.parameters
+    return accounting.release_interval(nominal(setup), parameters.delta, parameters.v, parameters.accounting)
 
 
-def _guarantee(instance: Instance) -> Guarantee:
-    delta, v = instance.parameters.delta, instance.parameters.v
-    return approximate(instance, float(accounting.interval_epsilon(interval(instance), v, delta)), delta)
+def _guarantee(setup: RunSetup) -> Guarantee:
+    delta, v = setup.parameters.delta, setup.parameters.v
+    return approximate(setup, float(accounting.interval_epsilon(interval(setup), v, delta)), delta)
 
 
-def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
+def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
     """The most that a reward's user can have spent: one arm gets every pull after the initial phase."""
-    start = interval(instance) * len(instance.arms)
-    pulls = np.where(np.asarray(times) < start, 0.0, np.asarray(times, float) - start + interval(instance))
-    return accounting.interval_epsilon(interval(instance), instance.parameters.v, instance.parameters.delta, pulls)
+    start = interval(setup) * len(setup.arms)
+    pulls = np.where(np.asarray(times) < start, 0.0, np.asarray(times, float) - start + interval(setup))
+    return accounting.interval_epsilon(interval(setup), setup.parameters.v, setup.parameters.delta, pulls)
 
 
-def _releases(instance: Instance) -> list[Release]:
+def _releases(setup: RunSetup) -> list[Release]:
     """The releases that an arm's first reward is in, if one arm gets every pull after the initial phase.
 
     One row each; of the many late ones, which hardly differ, a row stands for up to one in a thousand, with the numbers
     of the first, which says most.
     """
-    every, found, at = interval(instance), [], 1
-    count = (instance.horizon - (len(instance.arms) - 1) * every) // every
+    every, found, at = interval(setup), [], 1
+    count = (setup.horizon - (len(setup.arms) - 1) * every) // every
     while at <= count:
         times = min(1 + at // 1000, count + 1 - at)
         first, last = at * every, (at + times - 1) * every
         when = f"{first} pulls of the arm" + (f" to {last}, every {every}" if times > 1 else "")
-        scale = first ** (instance.parameters.v / 2 - 1)
+        scale = first ** (setup.parameters.v / 2 - 1)
         found.append(central_release("the mean of an arm's rewards", 1 / first, scale, when, times))
         at += times
     return found
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    every = min(interval(instance), instance.horizon)
-    settings = (lazy.EVERY, every, nominal(instance), instance.parameters.v, 2.0, 0.0)
-    return batch_family.play(lazy.by_index, instance, streams, checkpoints, signal, *settings)
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    every = min(interval(setup), setup.horizon)
+    settings = (lazy.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
+    return batch_family.play(lazy.by_index, setup, streams, checkpoints, signal, *settings)
 
 
-def _cost(instance: Instance) -> float:
-    every, arms, horizon = interval(instance), len(instance.arms), instance.horizon
+def _cost(setup: RunSetup) -> float:
+    every, arms, horizon = interval(setup), len(setup.arms), setup.horizon
     first = min(float(arms), horizon / every)  # releases in turns, without a look at the other arms
-    return batch_family.cost(instance, max(0.0, horizon / every - arms)) + 5 * first / horizon
+    return batch_family.cost(setup, max(0.0, horizon / every - arms)) + 5 * first / horizon
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    return [*central.lower_bounds(instance, _guarantee(instance)), *central.dp_ucb_int(instance)]
+def _bounds(setup: RunSetup) -> list[Bound]:
+    return [*central.lower_bounds(setup, _guarantee(setup)), *central.dp_ucb_int(setup)]
 
 
 POLICY = Policy(

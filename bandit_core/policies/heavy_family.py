@@ -11,8 +11,8 @@ from pydantic import Field
 
 from bandit_core.kernels import heavy
 from bandit_core.kernels.streams import streams as fresh_streams
-from bandit_core.model import Block, Instance, Parameters, Signal, Stopped, numbers_held
-from bandit_core.spec import rewards as laws
+from bandit_core.model import Block, Parameters, RunSetup, Signal, Stopped, numbers_held
+from bandit_core.spec import rewards as distributions
 from bandit_core.spec.numbers import Number, Positive
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ class LocalEliminationParameters(EliminationParameters):
     ] = 4
 
 
-def largest_moment(arms: tuple[laws._Law, ...], v: float) -> float:
+def largest_moment(arms: tuple[distributions.RewardDistribution, ...], v: float) -> float:
     """Largest (1+v)-th raw moment of the arms, reward units to that power; infinite if one is."""
-    return max(arm.raw_moment(1 + v) for arm in laws.distinct(arms))
+    return max(arm.raw_moment(1 + v) for arm in distributions.distinct(arms))
 
 
 def error_kappa(v: float, local: bool) -> float:
@@ -100,27 +100,27 @@ def error_kappa(v: float, local: bool) -> float:
     return CONSTANTS ** ((2 if local else 1) * (1 + v) / v)
 
 
-def settle(instance: Instance) -> Parameters:
+def settle(setup: RunSetup) -> Parameters:
     """Replace u, kappa and beta = "auto" by numbers."""
-    given: Any = instance.parameters
+    given: Any = setup.parameters
     numbers: dict[str, float] = {}
     if given.u == "auto":
-        numbers["u"] = largest_moment(instance.arms, given.v) or 1.0  # arms that all pay 0: any bound holds
+        numbers["u"] = largest_moment(setup.arms, given.v) or 1.0  # arms that all pay 0: any bound holds
     if given.kappa == "auto":
         local = isinstance(given, LocalEliminationParameters)
-        index = PLAIN_CONSTANTS if instance.epsilon is None else CONSTANTS
+        index = PLAIN_CONSTANTS if setup.epsilon is None else CONSTANTS
         numbers["kappa"] = index if isinstance(given, IndexParameters) else error_kappa(given.v, local)
     if getattr(given, "beta", None) == "auto":
-        numbers["beta"] = 1 / max(2, instance.horizon)
+        numbers["beta"] = 1 / max(2, setup.horizon)
     return given.model_copy(update=numbers)
 
 
-def refuse_infinite_moment(instance: Instance) -> str | None:
+def refuse_infinite_moment(setup: RunSetup) -> str | None:
     """Words of refusal when some arm has no finite moment of order 1 + v."""
-    v = instance.parameters.v
-    for arm in laws.distinct(instance.arms):
+    v = setup.parameters.v
+    for arm in distributions.distinct(setup.arms):
         if arm.moment_limit <= 1 + v:
-            number = instance.arms.index(arm)
+            number = setup.arms.index(arm)
             return (
                 f"arm {number} ({arm.name}) has no finite moment of order 1 + v = {1 + v:g}; "
                 f"allowed: v below {arm.moment_limit - 1:g}"
@@ -134,13 +134,13 @@ def _powers(exponent: float, size: int) -> np.ndarray:
         return np.arange(size, dtype=float) ** -exponent
 
 
-def _empty(instance: Instance, trials: int, checkpoints: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _empty(setup: RunSetup, trials: int, checkpoints: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     shape = (trials, len(checkpoints))
-    return np.zeros(shape), np.zeros(shape), np.zeros((trials, len(instance.arms)))
+    return np.zeros(shape), np.zeros(shape), np.zeros((trials, len(setup.arms)))
 
 
 def play_index(
-    instance: Instance,
+    setup: RunSetup,
     streams: np.ndarray,
     checkpoints: np.ndarray,
     signal: Signal,
@@ -159,38 +159,38 @@ def play_index(
     Stopped
         When the signal asked for a stop.
     """
-    v = instance.parameters.v
+    v = setup.parameters.v
     exponent = v / (1 + v)
     powers = _powers(exponent, min(int(checkpoints[-1]) + 2, _TABLED))
-    table, values = instance.tables
-    block = _empty(instance, len(streams), checkpoints)
+    table, values = setup.tables
+    block = _empty(setup, len(streams), checkpoints)
     heavy.by_index(
         streams.copy(), table, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale,
-        instance.gaps, checkpoints, *block, signal.cells,
+        setup.gaps, checkpoints, *block, signal.cells,
     )  # fmt: skip
     if signal.stopped:
         raise Stopped
     return Block(*block)
 
 
-def _budgets(instance: Instance) -> tuple[float, float]:
+def _budgets(setup: RunSetup) -> tuple[float, float]:
     """The epsilon of the noise, and the one that stands in R, B and err.
 
     The error bound of Algorithm 3 leaves out the sampling error, which is covered for epsilon up to 1 only; so a
     larger epsilon counts as 1 there. Algorithm 4 is left as printed.
     """
-    assert instance.epsilon is not None and instance.epsilon.fixed is not None
-    epsilon = instance.epsilon.fixed
-    return epsilon, epsilon if is_local(instance) else min(1.0, epsilon)
+    assert setup.epsilon is not None and setup.epsilon.fixed is not None
+    epsilon = setup.epsilon.fixed
+    return epsilon, epsilon if is_local(setup) else min(1.0, epsilon)
 
 
-def is_local(instance: Instance) -> bool:
+def is_local(setup: RunSetup) -> bool:
     """Whether the line is LDPRSE rather than DPRSE."""
-    return isinstance(instance.parameters, LocalEliminationParameters)
+    return isinstance(setup.parameters, LocalEliminationParameters)
 
 
 def play_epochs(
-    instance: Instance,
+    setup: RunSetup,
     streams: np.ndarray,
     checkpoints: np.ndarray,
     signal: Signal,
@@ -200,7 +200,7 @@ def play_epochs(
 ) -> Block:
     """Play one trial per stream by elimination (see `bandit_core.kernels.heavy.elimination`).
 
-    ``at_once`` = False draws every reward by itself instead of the sum of an epoch: other draws, the same law.
+    ``at_once`` = False draws every reward by itself instead of the sum of an epoch: other draws, the same distribution.
     ``table`` takes the epochs of the last trial.
 
     Raises
@@ -208,22 +208,22 @@ def play_epochs(
     Stopped
         When the signal asked for a stop.
     """
-    p: Any = instance.parameters
-    rows, values = instance.tables
+    p: Any = setup.parameters
+    rows, values = setup.tables
     if table is None:
         table = np.zeros((0, heavy.COLUMNS + len(rows)))
-    block = _empty(instance, len(streams), checkpoints)
+    block = _empty(setup, len(streams), checkpoints)
     heavy.elimination(
-        streams.copy(), rows, values, at_once, is_local(instance), float(getattr(p, "shrink", 2)), float(p.v),
-        float(p.u), *_budgets(instance), float(p.kappa), float(p.beta), table,
-        instance.gaps, checkpoints, *block, signal.cells,
+        streams.copy(), rows, values, at_once, is_local(setup), float(getattr(p, "shrink", 2)), float(p.v),
+        float(p.u), *_budgets(setup), float(p.kappa), float(p.beta), table,
+        setup.gaps, checkpoints, *block, signal.cells,
     )  # fmt: skip
     if signal.stopped:
         raise Stopped
     return Block(*block)
 
 
-def epochs(instance: Instance, seed: int = 0, trial: int = 0) -> pd.DataFrame:
+def epochs(setup: RunSetup, seed: int = 0, trial: int = 0) -> pd.DataFrame:
     """The epochs of one run of ``dp-robust-se`` or ``ldp-robust-se``: the run that the engine plays as that trial.
 
     One row per epoch, the last one with the arm that is played for good, or cut short by the horizon: tau, D (target
@@ -238,11 +238,11 @@ def epochs(instance: Instance, seed: int = 0, trial: int = 0) -> pd.DataFrame:
     """
     import pandas as pd
 
-    if not isinstance(instance.parameters, EliminationParameters):
+    if not isinstance(setup.parameters, EliminationParameters):
         raise TypeError("only dp-robust-se and ldp-robust-se play in epochs")
-    table = np.zeros((_MOST_EPOCHS, heavy.COLUMNS + len(instance.arms)))
-    end = np.array([instance.horizon], np.int64)
-    play_epochs(instance, fresh_streams(seed, trial, trial + 1), end, Signal(), table=table)
+    table = np.zeros((_MOST_EPOCHS, heavy.COLUMNS + len(setup.arms)))
+    end = np.array([setup.horizon], np.int64)
+    play_epochs(setup, fresh_streams(seed, trial, trial + 1), end, Signal(), table=table)
     table = table[table[:, heavy.TAU] > 0]
     kept = table[:, heavy.COLUMNS :] > 0
     whole = {name: table[:, place].astype(np.int64) for name, place in _WHOLE.items()}
@@ -277,18 +277,18 @@ _WHOLE = {
 }
 
 
-def index_held(instance: Instance, rows: int) -> float:
+def index_held(setup: RunSetup, rows: int) -> float:
     """``held`` of the index policies: powers of n are tabled."""
-    return numbers_held(instance, rows) + 2 * min(instance.horizon + 2, _TABLED)
+    return numbers_held(setup, rows) + 2 * min(setup.horizon + 2, _TABLED)
 
 
-def epoch_cost(instance: Instance) -> float:
+def epoch_cost(setup: RunSetup) -> float:
     """Rough time of one pull relative to one of ``ucb``: nothing where an epoch's sum is one draw."""
-    quick = (laws.TWO_POINT, laws.PARETO, laws.GAUSSIAN)
-    bulk = min(1.0, 300.0 * len(instance.arms) / instance.horizon)
-    return bulk if all(arm.row()[0] in quick for arm in laws.distinct(instance.arms)) else bulk + 2.0
+    quick = (distributions.TWO_POINT, distributions.PARETO, distributions.GAUSSIAN)
+    bulk = min(1.0, 300.0 * len(setup.arms) / setup.horizon)
+    return bulk if all(arm.row()[0] in quick for arm in distributions.distinct(setup.arms)) else bulk + 2.0
 
 
-def log_horizon(instance: Instance) -> float:
+def log_horizon(setup: RunSetup) -> float:
     """ln T, of 2 at least: with T = 1 the printed truncation level is infinite, and so is the noise."""
-    return math.log(max(2, instance.horizon))
+    return math.log(max(2, setup.horizon))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.kernels import index
-from bandit_core.model import Block, Instance, Policy, Signal, Simulator, any_rewards
+from bandit_core.model import Block, Policy, RunSetup, Signal, Simulator, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.policies.local_family import (
@@ -31,21 +31,21 @@ from bandit_core.theory import local
 
 
 def _player(squash: bool) -> Simulator:
-    def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         return index_family.play(
-            instance, streams, checkpoints, signal,
-            release=index.BITS, squash=squash, per_spread=2.0, eps_min=instance.parameters.eps_min,
+            setup, streams, checkpoints, signal,
+            release=index.BITS, squash=squash, per_spread=2.0, eps_min=setup.parameters.eps_min,
         )  # fmt: skip
 
     return simulate
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    return [*local.lower_bounds(instance), *local.heldp_ucb_b(instance)]
+def _bounds(setup: RunSetup) -> list[Bound]:
+    return [*local.lower_bounds(setup), *local.heldp_ucb_b(setup)]
 
 
-def _sigmoid_bounds(instance: Instance) -> list[Bound]:
-    return [*local.lower_bounds(instance), *local.through_sigmoid(instance, "heldp-ucb-b")]
+def _sigmoid_bounds(setup: RunSetup) -> list[Bound]:
+    return [*local.lower_bounds(setup), *local.through_sigmoid(setup, "heldp-ucb-b")]
 
 
 _PSEUDO_CODE = """for t = 1, 2, ...:
@@ -66,7 +66,7 @@ _COMMON: dict[str, Any] = dict(
     resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, "v_b"),
     refuses=refuse_if_nobody_is_left,
     parent="ucb",
-    sampler=lambda instance: index_family.sampler(instance, index.BITS),
+    sampler=lambda setup: index_family.sampler(setup, index.BITS),
     step_cost=index_family.cost(index.BITS),
     held=index_family.held(index.BITS),
 )

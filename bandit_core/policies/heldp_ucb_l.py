@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.kernels import index
-from bandit_core.model import Block, Instance, Policy, Signal, Simulator, any_rewards
+from bandit_core.model import Block, Policy, RunSetup, Signal, Simulator, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.policies.local_family import (
@@ -33,22 +33,22 @@ from bandit_core.theory import local
 
 
 def _player(squash: bool) -> Simulator:
-    def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-        eps_min = instance.parameters.eps_min
+    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+        eps_min = setup.parameters.eps_min
         return index_family.play(
-            instance, streams, checkpoints, signal,
+            setup, streams, checkpoints, signal,
             release=index.LAPLACE, squash=squash, per_pull=2.0, per_spread=32.0, forced=4 / eps_min**2, eps_min=eps_min,
         )  # fmt: skip
 
     return simulate
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    return [*local.lower_bounds(instance), *local.heldp_ucb_l(instance)]
+def _bounds(setup: RunSetup) -> list[Bound]:
+    return [*local.lower_bounds(setup), *local.heldp_ucb_l(setup)]
 
 
-def _sigmoid_bounds(instance: Instance) -> list[Bound]:
-    return [*local.lower_bounds(instance), *local.through_sigmoid(instance, "heldp-ucb-l")]
+def _sigmoid_bounds(setup: RunSetup) -> list[Bound]:
+    return [*local.lower_bounds(setup), *local.through_sigmoid(setup, "heldp-ucb-l")]
 
 
 _PSEUDO_CODE = """for t = 1, 2, ...:
@@ -70,7 +70,7 @@ _COMMON: dict[str, Any] = dict(
     resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, "v_l"),
     refuses=refuse_if_nobody_is_left,
     parent="ucb",
-    sampler=lambda instance: index_family.sampler(instance, index.LAPLACE),
+    sampler=lambda setup: index_family.sampler(setup, index.LAPLACE),
     step_cost=index_family.cost(index.LAPLACE, 2.0),
     held=index_family.held(index.LAPLACE),
 )

@@ -10,8 +10,8 @@ import numpy as np
 from bandit_core.kernels import index
 from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, jump
 from bandit_core.mechanisms.sigmoid import sigmoid
-from bandit_core.model import Block, Instance, Signal, Stopped, numbers_held
-from bandit_core.spec import rewards as laws
+from bandit_core.model import Block, RunSetup, Signal, Stopped, numbers_held
+from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
@@ -19,72 +19,74 @@ LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (ben
 FEW = 32  # jumping looks at all arms after every change of leader: more arms need a longer horizon
 
 
-def transformed_means(arms: tuple[laws._Law, ...], squash: bool) -> np.ndarray:
+def transformed_means(arms: tuple[distributions.RewardDistribution, ...], squash: bool) -> np.ndarray:
     """Mean of what the mechanism is fed with: the reward, or its sigmoid; shape (arms,)."""
     if not squash:
-        return np.array(laws.each(arms, lambda arm: arm.law_mean))
-    return np.array(laws.each(arms, lambda arm: arm.expect(sigmoid)))
+        return np.array(distributions.each(arms, lambda arm: arm.expected))
+    return np.array(distributions.each(arms, lambda arm: arm.expect(sigmoid)))
 
 
-def _two_valued(arms: tuple[laws._Law, ...], release: int) -> np.ndarray:
+def _two_valued(arms: tuple[distributions.RewardDistribution, ...], release: int) -> np.ndarray:
     """Which arms' responses take two values (behind Laplace noise: before the noise), shape (arms,)."""
-    return np.full(len(arms), True) if release == index.BITS else laws.rows(arms)[:, 0] == laws.TWO_POINT
+    return (
+        np.full(len(arms), True) if release == index.BITS else distributions.rows(arms)[:, 0] == distributions.TWO_POINT
+    )
 
 
-def sampler(instance: Instance, release: int) -> str:
+def sampler(setup: RunSetup, release: int) -> str:
     """Which sampler plays the instance: ``jump`` (see `bandit_core.kernels.jump`) or ``step`` (`kernels.index`).
 
     Jumping needs a best arm with two-valued responses and budgets in a few groups; it pays at long horizons. The
     answer depends on the line, the arms and the horizon only, because the two samplers draw different numbers. Below
     ``LONG`` users nothing of the jump kernel is ever compiled.
     """
-    arms = len(instance.arms)
-    if instance.horizon <= LONG * max(1.0, arms / FEW):
+    arms = len(setup.arms)
+    if setup.horizon <= LONG * max(1.0, arms / FEW):
         return "step"
-    code, _, groups = (instance.epsilon or _NOBODY_HIDES).kernel_form()
+    code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
     fits = code in (FIXED, DISCRETE) and arms * len(groups) <= MOST_TAPES
-    return "jump" if fits and _two_valued(instance.arms, release)[instance.gaps == 0].any() else "step"
+    return "jump" if fits and _two_valued(setup.arms, release)[setup.gaps == 0].any() else "step"
 
 
-def cost(release: int, step: float = 1.0) -> Callable[[Instance], float]:
+def cost(release: int, step: float = 1.0) -> Callable[[RunSetup], float]:
     """``step_cost`` of a policy one pull of which costs ``step`` pulls of ``ucb``, where it is not jumped over.
 
     The time of a jump run grows about with the square root of the horizon (benchmarks/bench_jump.py).
     """
 
-    def relative(instance: Instance) -> float:
-        if sampler(instance, release) == "step":
-            return step * max(1.0, math.log2(len(instance.arms) / 10))
-        return step * min(1.0, 0.5 * (instance.horizon / LONG) ** -0.55)
+    def relative(setup: RunSetup) -> float:
+        if sampler(setup, release) == "step":
+            return step * max(1.0, math.log2(len(setup.arms) / 10))
+        return step * min(1.0, 0.5 * (setup.horizon / LONG) ** -0.55)
 
     return relative
 
 
-def held(release: int) -> Callable[[Instance, int], float]:
+def held(release: int) -> Callable[[RunSetup, int], float]:
     """``held`` of a policy of this family: the tapes of a jump run, else what the step samplers hold."""
 
-    def numbers(instance: Instance, rows: int) -> float:
-        if sampler(instance, release) == "step":
-            return numbers_held(instance, rows)
-        groups = len((instance.epsilon or _NOBODY_HIDES).kernel_form()[2])
-        return len(instance.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
+    def numbers(setup: RunSetup, rows: int) -> float:
+        if sampler(setup, release) == "step":
+            return numbers_held(setup, rows)
+        groups = len((setup.epsilon or _NOBODY_HIDES).kernel_form()[2])
+        return len(setup.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
 
     return numbers
 
 
 def _jump(
-    instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal, release: int, squash: bool,
+    setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal, release: int, squash: bool,
     per_pull: float, per_spread: float, clock: int, forced: float, eps_min: float,
 ) -> Block:  # fmt: skip
-    """Play by jumps: the numbers that `kernels.jump` needs, from the laws."""
-    trials, arms = len(streams), len(instance.arms)
-    table, values = instance.tables
-    code, _, groups = (instance.epsilon or _NOBODY_HIDES).kernel_form()
+    """Play by jumps: the numbers that `kernels.jump` needs, from the distributions."""
+    trials, arms = len(streams), len(setup.arms)
+    table, values = setup.tables
+    code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
     epsilons, shares = groups[:, 1], np.diff(groups[:, 0], prepend=0.0)
     kept = np.full(len(shares), True) if code == FIXED else epsilons >= eps_min
     lows, highs, chances = table[:, 1].copy(), table[:, 2].copy(), np.repeat(table[:, 3:4], len(shares), axis=1)
     noises, units, shift, stretch = np.ones(len(shares)), np.ones(len(shares)), 0.0, 1.0
-    means = transformed_means(instance.arms, squash)
+    means = transformed_means(setup.arms, squash)
     safe = np.where(kept, epsilons, 1.0)
     if squash:
         lows, highs = sigmoid(lows), sigmoid(highs)
@@ -98,8 +100,8 @@ def _jump(
     best_pulls, pulls = np.zeros_like(regret), np.zeros((trials, arms))
     jump(
         streams.copy(), table, values, means, release, squash, per_pull, per_spread, clock, forced,
-        _two_valued(instance.arms, release), lows, highs, chances, shares, noises, units, kept, shift, stretch,
-        instance.gaps, checkpoints, regret, best_pulls, pulls, signal.cells,
+        _two_valued(setup.arms, release), lows, highs, chances, shares, noises, units, kept, shift, stretch,
+        setup.gaps, checkpoints, regret, best_pulls, pulls, signal.cells,
     )  # fmt: skip
     if signal.stopped:
         raise Stopped
@@ -107,7 +109,7 @@ def _jump(
 
 
 def play(
-    instance: Instance,
+    setup: RunSetup,
     streams: np.ndarray,
     checkpoints: np.ndarray,
     signal: Signal,
@@ -127,25 +129,23 @@ def play(
     Stopped
         When the signal asked for a stop.
     """
-    if sampler(instance, release) == "jump":
-        return _jump(
-            instance, streams, checkpoints, signal, release, squash, per_pull, per_spread, clock, forced, eps_min
-        )
-    trials, arms = len(streams), len(instance.arms)
-    table, values = instance.tables
-    code, form, shares = (instance.epsilon or _NOBODY_HIDES).kernel_form()
+    if sampler(setup, release) == "jump":
+        return _jump(setup, streams, checkpoints, signal, release, squash, per_pull, per_spread, clock, forced, eps_min)
+    trials, arms = len(streams), len(setup.arms)
+    table, values = setup.tables
+    code, form, shares = (setup.epsilon or _NOBODY_HIDES).kernel_form()
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))
     lockstep = index.lockstep_wins(arms, int(checkpoints[-1]))
     kernel = index.lockstep if lockstep else index.tournament
     groups = np.array_split(np.arange(trials), -(-trials // index.LANES) if lockstep else 1)
-    squashed_means = transformed_means(instance.arms, squash)
+    squashed_means = transformed_means(setup.arms, squash)
     for group in groups:
         part = slice(group[0], group[-1] + 1)
         kernel(
             streams[part].copy(), table, values, squashed_means, release, squash,
-            per_pull, per_spread, clock, forced, code, form, shares, eps_min, instance.gaps, checkpoints,
+            per_pull, per_spread, clock, forced, code, form, shares, eps_min, setup.gaps, checkpoints,
             regret[part], best_pulls[part], pulls[part], signal.cells,
         )  # fmt: skip
         if signal.stopped:

@@ -7,7 +7,7 @@ arms its regret meets the Lai-Robbins lower bound; for other rewards in [0, 1] t
 
 from __future__ import annotations
 
-from bandit_core.model import Guarantee, Instance, Parameters, Policy
+from bandit_core.model import Guarantee, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import kl_family
 from bandit_core.policies.local_family import bounded_rewards
@@ -16,12 +16,12 @@ from bandit_core.theory import classic, floors
 SOURCE = "Garivier and Cappe 2011"
 
 
-def _bounds(instance: Instance) -> list[Bound]:
+def _bounds(setup: RunSetup) -> list[Bound]:
     return [
-        *floors.without_privacy(instance),
-        *classic.lower_bounds(instance),
-        classic.asymptotically_optimal(instance, SOURCE),
-        *classic.orders(instance),
+        *floors.without_privacy(setup),
+        *classic.lower_bounds(setup),
+        classic.asymptotically_optimal(setup, SOURCE),
+        *classic.orders(setup),
     ]
 
 
@@ -38,7 +38,7 @@ POLICY = Policy(
     accepts=bounded_rewards("ucb", whose="its index"),
     simulate=kl_family.play,
     bounds=_bounds,
-    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
+    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""pull each arm once
 for t = K+1, K+2, ...:
     u_a = largest q in [0, 1] with  N_a d(mean_a, q) <= ln t + 3 ln ln t

@@ -15,19 +15,19 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.kernels import lazy
-from bandit_core.model import Block, Instance, Parameters, Signal
+from bandit_core.model import Block, Parameters, RunSetup, Signal
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    return batch_family.play(lazy.thompson, instance, streams, checkpoints, signal, nominal(instance))
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    return batch_family.play(lazy.thompson, setup, streams, checkpoints, signal, nominal(setup))
 
 
-def _cost(instance: Instance) -> float:
-    arms = len(instance.arms)  # each is played once before any of them draws
-    return 1.0 + 1.6 * arms * max(0.0, 1 - arms / instance.horizon)
+def _cost(setup: RunSetup) -> float:
+    arms = len(setup.arms)  # each is played once before any of them draws
+    return 1.0 + 1.6 * arms * max(0.0, 1 - arms / setup.horizon)
 
 
 POLICY = batch_family.pure_policy(

@@ -14,21 +14,21 @@ For epsilon above 1, where the paper's figures are, err leaves out the sampling 
 
 from __future__ import annotations
 
-from bandit_core.model import Instance, Policy, any_rewards
+from bandit_core.model import Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
 from bandit_core.policies.local_family import local_guarantee, noisy_answers
 from bandit_core.theory import heavy, local
 
 
-def _bounds(instance: Instance) -> list[Bound]:
+def _bounds(setup: RunSetup) -> list[Bound]:
     lower = [
-        *local.finite_time(instance),
-        *heavy.plain_lower_bounds(instance),
-        *heavy.central_lower_bounds(instance),
-        *heavy.local_lower_bounds(instance),
+        *local.finite_time(setup),
+        *heavy.plain_lower_bounds(setup),
+        *heavy.central_lower_bounds(setup),
+        *heavy.local_lower_bounds(setup),
     ]
-    return [*lower, *heavy.ldp_robust_se(instance)]
+    return [*lower, *heavy.ldp_robust_se(setup)]
 
 
 POLICY = Policy(

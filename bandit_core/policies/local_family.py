@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bandit_core.model import Acceptor, Guarantee, Instance, Parameters, Release
-from bandit_core.spec import rewards as laws
-from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.model import Acceptor, Guarantee, Parameters, Release, RunSetup
+from bandit_core.spec import rewards as distributions
+from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.numbers import Positive
 from bandit_core.theory import threshold
@@ -28,7 +28,7 @@ class ThresholdParameters(Parameters):
 
 
 def resolve_threshold(
-    parameters: ThresholdParameters, epsilon: _EpsilonLaw | None, rule: Literal["v_l", "v_b"]
+    parameters: ThresholdParameters, epsilon: BudgetDistribution | None, rule: Literal["v_l", "v_b"]
 ) -> ThresholdParameters:
     """Replace ``eps_min = "auto"`` by the minimiser of V_L or V_B."""
     if parameters.eps_min != "auto" or epsilon is None:
@@ -36,19 +36,19 @@ def resolve_threshold(
     return parameters.model_copy(update={"eps_min": threshold.recommended(epsilon, rule)})
 
 
-def refuse_if_nobody_is_left(instance: Instance) -> str | None:
+def refuse_if_nobody_is_left(setup: RunSetup) -> str | None:
     """Words of refusal when the threshold discards everybody."""
-    assert instance.epsilon is not None
-    if instance.epsilon.share_above(instance.parameters.eps_min) > 0:
+    assert setup.epsilon is not None
+    if setup.epsilon.share_above(setup.parameters.eps_min) > 0:
         return None
-    return f"no user has epsilon >= eps_min; allowed: eps_min up to {instance.epsilon.largest:g}"
+    return f"no user has epsilon >= eps_min; allowed: eps_min up to {setup.epsilon.largest:g}"
 
 
 def bounded_rewards(instead: str, whose: str = "its mechanism") -> Acceptor:
     """An acceptor of rewards in [0, 1] that says what needs them and names the policy to use ``instead``."""
 
-    def accepts(arms: Sequence[laws._Law]) -> str | None:
-        for arm in laws.distinct(arms):
+    def accepts(arms: Sequence[distributions.RewardDistribution]) -> str | None:
+        for arm in distributions.distinct(arms):
             if not arm.inside(0.0, 1.0):
                 number, (low, high) = arms.index(arm), arm.support
                 return (
@@ -60,54 +60,54 @@ def bounded_rewards(instead: str, whose: str = "its mechanism") -> Acceptor:
     return accepts
 
 
-def local_guarantee(instance: Instance) -> Guarantee:
+def local_guarantee(setup: RunSetup) -> Guarantee:
     """Pure local DP: every user's reward is private with that user's own epsilon, whatever the learner does."""
-    assert instance.epsilon is not None
-    fixed = instance.epsilon.fixed
+    assert setup.epsilon is not None
+    fixed = setup.epsilon.fixed
     if fixed is not None:
         return Guarantee("local", f"every reward is {fixed:g}-locally differentially private", fixed)
-    spread = write_epsilon(instance.epsilon)
+    spread = write_epsilon(setup.epsilon)
     return Guarantee("local", f"every reward is locally private with its user's own epsilon ~ {spread}")
 
 
-def _when(instance: Instance) -> str:
-    assert instance.epsilon is not None
-    own = "" if instance.epsilon.fixed is not None else "; users have budgets of their own, this row has the largest"
+def _when(setup: RunSetup) -> str:
+    assert setup.epsilon is not None
+    own = "" if setup.epsilon.fixed is not None else "; users have budgets of their own, this row has the largest"
     return f"once, by its user{own}"
 
 
-def noisy_answers(released: str) -> Callable[[Instance], list[Release]]:
+def noisy_answers(released: str) -> Callable[[RunSetup], list[Release]]:
     """Every user sends a number, which one reward moves by 1 at most, with Laplace(1/epsilon) noise, once."""
 
-    def releases(instance: Instance) -> list[Release]:
-        assert instance.epsilon is not None
+    def releases(setup: RunSetup) -> list[Release]:
+        assert setup.epsilon is not None
         return [
             Release(
                 mechanism="laplace",
                 released=released,
                 unit="one reward",
-                at=_when(instance),
+                at=_when(setup),
                 norm="L1",
                 sensitivity=1.0,
-                scale=1 / instance.epsilon.largest,
+                scale=1 / setup.epsilon.largest,
             )
         ]
 
     return releases
 
 
-def random_bits(released: str) -> Callable[[Instance], list[Release]]:
+def random_bits(released: str) -> Callable[[RunSetup], list[Release]]:
     """Every user sends one bit, the randomised response to a number of [0, 1], once."""
 
-    def releases(instance: Instance) -> list[Release]:
-        assert instance.epsilon is not None
+    def releases(setup: RunSetup) -> list[Release]:
+        assert setup.epsilon is not None
         return [
             Release(
                 mechanism="randomised response",
                 released=released,
                 unit="one reward",
-                at=_when(instance),
-                budget=instance.epsilon.largest,
+                at=_when(setup),
+                budget=setup.epsilon.largest,
             )
         ]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from bandit_core.kernels import posterior
 from bandit_core.mechanisms import CTB
-from bandit_core.model import Block, Instance, Signal, Stopped
+from bandit_core.model import Block, RunSetup, Signal, Stopped
 
 
-def play(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def play(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     """Play one trial per stream; behind randomised response if the instance has an epsilon.
 
     Raises
@@ -19,16 +19,16 @@ def play(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signa
     Stopped
         When the signal asked for a stop.
     """
-    trials, arms = len(streams), len(instance.arms)
+    trials, arms = len(streams), len(setup.arms)
     epsilon = math.inf
-    if instance.epsilon is not None:
-        assert instance.epsilon.fixed is not None
-        epsilon = instance.epsilon.fixed
+    if setup.epsilon is not None:
+        assert setup.epsilon.fixed is not None
+        epsilon = setup.epsilon.fixed
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))
     posterior.play(
-        streams.copy(), CTB.mean(instance.means, epsilon), instance.gaps, checkpoints,
+        streams.copy(), CTB.mean(setup.means, epsilon), setup.gaps, checkpoints,
         regret, best_pulls, pulls, signal.cells,
     )  # fmt: skip
     if signal.stopped:
@@ -36,6 +36,6 @@ def play(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signa
     return Block(regret, best_pulls, pulls)
 
 
-def cost(instance: Instance) -> float:
+def cost(setup: RunSetup) -> float:
     """Rough time of one pull relative to one of ``ucb``: a draw for every arm."""
-    return 1.0 + 1.6 * len(instance.arms)
+    return 1.0 + 1.6 * len(setup.arms)

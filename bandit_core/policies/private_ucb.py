@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.mechanisms import Binary
-from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Signal
+from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import nominal, pure, unit_rewards
@@ -46,45 +46,45 @@ class PrivateUCBParameters(Parameters):
     ] = 1.0
 
 
-def _split(instance: Instance) -> int:
+def _split(setup: RunSetup) -> int:
     """How many trees the budget is split over."""
-    return len(instance.arms) if instance.parameters.variant == "2015" else 1
+    return len(setup.arms) if setup.parameters.variant == "2015" else 1
 
 
-def _counter(instance: Instance) -> Binary:
-    return Binary(nominal(instance) / _split(instance), instance.horizon)
+def _counter(setup: RunSetup) -> Binary:
+    return Binary(nominal(setup) / _split(setup), setup.horizon)
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    log_horizon = math.log(max(2, instance.horizon))  # one user sees no index, whatever ln 1 makes of it
-    scale = instance.parameters.margin * _split(instance) * log_horizon**2 / nominal(instance)
-    base = math.log(len(instance.arms) * instance.horizon * log_horizon)
-    gamma = instance.parameters.gamma
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    log_horizon = math.log(max(2, setup.horizon))  # one user sees no index, whatever ln 1 makes of it
+    scale = setup.parameters.margin * _split(setup) * log_horizon**2 / nominal(setup)
+    base = math.log(len(setup.arms) * setup.horizon * log_horizon)
+    gamma = setup.parameters.gamma
     slope, power = (4.0, 0.0) if gamma == "t^-4" else (0.0, -math.log(gamma))
     return tree_family.play(
-        instance, streams, checkpoints, signal,
-        counter=_counter(instance), slope=scale * slope, offset=scale * (base + power),
+        setup, streams, checkpoints, signal,
+        counter=_counter(setup), slope=scale * slope, offset=scale * (base + power),
     )  # fmt: skip
 
 
-def _guarantee(instance: Instance) -> Guarantee:
-    split = _split(instance)
-    kept = pure(instance, 1 / split)
+def _guarantee(setup: RunSetup) -> Guarantee:
+    split = _split(setup)
+    kept = pure(setup, 1 / split)
     if split == 1:
         return kept
-    why = f": the chosen epsilon {nominal(instance):g} is split over {split} trees, and a reward enters only one"
+    why = f": the chosen epsilon {nominal(setup):g} is split over {split} trees, and a reward enters only one"
     return replace(kept, words=kept.words + why)
 
 
-def _spending(instance: Instance, times: np.ndarray) -> np.ndarray:
-    return _counter(instance).spent(times)
+def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
+    return _counter(setup).spent(times)
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    upper = central.private_ucb(instance)
-    if instance.parameters.margin < 1:
+def _bounds(setup: RunSetup) -> list[Bound]:
+    upper = central.private_ucb(setup)
+    if setup.parameters.margin < 1:
         upper = [bound.hide("it is proved for the whole margin, not for a part of it") for bound in upper]
-    return [*central.lower_bounds(instance, _guarantee(instance)), *upper]
+    return [*central.lower_bounds(setup, _guarantee(setup)), *upper]
 
 
 POLICY = Policy(
@@ -102,7 +102,7 @@ POLICY = Policy(
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,
-    releases=lambda instance: tree_family.binary_releases(_counter(instance)),
+    releases=lambda setup: tree_family.binary_releases(_counter(setup)),
     parent="ucb",
     pseudo_code="""epsilon' = epsilon (modern) or epsilon / K (2015)
 one binary tree for each arm, depth L = floor(log2 T) + 1, node noise Laplace(L / epsilon')
@@ -112,5 +112,5 @@ for t = K+1, ..., T:
     Gamma = ln(T)^2 ln(K T ln(T) / gamma) / epsilon'        gamma = t^-4
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + Gamma / N_a
     insert its reward into its tree""",
-    step_cost=lambda instance: 0.7 + 0.073 * len(instance.arms),
+    step_cost=lambda setup: 0.7 + 0.073 * len(setup.arms),
 )

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.model import Block, Guarantee, Instance, Policy, Signal, any_rewards
+from bandit_core.model import Block, Guarantee, Policy, RunSetup, Signal, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
 from bandit_core.theory import floors, heavy
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    p = instance.parameters
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    p = setup.parameters
     unit = p.u ** (1 / (1 + p.v))
     return heavy_family.play_index(
-        instance,
+        setup,
         streams,
         checkpoints,
         signal,
@@ -32,9 +32,9 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
     )
 
 
-def _bounds(instance: Instance) -> list[Bound]:
-    lower = [*floors.without_privacy(instance), *heavy.plain_lower_bounds(instance)]
-    return [*lower, *heavy.robust_ucb(instance)]
+def _bounds(setup: RunSetup) -> list[Bound]:
+    lower = [*floors.without_privacy(setup), *heavy.plain_lower_bounds(setup)]
+    return [*lower, *heavy.robust_ucb(setup)]
 
 
 POLICY = Policy(
@@ -52,13 +52,13 @@ POLICY = Policy(
     refuses=heavy_family.refuse_infinite_moment,
     simulate=_simulate,
     bounds=_bounds,
-    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
+    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     parent="ucb",
     pseudo_code="""pull each arm once
 for t = K+1, K+2, ...:
     pull the arm a with the largest  S_a / N_a + kappa 4 u^(1/(1+v)) (2 ln t / N_a)^(v/(1+v))
     N_a += 1;  B = (u N_a / (2 ln t))^(1/(1+v))
     if |x| <= B:  S_a += x""",
-    step_cost=lambda instance: 0.4 + 0.09 * len(instance.arms),
+    step_cost=lambda setup: 0.4 + 0.09 * len(setup.arms),
     held=heavy_family.index_held,
 )

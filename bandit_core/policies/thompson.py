@@ -8,7 +8,7 @@ Algorithm 2), so only the means of the arms matter. For Bernoulli arms its regre
 
 from __future__ import annotations
 
-from bandit_core.model import Guarantee, Instance, Parameters, Policy
+from bandit_core.model import Guarantee, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import posterior_family
 from bandit_core.policies.local_family import bounded_rewards
@@ -17,12 +17,12 @@ from bandit_core.theory import classic, floors
 SOURCE = "Kaufmann, Korda and Munos 2012"
 
 
-def _bounds(instance: Instance) -> list[Bound]:
+def _bounds(setup: RunSetup) -> list[Bound]:
     return [
-        *floors.without_privacy(instance),
-        *classic.lower_bounds(instance),
-        classic.asymptotically_optimal(instance, SOURCE),
-        *classic.orders(instance),
+        *floors.without_privacy(setup),
+        *classic.lower_bounds(setup),
+        classic.asymptotically_optimal(setup, SOURCE),
+        *classic.orders(setup),
     ]
 
 
@@ -39,7 +39,7 @@ POLICY = Policy(
     accepts=bounded_rewards("ucb", whose="its posterior"),
     simulate=posterior_family.play,
     bounds=_bounds,
-    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
+    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""for t = 1, 2, ...:
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; its reward r becomes the coin x ~ Bernoulli(r)

@@ -10,7 +10,7 @@ from pydantic import Field
 from bandit_core.kernels import trees
 from bandit_core.mechanisms import Binary, Hybrid
 from bandit_core.mechanisms.counter import depth
-from bandit_core.model import Block, Guarantee, Instance, Release, Signal, Stopped
+from bandit_core.model import Block, Guarantee, Release, RunSetup, Signal, Stopped
 from bandit_core.policies.central_family import central_release, nominal, pure
 from bandit_core.spec.numbers import Number
 
@@ -23,25 +23,25 @@ Gamma = Annotated[
 ]
 
 
-def hybrid_counter(instance: Instance) -> Hybrid:
+def hybrid_counter(setup: RunSetup) -> Hybrid:
     """The counter of each arm, by the parameter ``accounting``."""
-    printed = instance.parameters.accounting == "paper"
-    return (Hybrid.as_printed if printed else Hybrid.calibrated)(nominal(instance))
+    printed = setup.parameters.accounting == "paper"
+    return (Hybrid.as_printed if printed else Hybrid.calibrated)(nominal(setup))
 
 
-def hybrid_guarantee(instance: Instance) -> Guarantee:
+def hybrid_guarantee(setup: RunSetup) -> Guarantee:
     """A reward enters the counter of one arm only, so the run keeps what that counter keeps."""
-    return pure(instance, hybrid_counter(instance).total_epsilon / nominal(instance))
+    return pure(setup, hybrid_counter(setup).total_epsilon / nominal(setup))
 
 
-def hybrid_spending(instance: Instance, times: np.ndarray) -> np.ndarray:
+def hybrid_spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
     """Epsilon that one reward has spent after t pulls in the worst case (all of them of one arm); shape (times,)."""
-    return hybrid_counter(instance).spent(times)
+    return hybrid_counter(setup).spent(times)
 
 
-def hybrid_releases(instance: Instance) -> list[Release]:
+def hybrid_releases(setup: RunSetup) -> list[Release]:
     """A reward enters one block and the nodes of one tree; the row of the tree is that of the last one, the deepest."""
-    counter, levels = hybrid_counter(instance), int(depth(instance.horizon))
+    counter, levels = hybrid_counter(setup), int(depth(setup.horizon))
     found = [
         central_release("the sum of a block of an arm's items", 1.0, 1 / counter.block_epsilon, "once, at 2^k items")
     ]
@@ -59,13 +59,13 @@ def binary_releases(counter: Binary) -> list[Release]:
     ]
 
 
-def per_pull(instance: Instance) -> float:
+def per_pull(setup: RunSetup) -> float:
     """2 if the index has the root sqrt(2 ln t / n), by the parameter ``index``, else 0."""
-    return 2.0 if instance.parameters.index == "with root" else 0.0
+    return 2.0 if setup.parameters.index == "with root" else 0.0
 
 
 def play(
-    instance: Instance,
+    setup: RunSetup,
     streams: np.ndarray,
     checkpoints: np.ndarray,
     signal: Signal,
@@ -84,12 +84,12 @@ def play(
     Stopped
         When the signal asked for a stop.
     """
-    trials, arms = len(streams), len(instance.arms)
-    table, values = instance.tables
+    trials, arms = len(streams), len(setup.arms)
+    table, values = setup.tables
     regret = np.zeros((trials, len(checkpoints)))
     best_pulls = np.zeros_like(regret)
     pulls = np.zeros((trials, arms))
-    out = (instance.gaps, checkpoints, regret, best_pulls, pulls, signal.cells)
+    out = (setup.gaps, checkpoints, regret, best_pulls, pulls, signal.cells)
     if isinstance(counter, Hybrid):
         scales = (1 / counter.block_epsilon, 1 / counter.tree_epsilon)
     else:

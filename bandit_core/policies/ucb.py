@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import index
-from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Signal, any_rewards
+from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.spec.numbers import Number
@@ -27,16 +27,16 @@ class UCBParameters(Parameters):
     ] = 2.0
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    return index_family.play(instance, streams, checkpoints, signal, per_pull=instance.parameters.alpha)
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    return index_family.play(setup, streams, checkpoints, signal, per_pull=setup.parameters.alpha)
 
 
-def _bounds(instance: Instance) -> list[Bound]:
+def _bounds(setup: RunSetup) -> list[Bound]:
     return [
-        *floors.without_privacy(instance),
-        *classic.lower_bounds(instance),
-        classic.ucb1(instance),
-        *classic.orders(instance),
+        *floors.without_privacy(setup),
+        *classic.lower_bounds(setup),
+        classic.ucb1(setup),
+        *classic.orders(setup),
     ]
 
 
@@ -53,10 +53,10 @@ POLICY = Policy(
     accepts=any_rewards,
     simulate=_simulate,
     bounds=_bounds,
-    sampler=lambda instance: index_family.sampler(instance, index.RAW),
+    sampler=lambda setup: index_family.sampler(setup, index.RAW),
     step_cost=index_family.cost(index.RAW),
     held=index_family.held(index.RAW),
-    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every reward"),
+    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""pull each arm once
 for t = K+1, K+2, ...:
     pull the arm with the largest  mean_a + sqrt(alpha ln t / N_a)""",

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from bandit_core.jit.version import fingerprint
-from bandit_core.model import Block, Instance, Signal
+from bandit_core.model import Block, RunSetup, Signal
 from bandit_core.policies import registry
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 60.0  # after a failure the cluster is left in peace for so long
 TICK = 0.2
 
-Call = tuple[int, str, Instance, np.ndarray, np.ndarray]  # number of the task, policy, instance, streams, checkpoints
+Call = tuple[int, str, RunSetup, np.ndarray, np.ndarray]  # number of the task, policy, instance, streams, checkpoints
 
 _lock = threading.Lock()
 _clients: dict[str, Any] = {}
@@ -47,8 +47,8 @@ def play(version: str, call: Call) -> Any:
     """
     if fingerprint() != version:
         return fingerprint()
-    number, policy, instance, rows, times = call
-    return number, registry()[policy].simulate(instance, rows.copy(), times, Signal())
+    number, policy, setup, rows, times = call
+    return number, registry()[policy].simulate(setup, rows.copy(), times, Signal())
 
 
 def _client(address: str) -> Any:

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import Empirical
 
 STEP_SECONDS = 25e-9  # one pull of `ucb` with up to 20 arms, per core; for cost estimates only
@@ -29,7 +29,7 @@ def _setting(name: str, default: int) -> int:
             return int(value)
     except (ValueError, OverflowError):
         pass
-    raise InvalidInput([Problem(name, text, "this environment variable takes a whole number of at least 1")])
+    raise InputError([Issue(name, text, "this environment variable takes a whole number of at least 1")])
 
 
 def worker_count(jobs: int | None = None) -> int:
@@ -37,13 +37,13 @@ def worker_count(jobs: int | None = None) -> int:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When one of them is no whole number of at least 1.
     """
     if jobs is None:
         jobs = _setting("LAB_JOBS", 0)
     elif jobs < 1:
-        raise InvalidInput([Problem("jobs", jobs, "a whole number of at least 1")])
+        raise InputError([Issue("jobs", jobs, "a whole number of at least 1")])
     if jobs == 0:
         import joblib
 
@@ -54,7 +54,7 @@ def worker_count(jobs: int | None = None) -> int:
 def trial_seconds(experiment: Experiment, line: int) -> float:
     """Rough time of one trial of a line on one core."""
     arms = experiment.arm_count
-    pulls = experiment.horizon * STEP_SECONDS * experiment.lines[line].entry.cost(experiment.instances[line])
+    pulls = experiment.horizon * STEP_SECONDS * experiment.lines[line].entry.cost(experiment.setups[line])
     return pulls + TRIAL_SECONDS * (1 + arms / 100) + RECORD_SECONDS * min(experiment.horizon, 200) * arms
 
 
@@ -74,7 +74,7 @@ def most_steps() -> int:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the variable is no whole number: a limit that its owner believes in must not vanish.
     """
     return _setting("LAB_MAX_STEPS", 10**12)
@@ -105,10 +105,12 @@ def _row_bytes(experiment: Experiment) -> int:
 
 
 def _table_bytes(experiment: Experiment) -> int:
-    """Memory of what all workers share: the arms' laws, each once however often it stands there, and their texts."""
-    laws = {arm.single for arm in experiment.arms}
-    observed = [law for law in laws if isinstance(law, Empirical)]
-    numbers = sum(len(law.values) * (1 if law.counts is None else 2) for law in observed)
+    """Memory of what all workers share: the arms' distributions, each once however often it stands there, and their
+    texts.
+    """
+    distributions = {arm.single for arm in experiment.arms}
+    observed = [distribution for distribution in distributions if isinstance(distribution, Empirical)]
+    numbers = sum(len(distribution.values) * (1 if distribution.counts is None else 2) for distribution in observed)
     single = sum(arm.count for arm in experiment.arms)
     return 136 * numbers + 2000 * len(experiment.arms) + (100 + 40 * len(experiment.lines)) * single
 
@@ -123,7 +125,7 @@ def _block_bytes(experiment: Experiment, line: int, workers: int) -> float:
     """Memory of one block in the making: what its kernel holds, the block, and its copies on the way to the store."""
     seconds = trial_seconds(experiment, line)
     rows = block_trials(experiment.trials, seconds, workers)
-    held = experiment.lines[line].entry.held(experiment.instances[line], rows)
+    held = experiment.lines[line].entry.held(experiment.setups[line], rows)
     looks = 24 * min(MOST_LOOKS, math.ceil(seconds / LOOK))
     return 8 * held + rows * (4 * _row_bytes(experiment) + looks + 128)
 
@@ -165,27 +167,27 @@ def cost(experiment: Experiment, lines: list[int] | None = None, jobs: int | Non
 
 
 def refuse(taken: Cost, path: str = "", factors: str = "horizon x trials x lines", fewer: str = "") -> None:
-    """Raise `InvalidInput` where that is more steps, seconds or memory than is allowed here.
+    """Raise `InputError` where that is more steps, seconds or memory than is allowed here.
 
     ``path`` is the field to name (default: one that weighs much), ``factors`` says what the steps are made of, and
     ``fewer`` what there may be less of besides trials.
     """
-    problems = []
+    issues = []
     less = f"use a shorter horizon or fewer {fewer}trials, or run it on your own machine, where nobody else waits"
     if taken.steps > most_steps():
         allowed = f"at most {most_steps():.3g} steps ({factors}) here; {less}"
-        problems.append(Problem(path or "horizon", f"{taken.steps:.3g} steps", allowed))
+        issues.append(Issue(path or "horizon", f"{taken.steps:.3g} steps", allowed))
     if taken.seconds > most_seconds():
         allowed = f"at most {most_seconds():.3g} seconds of computing (estimated) here; {less}"
-        problems.append(Problem(path or "horizon", f"{taken.seconds:.3g} seconds", allowed))
+        issues.append(Issue(path or "horizon", f"{taken.seconds:.3g} seconds", allowed))
     if taken.bytes > most_bytes():
         allowed = (
             f"at most {most_bytes() / 2**20:g} MiB of results, tables and kernels at work here; use fewer "
             f"{fewer}trials, lines, arms, features or observed values"
         )
-        problems.append(Problem(path or "trials", f"{taken.bytes / 2**20:.0f} MiB", allowed))
-    if problems:
-        raise InvalidInput(problems)
+        issues.append(Issue(path or "trials", f"{taken.bytes / 2**20:.0f} MiB", allowed))
+    if issues:
+        raise InputError(issues)
 
 
 def refuse_if_too_large(experiment: Experiment) -> None:

@@ -35,22 +35,22 @@ PATIENCE, ENDURANCE = 1.0, 10.0  # a run of more seconds than these (on all work
 
 def line_key(experiment: Experiment, line: int) -> str:
     """Everything a line's numbers depend on, and nothing else, as a hash."""
-    instance = experiment.instances[line]
+    setup = experiment.setups[line]
     arms: list[list] = []  # equal neighbours are one entry, however the spec wrote them
     for arm in experiment.arms:
-        law = arm.single.model_dump(mode="json")
-        if arms and arms[-1][0] == law:
+        distribution = arm.single.model_dump(mode="json")
+        if arms and arms[-1][0] == distribution:
             arms[-1][1] += arm.count
         else:
-            arms.append([law, arm.count])
+            arms.append([distribution, arm.count])
     content = {
         "kernels": fingerprint(),
         "policy": experiment.lines[line].policy,
-        "sampler": experiment.lines[line].entry.sampler(instance),
+        "sampler": experiment.lines[line].entry.sampler(setup),
         "arms": arms,
         "contexts": experiment.contexts.model_dump(mode="json") if experiment.contexts else None,
-        "epsilon": instance.epsilon.model_dump(mode="json") if instance.epsilon else None,
-        "parameters": instance.parameters.model_dump(mode="json"),
+        "epsilon": setup.epsilon.model_dump(mode="json") if setup.epsilon else None,
+        "parameters": setup.parameters.model_dump(mode="json"),
         "checkpoints": checkpoints(experiment.horizon).tolist(),
         "seed": experiment.seed,
     }
@@ -93,7 +93,7 @@ class Simulation:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the experiment takes more steps, seconds or memory than `costs.refuse` allows here.
     """
 
@@ -212,11 +212,11 @@ class Simulation:
             if self.stopped:
                 return False
             self._running.add(task)
-        policy, instance = self.experiment.lines[task.line].entry, self.experiment.instances[task.line]
+        policy, setup = self.experiment.lines[task.line].entry, self.experiment.setups[task.line]
         block = None
         try:
             times = self._watched[task.line]
-            block = policy.simulate(instance, rows.copy(), times, task.signal)
+            block = policy.simulate(setup, rows.copy(), times, task.signal)
             block = self._kept(task, seen_at(block, times, self.times))
         except Stopped:
             pass
@@ -274,7 +274,7 @@ class Simulation:
         renewed = self.store.renewed
         tasks = self._plan(workers)
         rows = self._rows(tasks)
-        tables = [instance.shared_tables() for instance in self.experiment.instances if tasks]  # one copy for all
+        tables = [setup.shared_tables() for setup in self.experiment.setups if tasks]  # one copy for all
         calls = ((task, rows[task.first : task.last], door, turn, workers) for task in self._upcoming(tasks))
         finished: Iterator[bool]
         if workers == 1 or len(tasks) < 2:
@@ -314,7 +314,7 @@ class Simulation:
             (
                 number,
                 self.experiment.lines[task.line].policy,
-                self.experiment.instances[task.line],
+                self.experiment.setups[task.line],
                 rows[task.first : task.last],
                 self.times,
             )
@@ -372,7 +372,7 @@ def simulate(
 
     Raises
     ------
-    InvalidInput
+    InputError
         When the experiment takes more steps, seconds or memory than `costs.refuse` allows here.
     """
     return Simulation(experiment, store).run(jobs, on_progress)

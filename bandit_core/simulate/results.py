@@ -187,18 +187,18 @@ class Result:
     def metadata(self) -> dict[str, Any]:
         """What is needed to get these numbers again, and the privacy that every line really has."""
         guarantees, samplers = [], []
-        for line, instance in zip(self.experiment.lines, self.experiment.instances, strict=True):
-            guarantee = line.entry.guarantee(instance)
+        for line, setup in zip(self.experiment.lines, self.experiment.setups, strict=True):
+            guarantee = line.entry.guarantee(setup)
             guarantees.append(
                 {
                     "model": guarantee.model,
                     "epsilon": guarantee.epsilon,
                     "delta": guarantee.delta,
                     "words": guarantee.words,
-                    "parameters": instance.parameters.model_dump(),
+                    "parameters": setup.parameters.model_dump(),
                 }
             )
-            samplers.append(line.entry.sampler(instance))
+            samplers.append(line.entry.sampler(setup))
         return {
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,

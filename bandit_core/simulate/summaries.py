@@ -13,7 +13,7 @@ from bandit_core.model import Guarantee, Policy
 from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulate.results import LineResult, Result
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 
 QUANTITY_WORDS: dict[Quantity, str] = {
     "regret": "lost reward so far (regret)",
@@ -80,7 +80,7 @@ def with_companions(experiment: Experiment) -> Experiment:
         return experiment
     try:
         return experiment.with_changes(lines=[*experiment.spec()["lines"], *more])
-    except InvalidInput:  # too many lines
+    except InputError:  # too many lines
         return experiment
 
 
@@ -224,7 +224,7 @@ def summaries(result: Result) -> list[Summary]:
                 extra_stderr=extra_stderr,
                 against=against,
                 best_share=best_share_at_end(line, result.times),
-                guarantee=chosen.entry.guarantee(experiment.instances[number]),
+                guarantee=chosen.entry.guarantee(experiment.setups[number]),
                 bound_name=name,
                 bound=value,
             )

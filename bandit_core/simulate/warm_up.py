@@ -17,7 +17,7 @@ from bandit_core.model import Policy
 from bandit_core.policies import registry
 from bandit_core.simulate.engine import simulate
 from bandit_core.simulate.store import Store
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 
 SIZES = ((1_000, 2), (300_000, 1))  # users and trials: below and above where one sampler takes over from another
 JUMPED = 5_000_000  # users who are jumped over, in some milliseconds, where a line can be
@@ -33,8 +33,8 @@ def _experiments() -> Iterator[Experiment]:
             words = tuple(
                 sorted(f"{name}={value}" for name, value in line.get("params", {}).items() if type(value) is str)
             )
-            laws = tuple(sorted({arm["kind"] for arm in spec.get("arms", [])}))
-            sort = (line["policy"], budget, words, laws)
+            distributions = tuple(sorted({arm["kind"] for arm in spec.get("arms", [])}))
+            sort = (line["policy"], budget, words, distributions)
             if sort not in seen:
                 seen.add(sort)
                 yield preset.experiment.with_changes(lines=[line], view={})
@@ -51,7 +51,7 @@ def _anywhere(policy: Policy) -> Experiment:
         line["epsilon"] = {"kind": "fixed", "value": 1.0}
     for preset in presets():
         if (preset.experiment.contexts is not None) == (policy.setting == "contexts"):
-            with contextlib.suppress(InvalidInput):
+            with contextlib.suppress(InputError):
                 return preset.experiment.with_changes(lines=[line], view={})
     raise LookupError(f"no preset has arms that {policy.name} accepts")
 
@@ -64,8 +64,8 @@ def compile_for(experiment: Experiment) -> None:
         simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
     if experiment.contexts is None:
         far = experiment.with_changes(horizon=JUMPED, trials=1)
-        for line, instance, written in zip(far.lines, far.instances, far.spec()["lines"], strict=True):
-            if line.entry.sampler(instance) == "jump":
+        for line, setup, written in zip(far.lines, far.setups, far.spec()["lines"], strict=True):
+            if line.entry.sampler(setup) == "jump":
                 simulate(far.with_changes(lines=[written], view={}), jobs=1, store=nothing)
 
 

@@ -26,7 +26,7 @@ def _normal_cdf(z: float) -> float:
     return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
-class _EpsilonLaw(Frozen):
+class BudgetDistribution(Frozen):
     words: ClassVar[str]
 
     @property
@@ -36,7 +36,7 @@ class _EpsilonLaw(Frozen):
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:
-        """Point masses: values (ascending) and probabilities; the rest of the law has a density."""
+        """Point masses: values (ascending) and probabilities; the rest of the distribution has a density."""
         return np.empty(0), np.empty(0)
 
     @property
@@ -71,7 +71,7 @@ class _EpsilonLaw(Frozen):
         return np.union1d(np.linspace(low, high, 97), doubling[(doubling > low) & (doubling < high)])
 
     def _to_axis(self, epsilon: np.ndarray) -> np.ndarray:
-        """Where the quadrature works: epsilon itself, unless the law is smoother in another variable."""
+        """Where the quadrature works: epsilon itself, unless the distribution is smoother in another variable."""
         return epsilon
 
     def _from_axis(self, place: np.ndarray) -> np.ndarray:
@@ -137,7 +137,7 @@ class _EpsilonLaw(Frozen):
         return float(values[0]) if self.interval is None and len(values) == 1 else None
 
 
-class Fixed(_EpsilonLaw):
+class Fixed(BudgetDistribution):
     """Every user has the same budget."""
 
     words: ClassVar[str] = "the same for everybody"
@@ -152,7 +152,7 @@ class Fixed(_EpsilonLaw):
         return FIXED, np.array([self.value, 0.0, 0.0, 0.0]), np.array([[1.0, self.value]])
 
 
-class _Atomic(_EpsilonLaw):
+class _Atomic(BudgetDistribution):
     def kernel_form(self) -> tuple[int, np.ndarray, np.ndarray]:
         values, probabilities = self.atoms
         cumulative = np.cumsum(probabilities)
@@ -206,7 +206,7 @@ class EmpiricalEpsilon(_Atomic):
         return values, counts / len(self.values)
 
 
-class ClampedGaussian(_EpsilonLaw):
+class ClampedGaussian(BudgetDistribution):
     """Gaussian; budgets outside [low, high] are moved to the border (Ren et al. 2020, section 4.2)."""
 
     words: ClassVar[str] = "bell-shaped, cut at both ends"
@@ -247,7 +247,7 @@ class ClampedGaussian(_EpsilonLaw):
         return CLAMPED_GAUSSIAN, np.array([self.mean, self.sd, self.low, self.high]), np.zeros((1, 2))
 
 
-class UniformEpsilon(_EpsilonLaw):
+class UniformEpsilon(BudgetDistribution):
     """Any budget between ``low`` and ``high``, all equally likely."""
 
     words: ClassVar[str] = "anything in a range, all equally likely"
@@ -276,7 +276,7 @@ class UniformEpsilon(_EpsilonLaw):
         return UNIFORM, np.array([self.low, self.high, 0.0, 0.0]), np.zeros((1, 2))
 
 
-class Lognormal(_EpsilonLaw):
+class Lognormal(BudgetDistribution):
     """Half the users are below ``median``; ``sigma`` is the standard deviation of ln epsilon."""
 
     words: ClassVar[str] = "spread over orders of magnitude"
@@ -297,7 +297,8 @@ class Lognormal(_EpsilonLaw):
     def largest(self) -> float:
         return math.inf
 
-    # In z = ln(epsilon / median) / sigma the law is a standard Gaussian; 1/epsilon^2 moves its mass down by 2 sigma.
+    # In z = ln(epsilon / median) / sigma the distribution is a standard Gaussian; 1/epsilon^2 moves its mass down by 2
+    # sigma.
     def _panels(self, threshold: float) -> np.ndarray:
         low = max(math.log(max(threshold, 1e-300) / self.median) / self.sigma, -12 - 2 * self.sigma)
         high = max(low, 0.0) + 12
@@ -324,7 +325,7 @@ Epsilon = Annotated[
     Fixed | Discrete | ClampedGaussian | UniformEpsilon | Lognormal | EmpiricalEpsilon,
     Field(discriminator="kind"),
 ]
-LAWS: dict[str, type[_EpsilonLaw]] = {
-    law.model_fields["kind"].default: law
-    for law in (Fixed, Discrete, ClampedGaussian, UniformEpsilon, Lognormal, EmpiricalEpsilon)
+DISTRIBUTIONS: dict[str, type[BudgetDistribution]] = {
+    distribution.model_fields["kind"].default: distribution
+    for distribution in (Fixed, Discrete, ClampedGaussian, UniformEpsilon, Lognormal, EmpiricalEpsilon)
 }

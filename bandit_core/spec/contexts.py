@@ -2,7 +2,7 @@
 
 With one parameter theta for all arms (``single``) every arm brings its own context x_a of the arriving user, and its
 mean reward is mu(x_a . theta). With one parameter for each arm (``multi``) there is one context x, and the mean is
-mu(x . theta_a). mu is the link. All contexts of one run are independent draws from one law.
+mu(x . theta_a). mu is the link. All contexts of one run are independent draws from one distribution.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ SPHERE, GAUSSIAN, CUBE, DISCRETE, MARGIN, TABLE = range(6)  # codes shared with 
 IDENTITY, LOGISTIC, POISSON = range(3)
 LINKS = ("identity", "logistic", "poisson")
 POISSON_CAP = 5.0  # predictors above it count as this: a Poisson mean of at most e^5, as in the published code
-SMALLEST_GAP = 1e-6  # the laws with a chosen margin have no smaller gap
-MOST_CELLS = 50_000  # numbers in the table of a law
+SMALLEST_GAP = 1e-6  # the distributions with a chosen margin have no smaller gap
+MOST_CELLS = 50_000  # numbers in the table of a distribution
 
 Structure = Literal["single", "multi"]
 Link = Literal["identity", "logistic", "poisson"]
 
 
-class _ContextLaw(Frozen):
+class _ContextDistribution(Frozen):
     words: ClassVar[str]
     code: ClassVar[int]
 
@@ -44,7 +44,7 @@ class _ContextLaw(Frozen):
         return ()
 
 
-class Sphere(_ContextLaw):
+class Sphere(_ContextDistribution):
     """Uniform on the unit sphere."""
 
     words: ClassVar[str] = "uniform on the unit sphere"
@@ -52,7 +52,7 @@ class Sphere(_ContextLaw):
     kind: Literal["sphere"] = "sphere"
 
 
-class GaussianContexts(_ContextLaw):
+class GaussianContexts(_ContextDistribution):
     """Independent normal features."""
 
     words: ClassVar[str] = "independent normal features"
@@ -67,7 +67,7 @@ class GaussianContexts(_ContextLaw):
         return (self.sd,)
 
 
-class Cube(_ContextLaw):
+class Cube(_ContextDistribution):
     """Uniform in a cube around 0."""
 
     words: ClassVar[str] = "uniform in a cube around 0"
@@ -82,7 +82,7 @@ class Cube(_ContextLaw):
         return (self.half_width,)
 
 
-class Discrete(_ContextLaw):
+class Discrete(_ContextDistribution):
     """A few types of users, drawn at the start of a trial, on the unit sphere, whose best arm is ahead by a margin.
 
     The gap is that of the linear predictors in units of |theta|. With one parameter for each arm the margin depends on
@@ -101,7 +101,7 @@ class Discrete(_ContextLaw):
         return (self.points, self.gap)
 
 
-class Margin(_ContextLaw):
+class Margin(_ContextDistribution):
     """A chosen margin condition (Han et al. 2021, Assumption 4): P(gap <= h) grows like h^beta.
 
     The best arm is ahead of the next by a gap G with P(G <= h) = (h^beta - m^beta) / (1 - m^beta) for m <= h <= 1,
@@ -128,7 +128,7 @@ class Margin(_ContextLaw):
         return (self.beta, SMALLEST_GAP)
 
 
-class Table(_ContextLaw):
+class Table(_ContextDistribution):
     """Users of a data set, drawn with replacement.
 
     A row is a user. With one parameter for each arm it is the context. With one for all, and ``actions``, the context
@@ -166,8 +166,10 @@ class Table(_ContextLaw):
         return float(np.linalg.norm(self.array.reshape(-1, width), axis=1).max())
 
 
-ContextLaw = Annotated[Sphere | GaussianContexts | Cube | Discrete | Margin | Table, Field(discriminator="kind")]
-LAWS: dict[str, type[_ContextLaw]] = {
+ContextDistribution = Annotated[
+    Sphere | GaussianContexts | Cube | Discrete | Margin | Table, Field(discriminator="kind")
+]
+DISTRIBUTIONS: dict[str, type[_ContextDistribution]] = {
     "sphere": Sphere,
     "gaussian": GaussianContexts,
     "cube": Cube,
@@ -204,7 +206,7 @@ class Contexts(Frozen):
             description="single: one parameter, a context for each arm. multi: one context, a parameter for each arm."
         ),
     ] = "single"
-    law: Annotated[ContextLaw, Field(description="How contexts are drawn.")] = Sphere()
+    law: Annotated[ContextDistribution, Field(description="How contexts are drawn.")] = Sphere()
     link: Annotated[Link, Field(description="The mean reward is the link of context times theta.")] = "identity"
     noise: Annotated[Number, Field(ge=0, le=100, description="Standard deviation of the normal noise on a reward.")] = (
         0.0
@@ -237,15 +239,15 @@ class Contexts(Frozen):
             self._check_table(self.law)
         return self
 
-    def _check_table(self, law: Table) -> None:
-        width = len(law.rows[0])
+    def _check_table(self, distribution: Table) -> None:
+        width = len(distribution.rows[0])
         if self.structure == "multi":
-            if law.actions:
+            if distribution.actions:
                 raise ValueError("actions belong to the single structure; with multi every arm has its own theta")
             wanted, why = self.dimension, "its dimension"
-        elif law.actions:
-            if len(law.actions) != self.arms:
-                raise ValueError(f"there are {len(law.actions)} actions for {self.arms} arms")
+        elif distribution.actions:
+            if len(distribution.actions) != self.arms:
+                raise ValueError(f"there are {len(distribution.actions)} actions for {self.arms} arms")
             if self.dimension % 2:
                 raise ValueError("with actions the dimension is twice the width of a row, so it must be even")
             wanted, why = self.dimension // 2, "half its dimension (the row, and the action times the row)"
@@ -305,11 +307,11 @@ class Contexts(Frozen):
         return 0.0, math.inf if self.rewards == "drawn" else math.exp(min(reach, POISSON_CAP))
 
     def kernel_form(self) -> tuple:
-        """What `kernels.contexts` reads: law, its numbers, table, actions, given theta, link, noise, drawn."""
-        law = self.law
+        """What `kernels.contexts` reads: distribution, its numbers, table, actions, given theta, link, noise, drawn."""
+        distribution = self.law
         form = np.zeros(2)
-        form[: len(law.form())] = law.form()
-        table = law.array if isinstance(law, Table) else np.empty((0, 0))
-        actions = np.array(law.actions, float) if isinstance(law, Table) else np.empty(0)
+        form[: len(distribution.form())] = distribution.form()
+        table = distribution.array if isinstance(distribution, Table) else np.empty((0, 0))
+        actions = np.array(distribution.actions, float) if isinstance(distribution, Table) else np.empty(0)
         drawn = self.rewards == "drawn" and self.link != "identity"
-        return law.code, form, table, actions, self.given, LINKS.index(self.link), self.noise, drawn
+        return distribution.code, form, table, actions, self.given, LINKS.index(self.link), self.noise, drawn

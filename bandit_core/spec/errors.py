@@ -37,7 +37,7 @@ class _Null:
 
 
 @dataclass(frozen=True)
-class Problem:
+class Issue:
     """One defect: where it is, what stood there (None: nothing), what is allowed. As text it is one line."""
 
     path: str
@@ -49,18 +49,18 @@ class Problem:
         return " ".join(f"{self.path or 'document'}: {stood}{self.allowed}".split())
 
 
-def told(problems: Sequence[Problem], most: int = MOST_TOLD) -> list[str]:
+def told(issues: Sequence[Issue], most: int = MOST_TOLD) -> list[str]:
     """The first ``most`` problems, a line each, and in one more line how many others there are."""
-    more = len(problems) - most
-    return [*map(str, problems[:most]), *([f"and {more:,} more"] if more > 0 else [])]
+    more = len(issues) - most
+    return [*map(str, issues[:most]), *([f"and {more:,} more"] if more > 0 else [])]
 
 
-class InvalidInput(ValueError):
-    """Every problem of one input at once (attribute ``problems``); as text the first `MOST_TOLD` and a count."""
+class InputError(ValueError):
+    """Every problem of one input at once (attribute ``issues``); as text the first `MOST_TOLD` and a count."""
 
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = list(problems)
-        super().__init__("\n".join(told(self.problems)))
+    def __init__(self, issues: Iterable[Issue]) -> None:
+        self.issues = list(issues)
+        super().__init__("\n".join(told(self.issues)))
 
 
 def path_of(location: Iterable[str | int]) -> str:
@@ -94,24 +94,24 @@ def _location(item: Any, document: Any) -> list[str | int]:
     return location
 
 
-def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Problem]:
+def unknown(document: Mapping[Any, Any], names: Collection[str]) -> list[Issue]:
     """A problem for each field of a document that has no such name."""
     return [
-        Problem(path_of((name,)), _Null() if value is None else value, "no such field")
+        Issue(path_of((name,)), _Null() if value is None else value, "no such field")
         for name, value in document.items()
         if isinstance(name, str) and name not in names
     ]
 
 
-def problems_of(
+def issues_of(
     error: pydantic.ValidationError, document: Any, prefix: tuple[str | int, ...] = (), fields: Iterable[str] = ()
-) -> list[Problem]:
+) -> list[Issue]:
     """Translate a pydantic error; what the members of one union say of one value becomes one problem.
 
     ``fields`` are those that the document may have, for those who name another one.
     """
     names = ", ".join(fields)
-    found: dict[str, Problem] = {}
+    found: dict[str, Issue] = {}
     for item in error.errors(include_url=False):
         location = _location(item, document)
         kind, value, words = item["type"], item.get("input"), item["msg"]
@@ -133,7 +133,7 @@ def problems_of(
         path = path_of((*prefix, *location))
         if path in found and words != found[path].allowed:
             words = f"{found[path].allowed}, or {words}"
-        found[path] = Problem(path, value, words)
+        found[path] = Issue(path, value, words)
     return list(found.values())
 
 
@@ -142,10 +142,10 @@ def validated(annotation: Any, document: Any, prefix: tuple[str | int, ...] = ()
 
     Raises
     ------
-    InvalidInput
+    InputError
         With every problem, paths beginning with ``prefix``.
     """
     try:
         return pydantic.TypeAdapter(annotation).validate_python(document)
     except pydantic.ValidationError as error:
-        raise InvalidInput(problems_of(error, document, prefix)) from None
+        raise InputError(issues_of(error, document, prefix)) from None

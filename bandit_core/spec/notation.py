@@ -4,11 +4,11 @@
     2                                    one budget for every user
     discrete(0:0.2, 1:0.8)               budgets with their shares; clamped-gaussian(1,1,0,100) and so on
     ucb, heldp-ucb-l(2, eps_min=1, label="strict")   lines; the one positional argument is the budget
-    single(20, 10, margin(0.5), noise=0.1)           users with features: dimension, arms, law of contexts
+    single(20, 10, margin(0.5), noise=0.1)           users with features: dimension, arms, distribution of contexts
 
 Grammar: items stand between commas, semicolons or line breaks; an item is ``value [x N]``; a value is a number, a
 word, a text in double quotes (JSON escapes), or ``word(argument, …)`` with arguments ``value``, ``value:value`` or
-``key=value``. Positional arguments follow the field order of the law.
+``key=value``. Positional arguments follow the field order of the distribution.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, Protocol
 from bandit_core.spec import budgets
 from bandit_core.spec import contexts as features
 from bandit_core.spec import rewards as reward_laws
-from bandit_core.spec.errors import InvalidInput, Problem, validated
+from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.numbers import Frozen
 
 _TOKEN = re.compile(
@@ -39,7 +39,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 _EXACT = 1e15  # whole numbers below are exact in a double
 _DEEPEST = 8  # nested parentheses; real notation needs two
 _LONGEST_WORDS = 1000  # of a message
-_ARMS_HELP = "write a mean such as 0.9, or a law such as beta(4,1), with x5 behind it to repeat"
+_ARMS_HELP = "write a mean such as 0.9, or a distribution such as beta(4,1), with x5 behind it to repeat"
 
 
 class _Unreadable(Exception):
@@ -74,7 +74,7 @@ class LineLike(Protocol):
     @property
     def policy(self) -> str: ...
     @property
-    def epsilon(self) -> budgets._EpsilonLaw | None: ...
+    def epsilon(self) -> budgets.BudgetDistribution | None: ...
     @property
     def params(self) -> Mapping[str, Any]: ...
     @property
@@ -242,7 +242,7 @@ def _read_list(
 ) -> list[dict[str, Any]]:
     """Read every item, collecting the problems of all of them."""
     found: list[dict[str, Any]] = []
-    problems: list[Problem] = []
+    issues: list[Issue] = []
     for number, (words, tokens) in enumerate(_split(text)):
         reader = _Reader(tokens)
         try:
@@ -250,24 +250,26 @@ def _read_list(
             reader.end()
             found.append(item)
         except _Unreadable as error:
-            problems.append(Problem(f"{field_name}[{number}]", words, f"{error}; {help_words}"))
-        except InvalidInput as error:
-            problems += error.problems
-    if not found and not problems:
-        problems = [Problem(field_name, text, f"nothing is there; {help_words}")]
-    if problems:
-        raise InvalidInput(problems)
+            issues.append(Issue(f"{field_name}[{number}]", words, f"{error}; {help_words}"))
+        except InputError as error:
+            issues += error.issues
+    if not found and not issues:
+        issues = [Issue(field_name, text, f"nothing is there; {help_words}")]
+    if issues:
+        raise InputError(issues)
     return found
 
 
-def _law_fields(value: Any, laws: Mapping[str, type[Frozen]], bare: str) -> dict[str, Any]:
-    """A law as a document: ``beta(4,1)`` as ``{"kind": "beta", "a": 4, "b": 1}``; a bare number by the law ``bare``."""
+def _distribution_fields(value: Any, distributions: Mapping[str, type[Frozen]], bare: str) -> dict[str, Any]:
+    """A distribution as a document: ``beta(4,1)`` as ``{"kind": "beta", "a": 4, "b": 1}``; a bare number by the
+    distribution ``bare``.
+    """
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = _Call(bare, [value])
-    if not isinstance(value, _Call) or value.name not in laws:
+    if not isinstance(value, _Call) or value.name not in distributions:
         shown = value.name if isinstance(value, _Call) else value
-        raise _Unreadable(f"{shown!r} is no law; allowed: a number, {', '.join(laws)}")
-    names = [name for name in laws[value.name].model_fields if name not in ("kind", "count")]
+        raise _Unreadable(f"{shown!r} is no distribution; allowed: a number, {', '.join(distributions)}")
+    names = [name for name in distributions[value.name].model_fields if name not in ("kind", "count")]
     if any(isinstance(part, _Call) for part in (*value.values, *value.shares, *value.keyed.values())):
         raise _Unreadable(f"{value.name} takes numbers only")
     if names[0] == "values":
@@ -290,8 +292,10 @@ def _law_fields(value: Any, laws: Mapping[str, type[Frozen]], bare: str) -> dict
     return {"kind": value.name, **fields, **value.keyed}
 
 
-def _checked(document: dict[str, Any], laws: Mapping[str, type[Frozen]], path: tuple[str | int, ...]) -> dict[str, Any]:
-    validated(laws[document["kind"]], document, path)
+def _checked(
+    document: dict[str, Any], distributions: Mapping[str, type[Frozen]], path: tuple[str | int, ...]
+) -> dict[str, Any]:
+    validated(distributions[document["kind"]], document, path)
     return document
 
 
@@ -304,7 +308,7 @@ def read_arms(text: str) -> list[dict[str, Any]]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         With one problem or more for every item that cannot be read (path ``arms[i]``).
 
     Examples
@@ -314,25 +318,27 @@ def read_arms(text: str) -> list[dict[str, Any]]:
     """
 
     def arm(reader: _Reader, number: int) -> dict[str, Any]:
-        document = _law_fields(reader.value(), reward_laws.LAWS, "bernoulli")
+        document = _distribution_fields(reader.value(), reward_laws.DISTRIBUTIONS, "bernoulli")
         count = reader.count()
         if count != 1:
             document["count"] = count
-        return _checked(document, reward_laws.LAWS, ("arms", number))
+        return _checked(document, reward_laws.DISTRIBUTIONS, ("arms", number))
 
     return _read_list(text, "arms", _ARMS_HELP, arm)
 
 
-def write_arms(arms: Sequence[reward_laws._Law], spaces: bool = True) -> str:
+def write_arms(arms: Sequence[reward_laws.RewardDistribution], spaces: bool = True) -> str:
     """Arms as text, entry by entry; ``spaces=False`` leaves out every space (for links)."""
     space = " " if spaces else ""
     times = [f"{space}x{arm.count}" if arm.count != 1 else "" for arm in arms]
-    return f",{space}".join(_write_law(arm, "bernoulli") + count for arm, count in zip(arms, times, strict=True))
+    return f",{space}".join(
+        _write_distribution(arm, "bernoulli") + count for arm, count in zip(arms, times, strict=True)
+    )
 
 
-def _write_law(law: Frozen, bare: str, space: str = "") -> str:
-    fields = {name: value for name, value in law if name not in ("kind", "count")}
-    kind = law.kind  # type: ignore[attr-defined]
+def _write_distribution(distribution: Frozen, bare: str, space: str = "") -> str:
+    fields = {name: value for name, value in distribution if name not in ("kind", "count")}
+    kind = distribution.kind  # type: ignore[attr-defined]
     if kind == bare:
         return write_number(next(iter(fields.values())))
     numbers = fields["values"] if "values" in fields else list(fields.values())
@@ -355,8 +361,8 @@ def read_epsilon(text: str) -> dict[str, Any]:
 
     Raises
     ------
-    InvalidInput
-        Where the text is no such law (path ``epsilon``).
+    InputError
+        Where the text is no such distribution (path ``epsilon``).
 
     Examples
     --------
@@ -365,22 +371,22 @@ def read_epsilon(text: str) -> dict[str, Any]:
     """
     reader = _Reader([token for token in _tokens(text) if token.text != "\n"])
     try:
-        document = _law_fields(reader.value(), budgets.LAWS, "fixed")
+        document = _distribution_fields(reader.value(), budgets.DISTRIBUTIONS, "fixed")
         reader.end()
     except _Unreadable as error:
-        raise InvalidInput([Problem("epsilon", text, f"{error}; {_EPSILON_HELP}")]) from None
-    return _checked(document, budgets.LAWS, ("epsilon",))
+        raise InputError([Issue("epsilon", text, f"{error}; {_EPSILON_HELP}")]) from None
+    return _checked(document, budgets.DISTRIBUTIONS, ("epsilon",))
 
 
-def write_epsilon(law: budgets._EpsilonLaw, spaces: bool = True) -> str:
-    """A budget law as text.
+def write_epsilon(distribution: budgets.BudgetDistribution, spaces: bool = True) -> str:
+    """A budget distribution as text.
 
     Examples
     --------
     >>> write_epsilon(budgets.Discrete(values=(0, 1), probs=(0.2, 0.8)))
     'discrete(0:0.2, 1:0.8)'
     """
-    return _write_law(law, "fixed", " " if spaces else "")
+    return _write_distribution(distribution, "fixed", " " if spaces else "")
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -394,7 +400,7 @@ def read_lines(text: str) -> list[dict[str, Any]]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         With one problem or more for every item that cannot be read (path ``lines[i]``).
 
     Examples
@@ -412,8 +418,8 @@ def read_lines(text: str) -> list[dict[str, Any]]:
             raise _Unreadable("only the privacy budget stands without a name")
         document: dict[str, Any] = {"policy": call.name}
         if given:
-            document["epsilon"] = _law_fields(given[0], budgets.LAWS, "fixed")
-            _checked(document["epsilon"], budgets.LAWS, ("lines", number, "epsilon"))
+            document["epsilon"] = _distribution_fields(given[0], budgets.DISTRIBUTIONS, "fixed")
+            _checked(document["epsilon"], budgets.DISTRIBUTIONS, ("lines", number, "epsilon"))
         label = call.keyed.pop("label", None)
         if label is not None:
             document["label"] = label.name if isinstance(label, _Call) and label == _Call(label.name) else label
@@ -459,7 +465,8 @@ def write_value(value: Any) -> str:
 # Users with features
 
 _CONTEXTS_HELP = (
-    "write single(dimension, arms, law) or multi(dimension, arms, law), such as single(2, 10, sphere), then noise=, "
+    "write single(dimension, arms, distribution) or multi(dimension, arms, distribution), such as single(2, 10, "
+    "sphere), then noise=, "
     "link=, rewards=, theta="
 )
 _LISTS = {"given": "values"}  # of these only the numbers are written
@@ -470,7 +477,7 @@ def read_contexts(text: str) -> dict[str, Any]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         Where the text is no such thing (paths begin with ``contexts``).
 
     Examples
@@ -483,7 +490,7 @@ def read_contexts(text: str) -> dict[str, Any]:
         document = _contexts_document(reader.value())
         reader.end()
     except _Unreadable as error:
-        raise InvalidInput([Problem("contexts", text, f"{error}; {_CONTEXTS_HELP}")]) from None
+        raise InputError([Issue("contexts", text, f"{error}; {_CONTEXTS_HELP}")]) from None
     validated(features.Contexts, document, ("contexts",))
     return document
 
@@ -493,14 +500,14 @@ def _contexts_document(call: Any) -> dict[str, Any]:
         raise _Unreadable("users with features are written with single(…) or multi(…)")
     names = ("dimension", "arms", "law")
     if len(call.values) > len(names):
-        raise _Unreadable("only dimension, arms and law stand without a name")
+        raise _Unreadable("only dimension, arms and distribution stand without a name")
     fields = dict(zip(names, call.values, strict=False))
     if twice := fields.keys() & call.keyed.keys():
         raise _Unreadable(f"{min(twice)} is given twice")
     document: dict[str, Any] = {"structure": call.name, **fields, **call.keyed}
     for name, value in document.items():
         if name == "law":
-            document[name] = _feature_part(value, features.LAWS)
+            document[name] = _feature_part(value, features.DISTRIBUTIONS)
         elif name == "theta":
             document[name] = _feature_part(value, {"random": features.RandomTheta, "given": features.GivenTheta})
         elif isinstance(value, _Call):
@@ -511,14 +518,14 @@ def _contexts_document(call: Any) -> dict[str, Any]:
 
 
 def _feature_part(value: Any, kinds: Mapping[str, type[Frozen]]) -> dict[str, Any]:
-    """A law of contexts, or theta: ``margin(0.5)``, ``given(0.6, 0.8)``, or JSON in a text (for a table)."""
+    """A distribution of contexts, or theta: ``margin(0.5)``, ``given(0.6, 0.8)``, or JSON in a text (for a table)."""
     if isinstance(value, str):
         try:
             document = json.loads(value)
         except (ValueError, RecursionError):
-            raise _Unreadable("a text there must hold a law in JSON") from None
+            raise _Unreadable("a text there must hold a distribution in JSON") from None
         if not isinstance(document, dict):
-            raise _Unreadable("a text there must hold a law in JSON")
+            raise _Unreadable("a text there must hold a distribution in JSON")
         return document
     if not isinstance(value, _Call) or value.name not in kinds or value.shares:
         raise _Unreadable(f"allowed there: {', '.join(kinds)}")

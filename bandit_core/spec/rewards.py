@@ -1,4 +1,6 @@
-"""Reward laws: what an arm pays. Rewards are in reward units; every law knows its mean, support and moments."""
+"""Reward distributions: what an arm pays. Rewards are in reward units; every distribution knows its mean, support and
+moments.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ def _unit_nodes(count: int = 400) -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, weights / 2
 
 
-class _Law(Frozen):
-    """Common to all laws. ``count`` repeats the arm; the arm itself is the law without it."""
+class RewardDistribution(Frozen):
+    """Common to all distributions. ``count`` repeats the arm; the arm itself is the distribution without it."""
 
     words: ClassVar[str]
     count: Annotated[Whole, Field(ge=1, le=10_000)] = 1
@@ -37,7 +39,7 @@ class _Law(Frozen):
         return str(type(self).model_fields["kind"].default)
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         """Expected reward, in reward units."""
         raise NotImplementedError
 
@@ -47,7 +49,7 @@ class _Law(Frozen):
         raise NotImplementedError
 
     def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
-        """``E[function(reward)]``: exact for discrete laws, Gauss quadrature over the quantile otherwise."""
+        """``E[function(reward)]``: exact for discrete distributions, Gauss quadrature over the quantile otherwise."""
         nodes, weights = _unit_nodes()
         return float(weights @ function(self.quantile(nodes)))
 
@@ -56,7 +58,7 @@ class _Law(Frozen):
         raise NotImplementedError
 
     def raw_moment(self, order: float) -> float:
-        """``E|reward|^order``; infinite where the law has no such moment. In reward units to that order."""
+        """``E|reward|^order``; infinite where the distribution has no such moment. In reward units to that order."""
         return self.expect(lambda reward: np.abs(reward) ** order)
 
     @property
@@ -65,24 +67,24 @@ class _Law(Frozen):
         return math.inf
 
     def row(self) -> tuple[float, ...]:
-        """The law as the kernel reads it: code and up to four parameters."""
+        """The distribution as the kernel reads it: code and up to four parameters."""
         raise NotImplementedError
 
     @property
     def values_for_kernel(self) -> np.ndarray:
-        """For the empirical law only: observed values, each equally likely; with counts, values and then the cumulative
-        counts up to each of them.
+        """For the empirical distribution only: observed values, each equally likely; with counts, values and then the
+        cumulative counts up to each of them.
         """
         return np.empty(0)
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Values and probabilities of a discrete law; None for a continuous one."""
+        """Values and probabilities of a discrete distribution; None for a continuous one."""
         return None
 
     @property
-    def single(self) -> _Law:
-        """The same law, once."""
+    def single(self) -> RewardDistribution:
+        """The same distribution, once."""
         return self.model_copy(update={"count": 1}) if self.count != 1 else self
 
     def inside(self, low: float, high: float) -> bool:
@@ -90,7 +92,7 @@ class _Law(Frozen):
         return low <= self.support[0] and self.support[1] <= high
 
 
-class _Discrete(_Law):
+class _Discrete(RewardDistribution):
     def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         assert self.atoms is not None
         values, probabilities = self.atoms
@@ -111,7 +113,7 @@ class Bernoulli(_Discrete):
     mean: Probability
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         return self.mean
 
     @property
@@ -142,7 +144,7 @@ class TwoPoint(_Discrete):
         return self
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         return self.low + (self.high - self.low) * self.p_high
 
     @property
@@ -157,7 +159,7 @@ class TwoPoint(_Discrete):
         return (TWO_POINT, self.low, self.high, self.p_high, 0.0)
 
 
-class Uniform(_Law):
+class Uniform(RewardDistribution):
     """Pays any amount between ``low`` and ``high``, all equally likely."""
 
     words: ClassVar[str] = "pays any amount in a range, all equally likely"
@@ -172,7 +174,7 @@ class Uniform(_Law):
         return self
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         return (self.low + self.high) / 2
 
     @property
@@ -186,7 +188,7 @@ class Uniform(_Law):
         return (UNIFORM, self.low, self.high, 0.0, 0.0)
 
 
-class Beta(_Law):
+class Beta(RewardDistribution):
     """Pays an amount in [0, 1] with density proportional to x^(a-1) (1-x)^(b-1)."""
 
     words: ClassVar[str] = "pays an amount between 0 and 1, bell- or U-shaped"
@@ -195,7 +197,7 @@ class Beta(_Law):
     b: Annotated[Positive, Field(le=1e6)]
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         return self.a / (self.a + self.b)
 
     @property
@@ -215,7 +217,7 @@ class Beta(_Law):
         return (BETA, self.a, self.b, 0.0, 0.0)
 
 
-class Gaussian(_Law):
+class Gaussian(RewardDistribution):
     """Pays a normally distributed amount: unbounded on both sides."""
 
     words: ClassVar[str] = "pays a normally distributed amount, without limits"
@@ -224,7 +226,7 @@ class Gaussian(_Law):
     sd: Positive
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         return self.mean
 
     @property
@@ -248,7 +250,7 @@ class Gaussian(_Law):
         return (GAUSSIAN, self.mean, self.sd, 0.0, 0.0)
 
 
-class Pareto(_Law):
+class Pareto(RewardDistribution):
     """Pays at least ``scale = mean (shape-1)/shape``; moments of order ``shape`` and above are infinite."""
 
     words: ClassVar[str] = "pays little most of the time and very much now and then"
@@ -257,7 +259,7 @@ class Pareto(_Law):
     shape: Annotated[Number, Field(gt=1)]
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         return self.mean
 
     @property
@@ -285,7 +287,7 @@ class Pareto(_Law):
         return (PARETO, self.scale, -1 / self.shape, 0.0, 0.0)
 
 
-class Student(_Law):
+class Student(RewardDistribution):
     """Pays ``mean`` + ``scale`` x Student's t with ``df`` degrees of freedom: heavy on both sides, symmetric."""
 
     words: ClassVar[str] = "pays around its mean most of the time, and very far from it, on either side, now and then"
@@ -295,7 +297,7 @@ class Student(_Law):
     df: Annotated[Number, Field(gt=1)]
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         return self.mean
 
     @property
@@ -308,7 +310,7 @@ class Student(_Law):
         return self.mean + self.scale * stdtrit(self.df, probability)
 
     def raw_moment(self, order: float) -> float:
-        # A normal law mixed over its variance: Kummer's function of the former becomes Gauss's.
+        # A normal distribution mixed over its variance: Kummer's function of the former becomes Gauss's.
         if order >= self.df:
             return math.inf
         from scipy.special import hyp2f1
@@ -346,7 +348,7 @@ class Empirical(_Discrete):
         return self
 
     @property
-    def law_mean(self) -> float:
+    def expected(self) -> float:
         if self.counts is None:
             return math.fsum(self.values) / len(self.values)
         total = math.fsum(value * count for value, count in zip(self.values, self.counts, strict=True))
@@ -377,15 +379,15 @@ class Empirical(_Discrete):
 Arm = Annotated[
     Bernoulli | Beta | Uniform | TwoPoint | Gaussian | Pareto | Student | Empirical, Field(discriminator="kind")
 ]
-LAWS: dict[str, type[_Law]] = {
-    law.model_fields["kind"].default: law
-    for law in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Student, Empirical)
+DISTRIBUTIONS: dict[str, type[RewardDistribution]] = {
+    distribution.model_fields["kind"].default: distribution
+    for distribution in (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Student, Empirical)
 }
 
 
-def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
+def expand(arms: tuple[RewardDistribution, ...]) -> tuple[RewardDistribution, ...]:
     """Every arm by itself: an entry with ``count`` n stands n times. Equal arms are one object."""
-    known: dict[_Law, _Law] = {}
+    known: dict[RewardDistribution, RewardDistribution] = {}
     single = []
     for arm in arms:
         once = arm.single
@@ -393,30 +395,30 @@ def expand(arms: tuple[_Law, ...]) -> tuple[_Law, ...]:
     return tuple(single)
 
 
-def distinct(arms: Iterable[_Law]) -> list[_Law]:
+def distinct(arms: Iterable[RewardDistribution]) -> list[RewardDistribution]:
     """The arms without repetitions of one object (see `expand`), in order."""
     arms = tuple(arms)
     return list(dict(zip(map(id, arms), arms, strict=True)).values())
 
 
-def each(arms: Iterable[_Law], function: Callable[[_Law], T]) -> list[T]:
+def each(arms: Iterable[RewardDistribution], function: Callable[[RewardDistribution], T]) -> list[T]:
     """``function(arm)`` for every arm, called once for all arms that are one object (see `expand`)."""
     arms = tuple(arms)
     known = {id(arm): function(arm) for arm in distinct(arms)}
     return [known[number] for number in map(id, arms)]
 
 
-def rows(arms: tuple[_Law, ...]) -> np.ndarray:
+def rows(arms: tuple[RewardDistribution, ...]) -> np.ndarray:
     """What the kernels read of single arms, but for the place of observed values; shape (arms, ROW)."""
     return np.array(each(arms, lambda arm: arm.row()), float).reshape(len(arms), ROW)
 
 
-def tables(arms: tuple[_Law, ...]) -> tuple[np.ndarray, np.ndarray]:
+def tables(arms: tuple[RewardDistribution, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values, once for equal arms."""
     pools: list[np.ndarray] = []
     length = 0
 
-    def pooled(arm: _Law) -> int:
+    def pooled(arm: RewardDistribution) -> int:
         nonlocal length
         values = arm.values_for_kernel
         pools.append(values)

@@ -73,11 +73,11 @@ def releases(experiment: Experiment) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[tuple[object, ...]] = []
-    for number, (line, instance) in enumerate(zip(experiment.lines, experiment.instances, strict=True)):
-        guarantee = line.entry.guarantee(instance)
+    for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True)):
+        guarantee = line.entry.guarantee(setup)
         first = (number, experiment.label(number), line.policy)
         rows += [
             (*first, *(getattr(each, name) for name in COLUMNS[3:12]), guarantee.epsilon, guarantee.delta)
-            for each in line.entry.releases(instance)
+            for each in line.entry.releases(setup)
         ]
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -23,7 +23,7 @@ from bandit_core.simulate.engine import Simulation
 from bandit_core.simulate.results import LineResult, Result
 from bandit_core.simulate.store import Store
 from bandit_core.spec.budgets import Epsilon
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import Arm, Bernoulli
 
 TRIALS = 100
@@ -88,20 +88,20 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When no policy without privacy accepts the question.
     """
     found: list[Experiment] = []
-    refusal: InvalidInput | None = None
+    refusal: InputError | None = None
     for policy in registry().values():
         if policy.privacy != privacy or policy.setting != "arms":
             continue
         try:
             candidate = _candidate(question, policy)
-        except InvalidInput as error:
+        except InputError as error:
             refusal = refusal or error
             continue
-        if policy.guarantee(candidate.instances[0]).delta == 0:
+        if policy.guarantee(candidate.setups[0]).delta == 0:
             found.append(candidate)
     if privacy == "none" and not found and refusal is not None:
         raise refusal
@@ -139,12 +139,12 @@ def _candidate(question: Question, policy: Policy) -> Experiment:
 
 def _known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
     """Parameters that were read off the options, as they are for the largest rewards in [0, 1]."""
-    [instance] = candidate.instances
+    [setup] = candidate.setups
     [line] = candidate.lines
     asked = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
-    largest = (Bernoulli(mean=1.0),) * len(instance.arms)
-    settled = policy.settle(replace(instance, arms=largest, parameters=asked))
-    return {name: value for name, value in settled.model_dump().items() if value != getattr(instance.parameters, name)}
+    largest = (Bernoulli(mean=1.0),) * len(setup.arms)
+    settled = policy.settle(replace(setup, arms=largest, parameters=asked))
+    return {name: value for name, value in settled.model_dump().items() if value != getattr(setup.parameters, name)}
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class Contest:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When no policy accepts the question, or the whole costs more than ``LAB_MAX_STEPS``.
     """
 
@@ -253,7 +253,7 @@ class Contest:
     def _refuse_if_too_large(self) -> None:
         if self.steps > most_steps():
             allowed = f"at most {most_steps():.3g} steps (users x trials x methods) here; ask for fewer users"
-            raise InvalidInput([Problem("horizon", f"{self.steps:.3g} steps", allowed)])
+            raise InputError([Issue("horizon", f"{self.steps:.3g} steps", allowed)])
 
     def _plan(self) -> list[tuple[int, dict[Privacy, int]]]:
         """New trials of each candidate, and how many candidates at most play them, round by round."""

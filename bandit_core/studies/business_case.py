@@ -11,7 +11,7 @@ from typing import Literal
 from bandit_core.data.observations import MOST_OPTIONS
 from bandit_core.model import Privacy
 from bandit_core.simulate.results import Result
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
 
@@ -30,23 +30,23 @@ def read_lifts(text: str) -> list[float]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         With every part that is no number.
     """
     parts = re.split(r"[;\n]", text.replace(",", ".")) if re.search(r"[;\n]", text) else text.split(",")
-    lifts, problems = [], []
+    lifts, issues = [], []
     for place, part in enumerate(filter(None, (part.strip() for part in parts))):
         try:
             lift = float(part.removesuffix("%").replace("−", "-").strip())
         except ValueError:
             lift = math.nan
         if not math.isfinite(lift):
-            problems.append(Problem(f"lifts[{place}]", part, "numbers with commas between them, such as 5, 10, -3"))
+            issues.append(Issue(f"lifts[{place}]", part, "numbers with commas between them, such as 5, 10, -3"))
         lifts.append(lift)
-    if not problems and not 1 <= len(lifts) < MOST_OPTIONS:
-        problems.append(Problem("lifts", len(lifts), f"between 1 and {MOST_OPTIONS - 1} of them"))
-    if problems:
-        raise InvalidInput(problems)
+    if not issues and not 1 <= len(lifts) < MOST_OPTIONS:
+        issues.append(Issue("lifts", len(lifts), f"between 1 and {MOST_OPTIONS - 1} of them"))
+    if issues:
+        raise InputError(issues)
     return lifts
 
 
@@ -55,8 +55,8 @@ def typed_arms(
 ) -> tuple[Bernoulli, ...]:
     """The baseline and an option per lift, rescaled to [0, 1].
 
-    Of typed options only the mean is known. Between given limits the law that varies most pays the smallest or the
-    largest amount, so this is what they are taken for: a safe assumption, as it takes longest to learn.
+    Of typed options only the mean is known. Between given limits the distribution that varies most pays the smallest or
+    the largest amount, so this is what they are taken for: a safe assumption, as it takes longest to learn.
 
     Parameters
     ----------
@@ -69,20 +69,20 @@ def typed_arms(
 
     Raises
     ------
-    InvalidInput
+    InputError
         With every option whose mean lies outside the limits.
     """
     low, high = limits
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InvalidInput([Problem("limits", [low, high], "the smallest reward must be below the largest one")])
+        raise InputError([Issue("limits", [low, high], "the smallest reward must be below the largest one")])
     means = [baseline, *(baseline * (1 + lift / 100) if relative else baseline + lift for lift in lifts)]
-    problems = [
-        Problem(f"option {number}", f"{mean:.6g}", f"a mean between {low:g} and {high:g}")
+    issues = [
+        Issue(f"option {number}", f"{mean:.6g}", f"a mean between {low:g} and {high:g}")
         for number, mean in enumerate(means)
         if not low <= mean <= high
     ]
-    if problems:
-        raise InvalidInput(problems)
+    if issues:
+        raise InputError(issues)
     return tuple(Bernoulli(mean=min(1.0, max(0.0, (mean - low) / (high - low)))) for mean in means)
 
 

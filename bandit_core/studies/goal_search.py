@@ -24,7 +24,7 @@ from bandit_core.simulate.engine import simulate
 from bandit_core.simulate.results import LineResult, Result
 from bandit_core.simulate.store import Store
 from bandit_core.simulate.summaries import reference, with_companions
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.best_method import Contest, Question
 from bandit_core.studies.sweep import at_budget
 from bandit_core.studies.tradeoff import blind_regret
@@ -197,13 +197,13 @@ def fewest_users(
 
     Raises
     ------
-    InvalidInput
+    InputError
         For another kind of goal: regret and price do not fall as users arrive. For fewer than 16 users.
     """
     if goal.kind != "missed":
-        raise InvalidInput([Problem("goal", goal.kind, "the fewest users can be searched for 'missed' only")])
+        raise InputError([Issue("goal", goal.kind, "the fewest users can be searched for 'missed' only")])
     if experiment.horizon < 16:
-        raise InvalidInput([Problem("horizon", experiment.horizon, "at least 16 users to search in")])
+        raise InputError([Issue("horizon", experiment.horizon, "at least 16 users to search in")])
     lines = [experiment.spec()["lines"][line]]
 
     def measure(lattice: int) -> tuple[float, float]:
@@ -271,7 +271,7 @@ class BestSearch:
 
     Raises
     ------
-    InvalidInput
+    InputError
         For a goal that cannot be searched for, fewer than 16 users, or what a `Contest` refuses.
     """
 
@@ -286,9 +286,9 @@ class BestSearch:
         store: Store | None = None,
     ) -> None:
         if users and goal.kind != "percent":
-            raise InvalidInput([Problem("goal", goal.kind, "the fewest users can be searched for 'percent' only")])
+            raise InputError([Issue("goal", goal.kind, "the fewest users can be searched for 'percent' only")])
         if users and question.horizon < 16:
-            raise InvalidInput([Problem("users", question.horizon, "at least 16 users to search in")])
+            raise InputError([Issue("users", question.horizon, "at least 16 users to search in")])
         self.question, self.goal, self.users, self.store = question, goal, users, store
         self._promises = tuple(promises)
         self._done: dict[tuple[Privacy, int | None], Result] = {}

@@ -15,7 +15,7 @@ from bandit_core.simulate.results import Result
 from bandit_core.simulate.store import Store
 from bandit_core.simulate.summaries import split
 from bandit_core.spec.budgets import LARGEST
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ def at_budget(experiment: Experiment, epsilon: float, changes: dict[str, Any] | 
 
     Raises
     ------
-    InvalidInput
+    InputError
         When a policy refuses the budget or a parameter.
     """
     document = experiment.spec()
@@ -88,10 +88,10 @@ def budgets(values: Iterable[Any]) -> tuple[float, ...]:
 
     Raises
     ------
-    InvalidInput
+    InputError
         With every value that is no budget.
     """
-    grid, problems = set(), []
+    grid, issues = set(), []
     for place, value in enumerate(values):
         try:
             number = float(value)
@@ -100,11 +100,11 @@ def budgets(values: Iterable[Any]) -> tuple[float, ...]:
         if 0 < number <= LARGEST:
             grid.add(number)
         else:
-            problems.append(Problem(f"epsilon[{place}]", value, f"a number above 0, at most {LARGEST:g}"))
-    if not problems and not 1 <= len(grid) <= MOST_POINTS:
-        problems.append(Problem("epsilon", len(grid), f"between 1 and {MOST_POINTS} budgets"))
-    if problems:
-        raise InvalidInput(problems)
+            issues.append(Issue(f"epsilon[{place}]", value, f"a number above 0, at most {LARGEST:g}"))
+    if not issues and not 1 <= len(grid) <= MOST_POINTS:
+        issues.append(Issue("epsilon", len(grid), f"between 1 and {MOST_POINTS} budgets"))
+    if issues:
+        raise InputError(issues)
     return tuple(sorted(grid))
 
 
@@ -164,7 +164,7 @@ class Sweep:
 
     Raises
     ------
-    InvalidInput
+    InputError
         For a wrong grid, a budget or parameter that a policy refuses, or a run beyond what `limits.refuse` allows.
     """
 
@@ -181,7 +181,7 @@ class Sweep:
         self.second_name, self.seconds = second if second is not None else ("", (None,))
         name = self.second_name
         if name and not any(name in line.entry.parameters.model_fields for line in experiment.lines if line.epsilon):
-            raise InvalidInput([Problem("vary", name, "no private line of this experiment has this parameter")])
+            raise InputError([Issue("vary", name, "no private line of this experiment has this parameter")])
         points = [
             at_budget(experiment, epsilon, {name: value} if name else None)
             for epsilon in self.epsilons

@@ -8,7 +8,7 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.simulate.results import Result
-from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.theory import threshold
 
 if TYPE_CHECKING:
@@ -22,22 +22,22 @@ ENOUGH_USERS = 10**7
 STRAIGHT = 0.99  # an R² from which on the points are called a straight line
 
 
-def spread_thresholds(law: _EpsilonLaw, count: int = MOST_THRESHOLDS) -> np.ndarray:
-    """At most ``count`` thresholds worth simulating: every positive atom, or quantiles of a continuous law."""
-    values, probabilities = law.atoms
+def spread_thresholds(distribution: BudgetDistribution, count: int = MOST_THRESHOLDS) -> np.ndarray:
+    """At most ``count`` thresholds worth simulating: every positive atom, or quantiles of a continuous distribution."""
+    values, probabilities = distribution.atoms
     atoms = values[(values > 0) & (probabilities > 1e-9)]
-    if law.interval is None:
+    if distribution.interval is None:
         keep = np.unique(np.linspace(0, len(atoms) - 1, min(count, len(atoms))).round().astype(int))
         return atoms[keep]
-    grid = law.candidates()
-    kept = np.array([law.share_above(value) for value in grid])
+    grid = distribution.candidates()
+    kept = np.array([distribution.share_above(value) for value in grid])
     wanted = np.linspace(0.97 * kept.max(), 0.08 * kept.max(), count)
     return np.unique(grid[[int(np.argmin(np.abs(kept - share))) for share in wanted]].round(3))
 
 
-def experiment_of(base: Experiment, law: _EpsilonLaw, thresholds: np.ndarray) -> Experiment:
+def experiment_of(base: Experiment, distribution: BudgetDistribution, thresholds: np.ndarray) -> Experiment:
     """``base`` with one line per mechanism and threshold (arms, horizon, trials and seed are kept)."""
-    epsilon = {"kind": law.name, **law.model_dump(mode="json", exclude={"kind"}, exclude_none=True)}
+    epsilon = {"kind": distribution.name, **distribution.model_dump(mode="json", exclude={"kind"}, exclude_none=True)}
     lines: list[dict[str, Any]] = [
         {
             "policy": policy,
@@ -56,18 +56,18 @@ def points(result: Result) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for number, (line, instance) in enumerate(zip(result.lines, result.experiment.instances, strict=True)):
+    for number, (line, setup) in enumerate(zip(result.lines, result.experiment.setups, strict=True)):
         policy = result.experiment.lines[number].policy
-        if line is None or policy not in MECHANISMS or instance.epsilon is None:
+        if line is None or policy not in MECHANISMS or setup.epsilon is None:
             continue
-        eps_min = instance.parameters.eps_min
+        eps_min = setup.parameters.eps_min
         rows.append(
             {
                 "line": number,
                 "label": result.experiment.label(number),
                 "policy": policy,
                 "eps_min": eps_min,
-                "v": MECHANISMS[policy][1](instance.epsilon, eps_min),
+                "v": MECHANISMS[policy][1](setup.epsilon, eps_min),
                 "regret": float(line.mean[-1]),
                 "stderr": float(line.stderr[-1]),
             }

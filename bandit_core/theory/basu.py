@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.theory import classic, divergences
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
@@ -33,10 +33,10 @@ _CONTRADICTED_ONCE = (
 )
 
 
-def _local_minimax(instance: Instance) -> list[Bound]:
+def _local_minimax(setup: RunSetup) -> list[Bound]:
     """Theorem 1 (hardest arms) and Corollary 1 (hardest prior): the same number, by the minimax theorem."""
-    arms, users = len(instance.arms), instance.epsilon
-    assert users is not None, "local privacy has a law of epsilon"
+    arms, users = len(setup.arms), setup.epsilon
+    assert users is not None, "local privacy has a distribution of epsilon"
     theorem = Bound(
         name="Basu Theorem 1",
         side="lower",
@@ -69,10 +69,10 @@ def _local_minimax(instance: Instance) -> list[Bound]:
         return [theorem.hide(why), corollary.hide(why)]
     assert epsilon is not None
     alpha = float(divergences.duchi_alpha(epsilon))
-    if classic.unit_rewards(instance):
+    if classic.unit_rewards(setup):
         curve = two_point_argument(arms, alpha, 0.5, 0.25)
         return [replace(theorem, curve=curve), replace(corollary, curve=curve)]
-    sd = classic.common_sd(instance)
+    sd = classic.common_sd(setup)
     bounded = corollary.hide("stated for bounded rewards")
     if sd is None:
         return [
@@ -91,7 +91,7 @@ def _local_minimax(instance: Instance) -> list[Bound]:
     ]
 
 
-def _theorem_4(instance: Instance) -> Bound:
+def _theorem_4(setup: RunSetup) -> Bound:
     bound = Bound(
         name="Basu Theorem 4",
         side="lower",
@@ -108,16 +108,21 @@ def _theorem_4(instance: Instance) -> Bound:
         curve=nothing,
         asymptotic=True,
     )
-    assert instance.epsilon is not None
-    epsilon = instance.epsilon.fixed
+    assert setup.epsilon is not None
+    epsilon = setup.epsilon.fixed
     if epsilon is None:
         return bound.hide("stated for one epsilon; the exact LDP bound covers several and is larger")
-    if classic.unit_rewards(instance) and instance.means.max() >= 1:
+    if classic.unit_rewards(setup) and setup.means.max() >= 1:
         return bound.hide(BEST_IS_PERFECT)
-    best_laws, worse = classic.distinct_laws(instance)
-    plain = np.array([min(divergences.relative_entropy(law, best) for best in best_laws) for law, _, _ in worse])
+    best_distributions, worse = classic.distinct_distributions(setup)
+    plain = np.array(
+        [
+            min(divergences.relative_entropy(distribution, best) for best in best_distributions)
+            for distribution, _, _ in worse
+        ]
+    )
     if len(worse) and not np.isfinite(plain).any():
-        return bound.hide("the divergence KL of these laws is infinite or not known here")
+        return bound.hide("the divergence KL of these distributions is infinite or not known here")
     gaps = np.array([gap * count for _, gap, count in worse])
     alpha = float(divergences.duchi_alpha(epsilon))
     if math.isinf(alpha):
@@ -125,15 +130,15 @@ def _theorem_4(instance: Instance) -> Bound:
     return replace(bound, curve=logarithmic(classic.per_log(gaps, alpha / 2 * plain)))
 
 
-def local(instance: Instance) -> list[Bound]:
+def local(setup: RunSetup) -> list[Bound]:
     """Theorem 1, Corollary 1 and Theorem 4, with constants that were re-derived."""
-    return [*_local_minimax(instance), _theorem_4(instance)]
+    return [*_local_minimax(setup), _theorem_4(setup)]
 
 
-def superseded(instance: Instance) -> list[Bound]:
+def superseded(setup: RunSetup) -> list[Bound]:
     """Theorems 2 and 3 and Corollaries 2 and 3: never valid bounds here, always hidden with the argument."""
-    assert instance.epsilon is not None and instance.epsilon.fixed is not None
-    epsilon, others = instance.epsilon.fixed, len(instance.arms) - 1
+    assert setup.epsilon is not None and setup.epsilon.fixed is not None
+    epsilon, others = setup.epsilon.fixed, len(setup.arms) - 1
     with np.errstate(over="ignore"):
         spread = float(2 * epsilon * np.expm1(2 * np.float64(epsilon)))
     once = Bound(
@@ -161,7 +166,7 @@ def superseded(instance: Instance) -> list[Bound]:
         words="What the paper claims for a trusted curator: the regret of the hardest instance without privacy, "
         "divided by a factor g of epsilon and of a Lipschitz constant L of the rewards' density times the difference "
         "of two neighbouring rewards. g could not be read in our copy, so there is nothing to draw.",
-        assumptions="reward laws with a smooth density that is nowhere 0; finite variance",
+        assumptions="reward distributions with a smooth density that is nowhere 0; finite variance",
         curve=nothing,
     )
     prior = " In the form for the hardest prior in place of the hardest instance, for bounded rewards."
@@ -189,15 +194,15 @@ def environment_share(epsilon: float) -> float:
     return gap / 4 * math.exp(-2 * epsilon * gap)
 
 
-def environment(instance: Instance) -> list[Bound]:
+def environment(setup: RunSetup) -> list[Bound]:
     """What a policy must lose whose actions hide the arms' means themselves.
 
     Two worlds: arm 1 has mean 1/2, arm 2 has 1/2 - D or 1/2 + D, the others 1/2 - D. Every event has a probability
     in one world that is at least exp(-2 epsilon D) times that in the other, so "arm 1 in at most half of the pulls"
     and its opposite cannot both be unlikely in the world where they cost t D / 2.
     """
-    assert instance.epsilon is not None and instance.epsilon.fixed is not None
-    share = environment_share(instance.epsilon.fixed)
+    assert setup.epsilon is not None and setup.epsilon.fixed is not None
+    share = environment_share(setup.epsilon.fixed)
     bound = Bound(
         name="Environment privacy",
         side="lower",
@@ -216,4 +221,4 @@ def environment(instance: Instance) -> list[Bound]:
         curve=lambda t: share * t,
         worst_case=True,
     )
-    return [bound if len(instance.arms) > 1 else bound.hide(_TWO_ARMS)]
+    return [bound if len(setup.arms) > 1 else bound.hide(_TWO_ARMS)]

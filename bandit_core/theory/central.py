@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.model import Guarantee, Instance
+from bandit_core.model import Guarantee, RunSetup
 from bandit_core.model.bound import Bound, Curve
-from bandit_core.spec import rewards as laws
+from bandit_core.spec import rewards as distributions
 from bandit_core.theory import accounting, classic, divergences, floors
 from bandit_core.theory.central_minimax import AZIZE_BASU, CURATOR, minimax
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing
@@ -26,13 +26,13 @@ NO_ROOT = "its proof needs the term sqrt(2 ln t / n), which the index as printed
 REPORT = "the full proof is in a technical report that we could not obtain"
 
 
-def _budget(instance: Instance) -> float:
-    assert instance.epsilon is not None and instance.epsilon.fixed is not None, "a curator has one epsilon"
-    return instance.epsilon.fixed
+def _budget(setup: RunSetup) -> float:
+    assert setup.epsilon is not None and setup.epsilon.fixed is not None, "a curator has one epsilon"
+    return setup.epsilon.fixed
 
 
-def _parameter(instance: Instance, name: str) -> Any:
-    return getattr(instance.parameters, name)
+def _parameter(setup: RunSetup, name: str) -> Any:
+    return getattr(setup.parameters, name)
 
 
 def d_eps(x: np.ndarray | float, y: np.ndarray | float, epsilon: np.ndarray | float) -> np.ndarray:
@@ -56,31 +56,31 @@ def d_eps(x: np.ndarray | float, y: np.ndarray | float, epsilon: np.ndarray | fl
     return np.where(x >= turn, divergences.bernoulli_kl(x, y), np.maximum(hidden, 0.0))
 
 
-def cheapest_shift(law: laws._Law, target: float) -> float:
-    """Smallest total variation between a law on [0, 1] and one there with mean ``target`` >= its own.
+def cheapest_shift(distribution: distributions.RewardDistribution, target: float) -> float:
+    """Smallest total variation between a distribution on [0, 1] and one there with mean ``target`` >= its own.
 
     The lowest rewards are moved to 1. For a Bernoulli arm this is the gap.
     """
-    if law.atoms is not None:
-        rewards, weights = law.atoms
+    if distribution.atoms is not None:
+        rewards, weights = distribution.atoms
     else:
         count = 20_000
-        rewards, weights = law.quantile((np.arange(count) + 0.5) / count), np.full(count, 1 / count)
+        rewards, weights = distribution.quantile((np.arange(count) + 0.5) / count), np.full(count, 1 / count)
     gained = np.append(0.0, np.cumsum(weights * (1 - rewards)))
     moved = np.append(0.0, np.cumsum(weights))
-    return float(np.interp(target - law.law_mean, gained, moved))
+    return float(np.interp(target - distribution.expected, gained, moved))
 
 
 # --- what every centrally private policy must lose -----------------------------------------------------------------
 
 
-def _d_eps_constant(instance: Instance, binary: classic.BinaryArms, epsilon: float) -> float:
+def _d_eps_constant(setup: RunSetup, binary: classic.BinaryArms, epsilon: float) -> float:
     """Sum of gap / d_eps(p_a, p_*) over the worse arms."""
     information = d_eps(binary.chances, binary.chances.max(), epsilon)
-    return classic.per_log(classic.true_gaps(instance), information)
+    return classic.per_log(classic.true_gaps(setup), information)
 
 
-def _d_eps_bound(instance: Instance, epsilon: float) -> Bound:
+def _d_eps_bound(setup: RunSetup, epsilon: float) -> Bound:
     bound = Bound(
         name="Central d_eps bound",
         side="lower",
@@ -97,15 +97,15 @@ def _d_eps_bound(instance: Instance, epsilon: float) -> Bound:
         curve=nothing,
         asymptotic=True,
     )
-    binary = classic.binary_arms(instance)
+    binary = classic.binary_arms(setup)
     if binary is None:
         return bound.hide("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
     if binary.chances.max() >= 1:
         return bound.hide(BEST_IS_PERFECT)
-    return replace(bound, curve=logarithmic(_d_eps_constant(instance, binary, epsilon)))
+    return replace(bound, curve=logarithmic(_d_eps_constant(setup, binary, epsilon)))
 
 
-def _azize_basu(instance: Instance, epsilon: float) -> Bound:
+def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
     bound = Bound(
         name="Azize-Basu",
         side="lower",
@@ -121,21 +121,24 @@ def _azize_basu(instance: Instance, epsilon: float) -> Bound:
         curve=nothing,
         asymptotic=True,
     )
-    binary = classic.binary_arms(instance)
-    if binary is None and not classic.unit_rewards(instance):
+    binary = classic.binary_arms(setup)
+    if binary is None and not classic.unit_rewards(setup):
         return bound.hide("drawn for rewards in [0, 1] only, and some arm pays outside")
-    if (binary.chances.max() if binary is not None else instance.means.max()) >= 1:
+    if (binary.chances.max() if binary is not None else setup.means.max()) >= 1:
         return bound.hide(BEST_IS_PERFECT)
     noisy = 6 * epsilon
     if binary is not None:
         best = binary.chances.max()
         information = np.minimum(divergences.bernoulli_kl(binary.chances, best), noisy * (best - binary.chances))
-        return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(instance), information)))
-    target = float(instance.means.max())
-    _, worse = classic.distinct_laws(instance)
+        return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(setup), information)))
+    target = float(setup.means.max())
+    _, worse = classic.distinct_distributions(setup)
     gaps = np.array([gap * count for _, gap, count in worse])
     information = np.array(
-        [min(divergences.kinf(law, target), noisy * cheapest_shift(law, target)) for law, _, _ in worse]
+        [
+            min(divergences.kinf(distribution, target), noisy * cheapest_shift(distribution, target))
+            for distribution, _, _ in worse
+        ]
     )
     return replace(bound, curve=logarithmic(classic.per_log(gaps, information)))
 
@@ -153,17 +156,22 @@ def told(epsilon: float) -> floors.Told:
 
     the first part for whoever sees every reward. The best z has the odds e^epsilon x/(1 - x), or is y, and then the
     bracket is `d_eps`: it binds at every t, not only in the limit. Two arms may change at once, for their factors are
-    multiplied. For other laws: the factor is at most 1 + TV (e^epsilon - 1), and KL holds as ever.
+    multiplied. For other distributions: the factor is at most 1 + TV (e^epsilon - 1), and KL holds as ever.
     """
 
-    def any_laws(law: laws._Law, other: laws._Law) -> float:
-        plain, variation = divergences.relative_entropy(law, other), divergences.total_variation(law, other)
+    def any_distributions(
+        distribution: distributions.RewardDistribution, other: distributions.RewardDistribution
+    ) -> float:
+        plain, variation = (
+            divergences.relative_entropy(distribution, other),
+            divergences.total_variation(distribution, other),
+        )
         noisy = epsilon + math.log(variation + (1 - variation) * math.exp(-epsilon)) if variation > 0 else 0.0
         return min(plain, noisy)
 
     return floors.Told(
         "central",
-        any_laws,
+        any_distributions,
         lambda p, q: d_eps(p, q, epsilon),
         f"{CURATOR}; what one pull tells through the actions is d_epsilon (two amounts) or min(KL, "
         "ln(1 + TV (e^epsilon - 1)))",
@@ -171,59 +179,59 @@ def told(epsilon: float) -> floors.Told:
     )
 
 
-def finite_time(instance: Instance, guarantee: Guarantee | None = None) -> list[Bound]:
+def finite_time(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bound]:
     """The floors that hold at every t for what the run keeps: with a failure probability those without privacy."""
     if guarantee is not None and guarantee.delta > 0:
-        return floors.without_privacy(instance)
-    return floors.finite_time(instance, told(_kept(instance, guarantee)))
+        return floors.without_privacy(setup)
+    return floors.finite_time(setup, told(_kept(setup, guarantee)))
 
 
-def _kept(instance: Instance, guarantee: Guarantee | None) -> float:
+def _kept(setup: RunSetup, guarantee: Guarantee | None) -> float:
     """The epsilon that the run really keeps; without a guarantee the chosen one."""
-    return _budget(instance) if guarantee is None or guarantee.epsilon is None else guarantee.epsilon
+    return _budget(setup) if guarantee is None or guarantee.epsilon is None else guarantee.epsilon
 
 
-def lower_bounds(instance: Instance, guarantee: Guarantee | None = None) -> list[Bound]:
+def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bound]:
     """What every centrally private policy must lose: the bounds without privacy, and those of a curator's noise.
 
     ``guarantee`` is what the run really keeps: a run that spends twice the chosen epsilon is bound by less, and the
     bounds of a curator's noise are stated for pure privacy only. Without it, the chosen epsilon, pure.
     """
-    epsilon = _kept(instance, guarantee)
-    private = [_d_eps_bound(instance, epsilon), _azize_basu(instance, epsilon), *minimax(instance, epsilon)]
+    epsilon = _kept(setup, guarantee)
+    private = [_d_eps_bound(setup, epsilon), _azize_basu(setup, epsilon), *minimax(setup, epsilon)]
     if guarantee is not None and guarantee.delta > 0:
         why = f"stated for pure privacy, and this run is private up to a failure probability {guarantee.delta:.2g}"
         private = [bound.hide(bound.hidden or why) for bound in private]
-    return [*finite_time(instance, guarantee), *classic.lower_bounds(instance), *private]
+    return [*finite_time(setup, guarantee), *classic.lower_bounds(setup), *private]
 
 
 # --- what the policies lose at most --------------------------------------------------------------------------------
 
 
-def _for_unit_rewards(bound: Bound, instance: Instance) -> Bound:
-    if classic.unit_rewards(instance):
+def _for_unit_rewards(bound: Bound, setup: RunSetup) -> Bound:
+    if classic.unit_rewards(setup):
         return bound
     return bound.hide("proved for rewards in [0, 1], and some arm pays outside")
 
 
-def _worse_gaps(instance: Instance) -> np.ndarray:
-    gaps = classic.true_gaps(instance)
+def _worse_gaps(setup: RunSetup) -> np.ndarray:
+    gaps = classic.true_gaps(setup)
     return gaps[gaps > 0]
 
 
-def _sum_over_gaps(instance: Instance, term: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Curve:
+def _sum_over_gaps(setup: RunSetup, term: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Curve:
     """The curve t -> sum of ``term(gap, t)`` over the worse arms; ``term`` sees each distinct gap once."""
-    gaps, counts = np.unique(_worse_gaps(instance), return_counts=True)
+    gaps, counts = np.unique(_worse_gaps(setup), return_counts=True)
     return lambda t: np.tensordot(counts.astype(float), term(gaps[:, None], t[None, :]), axes=1)
 
 
-def _input_budget(instance: Instance) -> float:
+def _input_budget(setup: RunSetup) -> float:
     """The epsilon that Algorithms 1 and 2 of Tossou and Dimitrakakis are run with.
 
     Their hybrid counter gives the same reward to a tree and to a sum of blocks, each at the input epsilon, and so
     spends twice that; the tight run is the printed algorithm at half the chosen epsilon.
     """
-    return _budget(instance) * (1.0 if _parameter(instance, "accounting") == "paper" else 0.5)
+    return _budget(setup) * (1.0 if _parameter(setup, "accounting") == "paper" else 0.5)
 
 
 def theorem_3_2_term(gap: np.ndarray, t: np.ndarray, epsilon: float) -> np.ndarray:
@@ -248,9 +256,9 @@ def theorem_3_2_term(gap: np.ndarray, t: np.ndarray, epsilon: float) -> np.ndarr
     return np.maximum(*both((low + high) / 2))
 
 
-def dp_ucb_bound(instance: Instance) -> list[Bound]:
+def dp_ucb_bound(setup: RunSetup) -> list[Bound]:
     """DP-UCB-BOUND: Theorem 3.2 of Tossou and Dimitrakakis, the infimum over lambda_0 taken for every arm."""
-    epsilon = _input_budget(instance)
+    epsilon = _input_budget(setup)
     bound = Bound(
         name="Theorem 3.2",
         side="upper",
@@ -265,17 +273,17 @@ def dp_ucb_bound(instance: Instance) -> list[Bound]:
         assumptions="rewards in [0, 1]; the index with sqrt(2 ln t / n); a margin that covers the counter's noise, "
         f"which the printed one with log2 n' does only up to constants; {REPORT}",
         curve=_sum_over_gaps(
-            instance, lambda gap, t: theorem_3_2_term(gap, t, epsilon) + (1 + math.pi**2) * gap * np.ones_like(t)
+            setup, lambda gap, t: theorem_3_2_term(gap, t, epsilon) + (1 + math.pi**2) * gap * np.ones_like(t)
         ),
     )
-    if _parameter(instance, "index") == "as printed":
+    if _parameter(setup, "index") == "as printed":
         bound = bound.hide(NO_ROOT)
-    return [_for_unit_rewards(bound, instance)]
+    return [_for_unit_rewards(bound, setup)]
 
 
-def dp_ucb(instance: Instance) -> list[Bound]:
+def dp_ucb(setup: RunSetup) -> list[Bound]:
     """DP-UCB: Theorem 3.3 of Tossou and Dimitrakakis."""
-    epsilon = _input_budget(instance)
+    epsilon = _input_budget(setup)
     bound = Bound(
         name="Theorem 3.3",
         side="upper",
@@ -290,26 +298,26 @@ def dp_ucb(instance: Instance) -> list[Bound]:
         assumptions="rewards in [0, 1]; the index with sqrt(2 ln t / n); the index does not cover the noise of the "
         f"counters, the proof counts on its renewal; {REPORT}",
         curve=_sum_over_gaps(
-            instance,
+            setup,
             lambda gap, t: (
                 np.maximum(32 * math.sqrt(2) * np.log(t) ** 2 / epsilon, 32 * np.log(t) / gap) + (1 + math.pi**2) * gap
             ),
         ),
     )
-    if _parameter(instance, "index") == "as printed":
+    if _parameter(setup, "index") == "as printed":
         bound = bound.hide(NO_ROOT)
-    return [_for_unit_rewards(bound, instance)]
+    return [_for_unit_rewards(bound, setup)]
 
 
-def dp_ucb_int(instance: Instance) -> list[Bound]:
+def dp_ucb_int(setup: RunSetup) -> list[Bound]:
     """DP-UCB-INT: Theorem 3.5 of Tossou and Dimitrakakis, as printed.
 
     The claim cannot hold for every t as it stands. The noise of an arm's first release does not depend on t: with a
     probability of about exp(-c sqrt(ln t)) / 2 it is so low that the bonus sqrt(2 ln t / n) does not lift the best
     arm again before t, and then all of t is lost. t exp(-c sqrt(ln t)) outgrows every constant times ln t.
     """
-    delta, v, rule = (_parameter(instance, name) for name in ("delta", "v", "accounting"))
-    epsilon = _budget(instance)
+    delta, v, rule = (_parameter(setup, name) for name in ("delta", "v", "accounting"))
+    epsilon = _budget(setup)
     first = accounting.release_interval(epsilon, delta, v, rule)
     constant = 1 + 4 * accounting.zeta(1.5) + first
     bound = Bound(
@@ -324,17 +332,17 @@ def dp_ucb_int(instance: Instance) -> list[Bound]:
         "proved, because a very unlucky first release can keep the best arm from being played for a long time; such "
         "runs are rare but so dear that at long horizons the mean can lie above this curve.",
         assumptions=f"rewards in [0, 1]; epsilon up to 1, v in (1, 1.5]; {REPORT}",
-        curve=_sum_over_gaps(instance, lambda gap, t: gap * constant + 8 * np.log(t) / gap),
+        curve=_sum_over_gaps(setup, lambda gap, t: gap * constant + 8 * np.log(t) / gap),
     )
     if epsilon > 1:
         bound = bound.hide(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
-    return [_for_unit_rewards(bound, instance)]
+    return [_for_unit_rewards(bound, setup)]
 
 
-def private_ucb(instance: Instance) -> list[Bound]:
+def private_ucb(setup: RunSetup) -> list[Bound]:
     """Private-UCB: the order of its regret, with the factor K of its budget split in the variant of 2015."""
-    arms, epsilon, horizon = len(instance.arms), _budget(instance), max(2, instance.horizon)
-    old = _parameter(instance, "variant") == "2015"
+    arms, epsilon, horizon = len(setup.arms), _budget(setup), max(2, setup.horizon)
+    old = _parameter(setup, "variant") == "2015"
     noise = (arms if old else 1) * math.log(horizon) ** 2 * math.log(arms * horizon) / epsilon
     factor = r"K\ln^2T\,\ln(KT)" if old else r"\ln^2T\,\ln(KT)"
     bound = Bound(
@@ -348,9 +356,9 @@ def private_ucb(instance: Instance) -> list[Bound]:
         words="Privacy costs every worse arm a power of ln T divided by epsilon (drawn with the factor 1): much more "
         "than what a curator has to lose.",
         assumptions="rewards in [0, 1]; the horizon T is known beforehand",
-        curve=_sum_over_gaps(instance, lambda gap, t: noise + np.log(t) / gap),
+        curve=_sum_over_gaps(setup, lambda gap, t: noise + np.log(t) / gap),
     )
-    return [_for_unit_rewards(bound, instance)]
+    return [_for_unit_rewards(bound, setup)]
 
 
 def _dp_se_pulls(gap: float, arms: int, epsilon: float, beta: float, most: float) -> float:
@@ -367,7 +375,7 @@ def _dp_se_pulls(gap: float, arms: int, epsilon: float, beta: float, most: float
     return min(pulls, most)
 
 
-def dp_se(instance: Instance) -> list[Bound]:
+def dp_se(setup: RunSetup) -> list[Bound]:
     """DP-SE: an explicit bound from the algorithm's own epochs, and the orders of Sajed and Sheffet 2019.
 
     Explicit bound: in epoch e, R > 32 ln(8|S|e^2/beta)/D^2 and R > 8 ln(4|S|e^2/beta)/(eps D) make both margins h and
@@ -375,10 +383,10 @@ def dp_se(instance: Instance) -> list[Bound]:
     That happens with probability at most beta/(2 e^2) in epoch e (Hoeffding, Laplace), pi^2 beta/12 in all, and costs
     at most t x the largest gap.
     """
-    arms, epsilon, horizon = len(instance.arms), _budget(instance), instance.horizon
-    beta = _parameter(instance, "beta")
+    arms, epsilon, horizon = len(setup.arms), _budget(setup), setup.horizon
+    beta = _parameter(setup, "beta")
     chance = 1 / horizon if beta == "auto" else float(beta)
-    gaps = _worse_gaps(instance)
+    gaps = _worse_gaps(setup)
     pulls = {gap: _dp_se_pulls(gap, arms, epsilon, chance, float(horizon)) for gap in gaps.tolist()}
     largest = float(gaps.max(initial=0.0))
 
@@ -412,15 +420,15 @@ def dp_se(instance: Instance) -> list[Bound]:
             words="Privacy adds ln T / epsilon per arm (drawn with the factor 1) to the regret without privacy instead "
             "of multiplying it: no centrally private policy can have a better order.",
             assumptions="rewards in [0, 1]; the horizon T is known beforehand; beta = 1/T",
-            curve=lambda t: (classic.gap_sum(instance, -1) + arms / epsilon) * math.log(max(2, horizon)) + 0 * t,
+            curve=lambda t: (classic.gap_sum(setup, -1) + arms / epsilon) * math.log(max(2, horizon)) + 0 * t,
         ),
-        _worst_case_order(instance, "Sajed and Sheffet 2019"),
+        _worst_case_order(setup, "Sajed and Sheffet 2019"),
     ]
-    return [_for_unit_rewards(bound, instance) for bound in bounds]
+    return [_for_unit_rewards(bound, setup) for bound in bounds]
 
 
-def _worst_case_order(instance: Instance, source: str) -> Bound:
-    arms, epsilon = len(instance.arms), _budget(instance)
+def _worst_case_order(setup: RunSetup, source: str) -> Bound:
+    arms, epsilon = len(setup.arms), _budget(setup)
     return Bound(
         name="Distribution-free order",
         side="upper",
@@ -441,9 +449,9 @@ def _needs_alpha_above_3(bound: Bound, alpha: float) -> Bound:
     return bound if alpha > 3 else bound.hide(f"proved for alpha above 3, and alpha is {alpha:g}")
 
 
-def adap_ucb(instance: Instance) -> list[Bound]:
+def adap_ucb(setup: RunSetup) -> list[Bound]:
     """AdaP-UCB: the explicit bound of Azize and Basu."""
-    alpha, epsilon = float(_parameter(instance, "alpha")), _budget(instance)
+    alpha, epsilon = float(_parameter(setup, "alpha")), _budget(setup)
     rest = alpha / (alpha - 3) if alpha > 3 else 0.0
     bound = Bound(
         name="AdaP-UCB",
@@ -456,14 +464,14 @@ def adap_ucb(instance: Instance) -> list[Bound]:
         words="AdaP-UCB loses at most this on average: a worse arm costs ln t / gap, or ln t / epsilon if the budget "
         "is smaller than the gap; as long as epsilon is above every gap, privacy does not change the order.",
         assumptions="rewards in [0, 1]; alpha above 3",
-        curve=_sum_over_gaps(instance, lambda gap, t: 16 * alpha * np.log(t) / np.minimum(gap, epsilon) + rest),
+        curve=_sum_over_gaps(setup, lambda gap, t: 16 * alpha * np.log(t) / np.minimum(gap, epsilon) + rest),
     )
-    return [_for_unit_rewards(_needs_alpha_above_3(bound, alpha), instance)]
+    return [_for_unit_rewards(_needs_alpha_above_3(bound, alpha), setup)]
 
 
-def adap_klucb(instance: Instance) -> list[Bound]:
+def adap_klucb(setup: RunSetup) -> list[Bound]:
     """AdaP-KLUCB: the shape of Azize and Basu's bound, whose constants are not given."""
-    alpha, epsilon = float(_parameter(instance, "alpha")), _budget(instance)
+    alpha, epsilon = float(_parameter(setup, "alpha")), _budget(setup)
     bound = Bound(
         name="Order of AdaP-KLUCB",
         side="upper",
@@ -478,20 +486,20 @@ def adap_klucb(instance: Instance) -> list[Bound]:
         assumptions="arms that pay 0 or 1; alpha above 3",
         curve=nothing,
     )
-    binary = classic.binary_arms(instance)
+    binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
         return [bound.hide("proved for arms that pay 0 or 1")]
     if alpha <= 3:
         return [_needs_alpha_above_3(bound, alpha)]
-    gaps = classic.true_gaps(instance)
+    gaps = classic.true_gaps(setup)
     information = np.minimum(divergences.bernoulli_kl(binary.chances, binary.chances.max()), epsilon * gaps)
     slope, rest = classic.per_log(gaps, information), int((gaps > 0).sum()) * alpha / (alpha - 3)
     return [replace(bound, curve=lambda t: slope * np.log(t) + rest)]
 
 
-def lazy(instance: Instance) -> list[Bound]:
+def lazy(setup: RunSetup) -> list[Bound]:
     """Lazy-DP-TS and Anytime-Lazy-UCB: the order that both share."""
-    epsilon = _budget(instance)
+    epsilon = _budget(setup)
     order = Bound(
         name="Order with lazy releases",
         side="upper",
@@ -503,14 +511,14 @@ def lazy(instance: Instance) -> list[Bound]:
         words="A worse arm costs ln t / gap, or ln t / epsilon if the budget is smaller than the gap (drawn with the "
         "factor 1): the best possible order.",
         assumptions="rewards in [0, 1]",
-        curve=_sum_over_gaps(instance, lambda gap, t: np.log(t) / np.minimum(gap, epsilon)),
+        curve=_sum_over_gaps(setup, lambda gap, t: np.log(t) / np.minimum(gap, epsilon)),
     )
-    worst = _worst_case_order(instance, "Hu and Hegde 2022")
-    return [_for_unit_rewards(order, instance), _for_unit_rewards(worst, instance)]
+    worst = _worst_case_order(setup, "Hu and Hegde 2022")
+    return [_for_unit_rewards(order, setup), _for_unit_rewards(worst, setup)]
 
 
-def _leading_term(instance: Instance, policy: str) -> list[Bound]:
-    growth = float(_parameter(instance, "growth"))
+def _leading_term(setup: RunSetup, policy: str) -> list[Bound]:
+    growth = float(_parameter(setup, "growth"))
     bound = Bound(
         name="Leading term",
         side="upper",
@@ -526,19 +534,19 @@ def _leading_term(instance: Instance, policy: str) -> list[Bound]:
         curve=nothing,
         asymptotic=True,
     )
-    binary = classic.binary_arms(instance)
+    binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
         return [bound.hide("proved for arms that pay 0 or 1")]
     if binary.chances.max() >= 1:
         return [bound.hide("stated for a best arm that does not always pay 1")]
-    return [replace(bound, curve=logarithmic(growth * _d_eps_constant(instance, binary, _budget(instance))))]
+    return [replace(bound, curve=logarithmic(growth * _d_eps_constant(setup, binary, _budget(setup))))]
 
 
-def dp_klucb(instance: Instance) -> list[Bound]:
+def dp_klucb(setup: RunSetup) -> list[Bound]:
     """DP-KLUCB: its leading term, growth x the d_eps constant."""
-    return _leading_term(instance, "DP-KLUCB")
+    return _leading_term(setup, "DP-KLUCB")
 
 
-def dp_imed(instance: Instance) -> list[Bound]:
+def dp_imed(setup: RunSetup) -> list[Bound]:
     """DP-IMED: its leading term, growth x the d_eps constant."""
-    return _leading_term(instance, "DP-IMED")
+    return _leading_term(setup, "DP-IMED")

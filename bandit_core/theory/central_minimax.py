@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.theory import classic
 
@@ -15,13 +15,13 @@ CURATOR = "the actions are epsilon-differentially private in every single reward
 _ONE_ARM = "with one arm there is nothing to learn"
 
 
-def minimax(instance: Instance, epsilon: float) -> list[Bound]:
+def minimax(setup: RunSetup, epsilon: float) -> list[Bound]:
     """Both bounds on the hardest instance with as many arms; what does not apply is hidden."""
-    return [_as_printed(instance, epsilon), _derived(instance, epsilon)]
+    return [_as_printed(setup, epsilon), _derived(setup, epsilon)]
 
 
-def _as_printed(instance: Instance, epsilon: float) -> Bound:
-    others = len(instance.arms) - 1
+def _as_printed(setup: RunSetup, epsilon: float) -> Bound:
+    others = len(setup.arms) - 1
     start = others * max(1.0, 1 / (3 * epsilon))
     bound = Bound(
         name="Central minimax",
@@ -43,22 +43,22 @@ def _as_printed(instance: Instance, epsilon: float) -> Bound:
     )
     if not others:
         return bound.hide(_ONE_ARM)
-    if instance.horizon < start:
+    if setup.horizon < start:
         return bound.hide(
             f"it can be relied on from t = (K - 1) max(1, 1/(3 epsilon)) = {math.ceil(start):,} on, and there are "
-            f"{instance.horizon:,} users; with rewards in [0, 1] it is wrong before t = (K - 1)/(131 epsilon)"
+            f"{setup.horizon:,} users; with rewards in [0, 1] it is wrong before t = (K - 1)/(131 epsilon)"
         )
     return bound
 
 
-def _derived(instance: Instance, epsilon: float) -> Bound:
+def _derived(setup: RunSetup, epsilon: float) -> Bound:
     """Two instances: arm 1 has mean 1/2 and the others 1/2 - D, or one of the others, rarely pulled, has 1/2 + D.
 
     The rare one is pulled t/(K-1) times at most, so the two are told apart by t/(K-1) d_eps(1/2 - D, 1/2 + D) nats
     (`central.told`), and one of them costs t D/8 exp(-that) (Bretagnolle and Huber). d_eps <= 2 D epsilon; at D = 1/2
     and t <= (K-1)/epsilon this is at least t/(16 e), and regret does not fall. The rest is the part without privacy.
     """
-    others = len(instance.arms) - 1
+    others = len(setup.arms) - 1
     plain = classic.two_point_argument(others + 1, 2 * math.log(3), 0.5, 0.25)
     bound = Bound(
         name="Central minimax, derived",
@@ -78,4 +78,4 @@ def _derived(instance: Instance, epsilon: float) -> Bound:
     )
     if not others:
         return bound.hide(_ONE_ARM)
-    return bound if classic.unit_rewards(instance) else bound.hide("derived for rewards in [0, 1]")
+    return bound if classic.unit_rewards(setup) else bound.hide("derived for rewards in [0, 1]")

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import TRIVIAL, Bound, Curve
-from bandit_core.spec import rewards as laws
+from bandit_core.spec import rewards as distributions
 from bandit_core.theory import divergences
 
 LONG_RUN = "the policy's regret grows more slowly than every power of t on every such instance; long horizons"
 BEST_IS_PERFECT = (
-    "the best arm always pays the largest possible reward: no law could be better, and the argument, which compares "
-    "with a slightly better law, has nothing to compare with"
+    "the best arm always pays the largest possible reward: no distribution could be better, and the argument, "
+    "which compares "
+    "with a slightly better distribution, has nothing to compare with"
 )
 
 
@@ -56,54 +57,58 @@ class BinaryArms:
         return (self.low, self.high) == (0.0, 1.0)
 
 
-def binary_arms(instance: Instance) -> BinaryArms | None:
+def binary_arms(setup: RunSetup) -> BinaryArms | None:
     """The instance as a Bernoulli bandit on another scale, or None if it is none."""
-    first = instance.arms[0].atoms
+    first = setup.arms[0].atoms
     if first is None or len(first[0]) != 2:
         return None
 
-    def chance(arm: laws._Law) -> float | None:
+    def chance(arm: distributions.RewardDistribution) -> float | None:
         atoms = arm.atoms
         return None if atoms is None or not np.array_equal(atoms[0], first[0]) else float(atoms[1][1])
 
-    chances = [chance(arm) for arm in laws.distinct(instance.arms)]
+    chances = [chance(arm) for arm in distributions.distinct(setup.arms)]
     if None in chances:
         return None
     low, high = first[0]
-    return BinaryArms(float(low), float(high), np.array(laws.each(instance.arms, chance), float))
+    return BinaryArms(float(low), float(high), np.array(distributions.each(setup.arms, chance), float))
 
 
-def common_sd(instance: Instance) -> float | None:
+def common_sd(setup: RunSetup) -> float | None:
     """The standard deviation of Gaussian arms that share one, else None."""
-    spreads = {arm.sd if isinstance(arm, laws.Gaussian) else None for arm in laws.distinct(instance.arms)}
+    spreads = {
+        arm.sd if isinstance(arm, distributions.Gaussian) else None for arm in distributions.distinct(setup.arms)
+    }
     return next(iter(spreads)) if len(spreads) == 1 else None
 
 
-def unit_rewards(instance: Instance) -> bool:
+def unit_rewards(setup: RunSetup) -> bool:
     """Whether every reward lies in [0, 1]."""
-    return all(arm.inside(0.0, 1.0) for arm in laws.distinct(instance.arms))
+    return all(arm.inside(0.0, 1.0) for arm in distributions.distinct(setup.arms))
 
 
-def true_gaps(instance: Instance) -> np.ndarray:
+def true_gaps(setup: RunSetup) -> np.ndarray:
     """The gaps, shape (arms,), with 0 where two means differ by no more than the rounding of their formulas."""
-    rounding = 1e-14 * float(np.abs(instance.means).max())
-    return np.where(instance.gaps <= rounding, 0.0, instance.gaps)
+    rounding = 1e-14 * float(np.abs(setup.means).max())
+    return np.where(setup.gaps <= rounding, 0.0, setup.gaps)
 
 
-def distinct_laws(instance: Instance) -> tuple[list[laws._Law], list[tuple[laws._Law, float, int]]]:
-    """The different laws of the best arms, and those of the worse arms with their gap and number of arms."""
-    numbers = Counter(map(id, instance.arms))
-    gaps = dict(zip(map(id, instance.arms), true_gaps(instance).tolist(), strict=True))
-    counts: dict[laws._Law, int] = {}
-    for law in laws.distinct(instance.arms):
-        counts[law] = counts.get(law, 0) + numbers[id(law)]
-    every = [(law, gaps[id(law)], counts[law]) for law in counts]
-    return [law for law, gap, _ in every if gap == 0], [entry for entry in every if entry[1] > 0]
+def distinct_distributions(
+    setup: RunSetup,
+) -> tuple[list[distributions.RewardDistribution], list[tuple[distributions.RewardDistribution, float, int]]]:
+    """The different distributions of the best arms, and those of the worse arms with their gap and number of arms."""
+    numbers = Counter(map(id, setup.arms))
+    gaps = dict(zip(map(id, setup.arms), true_gaps(setup).tolist(), strict=True))
+    counts: dict[distributions.RewardDistribution, int] = {}
+    for distribution in distributions.distinct(setup.arms):
+        counts[distribution] = counts.get(distribution, 0) + numbers[id(distribution)]
+    every = [(distribution, gaps[id(distribution)], counts[distribution]) for distribution in counts]
+    return [distribution for distribution, gap, _ in every if gap == 0], [entry for entry in every if entry[1] > 0]
 
 
-def gap_sum(instance: Instance, power: float) -> float:
+def gap_sum(setup: RunSetup, power: float) -> float:
     """Sum of gap^power over the arms with a gap above 0."""
-    gaps = true_gaps(instance)
+    gaps = true_gaps(setup)
     return float(np.sum(gaps[gaps > 0] ** power))
 
 
@@ -114,12 +119,12 @@ def per_log(gaps: np.ndarray, information: np.ndarray) -> float:
         return float(np.sum(gaps[worse] / information[worse]))
 
 
-def lai_robbins_constant(instance: Instance, binary: BinaryArms) -> float:
+def lai_robbins_constant(setup: RunSetup, binary: BinaryArms) -> float:
     """Sum of gap / d(p_a, p_*) over the worse arms; 0 where the best arm always pays the higher amount."""
-    return per_log(true_gaps(instance), divergences.bernoulli_kl(binary.chances, binary.chances.max()))
+    return per_log(true_gaps(setup), divergences.bernoulli_kl(binary.chances, binary.chances.max()))
 
 
-def _lai_robbins(instance: Instance, binary: BinaryArms) -> Bound:
+def _lai_robbins(setup: RunSetup, binary: BinaryArms) -> Bound:
     bound = Bound(
         name="Lai-Robbins",
         side="lower",
@@ -131,14 +136,14 @@ def _lai_robbins(instance: Instance, binary: BinaryArms) -> Bound:
         words="Nobody can do better in the long run: telling a worse arm from the best one takes about "
         "ln t / d(worse, best) pulls of it, where d measures how different their rewards look.",
         assumptions=f"arms that pay one of the same two amounts; {LONG_RUN}",
-        curve=logarithmic(lai_robbins_constant(instance, binary)),
+        curve=logarithmic(lai_robbins_constant(setup, binary)),
         asymptotic=True,
     )
     return bound.hide(BEST_IS_PERFECT) if binary.chances.max() >= 1 else bound
 
 
-def _burnetas_katehakis(instance: Instance) -> Bound:
-    best = float(instance.means.max())
+def _burnetas_katehakis(setup: RunSetup) -> Bound:
+    best = float(setup.means.max())
     bound = Bound(
         name="Burnetas-Katehakis",
         side="lower",
@@ -148,21 +153,25 @@ def _burnetas_katehakis(instance: Instance) -> Bound:
         status="asymptotic",
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm{Kinf}(\nu_a,\mu_*)}\,\ln t",
         words="Nobody who only knows that rewards lie in [0, 1] can do better in the long run. Kinf measures how "
-        "different a worse arm's rewards look from the most similar law that would be better than the best arm.",
-        assumptions=f"independent rewards in [0, 1], nothing else known about their laws; {LONG_RUN}",
+        "different a worse arm's rewards look from the most similar distribution that would be better than the "
+        "best arm.",
+        assumptions=f"independent rewards in [0, 1], nothing else known about their distributions; {LONG_RUN}",
         curve=nothing,
         asymptotic=True,
     )
     if best >= 1:
         return bound.hide(BEST_IS_PERFECT)
-    _, worse = distinct_laws(instance)
+    _, worse = distinct_distributions(setup)
     gaps = np.array([gap * count for _, gap, count in worse])
     return replace(
-        bound, curve=logarithmic(per_log(gaps, np.array([divergences.kinf(law, best) for law, _, _ in worse])))
+        bound,
+        curve=logarithmic(
+            per_log(gaps, np.array([divergences.kinf(distribution, best) for distribution, _, _ in worse]))
+        ),
     )
 
 
-def _gaussian(instance: Instance, sd: float) -> Bound:
+def _gaussian(setup: RunSetup, sd: float) -> Bound:
     return Bound(
         name="Lai-Robbins",
         side="lower",
@@ -174,32 +183,33 @@ def _gaussian(instance: Instance, sd: float) -> Bound:
         words="Nobody can do better in the long run: a worse arm that is a gap away must be tried about "
         "2 sd^2 ln t / gap^2 times before the noise leaves no doubt.",
         assumptions=f"Gaussian rewards with one standard deviation that is known; {LONG_RUN}",
-        curve=logarithmic(2 * sd * sd * gap_sum(instance, -1)),
+        curve=logarithmic(2 * sd * sd * gap_sum(setup, -1)),
         asymptotic=True,
     )
 
 
-def lower_bounds(instance: Instance) -> list[Bound]:
+def lower_bounds(setup: RunSetup) -> list[Bound]:
     """What bounds every policy on this instance from below, private or not: one bound, by the kind of arms."""
-    binary = binary_arms(instance)
+    binary = binary_arms(setup)
     if binary is not None:
-        return [_lai_robbins(instance, binary)]
-    if unit_rewards(instance):
-        return [_burnetas_katehakis(instance)]
-    sd = common_sd(instance)
+        return [_lai_robbins(setup, binary)]
+    if unit_rewards(setup):
+        return [_burnetas_katehakis(setup)]
+    sd = common_sd(setup)
     if sd is not None:
-        return [_gaussian(instance, sd)]
+        return [_gaussian(setup, sd)]
     return [
-        _gaussian(instance, 0.0).hide(
-            "it depends on the family of laws the learner reckons with; drawn for arms that pay one of the same two "
+        _gaussian(setup, 0.0).hide(
+            "it depends on the family of distributions the learner reckons with; drawn for arms that pay one of "
+            "the same two "
             "amounts, for rewards in [0, 1], and for Gaussian arms with one standard deviation"
         )
     ]
 
 
-def ucb1(instance: Instance) -> Bound:
+def ucb1(setup: RunSetup) -> Bound:
     """UCB1's bound of Auer, Cesa-Bianchi and Fischer 2002, Theorem 1."""
-    slope, constant = 8 * gap_sum(instance, -1), (1 + math.pi**2 / 3) * gap_sum(instance, 1)
+    slope, constant = 8 * gap_sum(setup, -1), (1 + math.pi**2 / 3) * gap_sum(setup, 1)
     bound = Bound(
         name="UCB1",
         side="upper",
@@ -213,18 +223,18 @@ def ucb1(instance: Instance) -> Bound:
         assumptions="rewards in [0, 1]; exploration alpha = 2",
         curve=lambda t: slope * np.log(t) + constant,
     )
-    if not unit_rewards(instance):
+    if not unit_rewards(setup):
         return bound.hide("proved for rewards in [0, 1], and some arm pays outside")
-    alpha = instance.parameters.alpha
+    alpha = setup.parameters.alpha
     if alpha != 2:
         return bound.hide(f"proved for exploration alpha = 2, and alpha is {alpha:g}")
     return bound
 
 
-def minimax_lower(instance: Instance) -> Bound:
+def minimax_lower(setup: RunSetup) -> Bound:
     """What the hardest instance costs every policy without privacy, and so with it."""
-    arms = len(instance.arms)
-    sd = common_sd(instance)
+    arms = len(setup.arms)
+    sd = common_sd(setup)
     if sd == 1:
         return Bound(
             name="Minimax without privacy",
@@ -255,14 +265,14 @@ def minimax_lower(instance: Instance) -> Bound:
         curve=lambda t: np.minimum(np.sqrt(arms * t), t) / 20 if arms > 1 else nothing(t),
         worst_case=True,
     )
-    if not unit_rewards(instance):
+    if not unit_rewards(setup):
         return bound.hide("known for rewards in [0, 1] and for Gaussian arms with standard deviation 1")
     return bound
 
 
-def orders(instance: Instance) -> list[Bound]:
+def orders(setup: RunSetup) -> list[Bound]:
     """What holds on every instance alike: the order of UCB's regret, and what the hardest instance costs anybody."""
-    arms = len(instance.arms)
+    arms = len(setup.arms)
     upper = Bound(
         name="Distribution-free order",
         side="upper",
@@ -277,12 +287,12 @@ def orders(instance: Instance) -> list[Bound]:
         curve=lambda t: np.sqrt(arms * t * np.log(t)),
         worst_case=True,
     )
-    if not unit_rewards(instance):
+    if not unit_rewards(setup):
         upper = upper.hide("known for rewards in [0, 1], and some arm pays outside")
-    return [upper, minimax_lower(instance)]
+    return [upper, minimax_lower(setup)]
 
 
-def asymptotically_optimal(instance: Instance, source: str) -> Bound:
+def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
     """The leading term of a policy that reaches the Lai-Robbins constant (kl-UCB, Thompson sampling)."""
     bound = Bound(
         name="Leading term",
@@ -298,17 +308,17 @@ def asymptotically_optimal(instance: Instance, source: str) -> Bound:
         curve=nothing,
         asymptotic=True,
     )
-    binary = binary_arms(instance)
+    binary = binary_arms(setup)
     if binary is None or not binary.zero_one:
         return bound.hide("proved with this constant for arms that pay 0 or 1")
     if binary.chances.max() >= 1:
         return bound.hide("the best arm always pays 1: the term in ln t vanishes and only unknown constants remain")
-    return replace(bound, curve=logarithmic(lai_robbins_constant(instance, binary)))
+    return replace(bound, curve=logarithmic(lai_robbins_constant(setup, binary)))
 
 
-def trivial_cap(instance: Instance) -> Bound:
+def trivial_cap(setup: RunSetup) -> Bound:
     """Nobody can lose more than the largest gap at every step."""
-    largest = float(instance.gaps.max())
+    largest = float(setup.gaps.max())
     return Bound(
         name=TRIVIAL,
         side="upper",

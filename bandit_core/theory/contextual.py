@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import TRIVIAL, Bound, Curve, Kind, Side
 from bandit_core.spec.contexts import Contexts, Discrete, Margin
 
@@ -19,14 +19,14 @@ _ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
 _REGULAR = "contexts spread in every direction (Assumptions 2 and 3); bounded contexts and rewards"
 
 
-def contexts_of(instance: Instance) -> Contexts:
+def contexts_of(setup: RunSetup) -> Contexts:
     """The contexts of an instance that has some."""
-    assert instance.contexts is not None
-    return instance.contexts
+    assert setup.contexts is not None
+    return setup.contexts
 
 
 def margin_exponent(contexts: Contexts) -> float | None:
-    """beta of the margin condition where the law of contexts settles it, else None.
+    """beta of the margin condition where the distribution of contexts settles it, else None.
 
     A gap that is bounded away from 0 satisfies the condition for every beta; 1 gives the best rate stated.
     """
@@ -42,9 +42,9 @@ def margin_rate(t: np.ndarray, epsilon: float, beta: float, logs: int = 1) -> np
     return t ** ((1 - beta) / 2) / epsilon ** (1 + beta)
 
 
-def trivial_cap(instance: Instance) -> Bound:
+def trivial_cap(setup: RunSetup) -> Bound:
     """Nobody can lose more than the largest gap at every step."""
-    largest = contexts_of(instance).largest_gap
+    largest = contexts_of(setup).largest_gap
     bound = Bound(
         name=TRIVIAL,
         side="upper",
@@ -89,9 +89,9 @@ def _shape(
     )
 
 
-def _epsilon(instance: Instance) -> float:
-    assert instance.epsilon is not None and instance.epsilon.fixed is not None
-    return instance.epsilon.fixed
+def _epsilon(setup: RunSetup) -> float:
+    assert setup.epsilon is not None and setup.epsilon.fixed is not None
+    return setup.epsilon.fixed
 
 
 def theorem_3_1(epsilon: float, multiplier: float = 1.0) -> Bound:
@@ -141,11 +141,11 @@ def zheng(epsilon: float, multiplier: float = 1.0) -> Bound:
     return _shape("Zheng et al.", source, r"T^{3/4}/\epsilon", words, epsilon, lambda t: t**0.75 / epsilon, multiplier)
 
 
-def greedy_private(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def greedy_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """The shapes for LDP-OLS and LDP-SGD on this instance."""
-    contexts, epsilon = contexts_of(instance), _epsilon(instance)
+    contexts, epsilon = contexts_of(setup), _epsilon(setup)
     beta = margin_exponent(contexts)
-    no_margin = "the law of contexts states no margin condition; choose the law margin or discrete"
+    no_margin = "the distribution of contexts states no margin condition; choose the distribution margin or discrete"
     if contexts.structure == "multi":
         bound = theorem_4_1(epsilon, 1.0 if beta is None else beta, multiplier)
         return [bound if beta is not None else bound.hide(no_margin)]
@@ -158,17 +158,17 @@ def greedy_private(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
     ]
 
 
-def optimistic_private(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def optimistic_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """The shapes for LDP-LinUCB and LDP-GLOC."""
-    return [zheng(_epsilon(instance), multiplier)]
+    return [zheng(_epsilon(setup), multiplier)]
 
 
-def nothing_stated(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def nothing_stated(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """For the baselines without privacy, of which these papers state no bound."""
     return []
 
 
-SHAPES: dict[str, Callable[[Instance, float], list[Bound]]] = {
+SHAPES: dict[str, Callable[[RunSetup, float], list[Bound]]] = {
     "ldp-ols": greedy_private,
     "ldp-sgd": greedy_private,
     "ldp-linucb": optimistic_private,
@@ -178,6 +178,6 @@ SHAPES: dict[str, Callable[[Instance, float], list[Bound]]] = {
 }
 
 
-def shapes(policy: str, instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def shapes(policy: str, setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """Every shape for a policy by name, times ``multiplier``."""
-    return SHAPES[policy](instance, multiplier)
+    return SHAPES[policy](setup, multiplier)

@@ -1,4 +1,4 @@
-"""How far apart two reward laws are, before and after a locally private channel.
+"""How far apart two reward distributions are, before and after a locally private channel.
 
 Everything is in nats, vectorised where the arguments are numbers, and safe at the ends: means 0 and 1, epsilon so
 small that everything is noise, epsilon so large that e^epsilon overflows.
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from bandit_core.spec import rewards as laws
+from bandit_core.spec import rewards as distributions
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _U = (_NODES + 1) / 2
@@ -96,26 +96,28 @@ def gaussian_kl(mean: float, sd: float, other_mean: float, other_sd: float) -> f
     return ((mean - other_mean) / other_sd) ** 2 / 2 + shape / 2
 
 
-def _masses(law: laws._Law, other: laws._Law) -> tuple[np.ndarray, np.ndarray] | None:
-    """Probabilities of two discrete laws on their common list of values; None unless both are discrete."""
-    if law.atoms is None or other.atoms is None:
+def _masses(
+    distribution: distributions.RewardDistribution, other: distributions.RewardDistribution
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Probabilities of two discrete distributions on their common list of values; None unless both are discrete."""
+    if distribution.atoms is None or other.atoms is None:
         return None
-    values = np.union1d(law.atoms[0], other.atoms[0])
+    values = np.union1d(distribution.atoms[0], other.atoms[0])
     both = np.zeros((2, len(values)))
-    for row, (places, probabilities) in zip(both, (law.atoms, other.atoms), strict=True):
+    for row, (places, probabilities) in zip(both, (distribution.atoms, other.atoms), strict=True):
         np.add.at(row, np.searchsorted(values, places), probabilities)
     return both[0], both[1]
 
 
 @lru_cache(maxsize=4096)
-def relative_entropy(law: laws._Law, other: laws._Law) -> float:
-    """KL divergence of ``law`` from ``other`` for two discrete or two Gaussian laws.
+def relative_entropy(distribution: distributions.RewardDistribution, other: distributions.RewardDistribution) -> float:
+    """KL divergence of ``distribution`` from ``other`` for two discrete or two Gaussian distributions.
 
     Infinity for any other pair, which is always a safe upper estimate.
     """
-    if isinstance(law, laws.Gaussian) and isinstance(other, laws.Gaussian):
-        return gaussian_kl(law.mean, law.sd, other.mean, other.sd)
-    masses = _masses(law, other)
+    if isinstance(distribution, distributions.Gaussian) and isinstance(other, distributions.Gaussian):
+        return gaussian_kl(distribution.mean, distribution.sd, other.mean, other.sd)
+    masses = _masses(distribution, other)
     if masses is None:
         return math.inf
     p, q = masses
@@ -124,39 +126,44 @@ def relative_entropy(law: laws._Law, other: laws._Law) -> float:
     return max(0.0, float(np.sum(terms)))
 
 
-def _distribution(law: laws._Law) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
-    """Log density (up to where it is positive) and distribution function of a continuous law."""
+def _distribution(
+    distribution: distributions.RewardDistribution,
+) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+    """Log density (up to where it is positive) and distribution function of a continuous distribution."""
     from scipy import special
 
-    match law:
-        case laws.Gaussian():
+    match distribution:
+        case distributions.Gaussian():
             return (
-                lambda x: -(((x - law.mean) / law.sd) ** 2) / 2 - math.log(law.sd * math.sqrt(2 * math.pi)),
-                lambda x: special.ndtr((x - law.mean) / law.sd),
+                lambda x: (
+                    -(((x - distribution.mean) / distribution.sd) ** 2) / 2
+                    - math.log(distribution.sd * math.sqrt(2 * math.pi))
+                ),
+                lambda x: special.ndtr((x - distribution.mean) / distribution.sd),
             )
-        case laws.Uniform():
-            width = law.high - law.low
+        case distributions.Uniform():
+            width = distribution.high - distribution.low
             return (
-                lambda x: np.where((x >= law.low) & (x <= law.high), -math.log(width), -np.inf),
-                lambda x: np.clip((x - law.low) / width, 0.0, 1.0),
+                lambda x: np.where((x >= distribution.low) & (x <= distribution.high), -math.log(width), -np.inf),
+                lambda x: np.clip((x - distribution.low) / width, 0.0, 1.0),
             )
-        case laws.Pareto():
-            shape, scale = law.shape, law.scale
+        case distributions.Pareto():
+            shape, scale = distribution.shape, distribution.scale
             return (
                 lambda x: np.where(
                     x >= scale, math.log(shape / scale) - (shape + 1) * np.log(np.maximum(x, scale) / scale), -np.inf
                 ),
                 lambda x: -np.expm1(-shape * np.log(np.maximum(x, scale) / scale)),
             )
-        case laws.Student():
-            mean, spread, df = law.mean, law.scale, law.df
+        case distributions.Student():
+            mean, spread, df = distribution.mean, distribution.scale, distribution.df
             norm = special.gammaln((df + 1) / 2) - special.gammaln(df / 2) - math.log(df * math.pi) / 2
             return (
                 lambda x: norm - math.log(spread) - (df + 1) / 2 * np.log1p(((x - mean) / spread) ** 2 / df),
                 lambda x: special.stdtr(df, (x - mean) / spread),
             )
-        case laws.Beta():
-            a, b = law.a, law.b
+        case distributions.Beta():
+            a, b = distribution.a, distribution.b
 
             def log_density(x: np.ndarray) -> np.ndarray:
                 inner = np.clip(x, 0.0, 1.0)
@@ -164,18 +171,20 @@ def _distribution(law: laws._Law) -> tuple[Callable[[np.ndarray], np.ndarray], C
                 return np.where((x >= 0) & (x <= 1), value, -np.inf)
 
             return log_density, lambda x: special.betainc(a, b, np.clip(x, 0.0, 1.0))
-    raise TypeError(f"no density for {type(law).__name__}")
+    raise TypeError(f"no density for {type(distribution).__name__}")
 
 
-def _density_variation(law: laws._Law, other: laws._Law) -> float:
-    """Total variation of two laws with densities: exact between the points where the densities cross."""
+def _density_variation(
+    distribution: distributions.RewardDistribution, other: distributions.RewardDistribution
+) -> float:
+    """Total variation of two distributions with densities: exact between the points where the densities cross."""
     from scipy.optimize import brentq
 
-    (log_f, cdf_f), (log_g, cdf_g) = _distribution(law), _distribution(other)
-    ends = np.unique([*law.support, *other.support])
+    (log_f, cdf_f), (log_g, cdf_g) = _distribution(distribution), _distribution(other)
+    ends = np.unique([*distribution.support, *other.support])
     tail = np.geomspace(1e-13, 0.5, 150)
     probabilities = np.concatenate([tail, 1 - tail])
-    grid = np.unique(np.concatenate([law.quantile(probabilities), other.quantile(probabilities)]))
+    grid = np.unique(np.concatenate([distribution.quantile(probabilities), other.quantile(probabilities)]))
     grid = np.setdiff1d(grid[np.isfinite(grid)], ends)
 
     def difference(x: np.ndarray) -> np.ndarray:
@@ -191,40 +200,45 @@ def _density_variation(law: laws._Law, other: laws._Law) -> float:
 
 
 @lru_cache(maxsize=4096)
-def total_variation(law: laws._Law, other: laws._Law) -> float:
-    """``TV = sup_A |P(A) - Q(A)|`` of two reward laws, in [0, 1].
+def total_variation(distribution: distributions.RewardDistribution, other: distributions.RewardDistribution) -> float:
+    """``TV = sup_A |P(A) - Q(A)|`` of two reward distributions, in [0, 1].
 
-    Exact for two discrete laws; through the crossings of the densities for two continuous ones; 1 for a discrete
-    and a continuous law, which live on disjoint sets.
+    Exact for two discrete distributions; through the crossings of the densities for two continuous ones; 1 for a
+    discrete and a continuous distribution, which live on disjoint sets.
     """
-    if law == other:
+    if distribution == other:
         return 0.0
-    masses = _masses(law, other)
+    masses = _masses(distribution, other)
     if masses is not None:
         return float(min(1.0, np.abs(masses[0] - masses[1]).sum() / 2))
-    if law.atoms is not None or other.atoms is not None:
+    if distribution.atoms is not None or other.atoms is not None:
         return 1.0
-    if isinstance(law, laws.Gaussian) and isinstance(other, laws.Gaussian) and law.sd == other.sd:
-        return math.erf(abs(law.mean - other.mean) / (2 * math.sqrt(2) * law.sd))
-    return _density_variation(law, other)
+    if (
+        isinstance(distribution, distributions.Gaussian)
+        and isinstance(other, distributions.Gaussian)
+        and distribution.sd == other.sd
+    ):
+        return math.erf(abs(distribution.mean - other.mean) / (2 * math.sqrt(2) * distribution.sd))
+    return _density_variation(distribution, other)
 
 
 @lru_cache(maxsize=4096)
-def kinf(law: laws._Law, target: float) -> float:
-    """``Kinf(law, target)``: smallest KL divergence of ``law`` from a law on [0, 1] with a mean above ``target``.
+def kinf(distribution: distributions.RewardDistribution, target: float) -> float:
+    """``Kinf(distribution, target)``: smallest KL divergence of ``distribution`` from a distribution on [0, 1] with a
+    mean above ``target``.
 
     By duality (Honda and Takemura 2010) the maximum over 0 <= x <= 1/(1 - target) of E ln(1 - x (X - target)), a
     concave function of x. Infinite for target >= 1; 0 if the law's mean is not below the target.
     """
-    if law.law_mean >= target:
+    if distribution.expected >= target:
         return 0.0
     if target >= 1:
         return math.inf
-    if law.atoms is not None:
-        rewards, weights = law.atoms
+    if distribution.atoms is not None:
+        rewards, weights = distribution.atoms
         rewards, weights = rewards[weights > 0], weights[weights > 0]
     else:
-        rewards, weights = law.quantile(_PROBABILITIES), _PROBABILITY_WEIGHTS
+        rewards, weights = distribution.quantile(_PROBABILITIES), _PROBABILITY_WEIGHTS
     excess = rewards - target
     low, high = 0.0, 1 / (1 - target)
 
@@ -240,4 +254,6 @@ def kinf(law: laws._Law, target: float) -> float:
             low, high = (middle, high) if rises(middle) else (low, middle)
     with np.errstate(divide="ignore"):
         value = float(weights @ np.log(np.maximum(1 - low * excess, 0.0)))
-    return max(value, float(bernoulli_kl(law.law_mean, target)))  # a valid floor, accurate where the gap is tiny
+    return max(
+        value, float(bernoulli_kl(distribution.expected, target))
+    )  # a valid floor, accurate where the gap is tiny

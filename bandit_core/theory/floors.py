@@ -47,12 +47,12 @@ from functools import cached_property
 
 import numpy as np
 
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Model
-from bandit_core.spec import rewards as laws
+from bandit_core.spec import rewards as distributions
 from bandit_core.theory import classic, divergences
 
-MOST_LAWS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
+MOST_DISTRIBUTIONS = 64  # of the worse arms, those with the smallest gaps; leaving others out can only lower a bound
 SHARE = 0.9  # of the pulls, for the best arms in (ii)
 _SOURCE = "re-derived; change of measure as in Garivier, Menard and Stoltz 2019"
 _LONGEST = 10**9
@@ -65,15 +65,16 @@ _HEIGHT = -np.expm1(-_U) * _U
 
 @dataclass(frozen=True)
 class Told:
-    """The most that one pull can tell about one reward law versus another, in nats, under one promise of privacy.
+    """The most that one pull can tell about one reward distribution versus another, in nats, under one promise of
+    privacy.
 
-    ``laws(law, other)`` for any two laws (infinity where nothing better is known), ``chances(p, q)`` for rewards of two
-    amounts with chances p and q of the higher one (arrays that broadcast). ``words`` say what it is, ``symbol`` is its
-    formula.
+    ``distributions(distribution, other)`` for any two distributions (infinity where nothing better is known),
+    ``chances(p, q)`` for rewards of two amounts with chances p and q of the higher one (arrays that broadcast).
+    ``words`` say what it is, ``symbol`` is its formula.
     """
 
     model: Model
-    laws: Callable[[laws._Law, laws._Law], float]
+    distributions: Callable[[distributions.RewardDistribution, distributions.RewardDistribution], float]
     chances: Callable[[np.ndarray, np.ndarray], np.ndarray]
     words: str
     symbol: str
@@ -91,7 +92,7 @@ PLAIN = Told(
 @dataclass(frozen=True)
 class _Rivals:
     """The worse arms by law: ``gaps``, ``counts``, what a pull tells about ``toward`` = I(nu_a, nu_*) and ``away`` =
-    I(nu_*, nu_a), each of shape (laws,). ``chances`` of the higher amount, if there are only two amounts."""
+    I(nu_*, nu_a), each of shape (distributions,). ``chances`` of the higher amount, if there are only two amounts."""
 
     told: Told
     gaps: np.ndarray
@@ -112,7 +113,9 @@ class _Rivals:
 
     @cached_property
     def raised(self) -> tuple[np.ndarray, np.ndarray]:
-        """Values of eta, reward units, and what a pull of each law tells then; shapes (etas,) and (laws, etas)."""
+        """Values of eta, reward units, and what a pull of each distribution tells then; shapes (etas,) and
+        (distributions, etas).
+        """
         assert self.chances is not None
         room = 1 - self.best_chance
         return _RAISES * room * self.unit, self.told.chances(self.chances[:, None], self.best_chance + _RAISES * room)
@@ -126,32 +129,32 @@ class _Rivals:
         return times, np.cumsum(cost * np.diff(times, prepend=0.0))  # the cost falls: each step at its last value
 
 
-def _two_amounts(instance: Instance, binary: classic.BinaryArms, told: Told) -> tuple[np.ndarray, ...]:
+def _two_amounts(setup: RunSetup, binary: classic.BinaryArms, told: Told) -> tuple[np.ndarray, ...]:
     """Gaps, counts, toward, away and chances of the worse arms."""
-    gaps = classic.true_gaps(instance)
+    gaps = classic.true_gaps(setup)
     worse, best = gaps > 0, np.array(binary.chances.max())
     chances, place, counts = np.unique(binary.chances[worse], return_index=True, return_counts=True)
-    chances, place, counts = chances[-MOST_LAWS:], place[-MOST_LAWS:], counts[-MOST_LAWS:]
+    chances, place, counts = chances[-MOST_DISTRIBUTIONS:], place[-MOST_DISTRIBUTIONS:], counts[-MOST_DISTRIBUTIONS:]
     return gaps[worse][place], counts, told.chances(chances, best), told.chances(best, chances), chances
 
 
-def _other_laws(instance: Instance, told: Told) -> tuple[np.ndarray, ...]:
-    """Gaps, counts, toward and away; the last two infinite where the best arms have different laws."""
-    best, worse = classic.distinct_laws(instance)
-    worse = sorted(worse, key=lambda each: each[1])[:MOST_LAWS]
+def _other_distributions(setup: RunSetup, told: Told) -> tuple[np.ndarray, ...]:
+    """Gaps, counts, toward and away; the last two infinite where the best arms have different distributions."""
+    best, worse = classic.distinct_distributions(setup)
+    worse = sorted(worse, key=lambda each: each[1])[:MOST_DISTRIBUTIONS]
     gaps, counts = np.array([gap for _, gap, _ in worse]), np.array([count for _, _, count in worse], int)
     if len(best) > 1:
         return gaps, counts, np.full(len(worse), np.inf), np.full(len(worse), np.inf)
-    toward = np.array([told.laws(law, best[0]) for law, _, _ in worse])
-    return gaps, counts, toward, np.array([told.laws(best[0], law) for law, _, _ in worse])
+    toward = np.array([told.distributions(distribution, best[0]) for distribution, _, _ in worse])
+    return gaps, counts, toward, np.array([told.distributions(best[0], distribution) for distribution, _, _ in worse])
 
 
-def _rivals(instance: Instance, told: Told) -> _Rivals:
-    binary = classic.binary_arms(instance)
+def _rivals(setup: RunSetup, told: Told) -> _Rivals:
+    binary = classic.binary_arms(setup)
     gaps, counts, toward, away, *chances = (
-        _two_amounts(instance, binary, told) if binary is not None else _other_laws(instance, told)
+        _two_amounts(setup, binary, told) if binary is not None else _other_distributions(setup, told)
     )
-    all_gaps = classic.true_gaps(instance)
+    all_gaps = classic.true_gaps(setup)
     return _Rivals(
         told=told,
         gaps=gaps,
@@ -162,7 +165,7 @@ def _rivals(instance: Instance, told: Told) -> _Rivals:
         best_chance=float(binary.chances.max()) if binary is not None else math.nan,
         unit=binary.high - binary.low if binary is not None else math.nan,
         best=int((all_gaps == 0).sum()),
-        arms=len(instance.arms),
+        arms=len(setup.arms),
         mean_gap=float(all_gaps.mean()),
     )
 
@@ -183,9 +186,10 @@ def least_cost(information: np.ndarray, gaps: np.ndarray, counts: np.ndarray, be
     Parameters
     ----------
     information
-        Most that is known, in nats, about a worse arm of each law versus a best one; shape (times, laws).
+        Most that is known, in nats, about a worse arm of each distribution versus a best one; shape (times,
+        distributions).
     gaps, counts
-        Gap (reward units) and number of the arms of each law, shape (laws,).
+        Gap (reward units) and number of the arms of each distribution, shape (distributions,).
     best
         Number of best arms.
 
@@ -277,14 +281,14 @@ def _bound(told: Told, name: str, formula: str, words: str, assumptions: str, on
     )
 
 
-def finite_time(instance: Instance, told: Told) -> list[Bound]:
+def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
     """The floor of every policy, and the forms (i) to (iii) for policies of a class; what does not apply is hidden.
 
     Parameters
     ----------
     instance
-        Any arms. Arms that all pay one of the same two amounts have every form, other laws those that need no law
-        better than the best one.
+        Any arms. Arms that all pay one of the same two amounts have every form, other distributions those that need no
+        distribution better than the best one.
     told
         What one pull tells under the promise of privacy: `PLAIN`, `local.told` or `central.told`.
     """
@@ -331,9 +335,9 @@ def finite_time(instance: Instance, told: Told) -> list[Bound]:
         "policies that lose at most twice the asymptotic bound",
     )
     found = [every, chance, equals, fast]
-    if not classic.true_gaps(instance).any():
+    if not classic.true_gaps(setup).any():
         return [bound.hide(_NOTHING_TO_LEARN) for bound in found]
-    rivals = _rivals(instance, told)
+    rivals = _rivals(setup, told)
     curves = (
         lambda t: np.interp(t, *rivals.every_policy),
         lambda t: _at_share(rivals, t, 1 / rivals.arms),
@@ -351,9 +355,9 @@ def finite_time(instance: Instance, told: Told) -> list[Bound]:
     return found
 
 
-_UNKNOWN = "the divergence between these laws is infinite or not known here"
+_UNKNOWN = "the divergence between these distributions is infinite or not known here"
 
 
-def without_privacy(instance: Instance) -> list[Bound]:
+def without_privacy(setup: RunSetup) -> list[Bound]:
     """The floors for every policy, private or not: privacy can only hide information."""
-    return finite_time(instance, PLAIN)
+    return finite_time(setup, PLAIN)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Curve, Kind, Model, Side
 from bandit_core.theory import central, classic, divergences
 from bandit_core.theory import local as local_theory
@@ -35,24 +35,24 @@ _WRONG = (
     "superseded: the proof takes the last epoch as the one where the gap exceeds D^2, which does not follow from the "
     "elimination rule, and for small gaps the claim lies below a lower bound for every locally private policy"
 )
-_HARDEST = " It speaks of the hardest reward laws with these gaps and this u, not of the ones chosen here."
+_HARDEST = " It speaks of the hardest reward distributions with these gaps and this u, not of the ones chosen here."
 _FACTOR = " (drawn with the factor {:g})."
 
 
 class _Numbers:
     """What the formulas need of an instance, and sums over its worse arms."""
 
-    def __init__(self, instance: Instance) -> None:
-        parameters: Any = instance.parameters
+    def __init__(self, setup: RunSetup) -> None:
+        parameters: Any = setup.parameters
         self.v, self.u = float(parameters.v), float(parameters.u)
-        self.gaps = classic.true_gaps(instance)
+        self.gaps = classic.true_gaps(setup)
         self.gaps = self.gaps[self.gaps > 0]
         self.largest = float(self.gaps.max(initial=0.0))
-        self.arms = len(instance.arms)
+        self.arms = len(setup.arms)
         self.unit = self.u ** (1 / (1 + self.v))
         self.epsilon = math.nan
-        if instance.epsilon is not None and instance.epsilon.fixed is not None:
-            self.epsilon = instance.epsilon.fixed
+        if setup.epsilon is not None and setup.epsilon.fixed is not None:
+            self.epsilon = setup.epsilon.fixed
 
     def gap_sum(self, power: float) -> float:
         """Sum of gap^power over the worse arms."""
@@ -99,8 +99,8 @@ def _two_arms(bound: Bound, arms: int, general: str) -> Bound:
 # --- without privacy -----------------------------------------------------------------------------------------------
 
 
-def _plain_lower(instance: Instance, multiplier: float) -> list[Bound]:
-    n = _Numbers(instance)
+def _plain_lower(setup: RunSetup, multiplier: float) -> list[Bound]:
+    n = _Numbers(setup)
     common = 0.4 * n.u ** (1 / n.v) * n.gap_sum(-1 / n.v)
     exponent = n.v / (1 + n.v)
     return [
@@ -110,9 +110,10 @@ def _plain_lower(instance: Instance, multiplier: float) -> list[Bound]:
             "lower",
             f"{BUBECK}, section 3; summed over arms, rescaled to any u",
             r"0.4\sum_{a:\Delta_a>0}\Big(\frac{u}{\Delta_a}\Big)^{1/v}\ln t",
-            "No policy can do better against all reward laws with this u: a worse arm costs gap^(-1/v), so the heavier "
+            "No policy can do better against all reward distributions with this u: a worse arm costs "
+            "gap^(-1/v), so the heavier "
             "the tails, the dearer a small gap." + _HARDEST + " The factor 0.4 was stated for two arms and u = 1",
-            "the (1+v)-th moments are at most u, nothing else is known about the laws; long horizons",
+            "the (1+v)-th moments are at most u, nothing else is known about the distributions; long horizons",
             lambda t: common * np.log(t),
             worst_case=True,
             kind="problem-dependent",
@@ -131,9 +132,9 @@ def _plain_lower(instance: Instance, multiplier: float) -> list[Bound]:
     ]
 
 
-def robust_ucb(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """Robust-UCB with the truncated mean: Bubeck et al. 2013. The printed constants are indicative only."""
-    n = _Numbers(instance)
+    n = _Numbers(setup)
     slope = 8 * (4 * n.u) ** (1 / n.v) * n.gap_sum(-1 / n.v)
     exponent = n.v / (1 + n.v)
     return [
@@ -162,17 +163,17 @@ def robust_ucb(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
     ]
 
 
-def plain_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def plain_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """What bounds every policy from below, private or not."""
-    return [*classic.lower_bounds(instance), *_plain_lower(instance, multiplier)]
+    return [*classic.lower_bounds(setup), *_plain_lower(setup, multiplier)]
 
 
 # --- a trusted curator ---------------------------------------------------------------------------------------------
 
 
-def dp_robust_ucb(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def dp_robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """DPRUCB: Theorem 2."""
-    n = _Numbers(instance)
+    n = _Numbers(setup)
     slope = n.u ** (1 / n.v) * n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
     bounds = [
         _shape(
@@ -190,9 +191,9 @@ def dp_robust_ucb(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
     return _under("central", bounds)
 
 
-def dp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """DPRSE: Theorem 4 with the powers of u corrected, then as printed (hidden)."""
-    n = _Numbers(instance)
+    n = _Numbers(setup)
     inverse = n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
     exponent = n.v / (1 + n.v)
     assumptions = (
@@ -241,7 +242,9 @@ def _gap_lower(n: _Numbers, multiplier: float, name: str, formula: str, model: s
         "lower",
         f"{TAO}, {name}; rescaled to any u",
         formula,
-        f"No {model} can do better against all reward laws with this u." + _HARDEST + " Only the shape is known",
+        f"No {model} can do better against all reward distributions with this u."
+        + _HARDEST
+        + " Only the shape is known",
         f"epsilon up to 1; stated for u at most 1 and gaps below {largest}; {model}; long horizons",
         lambda t: slope * np.log(t),
         worst_case=True,
@@ -249,9 +252,9 @@ def _gap_lower(n: _Numbers, multiplier: float, name: str, formula: str, model: s
     )
 
 
-def central_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def central_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """Theorems 5 and 10: what every policy of a trusted curator must lose, and so every locally private one."""
-    n = _Numbers(instance)
+    n = _Numbers(setup)
     model = "epsilon-private policy of a trusted curator"
     five = _gap_lower(
         n, multiplier, "Theorem 5",
@@ -267,9 +270,9 @@ def central_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Bo
 # --- nobody is trusted ---------------------------------------------------------------------------------------------
 
 
-def ldp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def ldp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """LDPRSE: what its epochs really cost, then Theorem 7 as printed (hidden)."""
-    n = _Numbers(instance)
+    n = _Numbers(setup)
     v, epsilon = n.v, n.epsilon
     correct = n.u ** (2 / v) * n.gap_sum(-(2 + v) / v) / epsilon**2
     printed = n.u ** (2 / v) * n.gap_sum(-1 / v) / epsilon**2
@@ -305,14 +308,14 @@ def ldp_robust_se(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
     return _under("local", [_up_to_one(bound, epsilon) for bound in bounds])
 
 
-def derived_local(instance: Instance) -> list[Bound]:
+def derived_local(setup: RunSetup) -> list[Bound]:
     """Lower bounds under local privacy with their constants, re-derived.
 
-    Laws on {0, 1/g}, g = (5 D)^(1/v), with means 4 D (best), 3 D (the others) and 5 D (a worse arm in the alternative)
-    have (1+v)-th moments at most 1 and lie 2 D g apart in total variation. A private response tells at most
-    alpha_eps (2 D g)^2 (Duchi et al. 2013), so each worse arm needs ln T / (4 alpha 5^(2/v) D^(2(1+v)/v)) pulls.
+    Distributions on {0, 1/g}, g = (5 D)^(1/v), with means 4 D (best), 3 D (the others) and 5 D (a worse arm in the
+    alternative) have (1+v)-th moments at most 1 and lie 2 D g apart in total variation. A private response tells at
+    most alpha_eps (2 D g)^2 (Duchi et al. 2013), so each worse arm needs ln T / (4 alpha 5^(2/v) D^(2(1+v)/v)) pulls.
     """
-    n = _Numbers(instance)
+    n = _Numbers(setup)
     v = n.v
     alpha = float(divergences.duchi_alpha(n.epsilon))
     relative = n.gaps / n.unit
@@ -335,7 +338,8 @@ def derived_local(instance: Instance) -> list[Bound]:
         status="derived",
         formula=r"\sum_{a:\Delta_a>0}\frac{u^{2/v}}{4\,\alpha_\epsilon\,5^{2/v}\,\Delta_a^{(2+v)/v}}\,\ln t,\qquad"
         r"\alpha_\epsilon=\min\{4,e^{2\epsilon}\}(e^\epsilon-1)^2",
-        words="In the long run no locally private policy can do better against all reward laws with this u: the price "
+        words="In the long run no locally private policy can do better against all reward distributions with "
+        "this u: the price "
         "of a gap is gap^(-(2+v)/v), far more than the gap^(-1/v) of a trusted curator." + _HARDEST,
         assumptions="arms with gaps up to u^(1/(1+v))/5 (the others are left out); the policy's regret grows more "
         "slowly than every power of t on every instance with this u; long horizons",
@@ -366,9 +370,9 @@ def derived_local(instance: Instance) -> list[Bound]:
     ]
 
 
-def local_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def local_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """The derived bounds, and Theorems 8, 9 and 11, which stay true although Theorem 7 does not match them."""
-    n = _Numbers(instance)
+    n = _Numbers(setup)
     model = "epsilon-locally private policy"
     loose = " Valid but loose: the derived bound has the larger power of the gap"
     eight = _gap_lower(
@@ -393,7 +397,7 @@ def local_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Boun
         worst_case=True,
     )
     return [
-        *derived_local(instance),
+        *derived_local(setup),
         *_under(
             "local",
             [
@@ -405,7 +409,8 @@ def local_lower_bounds(instance: Instance, multiplier: float = 1.0) -> list[Boun
     ]
 
 
-# Bounds that speak of the hardest gaps as well as of the hardest laws: nothing in them depends on this instance's gaps.
+# Bounds that speak of the hardest gaps as well as of the hardest distributions: nothing in them depends on this
+# instance's gaps.
 FREE_OF_GAPS = frozenset(
     {
         "Heavy-tailed minimax",
@@ -423,7 +428,7 @@ FREE_OF_GAPS = frozenset(
 # --- everything at once, for pages and tables ----------------------------------------------------------------------
 
 
-def shapes(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
+def shapes(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """Every heavy-tailed bound that this instance has numbers for, whatever its policy.
 
     Parameters
@@ -433,34 +438,34 @@ def shapes(instance: Instance, multiplier: float = 1.0) -> list[Bound]:
     multiplier
         What order-only bounds are drawn with; bounds with known constants are not changed.
     """
-    plain = [*_plain_lower(instance, multiplier), *robust_ucb(instance, multiplier)]
-    if instance.epsilon is None:
+    plain = [*_plain_lower(setup, multiplier), *robust_ucb(setup, multiplier)]
+    if setup.epsilon is None:
         return plain
-    makers: tuple[Callable[[Instance, float], list[Bound]], ...] = (
+    makers: tuple[Callable[[RunSetup, float], list[Bound]], ...] = (
         central_lower_bounds, dp_robust_ucb, dp_robust_se, local_lower_bounds, ldp_robust_se,
     )  # fmt: skip
-    return [*plain, *(bound for maker in makers for bound in maker(instance, multiplier))]
+    return [*plain, *(bound for maker in makers for bound in maker(setup, multiplier))]
 
 
-def of_model(instance: Instance, local: bool, multiplier: float = 1.0) -> list[Bound]:
+def of_model(setup: RunSetup, local: bool, multiplier: float = 1.0) -> list[Bound]:
     """What may stand beside a private policy of one trust model: upper bounds of that model's policies only.
 
     Lower bounds are those of no privacy, of a trusted curator, and under local privacy those of local privacy too:
     whoever trusts nobody can do no better than a curator, but not the other way round.
     """
-    lower = [*_plain_lower(instance, multiplier), *central_lower_bounds(instance, multiplier)]
+    lower = [*_plain_lower(setup, multiplier), *central_lower_bounds(setup, multiplier)]
     if local:
         return [
-            *local_theory.finite_time(instance),
+            *local_theory.finite_time(setup),
             *lower,
-            *local_lower_bounds(instance, multiplier),
-            *ldp_robust_se(instance, multiplier),
+            *local_lower_bounds(setup, multiplier),
+            *ldp_robust_se(setup, multiplier),
         ]
-    lower = [*central.finite_time(instance), *lower]
-    return [*lower, *dp_robust_ucb(instance, multiplier), *dp_robust_se(instance, multiplier)]
+    lower = [*central.finite_time(setup), *lower]
+    return [*lower, *dp_robust_ucb(setup, multiplier), *dp_robust_se(setup, multiplier)]
 
 
-def table_1(instance: Instance) -> pd.DataFrame:
+def table_1(setup: RunSetup) -> pd.DataFrame:
     """Table 1 of Tao et al. 2022 for this instance's gaps, u, v, epsilon and horizon; shapes with the factor 1.
 
     Columns: rewards ("heavy-tailed" or "bounded", the latter for comparison: the same gaps with rewards in [0, 1]),
@@ -469,9 +474,9 @@ def table_1(instance: Instance) -> pd.DataFrame:
     """
     import pandas as pd
 
-    n = _Numbers(instance)
-    end = np.array([float(instance.horizon)])
-    everything = {bound.name: bound for bound in shapes(instance)}
+    n = _Numbers(setup)
+    end = np.array([float(setup.horizon)])
+    everything = {bound.name: bound for bound in shapes(setup)}
 
     def entry(name: str | None) -> tuple[str, float]:
         if name is None:
@@ -490,7 +495,7 @@ def table_1(instance: Instance) -> pd.DataFrame:
         ("local", worst, "corrected", "Theorem 7 worst case, corrected", "Heavy-tailed LDP minimax"),
         ("local", worst, "printed", "Theorem 7 worst case as printed", "Theorem 9"),
     ]
-    log_t, t, arms, epsilon = math.log(max(1, instance.horizon)), float(instance.horizon), n.arms, n.epsilon
+    log_t, t, arms, epsilon = math.log(max(1, setup.horizon)), float(setup.horizon), n.arms, n.epsilon
     plain = n.gap_sum(-1) * log_t
     curator = r"\frac{K\ln t}{\epsilon}+\sum\frac{\ln t}{\Delta_a}", arms * log_t / epsilon + plain
     channel = r"\frac1{\epsilon^2}\sum\frac{\ln t}{\Delta_a}", plain / epsilon**2

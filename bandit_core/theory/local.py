@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Curve
-from bandit_core.spec import rewards as laws
-from bandit_core.spec.budgets import _EpsilonLaw
+from bandit_core.spec import rewards as distributions
+from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.theory import basu, classic, divergences, floors
 from bandit_core.theory.classic import BEST_IS_PERFECT, LONG_RUN, logarithmic, nothing, two_point_argument
 
@@ -29,21 +29,21 @@ OUR_EXTENSION = (
 )
 
 
-def _budget(instance: Instance) -> _EpsilonLaw:
-    assert instance.epsilon is not None, "a locally private policy has a law of epsilon"
-    return instance.epsilon
+def _budget(setup: RunSetup) -> BudgetDistribution:
+    assert setup.epsilon is not None, "a locally private policy has a distribution of epsilon"
+    return setup.epsilon
 
 
-def _mean_over_users(law: _EpsilonLaw, function: Callable[[np.ndarray], np.ndarray]) -> float:
+def _mean_over_users(distribution: BudgetDistribution, function: Callable[[np.ndarray], np.ndarray]) -> float:
     """``E[function(epsilon)]``; infinite where it exceeds the range of a double."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return float(np.nan_to_num(law.expect_above(function, 0.0), nan=np.inf, posinf=np.inf))
+        return float(np.nan_to_num(distribution.expect_above(function, 0.0), nan=np.inf, posinf=np.inf))
 
 
 # --- what every locally private policy must lose -------------------------------------------------------------------
 
 
-def _exact(instance: Instance) -> Bound:
+def _exact(setup: RunSetup) -> Bound:
     bound = Bound(
         name="Exact LDP bound",
         side="lower",
@@ -60,18 +60,18 @@ def _exact(instance: Instance) -> Bound:
         curve=nothing,
         asymptotic=True,
     )
-    binary = classic.binary_arms(instance)
+    binary = classic.binary_arms(setup)
     if binary is None:
         return bound.hide("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
     best = binary.chances.max()
     if best >= 1:
         return bound.hide(BEST_IS_PERFECT)
     chances, where = np.unique(binary.chances, return_inverse=True)
-    information = told(instance).chances(chances, best)
-    return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(instance), information[where])))
+    information = told(setup).chances(chances, best)
+    return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(setup), information[where])))
 
 
-def _ren_theorem_4(instance: Instance) -> Bound:
+def _ren_theorem_4(setup: RunSetup) -> Bound:
     bound = Bound(
         name="Ren Theorem 4",
         side="lower",
@@ -86,29 +86,36 @@ def _ren_theorem_4(instance: Instance) -> Bound:
         curve=nothing,
         asymptotic=True,
     )
-    binary = classic.binary_arms(instance)
+    binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
         return bound.hide("stated for arms that pay 0 or 1")
-    epsilon = _budget(instance).fixed
+    epsilon = _budget(setup).fixed
     if epsilon is None:
         return bound.hide("stated for one epsilon; the exact LDP bound covers several and is larger")
     if binary.chances.max() >= 1:
         return bound.hide(BEST_IS_PERFECT)
     with np.errstate(over="ignore"):
-        constant = classic.gap_sum(instance, -1) / float(4 * np.sinh(np.float64(epsilon)) ** 2)
+        constant = classic.gap_sum(setup, -1) / float(4 * np.sinh(np.float64(epsilon)) ** 2)
     return replace(bound, curve=logarithmic(constant))
 
 
-def _information(law: laws._Law, best: laws._Law, users: _EpsilonLaw, mean_alpha: float) -> float:
-    """Most that one private response can tell about ``law`` versus ``best``: E min(alpha_eps TV^2, KL), in nats."""
-    squared = divergences.total_variation(law, best) ** 2
-    plain = divergences.relative_entropy(law, best)
+def _information(
+    distribution: distributions.RewardDistribution,
+    best: distributions.RewardDistribution,
+    users: BudgetDistribution,
+    mean_alpha: float,
+) -> float:
+    """Most that one private response can tell about ``distribution`` versus ``best``: E min(alpha_eps TV^2, KL), in
+    nats.
+    """
+    squared = divergences.total_variation(distribution, best) ** 2
+    plain = divergences.relative_entropy(distribution, best)
     if math.isinf(plain):
         return mean_alpha * squared
     return _mean_over_users(users, lambda epsilon: np.minimum(divergences.duchi_alpha(epsilon) * squared, plain))
 
 
-def _total_variation_form(instance: Instance) -> Bound:
+def _total_variation_form(setup: RunSetup) -> Bound:
     bound = Bound(
         name="LDP bound by total variation",
         side="lower",
@@ -119,24 +126,28 @@ def _total_variation_form(instance: Instance) -> Bound:
         formula=r"\sum_{a:\Delta_a>0}\frac{\Delta_a}{\mathrm E_\epsilon\min\{\alpha_\epsilon\mathrm{TV}(\nu_a,\nu_*)^2,"
         r"\,\mathrm{KL}(\nu_a,\nu_*)\}}\,\ln t,\qquad\alpha_\epsilon=\min\{4,e^{2\epsilon}\}(e^\epsilon-1)^2",
         words="No locally private policy can do better in the long run: a private response tells at most "
-        "alpha TV^2 about which of two reward laws it came from, where TV is how much the two differ. It vanishes for "
+        "alpha TV^2 about which of two reward distributions it came from, where TV is how much the two differ. "
+        "It vanishes for "
         "large epsilon; the bound without privacy takes over there. (KL is used where it is known and smaller.)"
         + OUR_EXTENSION,
         assumptions=f"laws slightly better than the best one are possible; {ANY_CHANNEL}; {LONG_RUN}",
         curve=nothing,
         asymptotic=True,
     )
-    if classic.binary_arms(instance) is not None:
+    if classic.binary_arms(setup) is not None:
         return bound.hide("the exact LDP bound is available for these arms and never smaller")
-    if classic.unit_rewards(instance) and instance.means.max() >= 1:
+    if classic.unit_rewards(setup) and setup.means.max() >= 1:
         return bound.hide(BEST_IS_PERFECT)
-    users = _budget(instance)
-    # A law without a largest epsilon has an infinite mean of alpha, which the quadrature cannot see.
+    users = _budget(setup)
+    # A distribution without a largest epsilon has an infinite mean of alpha, which the quadrature cannot see.
     mean_alpha = _mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
-    best_laws, worse = classic.distinct_laws(instance)
+    best_distributions, worse = classic.distinct_distributions(setup)
     gaps = np.array([gap * count for _, gap, count in worse])
     information = np.array(
-        [min(_information(law, best, users, mean_alpha) for best in best_laws) for law, _, _ in worse]
+        [
+            min(_information(distribution, best, users, mean_alpha) for best in best_distributions)
+            for distribution, _, _ in worse
+        ]
     )
     constant = classic.per_log(gaps, information)
     if worse and constant == 0:
@@ -144,19 +155,19 @@ def _total_variation_form(instance: Instance) -> Bound:
     return replace(bound, curve=logarithmic(constant))
 
 
-def _average_response_kl(users: _EpsilonLaw, p: float, q: float) -> float:
+def _average_response_kl(users: BudgetDistribution, p: float, q: float) -> float:
     return _mean_over_users(users, lambda epsilon: divergences.response_kl(p, q, epsilon))
 
 
-def told(instance: Instance) -> floors.Told:
+def told(setup: RunSetup) -> floors.Told:
     """What one private answer can tell, at most, averaged over the users' budgets.
 
-    Of two amounts a symmetric coin flip lets through the most (see `_exact`); of other laws at most alpha_eps TV^2, and
-    KL. The arm is chosen before the user's budget is known and budgets have one law whatever the arm, so the pair
-    (budget, answer) has the divergence E_eps of the answer's: that is the average. A budget known beforehand could be
-    used to ask generous users about the arms in doubt, and the average would not bind.
+    Of two amounts a symmetric coin flip lets through the most (see `_exact`); of other distributions at most alpha_eps
+    TV^2, and KL. The arm is chosen before the user's budget is known and budgets have one distribution whatever the
+    arm, so the pair (budget, answer) has the divergence E_eps of the answer's: that is the average. A budget known
+    beforehand could be used to ask generous users about the arms in doubt, and the average would not bind.
     """
-    users = _budget(instance)
+    users = _budget(setup)
     mean_alpha = _mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
 
     def chances(p: np.ndarray, q: np.ndarray) -> np.ndarray:
@@ -168,7 +179,7 @@ def told(instance: Instance) -> floors.Told:
 
     return floors.Told(
         "local",
-        lambda law, other: _information(law, other, users, mean_alpha),
+        lambda distribution, other: _information(distribution, other, users, mean_alpha),
         chances,
         f"{ANY_CHANNEL}; what one answer tells is the divergence of randomised responses (two amounts) or "
         "min(alpha TV^2, KL), averaged over users who do not choose their arm by their epsilon",
@@ -176,12 +187,12 @@ def told(instance: Instance) -> floors.Told:
     )
 
 
-def finite_time(instance: Instance) -> list[Bound]:
+def finite_time(setup: RunSetup) -> list[Bound]:
     """The floors that hold at every t under local privacy; none of them is below the one without privacy."""
-    return floors.finite_time(instance, told(instance))
+    return floors.finite_time(setup, told(setup))
 
 
-def _minimax(instance: Instance) -> Bound:
+def _minimax(setup: RunSetup) -> Bound:
     bound = Bound(
         name="LDP minimax",
         side="lower",
@@ -197,15 +208,15 @@ def _minimax(instance: Instance) -> Bound:
         curve=nothing,
         worst_case=True,
     )
-    arms, users = len(instance.arms), _budget(instance)
+    arms, users = len(setup.arms), _budget(setup)
 
     def at_most(plain: float) -> float:
         return _mean_over_users(users, lambda epsilon: np.minimum(divergences.duchi_alpha(epsilon), plain))
 
-    if classic.unit_rewards(instance):
+    if classic.unit_rewards(setup):
         # Means 1/2 - D and 1/2 + D: TV = 2 D, and for D <= 1/4 the plain KL is at most 2 ln 3 (2 D)^2.
         return replace(bound, curve=two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
-    sd = classic.common_sd(instance)
+    sd = classic.common_sd(setup)
     if sd is None:
         return bound.hide("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation")
     # Means 2 D apart: KL = 2 (D/sd)^2, and TV^2 <= KL / 2 = (D/sd)^2.
@@ -218,17 +229,17 @@ def _minimax(instance: Instance) -> Bound:
     )
 
 
-def lower_bounds(instance: Instance) -> list[Bound]:
+def lower_bounds(setup: RunSetup) -> list[Bound]:
     """What bounds any locally private policy on this instance from below, non-private bounds included."""
     return [
-        *finite_time(instance),
-        _exact(instance),
-        _ren_theorem_4(instance),
-        _total_variation_form(instance),
-        *classic.lower_bounds(instance),
-        _minimax(instance),
-        *basu.local(instance),
-        classic.minimax_lower(instance),
+        *finite_time(setup),
+        _exact(setup),
+        _ren_theorem_4(setup),
+        _total_variation_form(setup),
+        *classic.lower_bounds(setup),
+        _minimax(setup),
+        *basu.local(setup),
+        classic.minimax_lower(setup),
     ]
 
 
@@ -306,49 +317,49 @@ def _least_over_kappa(leading: Callable[[np.ndarray], np.ndarray], log_t: np.nda
     return np.where(tail > 0, total(kappa).min(axis=1), log_t * leading(np.zeros(1)))
 
 
-def _smallest_kept(law: _EpsilonLaw, eps_min: float) -> float:
+def _smallest_kept(distribution: BudgetDistribution, eps_min: float) -> float:
     """The smallest budget of anybody who reaches the threshold."""
-    values, probabilities = law.atoms
+    values, probabilities = distribution.atoms
     kept = values[(values >= eps_min) & (probabilities > 0)].min(initial=np.inf)
-    low, high = law.interval or (np.inf, -np.inf)
+    low, high = distribution.interval or (np.inf, -np.inf)
     return float(min(kept, max(low, eps_min) if high >= eps_min else np.inf))
 
 
-def _theorem_7(instance: Instance) -> _Guarantee:
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
-    kept = law.share_above(eps_min)
+def _theorem_7(setup: RunSetup) -> _Guarantee:
+    distribution, eps_min = _budget(setup), float(setup.parameters.eps_min)
+    kept = distribution.share_above(eps_min)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        first = law.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / kept
+        first = distribution.expect_above(lambda epsilon: epsilon**-2.0, eps_min) / kept
         at_threshold = np.float64(eps_min) ** -2.0
         return _Guarantee(
             laplace=True,
             kept=kept,
             first=first,
-            spread=float(at_threshold - law.largest**-2.0),
+            spread=float(at_threshold - distribution.largest**-2.0),
             floor=float(2 * (4 * first * at_threshold + at_threshold**2) / (kept * first**2)),
             # exp{2 kappa^2} as printed; exp{2 p0 kappa^2}, as in Theorem 10, would give 1 instead of 1/p0.
             constant=1 / kept + 2 / kept + 2 * math.pi**2 / 3,
         )
 
 
-def _theorem_10(instance: Instance) -> _Guarantee:
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
-    kept = law.share_above(eps_min)
+def _theorem_10(setup: RunSetup) -> _Guarantee:
+    distribution, eps_min = _budget(setup), float(setup.parameters.eps_min)
+    kept = distribution.share_above(eps_min)
     # With a threshold between two groups the policy does just the same as with the upper group's budget.
-    threshold = _smallest_kept(law, eps_min)
+    threshold = _smallest_kept(distribution, eps_min)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         return _Guarantee(
             laplace=False,
             kept=kept,
-            first=law.expect_above(divergences.beta, eps_min) / kept,
-            spread=max(0.0, float(divergences.beta(threshold) - divergences.beta(law.largest))),
+            first=distribution.expect_above(divergences.beta, eps_min) / kept,
+            spread=max(0.0, float(divergences.beta(threshold) - divergences.beta(distribution.largest))),
             floor=0.0,
             constant=1 + 1 / kept + math.pi**2 / 3,
         )
 
 
 NOBODY_LEFT = "no user's epsilon reaches the threshold eps_min, so nothing is ever learned"
-ANY_LAW = "rewards in [0, 1]; users' epsilons are independent draws from one law; eps_min above 0"
+ANY_LAW = "rewards in [0, 1]; users' epsilons are independent draws from one distribution; eps_min above 0"
 
 _THEOREM_7 = Bound(
     name="Ren Theorem 7",
@@ -423,23 +434,24 @@ def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
     return bool(np.all(8 * guarantee.width(np.zeros(1)) / guarantee.kept >= guarantee.floor * gaps**2))
 
 
-def heldp_ucb_l(instance: Instance) -> list[Bound]:
+def heldp_ucb_l(setup: RunSetup) -> list[Bound]:
     """Theorem 7, Corollary 8 and the distribution-free order of HeLDP-UCB-L; what does not apply is hidden."""
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
+    distribution, eps_min = _budget(setup), float(setup.parameters.eps_min)
     order_formula = r"O\big(\sqrt{(1+\alpha_0)K\,t\ln t/p_0}\big)"
-    if not law.share_above(eps_min) > 0:
-        order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, 0.0, len(instance.arms))
+    if not distribution.share_above(eps_min) > 0:
+        order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, 0.0, len(setup.arms))
         return [bound.hide(NOBODY_LEFT) for bound in (_THEOREM_7, _COROLLARY_8, order)]
-    guarantee, gaps = _theorem_7(instance), classic.true_gaps(instance)
+    guarantee, gaps = _theorem_7(setup), classic.true_gaps(setup)
     curve = guarantee.curve(gaps, gaps)
     theorem, corollary = replace(_THEOREM_7, curve=curve), replace(_COROLLARY_8, curve=curve)
     factor = (1 + guarantee.first) / guarantee.kept
-    order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, factor, len(instance.arms))
-    if law.fixed is None:
+    order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, factor, len(setup.arms))
+    if distribution.fixed is None:
         corollary = corollary.hide("stated for one epsilon; Theorem 7 covers users with different ones")
-    elif law.fixed != eps_min:
+    elif distribution.fixed != eps_min:
         corollary = corollary.hide(
-            f"needs eps_min = epsilon = {law.fixed:g}; with eps_min = {eps_min:g} more pulls are forced, see Theorem 7"
+            f"needs eps_min = epsilon = {distribution.fixed:g}; with eps_min = {eps_min:g} more pulls are "
+            f"forced, see Theorem 7"
         )
     elif not _corollary_8_follows(guarantee, gaps):
         corollary = corollary.hide(
@@ -450,26 +462,26 @@ def heldp_ucb_l(instance: Instance) -> list[Bound]:
     return [theorem, corollary, order]
 
 
-def heldp_ucb_b(instance: Instance) -> list[Bound]:
+def heldp_ucb_b(setup: RunSetup) -> list[Bound]:
     """Theorem 10, Corollary 11 and the distribution-free order of HeLDP-UCB-B; what does not apply is hidden.
 
     For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards nobody and uses eps_min for
     nothing else.
     """
-    law, eps_min = _budget(instance), float(instance.parameters.eps_min)
+    distribution, eps_min = _budget(setup), float(setup.parameters.eps_min)
     order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
-    if not law.share_above(eps_min) > 0:
-        order = _order("HeLDP-UCB-B", "Theorem 10", order_formula, 0.0, len(instance.arms))
+    if not distribution.share_above(eps_min) > 0:
+        order = _order("HeLDP-UCB-B", "Theorem 10", order_formula, 0.0, len(setup.arms))
         return [bound.hide(NOBODY_LEFT) for bound in (_THEOREM_10, _COROLLARY_11, order)]
-    guarantee, gaps = _theorem_10(instance), classic.true_gaps(instance)
+    guarantee, gaps = _theorem_10(setup), classic.true_gaps(setup)
     curve = guarantee.curve(gaps, gaps)
     theorem, corollary = replace(_THEOREM_10, curve=curve), replace(_COROLLARY_11, curve=curve)
-    if law.fixed is None:
+    if distribution.fixed is None:
         corollary = corollary.hide("stated for one epsilon; Theorem 10 covers users with different ones")
     else:
         theorem = theorem.hide("for one epsilon, Corollary 11 says the same")
     factor = guarantee.first / guarantee.kept
-    return [theorem, corollary, _order("HeLDP-UCB-B", "Theorem 10", order_formula, factor, len(instance.arms))]
+    return [theorem, corollary, _order("HeLDP-UCB-B", "Theorem 10", order_formula, factor, len(setup.arms))]
 
 
 # --- through the sigmoid: rewards without limits --------------------------------------------------------------------
@@ -484,14 +496,14 @@ def sigmoid_slope(sd: float) -> float:
 
     Derivative and density are both symmetric and fall on either side, so the slope is smallest at mean 1.
     """
-    return laws.Gaussian(mean=1.0, sd=sd).expect(lambda reward: _sigmoid(reward) * _sigmoid(-reward))
+    return distributions.Gaussian(mean=1.0, sd=sd).expect(lambda reward: _sigmoid(reward) * _sigmoid(-reward))
 
 
-def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-ucb-b"]) -> list[Bound]:
+def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b"]) -> list[Bound]:
     """Corollary 13 for HeLDP-UCB-LS and -BS: for this instance's squeezed gaps, and as printed, with c_s^-2."""
     laplace = parent == "heldp-ucb-l"
     theorem = "Theorem 7" if laplace else "Theorem 10"
-    gaps = classic.true_gaps(instance)
+    gaps = classic.true_gaps(setup)
     exact = Bound(
         name="Ren Corollary 13 for these arms",
         side="upper",
@@ -521,22 +533,25 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
         assumptions="Gaussian arms with one standard deviation and means in [0, 1]",
         curve=nothing,
     )
-    eps_min = float(instance.parameters.eps_min)
-    if not _budget(instance).share_above(eps_min) > 0:
+    eps_min = float(setup.parameters.eps_min)
+    if not _budget(setup).share_above(eps_min) > 0:
         return [exact.hide(NOBODY_LEFT), printed.hide(NOBODY_LEFT)]
-    guarantee = _theorem_7(instance) if laplace else _theorem_10(instance)
-    squeezed = {law: law.expect(_sigmoid) for law in dict.fromkeys(instance.arms)}
-    means = np.array([squeezed[law] for law in instance.arms])
+    guarantee = _theorem_7(setup) if laplace else _theorem_10(setup)
+    squeezed = {distribution: distribution.expect(_sigmoid) for distribution in dict.fromkeys(setup.arms)}
+    means = np.array([squeezed[distribution] for distribution in setup.arms])
     squeezed_gaps = means.max() - means
     if np.any(squeezed_gaps[gaps > 0] <= 1e-14):
         exact = exact.hide(
-            "the sigmoid makes an arm best that is not: its law differs in shape, and the policy may settle on it"
+            "the sigmoid makes an arm best that is not: its distribution differs in shape, and the policy may "
+            "settle on it"
         )
     else:
         exact = replace(exact, curve=guarantee.curve(np.where(gaps > 0, squeezed_gaps, 0.0), gaps))
-    sd = classic.common_sd(instance)
-    if sd is None or instance.means.min() < 0 or instance.means.max() > 1:
-        printed = printed.hide("stated for noise of one law around means in [0, 1]; computed here for Gaussian arms")
+    sd = classic.common_sd(setup)
+    if sd is None or setup.means.min() < 0 or setup.means.max() > 1:
+        printed = printed.hide(
+            "stated for noise of one distribution around means in [0, 1]; computed here for Gaussian arms"
+        )
     else:
         inflation, plain = sigmoid_slope(sd) ** -2, guarantee.curve(gaps, gaps)
         printed = replace(printed, curve=lambda t: inflation * plain(t))
@@ -546,7 +561,7 @@ def through_sigmoid(instance: Instance, parent: Literal["heldp-ucb-l", "heldp-uc
 # --- corrupted feedback ----------------------------------------------------------------------------------------------
 
 
-def corrupted_feedback(instance: Instance, kind: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> list[Bound]:
+def corrupted_feedback(setup: RunSetup, kind: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> list[Bound]:
     """Leading terms of the policies that learn from randomised responses (Gajane, Urvoy and Kaufmann 2018)."""
     in_the_limit = (
         "Terms that grow more slowly than ln t are left out, so a curve at a short horizon may lie above."
@@ -584,13 +599,13 @@ def corrupted_feedback(instance: Instance, kind: Literal["kl-ucb-cf", "ts-cf", "
         words="The regret grows no faster than this shape (drawn with the factor 1).",
     )
     bounds = [order] if kind == "ucb-cf" else [leading, explicit]
-    epsilon = _budget(instance).fixed
-    if not classic.unit_rewards(instance):
+    epsilon = _budget(setup).fixed
+    if not classic.unit_rewards(setup):
         return [bound.hide("stated for rewards in [0, 1]") for bound in bounds]
     if epsilon is None:
         return [bound.hide("stated for one epsilon") for bound in bounds]
-    gaps = classic.true_gaps(instance)
-    information = divergences.response_kl(instance.means, instance.means.max(), epsilon)
-    simple = classic.gap_sum(instance, -1) * float(divergences.beta(epsilon))
+    gaps = classic.true_gaps(setup)
+    information = divergences.response_kl(setup.means, setup.means.max(), epsilon)
+    simple = classic.gap_sum(setup, -1) * float(divergences.beta(epsilon))
     constants = {"Leading term": classic.per_log(gaps, information), "Explicit leading term": 2 * simple}
     return [replace(bound, curve=logarithmic(constants.get(bound.name, simple))) for bound in bounds]

@@ -2,7 +2,7 @@
 
 Rewards beyond +-B count 0. That pulls the mean towards 0 (bias), and makes noise of scale B enough for privacy.
 A larger B means less bias and more noise, so B grows with the number n of rewards, at the pace that keeps the two in
-step. Truncated moments are exact for Pareto, Student, Gaussian, uniform and discrete laws; beta laws
+step. Truncated moments are exact for Pareto, Student, Gaussian, uniform and discrete distributions; beta distributions
 go through quadrature.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bandit_core.spec import rewards as laws
+from bandit_core.spec import rewards as distributions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,39 +24,46 @@ _ONE_BY_ONE = 4096  # terms of a sum over n that are added singly
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
-def truncated_moments(law: laws._Law, bound: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+def truncated_moments(
+    distribution: distributions.RewardDistribution, bound: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
     """``E[X 1{|X| <= B}]`` and ``E[X^2 1{|X| <= B}]`` for bounds B >= 0 of any shape, reward units (squared)."""
     bound = np.asarray(bound, float)
-    match law:
-        case laws.Pareto():
-            beyond = np.maximum(bound, law.scale)
-            return _pareto_moment(law, 1, beyond), _pareto_moment(law, 2, beyond)
-        case laws.Student():
-            return _located(_student_partial, law.mean, law.scale, bound, law.df)
-        case laws.Gaussian():
-            return _located(_normal_partial, law.mean, law.sd, bound, math.inf)
-        case laws.Uniform():
-            low, high = np.clip(law.low, -bound, bound), np.clip(law.high, -bound, bound)
-            width = law.high - law.low
+    match distribution:
+        case distributions.Pareto():
+            beyond = np.maximum(bound, distribution.scale)
+            return _pareto_moment(distribution, 1, beyond), _pareto_moment(distribution, 2, beyond)
+        case distributions.Student():
+            return _located(_student_partial, distribution.mean, distribution.scale, bound, distribution.df)
+        case distributions.Gaussian():
+            return _located(_normal_partial, distribution.mean, distribution.sd, bound, math.inf)
+        case distributions.Uniform():
+            low, high = np.clip(distribution.low, -bound, bound), np.clip(distribution.high, -bound, bound)
+            width = distribution.high - distribution.low
             return (high**2 - low**2) / (2 * width), (high**3 - low**3) / (3 * width)
-    if law.atoms is not None:
-        values, probabilities = law.atoms
+    if distribution.atoms is not None:
+        values, probabilities = distribution.atoms
         kept = probabilities * (np.abs(values) <= bound[..., None])
         return kept @ values, kept @ values**2
-    first = np.vectorize(lambda b: law.expect(lambda x: x * (np.abs(x) <= b)), otypes=[float])
-    second = np.vectorize(lambda b: law.expect(lambda x: x * x * (np.abs(x) <= b)), otypes=[float])
+    first = np.vectorize(lambda b: distribution.expect(lambda x: x * (np.abs(x) <= b)), otypes=[float])
+    second = np.vectorize(lambda b: distribution.expect(lambda x: x * x * (np.abs(x) <= b)), otypes=[float])
     return first(bound), second(bound)
 
 
-def _pareto_moment(law: laws.Pareto, order: int, bound: np.ndarray) -> np.ndarray:
-    logs = np.log(bound / law.scale)
-    if order == law.shape:
-        return law.shape * law.scale**order * logs
-    return law.shape * law.scale**order * np.expm1((order - law.shape) * logs) / (order - law.shape)
+def _pareto_moment(distribution: distributions.Pareto, order: int, bound: np.ndarray) -> np.ndarray:
+    logs = np.log(bound / distribution.scale)
+    if order == distribution.shape:
+        return distribution.shape * distribution.scale**order * logs
+    return (
+        distribution.shape
+        * distribution.scale**order
+        * np.expm1((order - distribution.shape) * logs)
+        / (order - distribution.shape)
+    )
 
 
 def _located(partial, mean: float, spread: float, bound: np.ndarray, df: float) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
-    """From the partial moments of the standard law to those of mean + spread x standard, within +-bound."""
+    """From the partial moments of the standard distribution to those of mean + spread x standard, within +-bound."""
     high, low = partial((bound - mean) / spread, df), partial((-bound - mean) / spread, df)
     zero, one, two = (above - below for above, below in zip(high, low, strict=True))
     return mean * zero + spread * one, mean**2 * zero + 2 * mean * spread * one + spread**2 * two
@@ -82,7 +89,7 @@ def _student_partial(z: np.ndarray, df: float) -> tuple[np.ndarray, np.ndarray, 
     return below, -(df + z**2) / (df - 1) * density, (df * below - z * (df + z**2) * density) / (df - 2)
 
 
-def chance_beyond(law: laws._Law, size: ArrayLike) -> np.ndarray:
+def chance_beyond(distribution: distributions.RewardDistribution, size: ArrayLike) -> np.ndarray:
     """``P(|X| > size)`` for sizes >= 0 of any shape, by bisection on the quantile (absolute error 1e-15)."""
     size = np.asarray(size, float)
 
@@ -90,11 +97,11 @@ def chance_beyond(law: laws._Law, size: ArrayLike) -> np.ndarray:
         low, high = np.zeros(x.shape), np.ones(x.shape)
         for _ in range(52):
             middle = (low + high) / 2
-            below = law.quantile(middle) <= x
+            below = distribution.quantile(middle) <= x
             low, high = np.where(below, middle, low), np.where(below, high, middle)
         return (low + high) / 2
 
-    under = up_to(np.nextafter(-size, -np.inf)) if law.support[0] < 0 else np.zeros(size.shape)
+    under = up_to(np.nextafter(-size, -np.inf)) if distribution.support[0] < 0 else np.zeros(size.shape)
     return np.clip(1 - up_to(size) + under, 0.0, 1.0)
 
 
@@ -117,7 +124,7 @@ def truncation_level(
 
 
 def errors(
-    law: laws._Law,
+    distribution: distributions.RewardDistribution,
     n: ArrayLike,
     *,
     v: float,
@@ -131,8 +138,8 @@ def errors(
 
     Parameters
     ----------
-    law
-        Reward law of the arm.
+    distribution
+        Reward distribution of the arm.
     n
         Numbers of rewards, at least 1.
     v, u, epsilon
@@ -149,7 +156,7 @@ def errors(
     DataFrame
         Columns n, level (B_n), bias (mean minus expected truncated mean; signed), noise (standard deviation of the
         noise of privacy), sampling (standard deviation of the truncated mean), all in reward units, and
-        untruncated (standard deviation of the plain mean; infinite if the law has no variance).
+        untruncated (standard deviation of the plain mean; infinite if the distribution has no variance).
     """
     import pandas as pd
 
@@ -158,8 +165,8 @@ def errors(
     level = truncation_level(n, **rule)  # type: ignore[arg-type]
 
     def lost(place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        first, second = truncated_moments(law, truncation_level(place, **rule))  # type: ignore[arg-type]
-        return law.law_mean - first, np.maximum(second - first**2, 0.0)
+        first, second = truncated_moments(distribution, truncation_level(place, **rule))  # type: ignore[arg-type]
+        return distribution.expected - first, np.maximum(second - first**2, 0.0)
 
     if estimator in ("plain", "tree"):
         bias, variance = (total / n for total in _running_sums(lost, n))
@@ -176,7 +183,7 @@ def errors(
         noise = math.sqrt(2) * 2 * level / (n * epsilon)
     elif estimator == "local":
         noise = math.sqrt(2) * 2 * level / (np.sqrt(n) * epsilon)
-    whole = law.raw_moment(2) - law.law_mean**2 if law.moment_limit > 2 else math.inf
+    whole = distribution.raw_moment(2) - distribution.expected**2 if distribution.moment_limit > 2 else math.inf
     return pd.DataFrame(
         {
             "n": n,

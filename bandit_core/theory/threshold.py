@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pydantic
 
-from bandit_core.spec.budgets import Epsilon, _EpsilonLaw
-from bandit_core.spec.errors import InvalidInput, Problem, problems_of
+from bandit_core.spec.budgets import BudgetDistribution, Epsilon
+from bandit_core.spec.errors import InputError, Issue, issues_of
 from bandit_core.theory.divergences import beta
 
 if TYPE_CHECKING:
@@ -38,93 +38,94 @@ def _laplace_factor(epsilon: np.ndarray) -> np.ndarray:
 _FACTORS: dict[Rule, Callable[[np.ndarray], np.ndarray]] = {"v_l": _laplace_factor, "v_b": beta}
 
 
-def shares(epsilon_law: _EpsilonLaw, eps_mins: np.ndarray) -> np.ndarray:
+def shares(budget: BudgetDistribution, eps_mins: np.ndarray) -> np.ndarray:
     """``p_0 = P(eps >= eps_min)`` for each threshold; shape of ``eps_mins``."""
-    return epsilon_law.expect_above_each(np.ones_like, eps_mins)
+    return budget.expect_above_each(np.ones_like, eps_mins)
 
 
-def _values(epsilon_law: _EpsilonLaw, eps_mins: np.ndarray, rule: Rule) -> np.ndarray:
+def _values(budget: BudgetDistribution, eps_mins: np.ndarray, rule: Rule) -> np.ndarray:
     """V for each threshold; infinite where nobody is left."""
-    kept = shares(epsilon_law, eps_mins)
-    total = epsilon_law.expect_above_each(_FACTORS[rule], eps_mins)
+    kept = shares(budget, eps_mins)
+    total = budget.expect_above_each(_FACTORS[rule], eps_mins)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(kept > 0, total / kept / kept, np.inf)
 
 
-def v_l(epsilon_law: _EpsilonLaw, eps_min: float) -> float:
+def v_l(budget: BudgetDistribution, eps_min: float) -> float:
     """V_L (Laplace mechanism) at one threshold; infinite if no user reaches it."""
-    return float(_values(epsilon_law, np.array([eps_min]), "v_l")[0])
+    return float(_values(budget, np.array([eps_min]), "v_l")[0])
 
 
-def v_b(epsilon_law: _EpsilonLaw, eps_min: float) -> float:
+def v_b(budget: BudgetDistribution, eps_min: float) -> float:
     """V_B (Bernoulli mechanism) at one threshold; infinite if no user reaches it."""
-    return float(_values(epsilon_law, np.array([eps_min]), "v_b")[0])
+    return float(_values(budget, np.array([eps_min]), "v_b")[0])
 
 
 @lru_cache(maxsize=512)
-def recommended(epsilon_law: _EpsilonLaw, rule: Rule) -> float:
+def recommended(budget: BudgetDistribution, rule: Rule) -> float:
     """The threshold with the smallest V_L (``rule="v_l"``) or V_B (``"v_b"``).
 
     For one fixed epsilon exactly that epsilon; for groups of users the budget of a group; the lower one of equals.
-    Over a continuous law the minimum is refined and then kept to four digits: V is flat there, and further digits
-    would differ between machines and with them every simulated number.
+    Over a continuous distribution the minimum is refined and then kept to four digits: V is flat there, and further
+    digits would differ between machines and with them every simulated number.
     """
-    if epsilon_law.fixed is not None:
-        return epsilon_law.fixed
-    grid = epsilon_law.candidates()
-    heights = _values(epsilon_law, grid, rule)
+    if budget.fixed is not None:
+        return budget.fixed
+    grid = budget.candidates()
+    heights = _values(budget, grid, rule)
     place = int(np.argmin(heights))
     best, height = float(grid[place]), heights[place]
-    if epsilon_law.interval is None or place in (0, len(grid) - 1):
+    if budget.interval is None or place in (0, len(grid) - 1):
         return best
     low, high = grid[place - 1], grid[place + 1]
     for _ in range(4):
         finer = np.linspace(low, high, 41)
-        finer_heights = _values(epsilon_law, finer, rule)
+        finer_heights = _values(budget, finer, rule)
         nearest = int(np.argmin(finer_heights))
         low, high = finer[max(nearest - 1, 0)], finer[min(nearest + 1, 40)]
     rounded = float(f"{finer[nearest]:.4g}")
     # An atom or the end of the support is better met exactly than by a rounded neighbour.
-    return rounded if _values(epsilon_law, np.array([rounded]), rule)[0] < height else best
+    return rounded if _values(budget, np.array([rounded]), rule)[0] < height else best
 
 
-def search(epsilon_law: _EpsilonLaw) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def search(budget: BudgetDistribution) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The whole searched curve: thresholds (ascending), p_0, V_L and V_B, each of shape (thresholds,)."""
-    grid = epsilon_law.candidates()
-    return grid, shares(epsilon_law, grid), _values(epsilon_law, grid, "v_l"), _values(epsilon_law, grid, "v_b")
+    grid = budget.candidates()
+    return grid, shares(budget, grid), _values(budget, grid, "v_l"), _values(budget, grid, "v_b")
 
 
-def _law(epsilon: _EpsilonLaw | Any) -> _EpsilonLaw:
-    if isinstance(epsilon, _EpsilonLaw):
+def _distribution(epsilon: BudgetDistribution | Any) -> BudgetDistribution:
+    if isinstance(epsilon, BudgetDistribution):
         return epsilon
     try:
         return pydantic.TypeAdapter(Epsilon).validate_python(epsilon)
     except pydantic.ValidationError as error:
-        raise InvalidInput(problems_of(error, epsilon, ("epsilon",))) from None
+        raise InputError(issues_of(error, epsilon, ("epsilon",))) from None
 
 
 def _numbers(eps_mins: Iterable[Any]) -> np.ndarray:
     if isinstance(eps_mins, str | bytes) or not isinstance(eps_mins, Iterable):
-        raise InvalidInput([Problem("eps_min", eps_mins, "a list of numbers above 0")])
-    problems, numbers = [], []
+        raise InputError([Issue("eps_min", eps_mins, "a list of numbers above 0")])
+    issues, numbers = [], []
     for place, value in enumerate(eps_mins):
         usable = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not usable or not 0 < value < math.inf:
-            problems.append(Problem(f"eps_min[{place}]", value, "a number above 0"))
+            issues.append(Issue(f"eps_min[{place}]", value, "a number above 0"))
         else:
             numbers.append(min(float(value), 1e300))
-    if problems:
-        raise InvalidInput(problems)
+    if issues:
+        raise InputError(issues)
     return np.array(numbers)
 
 
-def thresholds(epsilon: _EpsilonLaw | Any, eps_mins: Iterable[float] | None = None) -> pd.DataFrame:
+def thresholds(epsilon: BudgetDistribution | Any, eps_mins: Iterable[float] | None = None) -> pd.DataFrame:
     """p_0, V_L and V_B for several thresholds.
 
     Parameters
     ----------
     epsilon
-        A law of `bandit_core.spec.budgets`, or its document such as ``{"kind": "uniform", "low": 0, "high": 2}``.
+        A distribution of `bandit_core.spec.budgets`, or its document such as ``{"kind": "uniform", "low": 0, "high":
+        2}``.
     eps_mins
         Thresholds to look at (numbers above 0); the searched grid when left out.
 
@@ -136,15 +137,20 @@ def thresholds(epsilon: _EpsilonLaw | Any, eps_mins: Iterable[float] | None = No
 
     Raises
     ------
-    InvalidInput
-        When the law or a threshold is not valid.
+    InputError
+        When the distribution or a threshold is not valid.
     """
     import pandas as pd  # heavy import, not needed to simulate
 
-    law = _law(epsilon)
-    grid = law.candidates() if eps_mins is None else _numbers(eps_mins)
+    distribution = _distribution(epsilon)
+    grid = distribution.candidates() if eps_mins is None else _numbers(eps_mins)
     frame = pd.DataFrame(
-        {"eps_min": grid, "p0": shares(law, grid), "v_l": _values(law, grid, "v_l"), "v_b": _values(law, grid, "v_b")}
+        {
+            "eps_min": grid,
+            "p0": shares(distribution, grid),
+            "v_l": _values(distribution, grid, "v_l"),
+            "v_b": _values(distribution, grid, "v_b"),
+        }
     )
-    frame.attrs["recommended"] = {"v_l": recommended(law, "v_l"), "v_b": recommended(law, "v_b")}
+    frame.attrs["recommended"] = {"v_l": recommended(distribution, "v_l"), "v_b": recommended(distribution, "v_b")}
     return frame

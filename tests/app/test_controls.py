@@ -91,7 +91,7 @@ def test_arms_edited_as_a_table() -> None:
         "deleted_rows": [1],
     }
     on.run(screen)
-    assert [arm.law_mean for arm in experiment(screen).single_arms] == [0.7, 0.25, 0.25]
+    assert [arm.expected for arm in experiment(screen).single_arms] == [0.7, 0.25, 0.25]
     screen.toggle(key="arms-as-table").set_value(False)
     on.run(screen)
     assert on.control(screen, "text_area", "arms").value == "0.7, beta(1,3) x2"

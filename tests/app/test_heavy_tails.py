@@ -227,7 +227,7 @@ def test_regret_against_v_is_drawn_when_asked_for() -> None:
 
 
 def test_free_of_gaps_and_models_name_bounds_that_exist() -> None:
-    instance = load_preset("tao-s3-local-v09").instances[0]
+    instance = load_preset("tao-s3-local-v09").setups[0]
     known = {bound.name for bound in heavy.shapes(instance)}
     assert known >= heavy.FREE_OF_GAPS
     floors = {bound.name for bound in local.finite_time(instance)}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.policies import registry
 from bandit_core.simulate.store import Store
 from ui import gallery, words
@@ -18,9 +18,9 @@ def rival(name: str, experiment: Experiment) -> Experiment | None:
     line = {"policy": name} | ({"epsilon": epsilon.model_dump()} if policy.epsilon != "none" else {})
     try:
         found = experiment.with_changes(lines=[*experiment.spec()["lines"], line], seed=7, trials=60)
-    except InvalidInput:
+    except InputError:
         return None
-    return found if policy.guarantee(found.instances[-1]).delta == 0 else None
+    return found if policy.guarantee(found.setups[-1]).delta == 0 else None
 
 
 @pytest.mark.parametrize("epsilon", [gallery.EPSILONS[0], 1.0, gallery.EPSILONS[-1]])

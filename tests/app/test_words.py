@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bandit_core import Experiment
 from bandit_core.simulate.results import LineResult, Result
 from bandit_core.simulate.summaries import summaries
-from bandit_core.spec.errors import Problem
+from bandit_core.spec.errors import Issue
 from ui import gallery, words
 
 
@@ -78,7 +78,7 @@ def test_plain_text_has_no_markup_left(text: str) -> None:
 
 
 def test_problems_are_listed_up_to_a_limit() -> None:
-    told = words.problems([Problem(f"arms[{place}]", "<b>", "no") for place in range(11)], most=8)
+    told = words.issues([Issue(f"arms[{place}]", "<b>", "no") for place in range(11)], most=8)
     assert len(told.splitlines()) == 9
     assert told.endswith("and 3 more") and "<b>" not in told
 

@@ -8,12 +8,12 @@ import time
 import numpy as np
 
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Instance, Policy, Signal, Stopped
+from bandit_core.model import Policy, RunSetup, Signal, Stopped
 
 ATTEMPTS = 4  # a busy machine may keep this thread waiting; a kernel that holds the lock always does
 
 
-def assert_left_free(entry: Policy, instance: Instance) -> None:
+def assert_left_free(entry: Policy, instance: RunSetup) -> None:
     """While a kernel plays, this thread goes on: its longest pause is a fraction of the time the kernel runs.
 
     The instance must be too long to be played to its end (horizon 10^8 or more).

@@ -140,7 +140,7 @@ views = st.fixed_dictionaries(
 def specs(draw: st.DrawFn) -> Document:
     """Whole documents, valid by construction (up to thresholds that leave nobody, which are very unlikely)."""
     arm_documents = draw(any_arms)
-    laws = [rewards.LAWS[each["kind"]].model_validate(each) for each in arm_documents]
+    laws = [rewards.DISTRIBUTIONS[each["kind"]].model_validate(each) for each in arm_documents]
     single = rewards.expand(tuple(laws))
     willing = [name for name, policy in registry().items() if policy.accepts(single) is None]
     chosen = draw(st.lists(st.sampled_from(willing), min_size=1, max_size=4))
@@ -161,11 +161,11 @@ def specs(draw: st.DrawFn) -> Document:
 
 
 def arm_laws(documents: list[Document]) -> list[Any]:
-    return [rewards.LAWS[document["kind"]].model_validate(document) for document in documents]
+    return [rewards.DISTRIBUTIONS[document["kind"]].model_validate(document) for document in documents]
 
 
 def budget_law(document: Document) -> Any:
-    return budgets.LAWS[document["kind"]].model_validate(document)
+    return budgets.DISTRIBUTIONS[document["kind"]].model_validate(document)
 
 
 json_values = st.recursive(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.cli import main
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Release
@@ -52,7 +52,7 @@ def cases(name):
 @pytest.mark.parametrize("name", PRIVATE)
 def test_what_is_released_adds_up_to_the_guarantee_and_to_most_of_it(name):
     for experiment in cases(name):
-        policy, instance = registry()[name], experiment.instances[0]
+        policy, instance = registry()[name], experiment.setups[0]
         listed, guarantee = policy.releases(instance), policy.guarantee(instance)
         kept = composed(listed, guarantee.delta)
         assert kept <= guarantee.epsilon * (1 + 1e-9)
@@ -66,7 +66,7 @@ def test_what_is_released_adds_up_to_the_guarantee_and_to_most_of_it(name):
 def test_a_release_too_many_or_too_little_noise_is_seen():
     """The comparison above fails for all private policies if their noise is cut by half."""
     for name in PRIVATE:
-        policy, instance = registry()[name], experiment_of(name, fixed(1.0), 10**9).instances[0]
+        policy, instance = registry()[name], experiment_of(name, fixed(1.0), 10**9).setups[0]
         guarantee = policy.guarantee(instance)
         cut = [
             dataclasses.replace(
@@ -79,18 +79,18 @@ def test_a_release_too_many_or_too_little_noise_is_seen():
 
 @pytest.mark.parametrize("name", [name for name in registry() if name not in PRIVATE])
 def test_without_privacy_there_is_nothing_to_list(name):
-    assert registry()[name].releases(experiment_of(name).instances[0]) == []
+    assert registry()[name].releases(experiment_of(name).setups[0]) == []
     assert releases(experiment_of(name)).shape == (0, len(COLUMNS))
 
 
 @pytest.mark.parametrize("name", [name for name in PRIVATE if registry()[name].epsilon == "any"])
 def test_where_users_have_budgets_of_their_own_the_row_has_the_largest(name):
-    (listed,) = registry()[name].releases(experiment_of(name, SPREAD).instances[0])
+    (listed,) = registry()[name].releases(experiment_of(name, SPREAD).setups[0])
     assert listed.epsilon == 2.0
     assert "own" in listed.at
-    assert "own" not in registry()[name].releases(experiment_of(name, fixed(2.0)).instances[0])[0].at
+    assert "own" not in registry()[name].releases(experiment_of(name, fixed(2.0)).setups[0])[0].at
     endless = experiment_of(name, {"kind": "lognormal", "median": 1.0, "sigma": 1.0}, eps_min=0.5)
-    (listed,) = registry()[name].releases(endless.instances[0])
+    (listed,) = registry()[name].releases(endless.setups[0])
     assert listed.epsilon == endless.lines[0].epsilon.largest
 
 
@@ -105,7 +105,7 @@ def test_the_releases_of_dp_ucb_int_one_by_one(word, interval):
     assert set(found["times"]) == {1}
     by_hand = sum(accounting.laplace_renyi(accounting.ORDERS, each) for each in found["epsilon"])
     delta = math.exp(-10)
-    listed = registry()["dp-ucb-int"].releases(experiment.instances[0])
+    listed = registry()["dp-ucb-int"].releases(experiment.setups[0])
     assert composed(listed, delta) == pytest.approx(float(accounting.renyi_epsilon(by_hand, delta)), rel=1e-3)
     assert composed(listed, delta) <= accounting.interval_epsilon(interval, 1.1, delta, pulls[-1])
 
@@ -114,7 +114,7 @@ def test_the_releases_of_dp_ucb_int_one_by_one(word, interval):
 def test_late_releases_are_told_together_without_spending_less(v):
     experiment = experiment_of("dp-ucb-int", fixed(1.0), 3 * 10**6, v=v)
     interval = accounting.release_interval(1.0, math.exp(-10), v)
-    listed = registry()["dp-ucb-int"].releases(experiment.instances[0])
+    listed = registry()["dp-ucb-int"].releases(experiment.setups[0])
     count = (3 * 10**6 - interval) // interval
     assert sum(each.times for each in listed) == count
     exact = np.sum((interval * np.arange(1.0, count + 1)) ** -v)
@@ -193,9 +193,9 @@ def test_the_command_refuses_in_one_line(arguments, capsys):
     ],
 )
 def test_words_and_deltas_that_do_not_belong_are_told(name, params, path):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         experiment_of(name, fixed(1.0), **params)
-    (problem,) = refusal.value.problems
+    (problem,) = refusal.value.issues
     assert problem.path == f"lines[0].params.{path}"
     if path == "accounting" and name != "dp-se":
         assert "tight" in problem.allowed and "paper" in problem.allowed

@@ -19,7 +19,7 @@ from bandit_core.data.observations import MOST_OPTIONS, Observations, read_budge
 from bandit_core.experiments import links, presets
 from bandit_core.experiments.experiment import Experiment, parse, read
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 from bandit_core.studies.best_method import Question, candidates
 from bandit_core.studies.business_case import read_lifts, typed_arms
 
@@ -72,9 +72,9 @@ files = st.one_of(
 def test_any_bytes_as_observations(data):
     try:
         seen = read_observations(data)
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
-        assert all(problem.path for problem in refusal.problems)
+        assert all(problem.path for problem in refusal.issues)
         return
     assert isinstance(seen, Observations) and 2 <= len(seen.options) <= MOST_OPTIONS
     for trouble in seen.troubles:
@@ -86,7 +86,7 @@ def test_any_bytes_as_observations(data):
     try:
         arms = tuple(option.rescaled(low, high).arm() for option in seen.options)
         asked = candidates(Question(arms, 100, 1.0, trials=1), "none")
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
     else:
         assert asked and all(Experiment.model_validate(each.spec()) == each for each in asked)
@@ -97,7 +97,7 @@ def test_any_bytes_as_observations(data):
 def test_any_bytes_as_budgets(data):
     try:
         law, count, _ = read_budgets(data)
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
     else:
         assert count >= 1 and max(law.values) > 0
@@ -140,9 +140,9 @@ def read_and_fit(read_file, path):  # type: ignore[no-untyped-def]
     try:
         table = read_file(path)
         Experiment.model_validate(lending.lending_document(table, horizon=10, trials=1))
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
-        assert all(problem.path for problem in refusal.problems)
+        assert all(problem.path for problem in refusal.issues)
 
 
 @settings(max_examples=120)
@@ -167,7 +167,7 @@ def test_any_bytes_as_a_table_with_features(data, numeric, columns, file):
 
 def test_files_that_are_none_are_refused(tmp_path):
     for path in (tmp_path, tmp_path / "nothing.csv", tmp_path / "a\0b"):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InputError):
             lending.read_lending(path)
 
 
@@ -216,9 +216,9 @@ READERS = [notation.read_arms, notation.read_contexts, notation.read_epsilon, no
 def test_any_text_in_notation(reader, text):
     try:
         found = reader(text)
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
-        assert all(problem.path for problem in refusal.problems)
+        assert all(problem.path for problem in refusal.issues)
     else:
         assert found or reader is notation.read_arms
 
@@ -243,7 +243,7 @@ def test_any_notation_in_a_link(params):
 def test_any_rates(baseline, lifts, relative, limits):
     try:
         arms = typed_arms(baseline, lifts, relative, limits)
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
     else:
         assert all(0 <= arm.mean <= 1 for arm in arms)
@@ -264,7 +264,7 @@ def test_any_toml(fields):
     text = "\n".join(f"{name} = {value}" for name, value in fields.items())
     try:
         experiment = parse(text, "toml")
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
     else:
         assert Experiment.model_validate(experiment.spec()) == experiment
@@ -295,7 +295,7 @@ def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
     experiment, problems = links.read({"preset": name, "title": name[:100]})
     assert problems[0].path == "preset"
     assert experiment.title in (name[:100], "What does privacy cost?")
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InputError):
         presets.load_preset(name)
 
 
@@ -304,7 +304,7 @@ def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
 def test_any_file_name_on_the_command_line(name, ending):
     try:
         read(Path(f"no-such-folder/{name}{ending}"))
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
     else:
         raise AssertionError(name)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bandit_core import InvalidInput
+from bandit_core import InputError
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import RUNS, subjects
 from bandit_core.mechanisms import CTB, CTL, MECHANISMS
@@ -221,7 +221,7 @@ def test_progress_is_told_and_batches_are_all_drawn():
     ],
 )
 def test_what_cannot_be_audited_is_refused_in_words(changes, words):
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InputError, match=words):
         audit(**{"sampler": "ctb", "epsilon": 1.0, "samples": 100, **changes})
 
 

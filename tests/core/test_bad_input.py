@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment, parse
 from bandit_core.policies import registry
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 from bandit_core.theory.threshold import thresholds
 
 many = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -23,24 +23,24 @@ FIELDS = tuple(Experiment.model_fields)
 TAGS = ("function-", "constrained-", "literal[", "tuple[", "union", "float]", "none.")
 
 
-def told_well(refusal: InvalidInput, document: object) -> None:
+def told_well(refusal: InputError, document: object) -> None:
     """Every problem names a place in the document and what is allowed there, in one line."""
-    assert refusal.problems
-    for problem in refusal.problems:
+    assert refusal.issues
+    for problem in refusal.issues:
         assert "\n" not in str(problem) and len(str(problem)) < 2000
         assert problem.allowed
         assert not any(tag in problem.path for tag in TAGS)
         if isinstance(document, dict):
             known = (*FIELDS, *(key for key in document if isinstance(key, str)))
             assert problem.path.startswith("[") or any(problem.path.startswith(name) for name in known)
-    paths = [problem.path for problem in refusal.problems]
+    paths = [problem.path for problem in refusal.issues]
     assert len(set(paths)) == len(paths)
 
 
 def taken_or_refused(document: object) -> None:
     try:
         experiment = Experiment.model_validate(document)
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, document)
     else:
         assert Experiment.model_validate(experiment.spec()) == experiment
@@ -116,7 +116,7 @@ def test_damaged_specs(document):
 def test_any_text_as_a_file(text, form):
     try:
         parse(text, form)
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told_well(refusal, None)
 
 
@@ -125,8 +125,8 @@ def test_any_text_as_a_file(text, form):
 def test_any_value_as_a_budget_and_thresholds(epsilon, eps_mins):
     try:
         thresholds(epsilon, eps_mins)
-    except InvalidInput as refusal:
-        assert all(problem.path.startswith(("epsilon", "eps_min")) for problem in refusal.problems)
+    except InputError as refusal:
+        assert all(problem.path.startswith(("epsilon", "eps_min")) for problem in refusal.issues)
 
 
 @pytest.mark.parametrize("name", list(registry()))

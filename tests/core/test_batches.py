@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import committed, divergence, lazy
@@ -344,23 +344,23 @@ def test_dp_imed_is_fragile_when_it_starts_with_single_pulls():
 # --- what they accept ----------------------------------------------------------------------------------------------
 
 
-def problems_of(**line) -> str:
+def issues_of(**line) -> str:
     arms = line.pop("arms", TWO)
     line = {"epsilon": budget(1.0), **line}
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InputError) as refused:
         Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 100})
-    return " ".join(map(str, refused.value.problems))
+    return " ".join(map(str, refused.value.issues))
 
 
 @pytest.mark.parametrize("policy", ALL)
 def test_what_is_refused_is_refused_in_words(policy):
-    words = problems_of(policy=policy, arms=[{"kind": "gaussian", "mean": 0.5, "sd": 1.0}])
+    words = issues_of(policy=policy, arms=[{"kind": "gaussian", "mean": 0.5, "sd": 1.0}])
     assert "[0, 1]" in words
     assert "ucb" in words
     assert "heldp-ucb-bs" in words
-    assert "one fixed epsilon" in problems_of(policy=policy, epsilon={"kind": "uniform", "low": 0.5, "high": 1.0})
-    assert "1e-06" in problems_of(policy=policy, epsilon=budget(1e-8))
-    assert "needs a privacy budget" in problems_of(policy=policy, epsilon=None)
+    assert "one fixed epsilon" in issues_of(policy=policy, epsilon={"kind": "uniform", "low": 0.5, "high": 1.0})
+    assert "1e-06" in issues_of(policy=policy, epsilon=budget(1e-8))
+    assert "needs a privacy budget" in issues_of(policy=policy, epsilon=None)
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_what_is_refused_is_refused_in_words(policy):
     ],
 )
 def test_parameters_out_of_range(policy, params):
-    assert f"params.{next(iter(params))}" in problems_of(policy=policy, params=params)
+    assert f"params.{next(iter(params))}" in issues_of(policy=policy, params=params)
 
 
 @pytest.mark.parametrize("policy", ALL)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.policies import registry
 from bandit_core.simulate.results import LineResult
 from bandit_core.simulate.store import Store
@@ -39,13 +39,13 @@ def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) 
         line = {"policy": name} | ({"epsilon": {"kind": "fixed", "value": 1.0}} if policy.epsilon != "none" else {})
         try:
             found = Experiment.model_validate({"arms": list(ARMS), "horizon": 300, "lines": [line]})
-        except InvalidInput:
+        except InputError:
             continue
-        if policy.guarantee(found.instances[0]).delta == 0:
+        if policy.guarantee(found.setups[0]).delta == 0:
             allowed.add(name)
     assert names(SMALL, privacy) == allowed and allowed
     for candidate in candidates(SMALL, privacy):
-        [line], [instance] = candidate.lines, candidate.instances
+        [line], [instance] = candidate.lines, candidate.setups
         guarantee = line.entry.guarantee(instance)
         assert (guarantee.model, guarantee.delta) == (privacy, 0)
         assert privacy == "none" or guarantee.epsilon == pytest.approx(1.0)
@@ -60,9 +60,9 @@ def test_promises_that_hold_only_up_to_delta_are_left_out() -> None:
 def test_no_method_is_told_anything_about_the_options(privacy) -> None:
     others = Question((Bernoulli(mean=0.01), Bernoulli(mean=0.02)), 300, 1.0)
     for one, other in zip(candidates(SMALL, privacy), candidates(others, privacy), strict=True):
-        assert one.instances[0].parameters == other.instances[0].parameters, one.lines[0].policy
+        assert one.setups[0].parameters == other.setups[0].parameters, one.lines[0].policy
     told = Experiment.model_validate({"arms": list(ARMS), "horizon": 300, "lines": [{"policy": "robust-ucb"}]})
-    assert told.instances[0].parameters.u == pytest.approx(0.5)  # what it would be told without that care
+    assert told.setups[0].parameters.u == pytest.approx(0.5)  # what it would be told without that care
 
 
 def test_budgets_that_differ_leave_out_who_needs_one_budget() -> None:
@@ -80,7 +80,7 @@ def test_budgets_that_differ_leave_out_who_needs_one_budget() -> None:
 def test_amounts_are_asked_of_those_who_take_them_and_a_question_for_nobody_is_refused() -> None:
     amounts = Question((Empirical(values=(0.1, 0.4, 0.9)), Empirical(values=(0.2, 0.3))), 300, 1.0)
     assert names(amounts, "none") and names(amounts, "local") and names(amounts, "central")
-    with pytest.raises(InvalidInput, match="horizon"):
+    with pytest.raises(InputError, match="horizon"):
         Contest(Question(ARMS, 0, 1.0))
 
 
@@ -138,7 +138,7 @@ def test_a_contest_counts_as_a_whole_against_the_limit(store: Store, monkeypatch
     monkeypatch.setenv("LAB_MAX_STEPS", str(steps))
     Contest(SMALL, store=store)
     monkeypatch.setenv("LAB_MAX_STEPS", str(steps - 1))
-    with pytest.raises(InvalidInput, match="steps"):
+    with pytest.raises(InputError, match="steps"):
         Contest(SMALL, store=store)
 
 

@@ -28,10 +28,10 @@ def test_tossous_figure_has_the_papers_settings(letter, means, epsilon):
     assert sorted(experiment.means) == pytest.approx(sorted(means))
     assert [line.policy for line in experiment.lines] == ["ucb", "dp-ucb-int", "dp-ucb", "dp-ucb-bound", "private-ucb"]
     assert {line.epsilon.fixed for line in experiment.lines[1:]} == {epsilon}
-    interval = experiment.instances[1].parameters
+    interval = experiment.setups[1].parameters
     assert (interval.delta, interval.v) == (pytest.approx(math.exp(-10)), 1.1)
-    assert experiment.instances[4].parameters.variant == "2015"
-    assert experiment.instances[4].parameters.gamma == "t^-4"
+    assert experiment.setups[4].parameters.variant == "2015"
+    assert experiment.setups[4].parameters.gamma == "t^-4"
     assert (experiment.view.x, experiment.view.y) == ("log", "log")
 
 
@@ -69,7 +69,7 @@ def test_trust_is_live_and_shows_the_three_models_in_their_order():
     experiment = load_preset("trust")
     assert [line.entry.privacy for line in experiment.lines] == ["none", "central", "local"]
     assert {line.epsilon.fixed for line in experiment.lines if line.epsilon} == {1.0}
-    costs = [line.entry.cost(one) for line, one in zip(experiment.lines, experiment.instances, strict=True)]
+    costs = [line.entry.cost(one) for line, one in zip(experiment.lines, experiment.setups, strict=True)]
     assert experiment.horizon * experiment.trials * STEP_SECONDS * sum(costs) < 1.0  # estimated on one core
     free, central, local = (line.mean[-1] for line in simulate(experiment, jobs=1).lines)
     assert free < central < local

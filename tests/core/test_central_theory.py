@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from bandit_core.model import Guarantee, Instance, Parameters
+from bandit_core.model import Guarantee, Parameters, RunSetup
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, TwoPoint, Uniform
 from bandit_core.theory import accounting, central, local
@@ -38,7 +38,7 @@ class Every(Parameters):
 
 def instance(means=PAIR, epsilon=1.0, arms=None, horizon=10**5, **parameters):
     arms = tuple(arms) if arms is not None else tuple(Bernoulli(mean=mean) for mean in means)
-    return Instance(arms=arms, epsilon=Fixed(value=epsilon), parameters=Every(**parameters), horizon=horizon)
+    return RunSetup(arms=arms, epsilon=Fixed(value=epsilon), parameters=Every(**parameters), horizon=horizon)
 
 
 def named(found, name):
@@ -139,7 +139,7 @@ def test_azize_basu_changes_regime_where_6_epsilon_gap_is_the_divergence():
 
 def test_no_local_bound_is_drawn_for_a_curator():
     private = instance(PAIR, 0.1)
-    heldp_like = Instance(private.arms, private.epsilon, Parameters(), private.horizon)
+    heldp_like = RunSetup(private.arms, private.epsilon, Parameters(), private.horizon)
     both = {"Lai-Robbins", *(bound.name for bound in central.finite_time(private))}
     local_names = {bound.name for bound in local.lower_bounds(heldp_like)} - both
     central_bounds = central.lower_bounds(private)
@@ -198,7 +198,7 @@ def test_a_best_arm_that_always_pays_hides_the_bounds():
     "law", [Beta(a=2, b=3), Uniform(low=0.2, high=0.6), TwoPoint(low=0.1, high=0.5, p_high=0.3), Bernoulli(mean=0.3)]
 )
 def test_the_cheapest_shift_is_a_linear_programme(law):
-    target = law.law_mean + 0.2
+    target = law.expected + 0.2
     grid = np.array([0.1, 0.5]) if law.kind == "two-point" else np.array([0.0, 1.0])
     weights = np.array([0.7, 0.3])
     if law.kind in ("beta", "uniform"):

@@ -22,7 +22,7 @@ from bandit_core.policies import registry
 from bandit_core.simulate import engine
 from bandit_core.simulate.results import CURVE_COLUMNS
 from bandit_core.spec import budgets
-from bandit_core.spec.rewards import LAWS
+from bandit_core.spec.rewards import DISTRIBUTIONS
 
 SPEC = {
     "version": 1,
@@ -113,8 +113,8 @@ def test_the_range_of_a_parameter_is_listed(say):
 @pytest.mark.parametrize(
     ("what", "names"),
     [
-        ("arms", list(LAWS)),
-        ("epsilons", list(budgets.LAWS)),
+        ("arms", list(DISTRIBUTIONS)),
+        ("epsilons", list(budgets.DISTRIBUTIONS)),
         ("presets", preset_names()),
         ("policies", list(registry())),
     ],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from interpreter import assert_left_free
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.kernels import index
 from bandit_core.kernels.streams import streams
 from bandit_core.model import PRIVACY_WORDS, Signal
@@ -89,7 +89,7 @@ def test_a_policy_describes_itself(name):
         assert words.strip()
     assert policy.privacy in PRIVACY_WORDS
     assert (policy.privacy == "none") == (policy.epsilon == "none")
-    assert policy.cost(experiment_of(line_of(name)).instances[0]) > 0
+    assert policy.cost(experiment_of(line_of(name)).setups[0]) > 0
     for field, info in policy.parameters.model_fields.items():
         assert info.description, field
         assert not info.is_required(), field  # a policy works with its defaults
@@ -143,7 +143,7 @@ def test_workers_and_cuts_change_no_byte(name):
         for field in ("regret", "best_pulls", "pulls"):
             assert getattr(line, field).tobytes() == getattr(threaded.lines[number], field).tobytes()
             assert getattr(line, field)[:4].tobytes() == getattr(fewer.lines[number], field).tobytes()
-        instance, play = experiment.instances[number], experiment.lines[number].entry.simulate
+        instance, play = experiment.setups[number], experiment.lines[number].entry.simulate
         cuts = [
             play(instance, streams(4, first, last), whole.times, Signal()) for first, last in ((0, 1), (1, 6), (6, 9))
         ]
@@ -166,8 +166,8 @@ def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, lockstep):
     for line in every_kind_of_line(name):
         short, long = experiment_of(line, horizon=700), experiment_of(line, horizon=1500)
         rows = streams(1, 0, 4)
-        first = short.lines[0].entry.simulate(short.instances[0], rows, np.array([10, 700]), Signal())
-        second = long.lines[0].entry.simulate(long.instances[0], rows, np.array([10, 300, 700, 1500]), Signal())
+        first = short.lines[0].entry.simulate(short.setups[0], rows, np.array([10, 700]), Signal())
+        second = long.lines[0].entry.simulate(long.setups[0], rows, np.array([10, 300, 700, 1500]), Signal())
         assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
         assert first.best_pulls.tobytes() == second.best_pulls[:, [0, 2]].tobytes()
 
@@ -287,8 +287,8 @@ def test_the_spec_of_a_line_survives_a_round_trip(name):
     experiment = experiment_of(*every_kind_of_line(name))
     again = Experiment.model_validate(experiment.spec())
     assert again == experiment
-    assert [str(instance.parameters) for instance in again.instances] == [
-        str(instance.parameters) for instance in experiment.instances
+    assert [str(instance.parameters) for instance in again.setups] == [
+        str(instance.parameters) for instance in experiment.setups
     ]
 
 
@@ -301,9 +301,9 @@ def test_rewards_it_cannot_take_are_refused_with_a_way_out(name):
     if policy.accepts(experiment_of(line_of("ucb"), arms=UNBOUNDED).single_arms) is None:
         assert run(experiment_of(line_of(name), arms=UNBOUNDED, horizon=50)).complete
         return
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         experiment_of(line_of(name), arms=UNBOUNDED)
-    problem = refusal.value.problems[0]
+    problem = refusal.value.issues[0]
     assert problem.path == "lines[0].policy"
     instead = problem.allowed.partition("; use ")[2].split(" ")[0]
     # As long as no centrally private policy takes such rewards, the way out is one without privacy.
@@ -315,34 +315,34 @@ def test_rewards_it_cannot_take_are_refused_with_a_way_out(name):
 def test_budgets_it_cannot_take_are_refused(name):
     kinds = {"none": [SPREAD, {"kind": "fixed", "value": 1.0}], "one": [SPREAD, None], "any": [None]}
     for epsilon in kinds[registry()[name].epsilon]:
-        with pytest.raises(InvalidInput) as refusal:
+        with pytest.raises(InputError) as refusal:
             experiment_of({"policy": name, "epsilon": epsilon})
-        assert refusal.value.problems[0].path == "lines[0].epsilon"
-        assert name in refusal.value.problems[0].allowed
+        assert refusal.value.issues[0].path == "lines[0].epsilon"
+        assert name in refusal.value.issues[0].allowed
 
 
 @EVERY
 def test_the_guarantee_is_that_of_the_budget(name):
     policy = registry()[name]
-    guarantee = policy.guarantee(experiment_of(line_of(name, 1.5)).instances[0])
+    guarantee = policy.guarantee(experiment_of(line_of(name, 1.5)).setups[0])
     assert guarantee.model == policy.privacy
     assert guarantee.words
     if guarantee.delta > 0:  # what its accountant found, rounded up to whole pulls between releases
         assert 1.3 < guarantee.epsilon <= 1.5
         assert f"{guarantee.epsilon:.3g}" in guarantee.words
-        assert guarantee.epsilon >= policy.spent(experiment_of(line_of(name, 1.5)).instances[0], np.array([10**9]))
+        assert guarantee.epsilon >= policy.spent(experiment_of(line_of(name, 1.5)).setups[0], np.array([10**9]))
     elif policy.epsilon != "none":
         assert guarantee.epsilon == 1.5
         assert "1.5" in guarantee.words
     if policy.epsilon == "any":
-        mixed = policy.guarantee(experiment_of(line_of(name, SPREAD, eps_min=0.5)).instances[0])
+        mixed = policy.guarantee(experiment_of(line_of(name, SPREAD, eps_min=0.5)).setups[0])
         assert mixed.epsilon is None
         assert "own epsilon" in mixed.words
 
 
 @EVERY
 def test_bounds_are_stated_in_full(name):
-    for instance in experiment_of(*every_kind_of_line(name)).instances:
+    for instance in experiment_of(*every_kind_of_line(name)).setups:
         bounds = registry()[name].bounds(instance)
         assert {bound.side for bound in bounds} == {"upper", "lower"}
         for bound in bounds:
@@ -362,10 +362,10 @@ def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockste
         arms = [{"kind": "student", "mean": 0.0, "scale": 1.0, "df": 3.0, "count": 2}]
     params = {"kappa": EPOCHS[name]} if name in EPOCHS else {}
     experiment = experiment_of(line_of(name, **params), arms=arms, horizon=10**9)
-    entry, instance = experiment.lines[0].entry, experiment.instances[0]
+    entry, instance = experiment.lines[0].entry, experiment.setups[0]
     if (
         name not in EPOCHS and entry.cost(instance) < 0.1
     ):  # played in bulk: done before anybody can look, unless rewards take their time
         experiment = experiment.with_changes(arms=[{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}])
-        instance = experiment.instances[0]
+        instance = experiment.setups[0]
     assert_left_free(entry, instance)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from interpreter import assert_left_free
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.kernels.streams import streams
 from bandit_core.model import PRIVACY_WORDS, Signal
 from bandit_core.policies import registry
@@ -42,7 +42,7 @@ def test_a_policy_describes_itself(name):
         assert words.strip()
     assert policy.privacy in PRIVACY_WORDS
     assert (policy.privacy == "none") == (policy.epsilon == "none")
-    assert policy.cost(experiment_of(line_of(name)).instances[0]) > 0
+    assert policy.cost(experiment_of(line_of(name)).setups[0]) > 0
     for field, info in policy.parameters.model_fields.items():
         assert info.description, field
         assert not info.is_required(), field
@@ -105,7 +105,7 @@ def test_workers_and_cuts_change_no_byte(name, users):
     for field in ("regret", "best_pulls", "pulls", "error"):
         assert getattr(whole, field).tobytes() == getattr(threaded, field).tobytes()
         assert getattr(whole, field)[:4].tobytes() == getattr(fewer, field).tobytes()
-    instance, play = experiment.instances[0], experiment.lines[0].entry.simulate
+    instance, play = experiment.setups[0], experiment.lines[0].entry.simulate
     times = run(experiment).times
     cuts = [play(instance, streams(4, first, last), times, Signal()) for first, last in ((0, 1), (1, 6), (6, 9))]
     for field in ("regret", "pulls", "error"):
@@ -145,7 +145,7 @@ def test_without_noise_a_greedy_private_policy_learns_theta(name):
 def test_links_are_played_or_refused_in_words(name, link):
     users = {"dimension": 2, "arms": 3, "link": link}
     if link != "identity" and name not in ("ldp-sgd", "ldp-gloc"):
-        with pytest.raises(InvalidInput, match="identity link"):
+        with pytest.raises(InputError, match="identity link"):
             experiment_of(line_of(name), users=users)
         return
     assert run(experiment_of(line_of(name), users=users)).lines[0].regret[:, -1].max() > 0
@@ -154,10 +154,10 @@ def test_links_are_played_or_refused_in_words(name, link):
 @EVERY
 def test_budgets_it_cannot_take_are_refused(name):
     for epsilon in {"none": [{"kind": "fixed", "value": 1.0}], "one": [SPREAD, None]}[registry()[name].epsilon]:
-        with pytest.raises(InvalidInput) as refusal:
+        with pytest.raises(InputError) as refusal:
             experiment_of({"policy": name, "epsilon": epsilon})
-        assert refusal.value.problems[0].path == "lines[0].epsilon"
-        assert name in refusal.value.problems[0].allowed
+        assert refusal.value.issues[0].path == "lines[0].epsilon"
+        assert name in refusal.value.issues[0].allowed
 
 
 @EVERY
@@ -165,7 +165,7 @@ def test_the_spec_of_a_line_survives_a_round_trip(name):
     experiment = experiment_of(line_of(name))
     again = Experiment.model_validate(experiment.spec())
     assert again == experiment
-    assert str(again.instances[0].parameters) == str(experiment.instances[0].parameters)
+    assert str(again.setups[0].parameters) == str(experiment.setups[0].parameters)
 
 
 @EVERY
@@ -179,4 +179,4 @@ def test_the_shortest_horizons(name, horizon):
 @EVERY
 def test_a_running_kernel_leaves_the_interpreter_free(name):
     experiment = experiment_of(line_of(name), horizon=10**8)
-    assert_left_free(experiment.lines[0].entry, experiment.instances[0])
+    assert_left_free(experiment.lines[0].entry, experiment.setups[0])

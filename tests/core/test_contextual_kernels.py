@@ -52,7 +52,7 @@ def willing(policy: str, contexts: dict) -> bool:
 
 def compare(policy: str, contexts: dict, horizon: int, **params) -> None:
     experiment = experiment_of(policy, contexts, horizon, **params)
-    instance, rows = experiment.instances[0], streams(3, 0, 2)
+    instance, rows = experiment.setups[0], streams(3, 0, 2)
     block = registry()[policy].simulate(instance, rows, np.arange(1, horizon + 1), Signal())
     few = registry()[policy].simulate(instance, rows, np.array([1, horizon]), Signal())
     for trial in range(2):
@@ -134,7 +134,7 @@ def test_every_line_meets_the_same_users_and_trials_differ():
 @pytest.mark.parametrize("policy", ["ldp-sgd", "linucb", "greedy-ols"])
 def test_a_shorter_horizon_is_a_prefix_for_anytime_policies(policy):
     assert registry()[policy].anytime
-    long, short = (experiment_of(policy, MANY, horizon).instances[0] for horizon in (90, 40))
+    long, short = (experiment_of(policy, MANY, horizon).setups[0] for horizon in (90, 40))
     rows = streams(1, 0, 2)
     blocks = [
         registry()[policy].simulate(each, rows, np.array([20, 40, *more]), Signal())
@@ -147,7 +147,7 @@ def test_a_shorter_horizon_is_a_prefix_for_anytime_policies(policy):
 def test_a_stop_is_heard(policy):
     signal = Signal()
     signal.stop()
-    instance = experiment_of(policy, ONE, 50).instances[0]
+    instance = experiment_of(policy, ONE, 50).setups[0]
     with pytest.raises(Stopped):
         registry()[policy].simulate(instance, streams(0, 0, 1), checkpoints(50), signal)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.auditing.auditor import audit
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.gradient import release_into
@@ -56,7 +56,7 @@ def test_classical_up_to_one_and_analytic_beyond():
     ("sensitivity", "epsilon", "delta"), [(0, 1, 0.1), (1, 0, 0.1), (1, 1, 0), (1, 1, 1), (1, -1, 2)]
 )
 def test_calibration_refuses_nonsense(sensitivity, epsilon, delta):
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InputError):
         gaussian.gaussian_sd(sensitivity, epsilon, delta)
 
 
@@ -68,7 +68,7 @@ def test_symmetric_matrices_stay_symmetric_and_get_the_noise():
     np.testing.assert_allclose(released.mean(axis=0), matrices[0], atol=5 * 3 / 200)
     np.testing.assert_allclose(released.std(axis=0), 3.0, rtol=0.03)
     for wrong in (np.array([[1.0, 2.0], [0.0, 1.0]]), np.zeros(3), np.zeros((2, 3))):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InputError):
             gaussian.release_symmetric(wrong, 1.0, rng)
 
 
@@ -144,10 +144,10 @@ def test_no_two_vectors_are_told_apart_by_more_than_epsilon(dimension, epsilon):
 
 
 def test_the_ball_refuses_what_lies_outside():
-    with pytest.raises(InvalidInput, match="clip it first"):
+    with pytest.raises(InputError, match="clip it first"):
         l2_ball.release([[0.0, 1.1]], 1.0, np.random.default_rng(0))
     for dimension, epsilon, bound in ((0, 1, 1), (2, 0, 1), (2, 1, -1)):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InputError):
             l2_ball.radius(dimension, epsilon, bound)
 
 
@@ -178,7 +178,7 @@ def instance_of(policy: str, epsilon: float, structure: str = "single", **params
         "contexts": {"dimension": 3, "arms": 2, "structure": structure},
         "lines": [{"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}],
     }
-    return Experiment.model_validate(spec).instances[0]
+    return Experiment.model_validate(spec).setups[0]
 
 
 def joint_release(x: np.ndarray, reward: float, matrix_sd: float, vector_sd: float) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import Experiment, InvalidInput, bounds, load_preset, simulate
+from bandit_core import Experiment, InputError, bounds, load_preset, simulate
 from bandit_core.data import lending
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import line_bounds
@@ -84,8 +84,8 @@ def test_specs_notation_and_links_are_exact_inverses(document, spaces):
 def test_any_text_is_read_or_refused_in_words(text):
     try:
         Contexts.model_validate(notation.read_contexts(text))
-    except InvalidInput as refusal:
-        assert all(problem.path.startswith("contexts") and problem.allowed for problem in refusal.problems)
+    except InputError as refusal:
+        assert all(problem.path.startswith("contexts") and problem.allowed for problem in refusal.issues)
     experiment, problems = links.read({"contexts": text, "lines": "ldp-sgd(1)"})
     assert problems or experiment.contexts is not None
 
@@ -116,16 +116,16 @@ def test_any_text_is_read_or_refused_in_words(text):
     ],
 )  # fmt: skip
 def test_wrong_specs_are_refused_with_path_and_words(fields, path, words):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         Experiment.model_validate(spec(**fields))
-    found = {problem.path: problem.allowed for problem in refusal.value.problems}
+    found = {problem.path: problem.allowed for problem in refusal.value.issues}
     matching = [allowed for place, allowed in found.items() if place == path or path.startswith(f"{place}.")]
     assert matching, found
     assert words is None or any(words in allowed for allowed in matching), found
 
 
 def test_arms_refuse_contextual_policies():
-    with pytest.raises(InvalidInput, match="chooses by the features of users"):
+    with pytest.raises(InputError, match="chooses by the features of users"):
         Experiment.model_validate({"arms": [{"kind": "bernoulli", "mean": 0.5}], "lines": [OLS]})
 
 
@@ -163,7 +163,7 @@ def test_what_is_promised_is_what_was_asked_for(name):
     line = {"policy": name} | ({"epsilon": {"kind": "fixed", "value": 0.7}} if policy.epsilon != "none" else {})
     delta = 0.03 if "delta" in policy.parameters.model_fields else 0.0
     line["params"] = {"delta": 0.03} if delta else {}
-    promise = policy.guarantee(Experiment.model_validate(spec(lines=[line])).instances[0])
+    promise = policy.guarantee(Experiment.model_validate(spec(lines=[line])).setups[0])
     assert promise.model == policy.privacy
     if policy.privacy == "local":
         assert (promise.epsilon, promise.delta) == (0.7, delta)
@@ -231,17 +231,15 @@ def test_hans_figures_have_the_settings_of_the_published_code(name):
     users = full.contexts
     assert [line.policy for line in full.lines] == ["ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc"] * 2
     assert [line.epsilon.fixed for line in full.lines] == [0.5] * 4 + [1.0] * 4
-    deltas = {full.instances[i].parameters.delta for i, line in enumerate(full.lines) if line.policy != "ldp-sgd"}
+    deltas = {full.setups[i].parameters.delta for i, line in enumerate(full.lines) if line.policy != "ldp-sgd"}
     if name == "han-single":
         assert (users.dimension, users.arms, users.structure, users.noise) == (2, 10, "single", 0)
         assert (users.law.kind, deltas) == ("sphere", {0.01})
     else:
         assert (users.dimension, users.arms, users.structure, users.noise) == (20, 3, "multi", 0.05)
         assert (users.law.kind, users.law.sd, deltas) == ("gaussian", 1.0, {0.1})
-        assert {instance.parameters.warm_up for instance in full.instances if hasattr(instance.parameters, "h")} == {
-            1000
-        }
-    steps = {instance.parameters.step for instance in full.instances if hasattr(instance.parameters, "step")}
+        assert {instance.parameters.warm_up for instance in full.setups if hasattr(instance.parameters, "h")} == {1000}
+    steps = {instance.parameters.step for instance in full.setups if hasattr(instance.parameters, "step")}
     assert steps == {5.0 * users.models}
 
 
@@ -332,9 +330,9 @@ def test_a_long_table_is_thinned_and_its_theta_is_that_of_all_rows():
 )
 def test_a_wrong_csv_names_row_and_column(tmp_path, text, path):
     (tmp_path / "shop.csv").write_text(text)
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         lending.read_table(tmp_path / "shop.csv", ["age", "income"], "offer", "bought")
-    assert any(problem.path == path or not path for problem in refusal.value.problems), refusal.value
+    assert any(problem.path == path or not path for problem in refusal.value.issues), refusal.value
 
 
 def test_a_wrong_lending_file_is_refused(tmp_path):
@@ -343,10 +341,10 @@ def test_a_wrong_lending_file_is_refused(tmp_path):
     cells = good[3].split(",")
     cells[0], cells[2] = "12", "36.5"
     (tmp_path / "wrong.csv").write_text("\n".join([*good[:3], ",".join(cells), *good[4:]]))
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         lending.read_lending(tmp_path / "wrong.csv")
-    assert {problem.path for problem in refusal.value.problems} == {"row 4, column primary_fico", "row 4, column term"}
-    with pytest.raises(InvalidInput):
+    assert {problem.path for problem in refusal.value.issues} == {"row 4, column primary_fico", "row 4, column term"}
+    with pytest.raises(InputError):
         lending.read_lending(tmp_path / "absent.csv")
-    with pytest.raises(InvalidInput, match="rows"):
+    with pytest.raises(InputError, match="rows"):
         lending.contexts_of(lending.synthetic(10))

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numba.core.runtime import _nrt_python
 
-from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.jit.decorators import kernel
@@ -55,7 +55,11 @@ def spec(lines: list[str], horizon: int, trials: int, **setting) -> Experiment:
     return Experiment.model_validate(document)
 
 
-LAWS = [{"kind": "bernoulli", "mean": 0.7}, {"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "bernoulli", "mean": 0.4}]
+DISTRIBUTIONS = [
+    {"kind": "bernoulli", "mean": 0.7},
+    {"kind": "beta", "a": 2.0, "b": 3.0},
+    {"kind": "bernoulli", "mean": 0.4},
+]
 UNIT = [name for name, policy in registry().items() if policy.setting == "arms"]
 WITH_FEATURES = [name for name, policy in registry().items() if policy.setting == "contexts"]
 
@@ -153,9 +157,9 @@ def test_a_link_that_asks_for_gigabytes_is_answered_in_bounded_memory(monkeypatc
         assert problems == []
         try:
             simulate(experiment.with_changes(horizon=min(200, experiment.horizon)), jobs=2, store=Store(None, 0))
-        except InvalidInput as error:
+        except InputError as error:
             assert name not in ("observed values", "different observed values")
-            assert [problem.path for problem in error.problems] in (["trials"], ["horizon"], ["horizon", "trials"])
+            assert [problem.path for problem in error.issues] in (["trials"], ["horizon"], ["horizon", "trials"])
         assert tracemalloc.get_traced_memory()[1] < 128 * MIB
     finally:
         tracemalloc.stop()
@@ -169,9 +173,9 @@ def test_hours_are_refused_by_their_estimate(monkeypatch, name):
     long = experiment.with_changes(horizon=10**9 // 20, trials=20)
     assert costs.steps(long) <= costs.most_steps()
     assert costs.estimated_seconds(long) > costs.most_seconds()
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InputError) as refused:
         Simulation(long, Store(None, 0))
-    assert any("seconds" in str(problem) for problem in refused.value.problems)
+    assert any("seconds" in str(problem) for problem in refused.value.issues)
 
 
 def long_lines() -> list:
@@ -193,13 +197,13 @@ def test_every_kernel_looks_at_its_signal_every_second(experiment):
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
-        experiment.lines[0].entry.simulate(experiment.instances[0], streams(0, 0, 1), times, signal)
+        experiment.lines[0].entry.simulate(experiment.setups[0], streams(0, 0, 1), times, signal)
     assert signal.steps <= 2 * np.diff(times, prepend=0).max()
 
 
 @pytest.mark.parametrize("name", registry())
 def test_more_looks_change_no_number(monkeypatch, name):
-    setting = {"contexts": {"dimension": 2, "arms": 3}} if name in WITH_FEATURES else {"arms": LAWS}
+    setting = {"contexts": {"dimension": 2, "arms": 3}} if name in WITH_FEATURES else {"arms": DISTRIBUTIONS}
     experiment = spec([name], 3000, 3, **setting)
     plain = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0]
     monkeypatch.setattr(costs, "LOOK", costs.trial_seconds(experiment, 0) / 77.7)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.model import Block, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulate import costs, engine
@@ -442,7 +442,7 @@ def test_regret_pulls_and_gaps_agree():
 @pytest.mark.parametrize("value", ["many", "0", "-2", "1.5", "nan", "1e999"])
 def test_a_wrong_setting_is_named(monkeypatch, variable, call, value):
     monkeypatch.setenv(variable, value)
-    with pytest.raises(InvalidInput, match=f"{variable}.*whole number of at least 1"):
+    with pytest.raises(InputError, match=f"{variable}.*whole number of at least 1"):
         call()
 
 
@@ -454,7 +454,7 @@ def test_settings_are_honoured(monkeypatch):
     assert costs.worker_count() >= 1
     monkeypatch.setenv("LAB_MAX_STEPS", "2e4")
     assert costs.most_steps() == 20_000
-    with pytest.raises(InvalidInput, match="jobs"):
+    with pytest.raises(InputError, match="jobs"):
         costs.worker_count(0)
 
 
@@ -462,12 +462,12 @@ def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", str(600 * 13 * 3))
     assert costs.steps(experiment_of()) == 600 * 13 * 3
     Simulation(experiment_of(), memory())
-    with pytest.raises(InvalidInput, match=r"at most .* steps \(horizon x trials x lines\)"):
+    with pytest.raises(InputError, match=r"at most .* steps \(horizon x trials x lines\)"):
         Simulation(experiment_of(trials=14), memory())
 
 
 def test_a_result_beyond_all_memory_is_refused_in_words():
-    with pytest.raises(InvalidInput, match=r"at most .* MiB of results"):
+    with pytest.raises(InputError, match=r"at most .* MiB of results"):
         Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
 
 

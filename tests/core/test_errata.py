@@ -13,7 +13,7 @@ from bandit_core.literature.errata.erratum import Check
 from bandit_core.mechanisms import Hybrid, l2_ball
 from bandit_core.model import Signal
 from bandit_core.policies import registry
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 
 NAMES = [erratum.name for erratum in errata()]
 CHECKED = [erratum.name for erratum in errata() if erratum.evidence is not None]
@@ -80,7 +80,7 @@ def test_the_order_of_arms_is_judged_on_the_policy_itself():
         plain.append(azize._regret(order, True, epsilon, users, seed))
         line = {"policy": "adap-klucb", "epsilon": {"kind": "fixed", "value": epsilon}}
         arms = [{"kind": "bernoulli", "mean": mean} for mean in order]
-        [instance] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users}).instances
+        [instance] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users}).setups
         streams = rng.integers(0, 2**64, (1, 8), dtype=np.uint64)
         block = registry()["adap-klucb"].simulate(instance, streams, np.array([users]), Signal())
         compiled.append(block.regret.item())
@@ -145,7 +145,7 @@ def test_rules_can_fail_and_a_missing_number_never_passes(rule, passes, fails):
 
 
 def test_an_unknown_erratum_is_refused_by_name(capsys):
-    with pytest.raises(InvalidInput, match="ren-curator-3"):
+    with pytest.raises(InputError, match="ren-curator-3"):
         erratum_of("ren-curator-4")
     assert main(["errata", "ren-curator-4"]) == 2
     assert "no such erratum" in capsys.readouterr().err

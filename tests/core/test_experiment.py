@@ -12,7 +12,7 @@ from hypothesis import given, settings
 
 from bandit_core.experiments.experiment import Experiment, parse, read, read_json
 from bandit_core.experiments.presets import load_preset
-from bandit_core.spec.errors import InvalidInput, Problem, path_of
+from bandit_core.spec.errors import InputError, Issue, path_of
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5, "count": 2}]
 UCB = {"policy": "ucb"}
@@ -24,10 +24,10 @@ def spec(**changes):
     return {"version": 1, "arms": ARMS, "lines": [UCB, LOCAL], "horizon": 100, "trials": 2, "seed": 0, **changes}
 
 
-def problems_of(document):
-    with pytest.raises(InvalidInput) as refusal:
+def issues_of(document):
+    with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
-    return refusal.value.problems
+    return refusal.value.issues
 
 
 def local(**changes):
@@ -78,7 +78,7 @@ def test_numpy_numbers_are_numbers():
 def test_a_changed_copy_is_validated_too():
     experiment = Experiment.model_validate(spec())
     assert experiment.with_changes(horizon=7).spec() == spec(horizon=7)
-    with pytest.raises(InvalidInput, match="horizon"):
+    with pytest.raises(InputError, match="horizon"):
         experiment.with_changes(horizon=0)
 
 
@@ -153,14 +153,14 @@ def test_a_changed_copy_is_validated_too():
     ],
 )
 def test_one_mistake_is_told_with_its_path(document, path, words):
-    problems = problems_of(document)
+    problems = issues_of(document)
     assert [problem.path for problem in problems] == [path]
     assert words in problems[0].allowed
     assert "\n" not in str(problems[0])
 
 
 def test_missing_fields_are_named():
-    assert [problem.path for problem in problems_of({})] == ["arms", "lines"]
+    assert [problem.path for problem in issues_of({})] == ["arms", "lines"]
 
 
 def test_all_mistakes_are_told_at_once():
@@ -173,7 +173,7 @@ def test_all_mistakes_are_told_at_once():
         trials=0,
         view={"y": "?"},
     )
-    assert {problem.path for problem in problems_of(document)} == {
+    assert {problem.path for problem in issues_of(document)} == {
         "arms[0].mean", "arms[1].a", "arms[1].b", "lines[0].policy", "lines[1].epsilon.value",
         "lines[1].params.eps_min", "lines[1].params.q", "trials", "view.y",
     }  # fmt: skip
@@ -182,7 +182,7 @@ def test_all_mistakes_are_told_at_once():
 @pytest.mark.parametrize("policy", ["heldp-ucb-l", "heldp-ucb-b"])
 def test_rewards_without_limits_are_refused_by_name(policy):
     document = spec(arms=[{"kind": "gaussian", "mean": 0, "sd": 1}], lines=[{**LOCAL, "policy": policy}])
-    (problem,) = problems_of(document)
+    (problem,) = issues_of(document)
     assert problem.path == "lines[0].policy"
     assert f"use {policy}s" in problem.allowed
 
@@ -193,28 +193,28 @@ def test_deep_and_wide_values_are_told_shortly():
         deep = [deep]
     wide = [0.5] * 100_000
     for value in (deep, wide, {"a": deep}, "x" * 10**6, 10**5000):
-        for problem in problems_of(spec(arms=[{"kind": "bernoulli", "mean": value}], seed=value)):
+        for problem in issues_of(spec(arms=[{"kind": "bernoulli", "mean": value}], seed=value)):
             assert len(str(problem)) < 500
 
 
 def test_json_that_is_none_is_refused():
     for text in ("", "{", "[" * 100_000, '{"seed": 1' + "0" * 5000 + "}", "nan?"):
-        with pytest.raises(InvalidInput, match="not readable as JSON"):
+        with pytest.raises(InputError, match="not readable as JSON"):
             parse(text, "json")
 
 
 def test_a_name_may_stand_only_once_in_json():
-    with pytest.raises(InvalidInput, match="'seed' stands twice"):
+    with pytest.raises(InputError, match="'seed' stands twice"):
         parse('{"seed": 1, "seed": 2}', "json")
-    with pytest.raises(InvalidInput, match="'a' stands twice"):
+    with pytest.raises(InputError, match="'a' stands twice"):
         read_json('{"x": [{"a": 1, "b": 2, "a": 3}]}')
 
 
 def test_numbers_that_json_does_not_know_are_refused():
     text = json.dumps(spec(arms=[{"kind": "gaussian", "mean": math.nan, "sd": math.inf}]))
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         parse(text, "json")
-    assert [problem.path for problem in refusal.value.problems] == ["arms[0].mean", "arms[0].sd"]
+    assert [problem.path for problem in refusal.value.issues] == ["arms[0].mean", "arms[0].sd"]
 
 
 TOML = """
@@ -237,7 +237,7 @@ def test_toml_and_json_files_say_the_same(tmp_path):
 
 @pytest.mark.parametrize("text", ["version = 1\nversion = 1", "a = [", "\0", "seed = 1\n[seed]", "arms = 1979-05-27"])
 def test_wrong_toml_is_refused(text):
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InputError):
         parse(text, "toml")
 
 
@@ -252,9 +252,9 @@ def test_unreadable_files_are_refused(tmp_path):
         tmp_path / "\0.json",
         tmp_path / ("x" * 5000 + ".json"),
     ):
-        with pytest.raises(InvalidInput) as refusal:
+        with pytest.raises(InputError) as refusal:
             read(path)
-        assert refusal.value.problems[0].path == "spec"
+        assert refusal.value.issues[0].path == "spec"
 
 
 def test_lines_name_themselves():
@@ -269,13 +269,13 @@ def test_lines_name_themselves():
 def test_paths_are_written_as_one_would_in_code():
     assert path_of(("lines", 1, "epsilon", "value")) == "lines[1].epsilon.value"
     assert path_of(("a b", 0)) == '["a b"][0]'
-    assert str(Problem("", "x\ny", "a\nb")) == "document: 'x\\ny': a b"
+    assert str(Issue("", "x\ny", "a\nb")) == "document: 'x\\ny': a b"
 
 
 def test_equal_experiments_are_equal_also_when_both_were_used() -> None:
     first, second = load_preset("default").with_changes(seed=7), load_preset("default").with_changes(seed=7)
     assert first is not second
-    assert len(first.means) == len(second.means) and first.instances and second.instances  # cached from here on
+    assert len(first.means) == len(second.means) and first.setups and second.setups  # cached from here on
     assert first == second and hash(first) == hash(second)
     assert first != second.with_changes(seed=8)
     assert first != first.spec()

@@ -10,7 +10,7 @@ from scipy import integrate, optimize
 
 from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments.curves import line_bounds
-from bandit_core.model import Guarantee, Instance
+from bandit_core.model import Guarantee, RunSetup
 from bandit_core.policies import registry
 from bandit_core.spec.budgets import Discrete, Fixed, UniformEpsilon
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, TwoPoint
@@ -25,7 +25,7 @@ chances = st.lists(st.floats(0.02, 0.98), min_size=2, max_size=5).filter(lambda 
 def instance(means, users=None, arms=None):
     arms = tuple(arms) if arms is not None else tuple(Bernoulli(mean=mean) for mean in means)
     users = Fixed(value=users) if isinstance(users, int | float) else users
-    return Instance(arms=arms, epsilon=users, parameters=None, horizon=10**6)
+    return RunSetup(arms=arms, epsilon=users, parameters=None, horizon=10**6)
 
 
 def told(promise, users):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbers
 
-from bandit_core import InvalidInput, Simulation, simulate
+from bandit_core import InputError, Simulation, simulate
 from bandit_core.model import Stopped
 from bandit_core.policies import registry
 from bandit_core.simulate import costs, engine, scheduler, shared_trials
@@ -287,12 +287,12 @@ def test_limits_of_a_server_are_read_and_wrong_ones_named(monkeypatch, variable)
     monkeypatch.setenv(variable, "3")
     assert call() == 3
     monkeypatch.setenv(variable, "few")
-    with pytest.raises(InvalidInput, match=f"{variable}.*whole number"):
+    with pytest.raises(InputError, match=f"{variable}.*whole number"):
         call()
 
 
 def test_memory_of_one_result_is_limited_in_words(monkeypatch):
     monkeypatch.setenv("LAB_MAX_RESULT_MB", "2")
     Simulation(experiment_of(), memory())
-    with pytest.raises(InvalidInput, match="at most 2 MiB of results"):
+    with pytest.raises(InputError, match="at most 2 MiB of results"):
         Simulation(experiment_of(trials=1000), memory())

@@ -8,7 +8,7 @@ import pytest
 from reference import Stream, by_labels
 from scipy import integrate, stats
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.presets import load_preset
 from bandit_core.kernels import heavy as kernels
@@ -32,7 +32,7 @@ def instance_of(policy, arms=S1, epsilon=1.0, horizon=10_000, **params):
     if registry()[policy].epsilon != "none":
         line["epsilon"] = {"kind": "fixed", "value": epsilon}
     document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1}
-    return Experiment.model_validate(document).instances[0]
+    return Experiment.model_validate(document).setups[0]
 
 
 # --- kernels against references -------------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def density_of(law):
     return stats.beta(law.a, law.b).pdf, 0.0
 
 
-LAWS = [
+DISTRIBUTIONS = [
     Pareto(mean=0.9, shape=1.55),
     Pareto(mean=3.0, shape=2.0),
     Student(mean=0.4, scale=0.5, df=1.7),
@@ -176,11 +176,11 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("law", [*LAWS, Beta(a=2, b=3)], ids=str)
+@pytest.mark.parametrize("law", [*DISTRIBUTIONS, Beta(a=2, b=3)], ids=str)
 def test_truncated_moments_are_integrals(law):
     density, low = density_of(law)
     for bound, tolerance in ((0.55, 1e-6), (2.5, 1e-6), (30.0, 1e-5)):
-        knots = [x for x in (low, law.law_mean) if -bound < x < bound]
+        knots = [x for x in (low, law.expected) if -bound < x < bound]
         exact = [
             integrate.quad(lambda x, k=k: x**k * density(x), -bound, bound, points=knots, limit=500)[0] for k in (1, 2)
         ]
@@ -338,7 +338,7 @@ def test_spending_ends_at_the_budget():
 @pytest.mark.parametrize("policy", ["robust-ucb", "dp-robust-ucb", "dp-robust-se", "ldp-robust-se"])
 def test_an_infinite_moment_is_refused_with_the_arm_and_the_largest_v(policy):
     arms = [Pareto(mean=1, shape=3).model_dump(), {"kind": "student", "mean": 0, "scale": 1, "df": 1.6}]
-    with pytest.raises(InvalidInput, match=r"arm 1 \(student\).*allowed: v below 0.6"):
+    with pytest.raises(InputError, match=r"arm 1 \(student\).*allowed: v below 0.6"):
         instance_of(policy, arms, v=0.6)
     assert instance_of(policy, arms, v=0.59).parameters.u > 1
 
@@ -360,7 +360,7 @@ def test_auto_becomes_numbers():
 
 @pytest.mark.parametrize("bad", [{"v": 0}, {"v": 1.1}, {"kappa": 0}, {"kappa": 2}, {"u": -1}, {"u": "big"}])
 def test_wrong_parameters_are_refused(bad):
-    with pytest.raises(InvalidInput, match=next(iter(bad))):
+    with pytest.raises(InputError, match=next(iter(bad))):
         instance_of("dp-robust-se", **bad)
 
 

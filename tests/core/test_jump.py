@@ -29,7 +29,7 @@ def bernoulli(*means: float) -> list[dict]:
 
 APART = bernoulli(0.9, 0.6, 0.3)
 CLOSE = bernoulli(0.5, 0.48)
-LAWS = [
+DISTRIBUTIONS = [
     {"kind": "two-point", "low": 0.4, "high": 1.0, "p_high": 0.8},
     {"kind": "beta", "a": 2.0, "b": 1.0},
     {"kind": "uniform", "low": 0.0, "high": 1.0},
@@ -54,7 +54,7 @@ def jumping(monkeypatch):
 def played(line: dict, arms: list[dict], horizon: int, seed: int, trials: int = TRIALS):
     experiment = experiment_of(line, arms, horizon)
     times = np.array([horizon // 20, horizon // 3, horizon])
-    return experiment.lines[0].entry.simulate(experiment.instances[0], streams(seed, 0, trials), times, Signal())
+    return experiment.lines[0].entry.simulate(experiment.setups[0], streams(seed, 0, trials), times, Signal())
 
 
 def least_p(mine, theirs) -> float:
@@ -68,15 +68,15 @@ CASES = [
     ("ucb", APART, None, 30_000, {}),
     ("ucb", APART, None, 30_000, {"alpha": 0.05}),  # few changes of leader, long blocks
     ("ucb", CLOSE, None, 50_000, {"alpha": 0.2}),
-    ("ucb", LAWS, None, 20_000, {"alpha": 0.5}),  # arms that cannot be jumped
+    ("ucb", DISTRIBUTIONS, None, 20_000, {"alpha": 0.5}),  # arms that cannot be jumped
     ("ucb-cf", CLOSE, FIXED, 30_000, {}),
     ("heldp-ucb-b", APART, FIXED, 50_000, {}),
     ("heldp-ucb-b", APART, GROUPS, 50_000, {"eps_min": 1.0}),
-    ("heldp-ucb-b", LAWS, GROUPS, 30_000, {"eps_min": 0.25}),
+    ("heldp-ucb-b", DISTRIBUTIONS, GROUPS, 30_000, {"eps_min": 0.25}),
     ("heldp-ucb-bs", WIDE, FIXED, 50_000, {}),
     ("heldp-ucb-l", APART, FIXED, 100_000, {}),
     ("heldp-ucb-l", APART, {"kind": "fixed", "value": 8.0}, 50_000, {}),
-    ("heldp-ucb-l", LAWS, GROUPS, 60_000, {"eps_min": 1.0}),
+    ("heldp-ucb-l", DISTRIBUTIONS, GROUPS, 60_000, {"eps_min": 1.0}),
     ("heldp-ucb-ls", WIDE, {"kind": "fixed", "value": 8.0}, 50_000, {}),
 ]
 
@@ -119,8 +119,8 @@ EVERY = [
 def test_a_shorter_horizon_is_a_prefix(jumping, line):
     short, long = (experiment_of(line, APART, horizon) for horizon in (7_777, 40_000))
     play, rows = short.lines[0].entry.simulate, streams(3, 0, 6)
-    first = play(short.instances[0], rows, np.array([10, 7_777]), Signal())
-    second = play(long.instances[0], rows, np.array([10, 300, 7_777, 40_000]), Signal())
+    first = play(short.setups[0], rows, np.array([10, 7_777]), Signal())
+    second = play(long.setups[0], rows, np.array([10, 300, 7_777, 40_000]), Signal())
     assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
     assert first.best_pulls.tobytes() == second.best_pulls[:, [0, 2]].tobytes()
     gaps = short.means.max() - short.means
@@ -133,7 +133,7 @@ def test_workers_and_cuts_change_no_byte(jumping, line):
     whole = simulate(experiment, jobs=1, store=Store(None, 2**24)).lines[0]
     threaded = simulate(experiment, jobs=2, store=Store(None, 2**24)).lines[0]
     play, times = experiment.lines[0].entry.simulate, checkpoints(30_000)
-    cuts = [play(experiment.instances[0], streams(0, *cut), times, Signal()).regret for cut in ((0, 1), (1, 7), (7, 9))]
+    cuts = [play(experiment.setups[0], streams(0, *cut), times, Signal()).regret for cut in ((0, 1), (1, 7), (7, 9))]
     assert whole.regret.tobytes() == threaded.regret.tobytes() == np.concatenate(cuts).tobytes()
     assert len(np.unique(whole.regret, axis=0)) == 9
 
@@ -141,7 +141,7 @@ def test_workers_and_cuts_change_no_byte(jumping, line):
 def test_regret_within_a_block_is_linear(jumping):
     """One arm that is never left: best pulls at every checkpoint, whatever the blocks."""
     experiment = experiment_of(line_of("ucb", None), bernoulli(0.4), 10**9)
-    block = experiment.lines[0].entry.simulate(experiment.instances[0], streams(0, 0, 3), checkpoints(10**9), Signal())
+    block = experiment.lines[0].entry.simulate(experiment.setups[0], streams(0, 0, 3), checkpoints(10**9), Signal())
     np.testing.assert_array_equal(block.best_pulls, np.tile(checkpoints(10**9), (3, 1)))
     assert (block.regret == 0).all()
 
@@ -158,16 +158,16 @@ def test_a_thousand_million_users_are_played():
 def test_the_sampler_is_chosen_by_line_arms_and_horizon():
     def chosen(line, arms, horizon):
         experiment = experiment_of(line, arms, horizon)
-        return experiment.lines[0].entry.sampler(experiment.instances[0])
+        return experiment.lines[0].entry.sampler(experiment.setups[0])
 
     ucb = line_of("ucb", None)
     assert chosen(ucb, APART, 10**6) == "step"  # nothing to compile for what visitors look at first
     assert chosen(ucb, APART, 10**7) == "jump"
     assert chosen(ucb, bernoulli(*np.linspace(0, 0.9, 300)), 10**7) == "step"  # too many to look at
     assert chosen(ucb, bernoulli(*np.linspace(0, 0.9, 300)), 10**9) == "jump"
-    assert chosen(ucb, LAWS[1:], 10**9) == "step"  # the best arm's rewards are no two values
-    assert chosen(ucb, LAWS, 10**9) == "jump"
-    assert chosen(line_of("heldp-ucb-b", FIXED), LAWS[1:], 10**9) == "jump"  # its bits are
+    assert chosen(ucb, DISTRIBUTIONS[1:], 10**9) == "step"  # the best arm's rewards are no two values
+    assert chosen(ucb, DISTRIBUTIONS, 10**9) == "jump"
+    assert chosen(line_of("heldp-ucb-b", FIXED), DISTRIBUTIONS[1:], 10**9) == "jump"  # its bits are
     bell = {"kind": "clamped-gaussian", "mean": 1.0, "sd": 1.0, "low": 0.1, "high": 3.0}
     assert chosen(line_of("heldp-ucb-b", bell, eps_min=0.5), APART, 10**9) == "step"  # no groups of users
     assert chosen(line_of("heldp-ucb-l", GROUPS, eps_min=1.0), APART, 10**9) == "jump"
@@ -202,11 +202,11 @@ def test_a_stop_is_heard_within_a_trial():
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
-        experiment.lines[0].entry.simulate(experiment.instances[0], streams(0, 0, 1), np.array([10**9]), signal)
+        experiment.lines[0].entry.simulate(experiment.setups[0], streams(0, 0, 1), np.array([10**9]), signal)
 
 
 def test_a_running_kernel_leaves_the_interpreter_free():
     experiment = experiment_of(line_of("ucb", None), bernoulli(*[1.0] * 30), 10**9)
-    entry, instance = experiment.lines[0].entry, experiment.instances[0]
+    entry, instance = experiment.lines[0].entry, experiment.setups[0]
     assert entry.sampler(instance) == "jump"
     assert_left_free(entry, instance)

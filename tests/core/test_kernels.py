@@ -10,7 +10,7 @@ import reference
 from bandit_core import Experiment
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Instance, Signal, Stopped
+from bandit_core.model import RunSetup, Signal, Stopped
 from bandit_core.policies import index_family, kl_family
 
 FIXED = {"kind": "fixed", "value": 1.0}
@@ -42,7 +42,7 @@ WIDE = [
 ]
 
 
-class Numbered(Instance):
+class Numbered(RunSetup):
     """An instance whose regret tells which arms were pulled: the gaps are unrelated roots, the same for no two arms."""
 
     @property
@@ -54,7 +54,7 @@ def instance_of(policy: str, arms: list[dict], epsilon: dict | None, horizon: in
     """(registry entry, numbered instance) of one line."""
     line = {"policy": policy, "params": params} | ({"epsilon": epsilon} if epsilon else {})
     experiment = Experiment.model_validate({"version": 1, "arms": arms, "lines": [line], "horizon": horizon})
-    plain = experiment.instances[0]
+    plain = experiment.setups[0]
     return experiment.lines[0].entry, Numbered(plain.arms, plain.epsilon, plain.parameters, horizon)
 
 
@@ -211,7 +211,7 @@ def test_the_order_of_the_arms_does_not_decide_where_every_index_is_at_its_end()
         experiment = Experiment.model_validate(
             {"arms": arms, "lines": [{"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": 0.2}}]}
         )
-        block = kl_family.play(experiment.instances[0], streams(0, 0, 40), np.array([1000, 5000]), Signal())
+        block = kl_family.play(experiment.setups[0], streams(0, 0, 40), np.array([1000, 5000]), Signal())
         regrets.append(block.regret[:, -1])
     spread = math.hypot(*(values.std(ddof=1) / math.sqrt(len(values)) for values in regrets))
     assert abs(regrets[0].mean() - regrets[1].mean()) < 4 * spread

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bandit_core import InvalidInput, mechanisms
+from bandit_core import InputError, mechanisms
 from bandit_core.kernels import heavy as heavy_kernels
 from bandit_core.mechanisms import AdaptiveTree, Binary, Hybrid, Logarithmic, gaussian, registry
 from bandit_core.mechanisms.l2_ball import ball_along, radius, release
@@ -107,13 +107,13 @@ def test_the_ball_is_told_by_one_coordinate():
         cumulative = np.cumsum(weights * np.exp(along.log_density(grid, 0.6, 1.3)))
         assert stats.kstest(seen, lambda z, g=grid, c=cumulative: np.interp(z, g, c)).pvalue > 1e-4
         assert along.reach(1.3) == radius(dimension, 1.3)
-    with pytest.raises(InvalidInput, match="randomised response"):
+    with pytest.raises(InputError, match="randomised response"):
         ball_along(dimension=1)
 
 
 def test_the_gaussian_refuses_a_delta_that_is_none():
     for wrong in (0.0, 1.0, -0.1):
-        with pytest.raises(InvalidInput, match="delta"):
+        with pytest.raises(InputError, match="delta"):
             gaussian.gaussian_noise(delta=wrong)
 
 
@@ -256,11 +256,11 @@ def test_the_adaptive_tree_adds_up_what_is_small_enough():
     assert np.all(np.diff(level) > 0) and level[2] < 900 and level[7] > 9
     expected = np.cumsum(np.where(np.abs(items) <= level, items, 0.0))
     np.testing.assert_allclose(tree.release(items, np.random.default_rng(0)), expected, atol=1e-4)
-    with pytest.raises(InvalidInput, match="finite"):
+    with pytest.raises(InputError, match="finite"):
         tree.release([math.nan], np.random.default_rng(0))
-    with pytest.raises(InvalidInput, match="horizon"):
+    with pytest.raises(InputError, match="horizon"):
         tree.release(np.zeros(9), np.random.default_rng(0))
-    with pytest.raises(InvalidInput, match="v in"):
+    with pytest.raises(InputError, match="v in"):
         AdaptiveTree(1.0, 8, v=0.0)
 
 
@@ -286,7 +286,7 @@ def test_the_kernel_of_the_policy_uses_the_same_tree():
         "horizon": 500,
         "trials": 1,
     }
-    [instance] = Experiment.model_validate(document).instances
+    [instance] = Experiment.model_validate(document).setups
     seen = {}
 
     def tap(state, laws, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale, *rest):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bandit_core import InvalidInput
+from bandit_core import InputError
 from bandit_core.mechanisms import CTB, CTB_S, CTL, CTL_S, MECHANISMS
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one
@@ -96,9 +96,9 @@ def test_release_broadcasts_and_repeats_with_its_generator(mechanism):
 @pytest.mark.parametrize(("mechanism", "instead"), [(CTL, CTL_S), (CTB, CTB_S)], ids=["ctl", "ctb"])
 @pytest.mark.parametrize("bad", [1.5, -0.01, math.nan, math.inf])
 def test_a_reward_outside_the_domain_is_refused_in_words(mechanism, instead, bad):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         mechanism.release([0.5, bad], 1.0, np.random.default_rng(0))
-    problem = refusal.value.problems[0]
+    problem = refusal.value.issues[0]
     assert problem.path == "rewards[1]"
     assert repr(problem.value) == repr(bad)
     assert instead.title.split(" (")[0] in problem.allowed
@@ -109,13 +109,13 @@ def test_a_reward_outside_the_domain_is_refused_in_words(mechanism, instead, bad
 @EVERY
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan])
 def test_an_epsilon_that_shares_nothing_is_refused_in_words(mechanism, bad):
-    with pytest.raises(InvalidInput, match="shares nothing"):
+    with pytest.raises(InputError, match="shares nothing"):
         mechanism.release([0.5, 0.5], [1.0, bad], np.random.default_rng(0))
 
 
 @EVERY
 def test_sigmoid_mechanisms_refuse_only_what_is_no_number(mechanism):
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InputError):
         mechanism.release([math.nan], 1.0, np.random.default_rng(0))
     assert mechanism.name in MECHANISMS
     assert mechanism.words.endswith(".")

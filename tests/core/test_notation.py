@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bandit_core.policies import registry
 from bandit_core.spec import notation
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 
 modest = settings(max_examples=60)
 
@@ -174,9 +174,9 @@ def test_lines_round_trip(documents, spaces):
     ],
 )
 def test_what_cannot_be_read_is_told_with_its_place(text, path, words):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         notation.read_arms(text)
-    problem = refusal.value.problems[0]
+    problem = refusal.value.issues[0]
     assert problem.path == path
     assert words in problem.allowed
 
@@ -196,24 +196,24 @@ def test_what_cannot_be_read_is_told_with_its_place(text, path, words):
     ],
 )
 def test_lines_that_cannot_be_read_are_told_with_their_place(text, path, words):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         notation.read_lines(text)
-    problem = refusal.value.problems[0]
+    problem = refusal.value.issues[0]
     assert problem.path == path
     assert words in problem.allowed
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "discrete(0)", "discrete(0:0.5,1)", "discrete(1:0.5)", "2 3", "ε"])
 def test_budgets_that_cannot_be_read(text):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         notation.read_epsilon(text)
-    assert all(problem.path.startswith("epsilon") for problem in refusal.value.problems)
+    assert all(problem.path.startswith("epsilon") for problem in refusal.value.issues)
 
 
 def test_every_bad_item_is_told_at_once():
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         notation.read_arms("0.9, 1.2, beta(1), 0.3, foo")
-    assert [problem.path for problem in refusal.value.problems] == ["arms[1].mean", "arms[2]", "arms[4]"]
+    assert [problem.path for problem in refusal.value.issues] == ["arms[1].mean", "arms[2]", "arms[4]"]
 
 
 scraps = st.lists(
@@ -227,6 +227,6 @@ def test_any_text_is_read_or_refused_in_words(text):
     for read, field in ((notation.read_arms, "arms"), (notation.read_lines, "lines"), (notation.read_epsilon, "eps")):
         try:
             read(text)
-        except InvalidInput as refusal:
-            assert refusal.problems
-            assert all(problem.path.startswith(field) and problem.allowed for problem in refusal.problems)
+        except InputError as refusal:
+            assert refusal.issues
+            assert all(problem.path.startswith(field) and problem.allowed for problem in refusal.issues)

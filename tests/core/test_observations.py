@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bandit_core import InvalidInput
+from bandit_core import InputError
 from bandit_core.data import lending, observations, tables
 from bandit_core.data.observations import Option, chances_of_being_best, read_budgets, read_observations
 from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint
@@ -26,10 +26,10 @@ def options(text: str | bytes) -> dict[str, Option]:
 
 
 def refusal(text: str | bytes, read=read_observations) -> str:  # type: ignore[no-untyped-def]
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(InputError) as caught:
         read(text.encode() if isinstance(text, str) else text)
-    assert len(caught.value.problems) == 1
-    return str(caught.value.problems[0])
+    assert len(caught.value.issues) == 1
+    return str(caught.value.issues[0])
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_two_values_few_values_many_values():
     assert few == Empirical(values=(0.1, 0.2, 0.9), counts=(1, 2, 1))
     sample = np.random.default_rng(2).random(5003)
     many = Option.of("A", sample)
-    assert many.summarised and many.arm().law_mean == pytest.approx(sample.mean(), abs=1e-12)
+    assert many.summarised and many.arm().expected == pytest.approx(sample.mean(), abs=1e-12)
     assert len(many.arm().values) == observations.MOST_DISTINCT
 
 
@@ -169,7 +169,7 @@ def test_rescaling_moves_the_limits_to_0_and_1_and_cuts_what_lies_beyond():
     assert option.rescaled(0, 10).counts.tolist() == [2, 1]
     for limits in ((3, 3), (5, 0), (math.nan, 1), (0, math.inf)):
         for cut in (option.rescaled, option.clipped):
-            with pytest.raises(InvalidInput):
+            with pytest.raises(InputError):
                 cut(*limits)
 
 
@@ -256,12 +256,12 @@ def test_what_is_too_much_is_refused_before_it_is_cut(reader, data, path, monkey
     monkeypatch.setattr(pd, "read_csv", lambda *_, **__: pytest.fail("was parsed"))
     tracemalloc.start()
     try:
-        with pytest.raises(InvalidInput) as refusal:
+        with pytest.raises(InputError) as refusal:
             reader(data)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert [problem.path for problem in refusal.value.issues] == [path]
     assert len(str(refusal.value)) < 300
     assert peak < 3 * len(data) + 2**25  # copies of the text, and the rows of its beginning
 
@@ -315,7 +315,7 @@ def test_twice_the_file_is_at_most_twice_the_work(reader, kind):
 
         tracemalloc.start()
         sys.setprofile(look)
-        with contextlib.suppress(InvalidInput):
+        with contextlib.suppress(InputError):
             reader(data)
         sys.setprofile(None)
         peak = tracemalloc.get_traced_memory()[1]
@@ -332,17 +332,17 @@ def test_what_is_bad_in_millions_of_cells_is_one_line():
     seen = read_observations(files_of(200_000)["bad cells"])
     [trouble] = seen.troubles
     assert (trouble.row, trouble.count) == (400_002, 200_000)
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(InputError) as caught:
         read_features(files_of(200_000)["bad cells"])
-    assert "199,999" in str(caught.value) and len(caught.value.problems) <= 2
+    assert "199,999" in str(caught.value) and len(caught.value.issues) <= 2
 
 
 def test_both_readers_count_rows_alike():
     data = b"\nA,B\n1,0\n0,1\nx,1\n1,1\n1,0\n"
     assert read_observations(data).troubles[0].row == 5
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(InputError) as caught:
         read_features(data)
-    assert caught.value.problems[0].path == "row 5, column A"
+    assert caught.value.issues[0].path == "row 5, column A"
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -363,8 +363,8 @@ def test_any_bytes_are_read_or_refused_in_words(data):
     for read in (read_observations, read_budgets):
         try:
             found = read(data)
-        except InvalidInput as error:
-            assert error.problems and all(str(problem) for problem in error.problems)
+        except InputError as error:
+            assert error.issues and all(str(problem) for problem in error.issues)
         else:
             if read is read_observations:
                 assert len(found.options) >= 2

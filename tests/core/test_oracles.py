@@ -53,7 +53,7 @@ def test_a_whole_run_of_dp_ucb_int_keeps_what_is_promised(epsilon):
         "lines": [{"policy": "dp-ucb-int", "epsilon": {"kind": "fixed", "value": epsilon}}],
         "horizon": 100_000,
     }
-    instance = Experiment.model_validate(spec).instances[0]
+    instance = Experiment.model_validate(spec).setups[0]
     policy = registry()["dp-ucb-int"]
     listed = [each for each in policy.releases(instance) for _ in range(each.times)]
     oracle = loss_distribution([each.epsilon for each in listed]).get_epsilon_for_delta(DELTA)

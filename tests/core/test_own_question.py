@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.simulate.results import LineResult, Result
 from bandit_core.studies.business_case import costs, goal, read_lifts, typed_arms
 from bandit_core.studies.goal_search import Goal
@@ -26,16 +26,16 @@ def test_lifts_as_people_type_them(text, lifts):
 
 @pytest.mark.parametrize("text", ["", " , ", "ten", "5, x", "inf", "nan", ",".join(["1"] * 100)])
 def test_what_is_no_lift_is_told(text):
-    with pytest.raises(InvalidInput, match="lifts"):
+    with pytest.raises(InputError, match="lifts"):
         read_lifts(text)
 
 
 def test_percent_of_the_baseline_and_plain_amounts():
     assert [arm.mean for arm in typed_arms(10, [20, -50], True, (0, 100))] == pytest.approx([0.1, 0.12, 0.05])
     assert [arm.mean for arm in typed_arms(10, [20, -5], False, (0, 100))] == pytest.approx([0.1, 0.3, 0.05])
-    with pytest.raises(InvalidInput, match=r"option 1.*between 0 and 100"):
+    with pytest.raises(InputError, match=r"option 1.*between 0 and 100"):
         typed_arms(60, [100], True, (0, 100))
-    with pytest.raises(InvalidInput, match="limits"):
+    with pytest.raises(InputError, match="limits"):
         typed_arms(1, [10], True, (5, 5))
 
 

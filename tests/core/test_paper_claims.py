@@ -10,7 +10,7 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.literature import claims, claims_table, papers, reproductions, significance
 from bandit_core.literature.papers import Figure
-from bandit_core.spec.errors import InvalidInput, validated
+from bandit_core.spec.errors import InputError, validated
 
 TIMES = [1, 10, 100, 1000, 5000, 10_000]
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5}]
@@ -162,7 +162,7 @@ def test_the_straight_line_and_the_best_threshold(judge):
         for value in values
     ]
     base = Experiment.model_validate({"arms": ARMS, "lines": spec, "horizon": 10, "trials": 2})
-    v = [claims.MECHANISMS["heldp-ucb-b"][1](one.epsilon, one.parameters.eps_min) for one in base.instances]
+    v = [claims.MECHANISMS["heldp-ucb-b"][1](one.epsilon, one.parameters.eps_min) for one in base.setups]
     straight = {"kind": "straight", "reported": 0.9977, "at_least": 0.99}
     exact = [line(rising(50 + 100 * value), luck=np.roll(LUCK, place)) for place, value in enumerate(v)]
     verdict = judge(straight, *exact, spec=spec)
@@ -360,9 +360,9 @@ def test_papers_stand_in_order_and_figures_are_told_apart():
 def test_a_mistake_in_the_data_is_told_with_its_place(tmp_path, monkeypatch):
     (tmp_path / "odd.toml").write_text('place = "first"\nshort = "Odd"\n', encoding="utf-8")
     monkeypatch.setattr(papers, "FOLDER", tmp_path)
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         papers.papers.__wrapped__()
-    assert {"place", "figures"} <= {problem.path.rpartition(".")[2] for problem in refusal.value.problems}
+    assert {"place", "figures"} <= {problem.path.rpartition(".")[2] for problem in refusal.value.issues}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import FOLDER, load_preset, preset_names, presets
 from bandit_core.simulate.costs import STEP_SECONDS
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 
 FIGURES = [f"ren-1{letter}" for letter in "abcdefgh"] + ["ren-2"]
 LESSONS = ["first-look", "shy-users", "two-treatments", "unbounded-rewards"]
@@ -94,7 +94,7 @@ def test_figure_2_is_the_sixteen_lines_of_figures_e_to_h():
 def test_opening_and_lesson_presets_are_cheap_enough_to_be_live(name):
     experiment = load_preset(name)
     assert experiment.horizon <= 20_000
-    costs = [line.entry.cost(one) for line, one in zip(experiment.lines, experiment.instances, strict=True)]
+    costs = [line.entry.cost(one) for line, one in zip(experiment.lines, experiment.setups, strict=True)]
     pulls = experiment.horizon * experiment.trials * sum(costs)
     assert pulls * STEP_SECONDS < 0.5
 
@@ -115,14 +115,14 @@ def test_groups_follow_from_names():
 
 @pytest.mark.parametrize("name", ["ren-1x", "", "../presets/default", "default.toml", "\0"])
 def test_an_unknown_name_is_refused_with_names_that_look_like_it(name):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         load_preset(name)
-    assert refusal.value.problems[0].path == "preset"
-    assert any(known in refusal.value.problems[0].allowed for known in preset_names())
+    assert refusal.value.issues[0].path == "preset"
+    assert any(known in refusal.value.issues[0].allowed for known in preset_names())
 
 
 def test_close_matches_are_named():
-    with pytest.raises(InvalidInput, match="shy-users"):
+    with pytest.raises(InputError, match="shy-users"):
         load_preset("shy-user")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
 from bandit_core.data.lending import read_lending
 from bandit_core.experiments.experiment import MOST_NAME_PARTS, MOST_SPEC_BYTES, _once, parse, read, read_json
@@ -66,10 +66,10 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_what_cannot_be_is_refused_at_its_place(name: str) -> None:
     document, path, words = CASES[name]
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
-    assert [problem.path for problem in refusal.value.problems] == [path]
-    assert words in refusal.value.problems[0].allowed
+    assert [problem.path for problem in refusal.value.issues] == [path]
+    assert words in refusal.value.issues[0].allowed
 
 
 def test_a_spec_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,21 +93,21 @@ def test_a_shipped_figure_whose_parts_do_not_fit_is_refused(file: Path) -> None:
     content = json.loads(file.read_text())
     for changed in ({"t": content["t"][:-1]}, {"lines": content["lines"] * 2}):
         file.write_text(json.dumps({**content, **changed}))
-        with pytest.raises(InvalidInput, match="do not fit together"):
+        with pytest.raises(InputError, match="do not fit together"):
             reproductions.load("small", file.parent)
 
 
 def test_a_folder_that_cannot_be_written_is_named(file: Path) -> None:
     content = json.loads(file.read_text())
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         reproductions.write(content, file / "no folder")
-    (problem,) = refusal.value.problems
+    (problem,) = refusal.value.issues
     assert problem.path == "out" and "cannot be written" in problem.allowed
 
 
 def test_who_has_no_privacy_has_spent_it_all() -> None:
     experiment = Experiment.model_validate(with_arm(COINS[0]))
-    spent = experiment.lines[0].entry.spent(experiment.instances[0], np.array([1, 10]))
+    spent = experiment.lines[0].entry.spent(experiment.setups[0], np.array([1, 10]))
     assert spent.shape == (2,) and np.isinf(spent).all()
 
 
@@ -122,7 +122,7 @@ def test_a_sweep_tells_whether_it_waits_and_whether_all_was_kept() -> None:
 
 def test_what_is_absent_is_not_called_none() -> None:
     document = {"arms": [{"kind": "bernoulli"}, COINS[0]], "lines": [{"policy": "heldp-ucb-b"}], "horizon": None}
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
     told = str(refusal.value).splitlines()
     assert "arms[0].mean: this field is required" in told
@@ -162,9 +162,9 @@ def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
     kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = MANY[kind](60_000)
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
-    problems = refusal.value.problems
+    problems = refusal.value.issues
     assert len(problems) >= 60_000
     first, count = str(refusal.value).splitlines()[:-1], str(refusal.value).splitlines()[-1]
     assert first == [str(problem) for problem in problems[:MOST_TOLD]]
@@ -178,7 +178,7 @@ def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
 def test_twice_the_mistakes_are_twice_the_work(kind: str) -> None:
     def work(count: int) -> int:
         document = MANY[kind](count)
-        with pytest.raises(InvalidInput), counting() as found:
+        with pytest.raises(InputError), counting() as found:
             Experiment.model_validate(document)
         return found["call"] + found["c_call"]
 
@@ -207,7 +207,7 @@ def test_a_name_that_stands_twice_is_found_in_one_pass() -> None:
         with pytest.raises(ValueError, match="stands twice"):
             _once([*pairs, pairs[-1]])
         assert Counted.looked <= 4 * count
-    with pytest.raises(InvalidInput, match="stands twice"):
+    with pytest.raises(InputError, match="stands twice"):
         read_json("{" + ",".join(f'"a{place}": 1' for place in range(60_000)) + ', "a59999": 1}')
 
 
@@ -221,7 +221,7 @@ LONG_NAMES = [
 @pytest.mark.parametrize("text", LONG_NAMES, ids=("key", "table", "inline"))
 def test_a_dotted_name_is_refused_before_it_is_read(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tomllib, "loads", lambda _: pytest.fail("this would take hours"))
-    with pytest.raises(InvalidInput, match=f"at most {MOST_NAME_PARTS} names"):
+    with pytest.raises(InputError, match=f"at most {MOST_NAME_PARTS} names"):
         parse(text, "toml")
 
 
@@ -234,7 +234,7 @@ def test_a_spec_that_is_too_long_is_refused_before_it_is_read(
     file = tmp_path / f"spec.{form}"
     file.write_bytes(b" " * (MOST_SPEC_BYTES + 1))
     for attempt in (lambda: read(file), lambda: parse(" " * (MOST_SPEC_BYTES + 1), form)):  # type: ignore[arg-type]
-        with pytest.raises(InvalidInput, match="at most 16 MB"):
+        with pytest.raises(InputError, match="at most 16 MB"):
             attempt()
 
 
@@ -242,7 +242,7 @@ def test_sentences_and_decimals_are_no_dotted_names() -> None:
     note = "One. Two. Three. " * 30
     numbers = ", ".join(["0.5"] * 500)
     text = f'note = "{note[:500]}"\n[[arms]]\nkind = "empirical"\nvalues = [{numbers}]\n'
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         parse(text + '[[lines]]\npolicy = "nobody"', "toml")
     assert "policy" in str(refusal.value) and "names with points" not in str(refusal.value)
 
@@ -252,9 +252,9 @@ def test_a_cell_of_a_file_is_told_once(tmp_path: Path, cell: str) -> None:
     file = tmp_path / "loans.csv"
     header = "primary_fico,onemonth,term,amount_approved,competition_rate,monthly_payment,apply,car_type"
     file.write_text(f"{header}\n726,3.29,{cell},32200,5.15,565.61,0,N\n")
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         read_lending(file)
-    (problem,) = refusal.value.problems
+    (problem,) = refusal.value.issues
     assert problem.path == "row 2, column term"  # as a spreadsheet counts: the heading is row 1
     assert problem.allowed.endswith("a whole number from 1 to 120 (months of the loan)")
     if cell == "nan":

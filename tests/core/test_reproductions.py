@@ -14,7 +14,7 @@ from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature import papers, reproductions
 from bandit_core.simulate.costs import estimated_seconds, refuse_if_too_large
 from bandit_core.simulate.store import Store
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 
 NAMES = papers.reproducible()
 LINE_SECONDS = 0.04  # what recomputing one line may cost, by the engine's own estimate
@@ -223,7 +223,7 @@ def test_a_part_of_the_trials_is_told(small, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "t": [1], "lines": [{}]}'])
 def test_a_damaged_file_is_told_in_words(text, tmp_path):
     (tmp_path / "odd.json").write_text(text, encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"odd\.json.*make it again"):
+    with pytest.raises(InputError, match=r"odd\.json.*make it again"):
         reproductions.load("odd", tmp_path)
     assert reproductions.load("absent", tmp_path) is None
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.policies import registry
@@ -113,24 +113,24 @@ def test_a_second_parameter_reaches_the_lines_that_know_it(store: Store) -> None
     [([], "0"), ([0], "0"), ([-1, 2], "-1"), (["x"], "x"), ([math.nan], "nan"), ([1001], "1001"), ([None], "above 0")],
 )
 def test_bad_grids_are_refused_in_words(experiment: Experiment, grid: list, wrong: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+    with pytest.raises(InputError) as caught:
         Sweep(experiment, grid)
-    [problem] = caught.value.problems
+    [problem] = caught.value.issues
     assert problem.path.startswith("epsilon") and wrong in str(problem)
 
 
 def test_a_grid_is_ascending_and_bounded() -> None:
     assert budgets([3, "1", 1.0]) == (1.0, 3.0)
-    with pytest.raises(InvalidInput, match="at most 1000"):
+    with pytest.raises(InputError, match="at most 1000"):
         budgets([2, 1e9])
-    with pytest.raises(InvalidInput, match="between 1 and 200"):
+    with pytest.raises(InputError, match="between 1 and 200"):
         budgets(np.linspace(0.1, 1, 201))
 
 
 def test_unknown_or_wrong_second_parameters_are_refused(experiment: Experiment) -> None:
-    with pytest.raises(InvalidInput, match="vary: 'gamma'"):
+    with pytest.raises(InputError, match="vary: 'gamma'"):
         Sweep(experiment, [1], ("gamma", [1]))
-    with pytest.raises(InvalidInput, match=r"lines\[1\].params.eps_min"):
+    with pytest.raises(InputError, match=r"lines\[1\].params.eps_min"):
         Sweep(experiment, [1], ("eps_min", [-1]))
 
 
@@ -140,10 +140,10 @@ def test_all_points_of_a_sweep_count_against_the_limit(
     per_line = SPEC["horizon"] * SPEC["trials"]
     monkeypatch.setenv("LAB_MAX_STEPS", str(per_line * 5))  # one line without privacy once, two at two budgets
     assert len(sweep(experiment, [1, 2], store=store).results) == 2
-    with pytest.raises(InvalidInput, match="steps"):
+    with pytest.raises(InputError, match="steps"):
         sweep(experiment, [1, 2, 3], store=store)
     monkeypatch.setenv("LAB_MAX_STEPS", str(per_line))
-    with pytest.raises(InvalidInput, match="steps"):
+    with pytest.raises(InputError, match="steps"):
         smallest_epsilon(experiment, 1, Goal("price", 2), store=store)
 
 
@@ -321,7 +321,7 @@ def test_the_fewest_users(experiment: Experiment, store: Store) -> None:
     assert shorter == [point.value <= goal.limit for point in answer.points]
     assert {point.at: met for point, met in zip(answer.points, shorter, strict=True)}[answer.best]
     for kind, horizon in (("price", 2000), ("regret", 2000), ("missed", 15)):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InputError):
             fewest_users(experiment.with_changes(horizon=horizon), 1, Goal(kind, 1.0), store=store)
 
 
@@ -403,7 +403,7 @@ def test_the_fewest_users_of_the_best_method(store: Store) -> None:
     never = BestSearch(OPTIONS, Goal("percent", 0.0), ("none",), users=True, store=store).run(1)
     assert never[0].answer.points[-1].at == OPTIONS.horizon  # the whole horizon has been tried before it is said
     for wrong, users in ((Goal("regret", 1), 400), (goal, 15)):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InputError):
             BestSearch(replace(OPTIONS, horizon=users), wrong, users=True, store=store)
 
 

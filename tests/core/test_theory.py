@@ -12,7 +12,7 @@ from scipy import integrate, optimize, stats
 from bandit_core import Experiment, bounds
 from bandit_core.experiments import curves
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.model import Instance
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
 from bandit_core.policies.local_family import ThresholdParameters
@@ -35,7 +35,7 @@ def instance(means, epsilon=None, eps_min=None, arms=None, horizon=10**7, alpha=
         parameters = UCBParameters(alpha=alpha)
     else:
         parameters = ThresholdParameters(eps_min=eps_min if eps_min is not None else epsilon.largest)
-    return Instance(arms=arms, epsilon=epsilon, parameters=parameters, horizon=horizon)
+    return RunSetup(arms=arms, epsilon=epsilon, parameters=parameters, horizon=horizon)
 
 
 def named(found, name) -> Bound:
@@ -196,7 +196,7 @@ def test_kinf_of_densities_by_direct_maximisation(law, density, target=0.9):
         negative, bounds=(0, (1 - 1e-9) / (1 - target)), method="bounded", options={"xatol": 1e-9}
     )
     assert div.kinf(law, target) == pytest.approx(-best.fun, rel=1e-6)
-    assert div.kinf(law, target) >= div.bernoulli_kl(law.law_mean, target)
+    assert div.kinf(law, target) >= div.bernoulli_kl(law.expected, target)
 
 
 # --- lower bounds --------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, laplace_sum_bound
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry, tree_family
-from bandit_core.spec.errors import InvalidInput
+from bandit_core.spec.errors import InputError
 from bandit_core.spec.rewards import expand, tables
 
 # ---- The pseudo-code of Chan, Shi and Song 2011, with a tap for the noise ----
@@ -131,7 +131,7 @@ def test_what_the_thriftless_item_has_spent(counter, chan):
 
 @pytest.mark.parametrize("item", [-0.01, 1.01, math.nan, math.inf])
 def test_items_outside_the_unit_interval_are_refused(item):
-    with pytest.raises(InvalidInput, match=r"\[0, 1\]"):
+    with pytest.raises(InputError, match=r"\[0, 1\]"):
         Hybrid.calibrated(1.0).release([0.5, item], np.random.default_rng(0))
 
 
@@ -139,7 +139,7 @@ def test_a_binary_counter_ends_at_its_horizon():
     running = Binary(1.0, 2).start(np.random.default_rng(0))
     running.insert(1.0)
     running.insert(1.0)
-    with pytest.raises(InvalidInput, match="at most 2 items"):
+    with pytest.raises(InputError, match="at most 2 items"):
         running.insert(1.0)
     assert running.count == 2
 
@@ -147,12 +147,12 @@ def test_a_binary_counter_ends_at_its_horizon():
 @pytest.mark.parametrize("make", [lambda e: Binary(e, 4), Logarithmic, Hybrid.calibrated, Hybrid.as_printed])
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])
 def test_budgets_must_be_positive_numbers(make, epsilon):
-    with pytest.raises(InvalidInput, match="epsilon"):
+    with pytest.raises(InputError, match="epsilon"):
         make(epsilon)
 
 
 def test_a_horizon_must_hold_an_item():
-    with pytest.raises(InvalidInput, match="horizon"):
+    with pytest.raises(InputError, match="horizon"):
         Binary(1.0, 0)
 
 
@@ -340,7 +340,7 @@ def instance_of(name, means, horizon, epsilon, **params):
     arms.append({"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": (means[-1] - 0.25) * 2})
     line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
     document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1}
-    return Experiment.model_validate(document).instances[0]
+    return Experiment.model_validate(document).setups[0]
 
 
 def simulate(name, instance, seed, trial, checkpoints):
@@ -410,7 +410,7 @@ def test_without_noise_and_margin_they_are_ucb(common):
     law = {"kind": "two-point", "low": 0.25, "high": 0.75}
     arms = [{**law, "p_high": chance} for chance in (0.4, 0.8, 0.5, 0.8)]
     document = {"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 20_000, "trials": 1}
-    instance = Experiment.model_validate(document).instances[0]
+    instance = Experiment.model_validate(document).setups[0]
     checkpoints = np.array([1, 3, 10, 1000, 20_000])
     plain = registry()["ucb"].simulate(instance, streams(0, 0, 3), checkpoints, Signal())
     quiet = Hybrid(1e300, 1e300)
@@ -428,7 +428,7 @@ def test_any_reward_in_the_unit_interval_can_be_played(name, law):
         "horizon": 5000,
         "trials": 1,
     }
-    instance = Experiment.model_validate(document).instances[0]
+    instance = Experiment.model_validate(document).setups[0]
     block = simulate(name, instance, 0, 0, [5000])
     assert block.pulls.sum() == 5000
     assert block.pulls[0, 1] > 3500
@@ -472,7 +472,7 @@ def test_refusals(name):
         (fine, fixed, {"gamma": 1.5} if name != "dp-ucb" else {"index": "other"}, "params"),
     ]:
         line = {"policy": name, "params": params, **({"epsilon": epsilon} if epsilon else {})}
-        with pytest.raises(InvalidInput, match=words):
+        with pytest.raises(InputError, match=words):
             Experiment.model_validate({"arms": [arm, fine], "lines": [line], "horizon": 10, "trials": 1})
 
 
@@ -523,7 +523,7 @@ def test_mean_regret_is_below_every_proved_bound(means):
             arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
             line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
             document = {"arms": arms, "lines": [line], "horizon": 50_000, "trials": 1}
-            instance = Experiment.model_validate(document).instances[0]
+            instance = Experiment.model_validate(document).setups[0]
             mean = registry()[name].simulate(instance, streams(2, 0, 20), times, Signal()).regret.mean(axis=0)
             for bound in registry()[name].bounds(instance):
                 if (bound.side, bound.status) == ("upper", "proved") and not bound.hidden:
@@ -551,7 +551,7 @@ def test_dp_ucb_bound_meets_an_independent_simulation(epsilon, index, mean):
         "horizon": 100_000,
         "trials": 1,
     }
-    instance = Experiment.model_validate(document).instances[0]
+    instance = Experiment.model_validate(document).setups[0]
     block = registry()["dp-ucb-bound"].simulate(instance, streams(0, 0, 40), np.array([100_000]), Signal())
     assert block.regret[:, -1].mean() == pytest.approx(mean, rel=0.06)
 
@@ -569,5 +569,5 @@ def test_a_part_of_the_margin_of_private_ucb_has_no_proved_bound():
     for margin, proved in ((1.0, True), (0.01, False)):
         line = {"policy": "private-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"margin": margin}}
         experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 1})
-        bounds = registry()["private-ucb"].bounds(experiment.instances[0])
+        bounds = registry()["private-ucb"].bounds(experiment.setups[0])
         assert any(bound.side == "upper" and not bound.hidden for bound in bounds) == proved

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InvalidInput, simulate
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
 from bandit_core.data.observations import Option, read_observations
@@ -119,7 +119,7 @@ def test_more_observations_than_a_law_holds_keep_their_frequencies():
     counts = np.array([3 * MOST_OBSERVED + 1, 2 * MOST_OBSERVED, 1])
     law = Option("a", np.array([0.0, 0.5, 1.0]), counts).arm()
     assert isinstance(law, Empirical) and sum(law.counts) == MOST_OBSERVED
-    assert law.law_mean == pytest.approx(float(np.array([0.0, 0.5, 1.0]) @ counts / counts.sum()), abs=2e-6)
+    assert law.expected == pytest.approx(float(np.array([0.0, 0.5, 1.0]) @ counts / counts.sum()), abs=2e-6)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_more_observations_than_a_law_holds_keep_their_frequencies():
 def test_files_that_go_wrong_in_rare_ways(data, words):
     try:
         told = "; ".join(map(str, read_observations(data).troubles))
-    except InvalidInput as refusal:
+    except InputError as refusal:
         told = str(refusal)
     assert words in told
 
@@ -151,14 +151,14 @@ def test_files_that_go_wrong_in_rare_ways(data, words):
     ],
 )  # fmt: skip
 def test_contexts_that_cannot_be_read_are_refused(text):
-    with pytest.raises(InvalidInput) as refusal:
+    with pytest.raises(InputError) as refusal:
         Experiment.model_validate({"contexts": notation.read_contexts(text), "lines": [{"policy": "linucb"}]})
-    assert all(problem.path.startswith("contexts") for problem in refusal.value.problems)
+    assert all(problem.path.startswith("contexts") for problem in refusal.value.issues)
 
 
 def test_laws_of_values_take_no_names_and_no_calls():
     for text in ("empirical(values=1)", "beta(a(1),2)", "empirical(1:2,3)"):
-        with pytest.raises(InvalidInput):
+        with pytest.raises(InputError):
             notation.read_arms(text)
 
 
@@ -180,13 +180,13 @@ def test_the_range_of_rewards_with_features(fields, wanted):
 
 def test_a_table_with_too_little_to_fit_is_refused():
     table = lending.Table(("x", "one"), np.ones((3, 2)), np.array([0.0, 0, 1]), np.array([0.0, 1, 0]), ("a", "b"))
-    with pytest.raises(InvalidInput, match="action b"):
+    with pytest.raises(InputError, match="action b"):
         lending.contexts_of(table)
     numbers = lending.Table(("x", "one"), np.ones((3, 2)), np.array([0.0, 1, 2]), np.array([0.0, 1, 0]))
     for prices, words in (([1.0], "at least two candidates"), ([1.0, 2.0], "two for each feature")):
-        with pytest.raises(InvalidInput, match=words):
+        with pytest.raises(InputError, match=words):
             lending.contexts_of(numbers, prices)
-    with pytest.raises(InvalidInput, match="at least one column"):
+    with pytest.raises(InputError, match="at least one column"):
         lending.read_table("x.csv", [], "a", "r")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.data import lending
 from bandit_core.data.lending import Table
 from bandit_core.data.tables import MOST_BYTES, MOST_ROWS
@@ -68,7 +68,7 @@ def panel() -> Own | None:
             )  # fmt: skip
             view = {"x": "log", "y": "log", "bounds": False}
             experiment = Experiment.model_validate({**made.document, "horizon": horizon, "view": view})
-        except InvalidInput as error:
+        except InputError as error:
             uploads.refuse(error)
             return None
         st.success(

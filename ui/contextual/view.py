@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput
+from bandit_core import Experiment, InputError
 from bandit_core.auditing.private_reports import POLICIES as SENDERS
 from bandit_core.auditing.private_reports import Messages, Users, first_users, messages
 from bandit_core.model.bound import Bound
@@ -136,7 +136,7 @@ def _sending_lines(whole: Experiment) -> Experiment | None:
         line = own[0] if own else {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
         try:
             whole.with_changes(lines=[line], view={})
-        except InvalidInput:  # least squares behind a curved link
+        except InputError:  # least squares behind a curved link
             continue
         kept.append(line)
     return whole.with_changes(lines=kept, view={}) if kept else None
@@ -213,7 +213,7 @@ def messages_panel(whole: Experiment, shared: bool = True) -> None:
     few = small.with_changes(horizon=SHOWN_USERS, trials=1)
     try:
         refuse(cost(few))  # types of users are drawn here as they are in a run
-    except InvalidInput:
+    except InputError:
         return
     if estimated_seconds(few, 1) > MOST_SECONDS:
         return
@@ -302,7 +302,7 @@ def warm_up_words(result: Result) -> str:
     shown = result.experiment
     if shown.contexts is None or shown.contexts.structure != "multi":
         return ""
-    rounds = [int(getattr(instance.parameters, "warm_up", 0)) * shown.arm_count for instance in shown.instances]
+    rounds = [int(getattr(instance.parameters, "warm_up", 0)) * shown.arm_count for instance in shown.setups]
     users = max(rounds, default=0)
     if users < shown.horizon / 4:
         return ""
@@ -481,14 +481,14 @@ def regimes_panel(result: Result, example: bool) -> None:
         "like T^((1−β)/2) between, and like ln T where they are rare (β = 1)."
     )
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    law = contexts.law
+    distribution = contexts.law
     with left:
-        if example and isinstance(law, Margin):
-            beta = law.beta
+        if example and isinstance(distribution, Margin):
+            beta = distribution.beta
             st.caption(f"β = {beta:g}, from the control at the top: the users of the example follow it.")
-        elif isinstance(law, Margin):
-            beta = law.beta
-            st.caption(f"β = {beta:g}, the margin law of the sidebar's contexts.")
+        elif isinstance(distribution, Margin):
+            beta = distribution.beta
+            st.caption(f"β = {beta:g}, the margin distribution of the sidebar's contexts.")
         else:
             beta = beta_slider()
     with right:
@@ -499,10 +499,10 @@ def regimes_panel(result: Result, example: bool) -> None:
             "Shapes of the theorems, whose constants are not known: curves may lie on either side.",
         )
         multiplier = _multiplier() if asked else None
-    if not isinstance(law, Margin):
+    if not isinstance(distribution, Margin):
         st.caption(
-            f"The users of this experiment ({law.words}) state no β: it moves the shapes, not the curves. "
-            "Write margin(0.5) as their law to move both."
+            f"The users of this experiment ({distribution.words}) state no β: it moves the shapes, not the curves. "
+            "Write margin(0.5) as their distribution to move both."
         )
     private = [
         line.epsilon.fixed
@@ -520,7 +520,7 @@ def regimes_panel(result: Result, example: bool) -> None:
         st.plotly_chart(figure, key="regimes", config=charts.CONFIG, alt=told)
     with right:
         st.markdown("**Exponent of T** against β")
-        measured = slopes if isinstance(law, Margin) else {}
+        measured = slopes if isinstance(distribution, Margin) else {}
         figure = exponent_chart(beta, measured, colours, dark)
         told = charts.read_aloud(figure, "Exponent of T against the margin exponent: stated and measured")
         st.plotly_chart(figure, key="exponents", config=charts.CONFIG, alt=told)

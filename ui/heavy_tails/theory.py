@@ -26,7 +26,7 @@ _GREY = "#8a949e"
 
 def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool) -> None:
     """The section of the page."""
-    instance = experiment.instances[-1]
+    instance = experiment.setups[-1]
     st.subheader("What theory says")
     st.markdown(
         "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "

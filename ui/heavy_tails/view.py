@@ -13,12 +13,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment, InvalidInput, Simulation, simulate
+from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.experiments import links
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.simulate.costs import estimated_seconds, worker_count
 from bandit_core.simulate.results import Result
-from bandit_core.spec.rewards import _Law
+from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
 from ui import charts, page_fields, runner, state, theme, turns, words
 
@@ -33,7 +33,7 @@ INSTANCES = {
     "S3": "S3: most arms close",
     "own": "the arms of the sidebar",
 }
-LAWS = {"pareto": "Pareto: never below a minimum, wild above", "student": "Student: wild on both sides"}
+DISTRIBUTIONS = {"pareto": "Pareto: never below a minimum, wild above", "student": "Student: wild on both sides"}
 TRUST = {"central": "a curator is trusted", "local": "nobody is trusted"}
 EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
@@ -51,7 +51,7 @@ class Choice:
     """What the page's own controls say."""
 
     instance: str
-    law: str
+    distribution: str
     v: float
     epsilon: float
     trust: str
@@ -76,14 +76,15 @@ def controls() -> Choice:
         key="heavy-instance",
         help="Three instances of Tao et al. 2022 with five arms, or the arms of the sidebar, which you can edit there.",
     )
-    law = second.selectbox(
+    distribution = second.selectbox(
         "Rewards",
-        list(LAWS),
-        list(LAWS).index(page_fields.choice("law", "pareto", LAWS)),
-        format_func=LAWS.__getitem__,
+        list(DISTRIBUTIONS),
+        list(DISTRIBUTIONS).index(page_fields.choice("law", "pareto", DISTRIBUTIONS)),
+        format_func=DISTRIBUTIONS.__getitem__,
         key="heavy-law",
         disabled=instance == "own",
-        help="Both have finite moments below the order 1.05 + v only. Arms of the sidebar keep their own laws.",
+        help="Both have finite moments below the order 1.05 + v only. Arms of the sidebar keep their own "
+        "distributions.",
     )
     trust = third.selectbox(
         "Trust",
@@ -129,16 +130,20 @@ def controls() -> Choice:
         "heavy-printed",
         "The printed constants instead of reduced ones. They make the first epoch last up to 10^15 pulls.",
     )
-    for name, value, default in (("instance", instance, "S1"), ("law", law, "pareto"), ("trust", trust, "central")):
+    for name, value, default in (
+        ("instance", instance, "S1"),
+        ("law", distribution, "pareto"),
+        ("trust", trust, "central"),
+    ):
         state.keep_page_field(name, value, default)
-    return Choice(instance, law, v, epsilon, trust, int(users), theory_constants)
+    return Choice(instance, distribution, v, epsilon, trust, int(users), theory_constants)
 
 
 def _arms(choice: Choice) -> list[dict[str, Any]]:
     if choice.instance == "own":
         return state.experiment().spec()["arms"]
     shape = 1.05 + choice.v
-    if choice.law == "pareto":
+    if choice.distribution == "pareto":
         return [{"kind": "pareto", "mean": mean, "shape": shape} for mean in MEANS[choice.instance]]
     return [{"kind": "student", "mean": mean, "scale": 0.2, "df": shape} for mean in MEANS[choice.instance]]
 
@@ -170,8 +175,8 @@ def experiment_of(choice: Choice) -> Experiment | None:
     }
     try:
         return Experiment.model_validate(document)
-    except InvalidInput as error:
-        for text in dict.fromkeys(problem.allowed for problem in error.problems):
+    except InputError as error:
+        for text in dict.fromkeys(issue.allowed for issue in error.issues):
             st.error(text[0].upper() + text[1:])
         return None
 
@@ -193,7 +198,7 @@ def sample_slider() -> int:
 
 def _rule(choice: Choice, experiment: Experiment) -> dict[str, Any]:
     """The truncation rule of the page's private policy, in its first epoch."""
-    instance = experiment.instances[-1]
+    instance = experiment.setups[-1]
     factor = 4 if choice.trust == "central" else 8
     return {
         "v": choice.v,
@@ -204,7 +209,7 @@ def _rule(choice: Choice, experiment: Experiment) -> dict[str, Any]:
     }
 
 
-def _best_arm(experiment: Experiment) -> _Law:
+def _best_arm(experiment: Experiment) -> RewardDistribution:
     return experiment.single_arms[int(np.argmax(experiment.means))]
 
 
@@ -214,11 +219,11 @@ def _level(choice: Choice, experiment: Experiment, n: int) -> float:
 
 def tail_chart(choice: Choice, experiment: Experiment, n: int, dark: bool) -> go.Figure:
     """Chance of a reward beyond x, log-log, with the part beyond B shaded."""
-    law, level = _best_arm(experiment), _level(choice, experiment, n)
-    largest = float(np.max(np.abs(law.quantile(np.array([5e-7, 1 - 5e-7])))))
-    smallest = max(law.support[0], largest * 1e-6, 0.01 * abs(law.law_mean)) or 1e-3
+    distribution, level = _best_arm(experiment), _level(choice, experiment, n)
+    largest = float(np.max(np.abs(distribution.quantile(np.array([5e-7, 1 - 5e-7])))))
+    smallest = max(distribution.support[0], largest * 1e-6, 0.01 * abs(distribution.expected)) or 1e-3
     sizes = np.unique(np.append(np.geomspace(smallest, max(largest, 1.5 * level), 400), level))
-    chances = robust_mean.chance_beyond(law, sizes)
+    chances = robust_mean.chance_beyond(distribution, sizes)
     colour = theme.policy_colour("dp-robust-se" if choice.trust == "central" else "ldp-robust-se", dark)
     figure = go.Figure()
     figure.add_scatter(
@@ -255,9 +260,9 @@ def tail_chart(choice: Choice, experiment: Experiment, n: int, dark: bool) -> go
 
 def tail_words(choice: Choice, experiment: Experiment, n: int) -> str:
     """How much is thrown away, as a share of rewards and of the mean."""
-    law, level = _best_arm(experiment), _level(choice, experiment, n)
-    first, _ = robust_mean.truncated_moments(law, level)
-    lost = 1 - float(first) / law.law_mean if law.law_mean else 0.0
+    distribution, level = _best_arm(experiment), _level(choice, experiment, n)
+    first, _ = robust_mean.truncated_moments(distribution, level)
+    lost = 1 - float(first) / distribution.expected if distribution.expected else 0.0
     return f"After {words.count(n)} rewards B = {level:.3g}: what lies beyond carries {lost:.1%} of the mean."
 
 
@@ -303,7 +308,7 @@ def constants_words(choice: Choice, experiment: Experiment) -> str:
         )
     names = ", ".join(
         f"{line.entry.title} κ = {instance.parameters.kappa:.2g}"
-        for line, instance in zip(experiment.lines, experiment.instances, strict=True)
+        for line, instance in zip(experiment.lines, experiment.setups, strict=True)
     )
     return (
         f"Running with **reduced constants** ({names}; chosen by experiment): with the printed ones next to nothing "
@@ -314,8 +319,8 @@ def constants_words(choice: Choice, experiment: Experiment) -> str:
 
 def _no_help_words(experiment: Experiment) -> str:
     """Says so where even reduced constants let the policy that plays in epochs drop no arm."""
-    played = epochs(experiment.instances[-1], experiment.seed, 0)
-    if len(str(played.iloc[-1]["left"]).split(",")) < len(experiment.instances[-1].arms):
+    played = epochs(experiment.setups[-1], experiment.seed, 0)
+    if len(str(played.iloc[-1]["left"]).split(",")) < len(experiment.setups[-1].arms):
         return ""
     return (
         f" **Here they do not help**: {experiment.lines[-1].entry.title} drops no arm before the users run out (table "
@@ -432,7 +437,7 @@ def epoch_table(experiment: Experiment) -> None:
     """The epochs of one run of the policy that plays in epochs."""
     number = len(experiment.lines) - 1
     title = experiment.lines[number].entry.title
-    frame = epochs(experiment.instances[number], experiment.seed, 0)
+    frame = epochs(experiment.setups[number], experiment.seed, 0)
     with st.expander(f"The epochs of one run of {title}", expanded=True):
         st.markdown(
             "In epoch τ every arm that is left is pulled R times. Rewards beyond B count 0. Then arms whose mean is "

@@ -198,7 +198,7 @@ def _pair(one: Shown, chosen: Choice, responses: np.ndarray) -> list[tuple[str, 
 
 
 def density_chart(one: Shown, chosen: Choice, height: int = 460) -> go.Figure:
-    """The two output laws on top, their log ratio between the lines at plus and minus epsilon below."""
+    """The two output distributions on top, their log ratio between the lines at plus and minus epsilon below."""
     dark, epsilon = theme.is_dark(), chosen.epsilon
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
     bits = one.mechanism.outputs == "bit"
@@ -291,7 +291,8 @@ def densities(chosen: Choice) -> None:
                 density_chart(one, chosen),
                 key=f"density-{one.name}",
                 config=charts.CONFIG,
-                alt=f"Laws of the answer of {one.told.title} for inputs {chosen.inputs[0]:g} and {chosen.inputs[1]:g}, "
+                alt=f"Distributions of the answer of {one.told.title} for inputs {chosen.inputs[0]:g} and "
+                f"{chosen.inputs[1]:g}, "
                 f"and their log ratio. {text.replace('*', '')}",
             )
             st.markdown(text)

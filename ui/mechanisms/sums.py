@@ -127,7 +127,9 @@ def _paths(fields: Fields) -> list[str]:
 
 
 def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
-    """Laws of one published sum with and without the first item, and their log ratio; and its largest value."""
+    """Distributions of one published sum with and without the first item, and their log ratio; and its largest
+    value.
+    """
     dark, colour = theme.is_dark(), theme.mechanism_colour(name, theme.is_dark())
     counter = chosen.counter(name)
     item = counter.level(1) if isinstance(counter, AdaptiveTree) else 1.0
@@ -181,7 +183,7 @@ def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
     return figure, float(np.abs(loss).max())
 
 
-def laws(fields: Fields, chosen: Sums) -> None:
+def distributions(fields: Fields, chosen: Sums) -> None:
     """One published sum for two neighbouring streams."""
     first, second = st.columns(2)
     names = list(COUNTERS)
@@ -207,7 +209,8 @@ def laws(fields: Fields, chosen: Sums) -> None:
         figure,
         key="sums-law",
         config=charts.CONFIG,
-        alt=f"Laws of the sum published after {count} items for two streams that differ in the first item; largest "
+        alt=f"Distributions of the sum published after {count} items for two streams that differ in the first "
+        f"item; largest "
         f"log ratio {largest:.2g}",
     )
     st.caption(
@@ -297,7 +300,7 @@ def draw(fields: Fields) -> None:
     left, right = st.columns(2)
     with left:
         st.markdown("**Would one person be seen in it?** One published sum, with and without the first item")
-        laws(fields, chosen)
+        distributions(fields, chosen)
     with right:
         st.markdown("**What is published**, beside the truth")
         figure, ends = path_chart(chosen, _paths(fields))

@@ -18,7 +18,7 @@ from bandit_core.literature.claims import Verdict
 from bandit_core.literature.papers import Figure, Paper
 from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulate.costs import estimated_seconds
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies import threshold_check
 from ui import charts, page_fields, state, theme, threshold_view, words
 from ui.papers import again
@@ -120,7 +120,7 @@ def opened(shown: list[Figure]) -> tuple[Figure, str]:
         if asked == figure.name or asked in figure.presets:
             return figure, asked if asked in figure.presets else (figure.presets or ("",))[0]
     if asked and asked not in {name for paper in papers.papers() for name in _names(paper)}:
-        told = words.problem(Problem("figure", asked, "no such figure; allowed are those of the cards below"))
+        told = words.issue(Issue("figure", asked, "no such figure; allowed are those of the cards below"))
         st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
     figure = next((each for each in shown if any(verdict.reported for verdict in verdicts(each))), shown[0])
     return figure, (figure.presets or ("",))[0]
@@ -156,8 +156,8 @@ def shipped_or_told(name: str) -> Shipped | None:
     """The shipped file; what is wrong with it is told."""
     try:
         shipped = reproductions.load(name)
-    except InvalidInput as error:
-        st.error(words.problems(error.problems))
+    except InputError as error:
+        st.error(words.issues(error.issues))
         return None
     if shipped is None:
         st.info(f"Not computed yet. `python -m bandit_core reproduce {name}` does it.", icon=":material/hourglass:")

@@ -48,7 +48,9 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
             "Promise of privacy", catalogue.MODELS, "about", theme.MODEL_WORDS, "Which promise the bound is about."
         )
     with second:
-        rewards = _pick("Rewards", REWARDS, "laws", {"any": "any law"}, "Which laws of rewards it is stated for.")
+        rewards = _pick(
+            "Rewards", REWARDS, "laws", {"any": "any distribution"}, "Which distributions of rewards it is stated for."
+        )
     with third:
         kind = _pick("Kind", KINDS, "kind", {}, "; ".join(f"{name}: {text}" for name, text in KIND_WORDS.items()) + ".")
     kept = [
@@ -172,7 +174,7 @@ def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
     if bound.status == "order-only":
         return f"{when} the shape as drawn is at {amount}; its constant is not known, so this is no limit to rely on."
     if bound.kind == "problem-dependent":
-        whose = ", for the hardest laws with these gaps" if bound.worst_case else ""
+        whose = ", for the hardest distributions with these gaps" if bound.worst_case else ""
     else:
         whose = ", on the hardest arms"
     if bound.form == "slope":

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from bandit_core import InvalidInput
+from bandit_core import InputError
 from bandit_core.data.observations import Observations, Option, chances_of_being_best, read_budgets, read_observations
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble
 from bandit_core.simulate.store import Store
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Epsilon
-from bandit_core.spec.errors import Problem
+from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import GOALS, read_lifts, typed_arms
@@ -72,7 +72,7 @@ class Asked:
     @property
     def means(self) -> np.ndarray:
         """Mean reward of each option, in the visitor's unit."""
-        return np.array([self.low + self.scale * arm.law_mean for arm in self.arms])
+        return np.array([self.low + self.scale * arm.expected for arm in self.arms])
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def open_link() -> None:
     if not asked or asked == memory["address"]:
         return
     fields = {**DEFAULTS, **asked}
-    problems = [
-        Problem(name, fields[name], f"one of {', '.join(allowed)}")
+    issues = [
+        Issue(name, fields[name], f"one of {', '.join(allowed)}")
         for name, allowed in CHOICES.items()
         if fields[name] not in allowed
     ]
@@ -113,11 +113,11 @@ def open_link() -> None:
         value = notation.read_number(fields[name])
         signed = name in ("base", "least", "most")
         if isinstance(value, str) or not abs(value) <= LARGEST or (value <= 0 and not signed):
-            problems.append(Problem(name, fields[name], "a number" if signed else "above 0"))
-    for problem in problems:
-        fields[problem.path] = DEFAULTS[problem.path]
+            issues.append(Issue(name, fields[name], "a number" if signed else "above 0"))
+    for issue in issues:
+        fields[issue.path] = DEFAULTS[issue.path]
     memory |= {"address": asked, "fields": fields, "generation": memory["generation"] + 1}
-    page_fields.tell(problems)
+    page_fields.tell(issues)
 
 
 def first_value(name: str) -> str:
@@ -235,7 +235,7 @@ def _typed() -> Asked | None:
     remember(**{"as": amount, "base": f"{base:.12g}", "lifts": text, "by": by}, **fields)
     try:
         arms = typed_arms(base, read_lifts(text), by == "percent", (low, high))
-    except InvalidInput as error:
+    except InputError as error:
         uploads.refuse(error)
         return None
     names = ("baseline", *(f"option {number}" for number in range(1, len(arms))))
@@ -259,7 +259,7 @@ def _parsed(upload: Any, name: str, read: Any) -> Any:
         return None
     try:
         return uploads.kept(slot, upload.file_id, lambda: read(upload.getvalue()))
-    except InvalidInput as error:
+    except InputError as error:
         st.markdown("**This file cannot be used yet:**")
         uploads.refuse(error)
         return None
@@ -319,7 +319,7 @@ def _uploaded() -> Asked | None:
         return None
     try:
         chosen = uploads.kept("own-limited", (upload.file_id, limits), lambda: _limited(seen, limits))
-    except InvalidInput as error:
+    except InputError as error:
         uploads.refuse(error)
         return None
     _observed_table(seen.options, chosen)
@@ -504,7 +504,7 @@ def setting(asked: Asked) -> Setting | None:
     )
     st.caption(words.odds(epsilon))
     remember(users=str(int(users)), unit=unit, eps=f"{epsilon:g}")
-    law: Epsilon | None = None
+    distribution: Epsilon | None = None
     with st.expander("Which ε do others use? Do my users differ?"):
         deployed.table("one answer of one user")
         upload = st.file_uploader(
@@ -521,9 +521,9 @@ def setting(asked: Asked) -> Setting | None:
             st.caption(uploads.PRIVATE_WORDS)
             if not _accepted(read[2], upload.file_id):
                 return None
-            law = read[0]
+            distribution = read[0]
             st.caption(f"{read[1]:,} users' own budgets are used instead of the slider.")
-    return Setting(int(users), unit, float(epsilon) if law is None else law)
+    return Setting(int(users), unit, float(epsilon) if distribution is None else distribution)
 
 
 def is_private(asked: Asked, chosen: Setting) -> bool:

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import InvalidInput
+from bandit_core import InputError
 from bandit_core.simulate.results import Result
 from bandit_core.simulate.store import Store
 from bandit_core.studies.best_method import PROMISE_WORDS, Contest, Decision, Question, Tried
@@ -26,7 +26,7 @@ def decided(question: Question, store: Store | None) -> Decision | None:
     """The best method of every trust model; None as long as it is not known (why is told)."""
     try:
         return runner.study_of(lambda: Contest(question, store=store), question, "own")
-    except InvalidInput as error:
+    except InputError as error:
         uploads.refuse(error)
         return None
 
@@ -180,7 +180,7 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
     if axis not in memory or memory[axis][0] != what:
         try:
             rows = runner.study_of(build, what, name)
-        except InvalidInput as error:
+        except InputError as error:
             uploads.refuse(error)
             return []
         if rows is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from bandit_core.literature.errata.erratum import KINDS, Check, Erratum, Outcome
-from bandit_core.spec.errors import InvalidInput, Problem
+from bandit_core.spec.errors import InputError, Issue
 
 __all__ = ["KINDS", "Check", "Erratum", "Outcome", "errata", "erratum_of"]
 
@@ -26,11 +26,11 @@ def erratum_of(name: str) -> Erratum:
 
     Raises
     ------
-    InvalidInput
+    InputError
         When there is none.
     """
     for erratum in errata():
         if erratum.name == name:
             return erratum
     names = ", ".join(erratum.name for erratum in errata())
-    raise InvalidInput([Problem("name", name, f"no such erratum; allowed: {names}")])
+    raise InputError([Issue("name", name, f"no such erratum; allowed: {names}")])

@@ -20,7 +20,7 @@ def _value(name: str, gap: float, scale: float = 1.0, v: float = 0.5) -> float:
     policy = "ldp-robust-se" if "7" in name or "LDP" in name else "dp-robust-se"
     line = {"policy": policy, "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"v": v}}
     experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 10**6})
-    bound = next(each for each in heavy.shapes(experiment.instances[0]) if each.name == name)
+    bound = next(each for each in heavy.shapes(experiment.setups[0]) if each.name == name)
     return float(bound.curve(np.array([1e6]))[0])
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import least_squares
-from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Signal
+from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal
 from bandit_core.policies.contextual import family
 from bandit_core.spec.numbers import Number, Positive
 from bandit_core.theory import contextual
@@ -37,20 +37,20 @@ class GreedyParameters(Parameters):
     warm_up: family.WarmUp = 10
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    parameters, contexts = instance.parameters, family.contexts_of(instance)
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    parameters, contexts = setup.parameters, family.contexts_of(setup)
     optimistic = isinstance(parameters, LinUCBParameters)
     width = parameters.width if optimistic else 0.0
     warm_up = 0 if optimistic or contexts.models == 1 else contexts.arms * parameters.warm_up
     numbers = (parameters.ridge, width, warm_up)
-    return family.play(least_squares.exact, instance, streams, checkpoints, signal, *numbers)
+    return family.play(least_squares.exact, setup, streams, checkpoints, signal, *numbers)
 
 
-def _cost(instance: Instance) -> float:
-    contexts = family.contexts_of(instance)
-    indices = contexts.arms * 0.9e-9 if isinstance(instance.parameters, LinUCBParameters) else 0.0
+def _cost(setup: RunSetup) -> float:
+    contexts = family.contexts_of(setup)
+    indices = contexts.arms * 0.9e-9 if isinstance(setup.parameters, LinUCBParameters) else 0.0
     square = contexts.dimension**2
-    return (family.meeting_seconds(instance) + square * (1.5e-9 + indices)) / family.UCB_STEP
+    return (family.meeting_seconds(setup) + square * (1.5e-9 + indices)) / family.UCB_STEP
 
 
 _COMMON: dict[str, Any] = dict(
@@ -62,7 +62,7 @@ _COMMON: dict[str, Any] = dict(
     refuses=family.linear_only,
     simulate=_simulate,
     bounds=contextual.nothing_stated,
-    guarantee=lambda instance: Guarantee("none", "no privacy: the learner sees every context and reward"),
+    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every context and reward"),
     setting="contexts",
     step_cost=_cost,
     held=family.numbers_held(lambda users: users.models * users.dimension**2),

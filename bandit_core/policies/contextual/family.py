@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bandit_core.kernels.contexts import MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
-from bandit_core.model import Block, Guarantee, Instance, Parameters, Release, Signal, Stopped
+from bandit_core.model import Block, Guarantee, Parameters, Release, RunSetup, Signal, Stopped
 from bandit_core.spec.contexts import Contexts, Discrete, Table
 from bandit_core.spec.numbers import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
@@ -52,34 +52,34 @@ def no_arms(arms: Sequence[Any]) -> str | None:
     return "it chooses by the features of users; plain arms have none" if arms else None
 
 
-def linear_only(instance: Instance) -> str | None:
+def linear_only(setup: RunSetup) -> str | None:
     """Words of refusal for least squares behind a link that is not the identity."""
-    link = contexts_of(instance).link
+    link = contexts_of(setup).link
     if link == "identity":
         return None
     return f"its least squares need the identity link, not {link}; use ldp-sgd or ldp-gloc"
 
 
-def fixed_epsilon(instance: Instance) -> float:
+def fixed_epsilon(setup: RunSetup) -> float:
     """The one budget of every user."""
-    assert instance.epsilon is not None and instance.epsilon.fixed is not None
-    return instance.epsilon.fixed
+    assert setup.epsilon is not None and setup.epsilon.fixed is not None
+    return setup.epsilon.fixed
 
 
-def local_guarantee(instance: Instance, delta: float, epsilon: float) -> Guarantee:
+def local_guarantee(setup: RunSetup, delta: float, epsilon: float) -> Guarantee:
     """(epsilon, delta)-local privacy of context, choice and reward of every user; ``epsilon`` is what the run has."""
     kind = f"({epsilon:.4g}, {delta:g})-locally" if delta else f"{epsilon:g}-locally"
     words = f"what a user sends about context, choice and reward is {kind} differentially private"
-    if epsilon < fixed_epsilon(instance) * (1 - 1e-6):
-        words += f": the noise of the paper hides more than the chosen epsilon {fixed_epsilon(instance):g} asks for"
+    if epsilon < fixed_epsilon(setup) * (1 - 1e-6):
+        words += f": the noise of the paper hides more than the chosen epsilon {fixed_epsilon(setup):g} asks for"
     return Guarantee("local", words, epsilon, delta)
 
 
-def gaussian_guarantee(instance: Instance, sensitivity: float, sd: float) -> Guarantee:
+def gaussian_guarantee(setup: RunSetup, sensitivity: float, sd: float) -> Guarantee:
     """What normal noise ``sd`` on a joint release of L2 sensitivity ``sensitivity`` keeps at the policy's delta."""
-    delta, chosen = instance.parameters.delta, fixed_epsilon(instance)
+    delta, chosen = setup.parameters.delta, fixed_epsilon(setup)
     kept = smallest_epsilon(sensitivity, sd, delta)
-    return local_guarantee(instance, delta, chosen if math.isclose(kept, chosen, rel_tol=1e-9) else kept)
+    return local_guarantee(setup, delta, chosen if math.isclose(kept, chosen, rel_tol=1e-9) else kept)
 
 
 def one_message(
@@ -102,7 +102,7 @@ def one_message(
 
 def play(
     kernel: Callable[..., None],
-    instance: Instance,
+    setup: RunSetup,
     streams: np.ndarray,
     checkpoints: np.ndarray,
     signal: Signal,
@@ -115,7 +115,7 @@ def play(
     Stopped
         When the signal asked for a stop.
     """
-    contexts = contexts_of(instance)
+    contexts = contexts_of(setup)
     trials, times = len(streams), len(checkpoints)
     regret, best_pulls, error = (np.zeros((trials, times)) for _ in range(3))
     pulls = np.zeros((trials, contexts.arms))
@@ -138,47 +138,47 @@ def solutions(horizon: int, refresh: float) -> float:
 
 
 def _pool_seconds(contexts: Contexts) -> float:
-    """Rough time of drawing the types of users of a discrete law, at the start of a trial.
+    """Rough time of drawing the types of users of a discrete distribution, at the start of a trial.
 
     With a parameter for each arm a type is drawn until its best arm is ahead by the gap. Predictors of unit vectors are
     nearly normal with variance 1/d, and the distance of the largest two of K is then about exponential.
     """
-    law = contexts.law
-    if not isinstance(law, Discrete):
+    distribution = contexts.law
+    if not isinstance(distribution, Discrete):
         return 0.0
     if contexts.models == 1:
-        return law.points * contexts.arms * (60e-9 + 12e-9 * contexts.dimension)
-    tries = math.exp(min(50.0, law.gap * math.sqrt(2 * contexts.dimension * math.log(contexts.arms))))
-    return law.points * min(MOST_TRIES, tries) * contexts.arms * (2e-9 + 1e-9 * contexts.dimension)
+        return distribution.points * contexts.arms * (60e-9 + 12e-9 * contexts.dimension)
+    tries = math.exp(min(50.0, distribution.gap * math.sqrt(2 * contexts.dimension * math.log(contexts.arms))))
+    return distribution.points * min(MOST_TRIES, tries) * contexts.arms * (2e-9 + 1e-9 * contexts.dimension)
 
 
-def meeting_seconds(instance: Instance) -> float:
+def meeting_seconds(setup: RunSetup) -> float:
     """Rough time of drawing one user and comparing all arms, with its share of what is drawn before the first one."""
-    contexts = contexts_of(instance)
+    contexts = contexts_of(setup)
     numbers = contexts.dimension * contexts.arms
     drawn = contexts.dimension * contexts.vectors
-    before = _pool_seconds(contexts) / instance.horizon
+    before = _pool_seconds(contexts) / setup.horizon
     each, number = (20e-9, 2.5e-9) if contexts.models == 1 else (3e-9, 0.5e-9)
     compared = each * contexts.arms + number * numbers
     return before + 60e-9 + 4e-9 * drawn + compared
 
 
-def after_warm_up(instance: Instance) -> float:
+def after_warm_up(setup: RunSetup) -> float:
     """The share of users who come after the warm-up, which there is where each arm has a parameter of its own."""
-    contexts = contexts_of(instance)
+    contexts = contexts_of(setup)
     if contexts.models == 1:
         return 1.0
-    return max(0.0, 1 - contexts.arms * instance.parameters.warm_up / instance.horizon)
+    return max(0.0, 1 - contexts.arms * setup.parameters.warm_up / setup.horizon)
 
 
-def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[Instance, int], float]:
+def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, int], float]:
     """``held`` of a policy whose square matrices have ``squares(contexts)`` numbers: with them the users and theta."""
 
-    def numbers(instance: Instance, rows: int) -> float:
-        contexts = contexts_of(instance)
-        law, size = contexts.law, contexts.vectors * contexts.dimension
-        users = size * (1 + (law.points if isinstance(law, Discrete) else 0))
-        table = len(law.rows) * len(law.rows[0]) if isinstance(law, Table) else 0
+    def numbers(setup: RunSetup, rows: int) -> float:
+        contexts = contexts_of(setup)
+        distribution, size = contexts.law, contexts.vectors * contexts.dimension
+        users = size * (1 + (distribution.points if isinstance(distribution, Discrete) else 0))
+        table = len(distribution.rows) * len(distribution.rows[0]) if isinstance(distribution, Table) else 0
         return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
 
     return numbers

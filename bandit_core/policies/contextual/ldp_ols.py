@@ -41,7 +41,7 @@ from pydantic import Field
 
 from bandit_core.kernels import least_squares
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
-from bandit_core.model import Block, Guarantee, Instance, Policy, Release, Signal
+from bandit_core.model import Block, Guarantee, Policy, Release, RunSetup, Signal
 from bandit_core.policies.contextual import family
 from bandit_core.spec.numbers import Number, Positive
 from bandit_core.theory import contextual
@@ -73,47 +73,47 @@ class OLSParameters(family.WarmUpParameters):
     refresh: family.Refresh = 0.01
 
 
-def noise(instance: Instance) -> tuple[float, float, float]:
+def noise(setup: RunSetup) -> tuple[float, float, float]:
     """sigma, and the standard deviations on every entry of the matrix and of the vector that a user sends."""
-    parameters, epsilon = instance.parameters, family.fixed_epsilon(instance)
+    parameters, epsilon = setup.parameters, family.fixed_epsilon(setup)
     if parameters.accounting == "tight":
         sigma = analytic_sd(SENSITIVITY, epsilon, parameters.delta)
     else:
-        parts = 2 if family.contexts_of(instance).structure == "multi" else 1
+        parts = 2 if family.contexts_of(setup).structure == "multi" else 1
         sigma = gaussian_sd(SENSITIVITY, epsilon / parts, parameters.delta / parts)
     bound = parameters.context_bound
     return sigma, 2 * bound**2 * sigma, bound * parameters.reward_bound * sigma
 
 
-def _guarantee(instance: Instance) -> Guarantee:
-    return family.gaussian_guarantee(instance, SENSITIVITY, noise(instance)[0])
+def _guarantee(setup: RunSetup) -> Guarantee:
+    return family.gaussian_guarantee(setup, SENSITIVITY, noise(setup)[0])
 
 
-def _releases(instance: Instance) -> list[Release]:
+def _releases(setup: RunSetup) -> list[Release]:
     what = "upper triangle of x x^T over 2 C_B^2, and r x over C_B c_r; where each arm has a parameter, of all arms"
-    return family.one_message(what, sensitivity=SENSITIVITY, sd=noise(instance)[0])
+    return family.one_message(what, sensitivity=SENSITIVITY, sd=noise(setup)[0])
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    parameters, contexts = instance.parameters, family.contexts_of(instance)
-    sigma, matrix_sd, vector_sd = noise(instance)
-    tries = 2 * instance.horizon * contexts.models / parameters.alpha
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    parameters, contexts = setup.parameters, family.contexts_of(setup)
+    sigma, matrix_sd, vector_sd = noise(setup)
+    tries = 2 * setup.horizon * contexts.models / parameters.alpha
     shift = 2 * sigma * (4 * math.sqrt(contexts.dimension) + 2 * math.log(tries))
     return family.play(
-        least_squares.private, instance, streams, checkpoints, signal,
+        least_squares.private, setup, streams, checkpoints, signal,
         parameters.context_bound, parameters.reward_bound, matrix_sd, vector_sd,
         parameters.shift * parameters.context_bound**2 * shift, parameters.refresh,
         contexts.arms * parameters.warm_up if contexts.models > 1 else 0, parameters.spread,
     )  # fmt: skip
 
 
-def _cost(instance: Instance) -> float:
-    contexts = family.contexts_of(instance)
+def _cost(setup: RunSetup) -> float:
+    contexts = family.contexts_of(setup)
     d = contexts.dimension
-    share = family.solutions(instance.horizon, instance.parameters.refresh) / instance.horizon
+    share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
     solve = contexts.models * (100e-9 + 3e-9 * d * d + 0.25e-9 * d**3)
     return (
-        family.meeting_seconds(instance) + 0.7e-9 * d * d + family.after_warm_up(instance) * share * solve
+        family.meeting_seconds(setup) + 0.7e-9 * d * d + family.after_warm_up(setup) * share * solve
     ) / family.UCB_STEP
 
 

@@ -9,14 +9,14 @@ gradient for those not chosen); optional elimination (h) as in LDP-OLS.
 
 Guarantee: pure epsilon-local DP, because the mechanism is calibrated for the ball of radius R and every gradient is
 clipped to it. With one parameter for each arm every message may have the whole epsilon (``accounting`` "tight"). Proof:
-let two users differ. If both chose the same arm, all other messages have the same law, and the loss is that of one
-message, at most epsilon. If one chose a and the other b, only the messages for a and b differ in law. A response to 0
-is uniform on the sphere; one to a gradient has, relative to that, a density between 2/(1 + e^eps) and 2 e^eps/(1 +
-e^eps) (it is rounded to the border, then given the right half sphere with probability e^eps/(1 + e^eps)). The message
-for a goes from a gradient to uniform, a loss of at most ln[2 e^eps/(1 + e^eps)]; the message for b from uniform to a
-gradient, at most ln[(1 + e^eps)/2]. The sum is epsilon exactly, and it is reached where both gradients have norm R. The
-paper splits epsilon in two halves (``accounting`` "paper"), and such a run really keeps epsilon/2. With one common
-parameter there is one message, and both words mean the same. There is no "advanced": no delta is spent.
+let two users differ. If both chose the same arm, all other messages have the same distribution, and the loss is that of
+one message, at most epsilon. If one chose a and the other b, only the messages for a and b differ in distribution. A
+response to 0 is uniform on the sphere; one to a gradient has, relative to that, a density between 2/(1 + e^eps) and 2
+e^eps/(1 + e^eps) (it is rounded to the border, then given the right half sphere with probability e^eps/(1 + e^eps)).
+The message for a goes from a gradient to uniform, a loss of at most ln[2 e^eps/(1 + e^eps)]; the message for b from
+uniform to a gradient, at most ln[(1 + e^eps)/2]. The sum is epsilon exactly, and it is reached where both gradients
+have norm R. The paper splits epsilon in two halves (``accounting`` "paper"), and such a run really keeps epsilon/2.
+With one common parameter there is one message, and both words mean the same. There is no "advanced": no delta is spent.
 
 Deviations: print has R = 2 c_r C_B and assumes that gradients stay inside, which holds only while theta
 does; the published code takes R = 1 without clipping, where the mechanism is not defined. The warm-up uses SGD as
@@ -34,7 +34,7 @@ from pydantic import Field
 
 from bandit_core.kernels import gradient
 from bandit_core.mechanisms.l2_ball import radius
-from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Release, Signal
+from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal
 from bandit_core.policies.contextual import family
 from bandit_core.spec.numbers import Number, Positive
 from bandit_core.theory import contextual
@@ -74,36 +74,36 @@ class SGDParameters(family.WarmUpParameters):
     ] = "off"
 
 
-def _settled(instance: Instance) -> Parameters:
-    parameters: SGDParameters = instance.parameters
-    if parameters.step != "auto" or instance.contexts is None:
+def _settled(setup: RunSetup) -> Parameters:
+    parameters: SGDParameters = setup.parameters
+    if parameters.step != "auto" or setup.contexts is None:
         return parameters
-    return parameters.model_copy(update={"step": 5.0 * instance.contexts.models})
+    return parameters.model_copy(update={"step": 5.0 * setup.contexts.models})
 
 
-def release_epsilon(instance: Instance) -> float:
+def release_epsilon(setup: RunSetup) -> float:
     """Budget of one message: epsilon, or epsilon/2 where a user answers for all arms with the account of the paper.
 
     It is also what all messages of a user keep together (proved above).
     """
-    halved = family.contexts_of(instance).structure == "multi" and instance.parameters.accounting == "paper"
-    return family.fixed_epsilon(instance) / (2 if halved else 1)
+    halved = family.contexts_of(setup).structure == "multi" and setup.parameters.accounting == "paper"
+    return family.fixed_epsilon(setup) / (2 if halved else 1)
 
 
-def _guarantee(instance: Instance) -> Guarantee:
-    return family.local_guarantee(instance, 0.0, release_epsilon(instance))
+def _guarantee(setup: RunSetup) -> Guarantee:
+    return family.local_guarantee(setup, 0.0, release_epsilon(setup))
 
 
-def _releases(instance: Instance) -> list[Release]:
+def _releases(setup: RunSetup) -> list[Release]:
     what = "the gradient; where each arm has a parameter, the messages for all arms together"
-    return family.one_message(what, budget=release_epsilon(instance))
+    return family.one_message(what, budget=release_epsilon(setup))
 
 
-def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    parameters, contexts = instance.parameters, family.contexts_of(instance)
-    epsilon, limit = release_epsilon(instance), parameters.gradient_bound
+def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    parameters, contexts = setup.parameters, family.contexts_of(setup)
+    epsilon, limit = release_epsilon(setup), parameters.gradient_bound
     return family.play(
-        gradient.play, instance, streams, checkpoints, signal,
+        gradient.play, setup, streams, checkpoints, signal,
         limit, 1 / (1 + math.exp(-epsilon)), radius(contexts.dimension, epsilon, limit), parameters.step,
         parameters.offset, parameters.decay, parameters.ridge,
         math.inf if parameters.project == "off" else parameters.project,
@@ -111,10 +111,10 @@ def _simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, 
     )  # fmt: skip
 
 
-def _cost(instance: Instance) -> float:
-    contexts = family.contexts_of(instance)
+def _cost(setup: RunSetup) -> float:
+    contexts = family.contexts_of(setup)
     releases = contexts.models * (30e-9 + 6e-9 * contexts.dimension)
-    return (family.meeting_seconds(instance) + family.after_warm_up(instance) * releases) / family.UCB_STEP
+    return (family.meeting_seconds(setup) + family.after_warm_up(setup) * releases) / family.UCB_STEP
 
 
 POLICY = Policy(

@@ -42,7 +42,7 @@ from pydantic import Field
 
 from bandit_core.kernels import optimism
 from bandit_core.mechanisms.gaussian import analytic_sd
-from bandit_core.model import Block, Guarantee, Instance, Parameters, Policy, Release, Signal, Simulator
+from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal, Simulator
 from bandit_core.policies.contextual import family
 from bandit_core.spec.numbers import Positive
 from bandit_core.theory import contextual
@@ -95,30 +95,30 @@ def noise_sd(epsilon: float, delta: float, releases: Releases, accounting: famil
     return max(printed, analytic_sd(SENSITIVITY[releases], epsilon, delta))
 
 
-def _sd(instance: Instance, gloc: bool) -> float:
-    parameters = instance.parameters
-    return noise_sd(family.fixed_epsilon(instance), parameters.delta, 3 if gloc else 2, parameters.accounting)
+def _sd(setup: RunSetup, gloc: bool) -> float:
+    parameters = setup.parameters
+    return noise_sd(family.fixed_epsilon(setup), parameters.delta, 3 if gloc else 2, parameters.accounting)
 
 
-def _guarantee(gloc: bool) -> Callable[[Instance], Guarantee]:
-    return lambda instance: family.gaussian_guarantee(instance, SENSITIVITY[3 if gloc else 2], _sd(instance, gloc))
+def _guarantee(gloc: bool) -> Callable[[RunSetup], Guarantee]:
+    return lambda setup: family.gaussian_guarantee(setup, SENSITIVITY[3 if gloc else 2], _sd(setup, gloc))
 
 
-def _releases(gloc: bool) -> Callable[[Instance], list[Release]]:
+def _releases(gloc: bool) -> Callable[[RunSetup], list[Release]]:
     what = "upper triangle of x x^T, " + ("the gradient and <theta_hat, x> x" if gloc else "and y x")
     key: Releases = 3 if gloc else 2
-    return lambda instance: family.one_message(what, sensitivity=SENSITIVITY[key], sd=_sd(instance, gloc))
+    return lambda setup: family.one_message(what, sensitivity=SENSITIVITY[key], sd=_sd(setup, gloc))
 
 
 def _player(gloc: bool) -> Simulator:
-    def simulate(instance: Instance, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-        parameters, contexts, horizon = instance.parameters, family.contexts_of(instance), instance.horizon
-        sd = _sd(instance, gloc)
+    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+        parameters, contexts, horizon = setup.parameters, family.contexts_of(setup), setup.horizon
+        sd = _sd(setup, gloc)
         size = contexts.dimension * contexts.models
         level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha)
         zeta = parameters.zeta if gloc else 0.0
         return family.play(
-            optimism.play, instance, streams, checkpoints, signal,
+            optimism.play, setup, streams, checkpoints, signal,
             1.0, np.inf if gloc else 1.0, sd, level, math.log(horizon), gloc, zeta, least_slope(contexts.link),
             parameters.refresh,
         )  # fmt: skip
@@ -126,22 +126,22 @@ def _player(gloc: bool) -> Simulator:
     return simulate
 
 
-def _settled(instance: Instance) -> Parameters:
-    parameters: GLOCParameters = instance.parameters
+def _settled(setup: RunSetup) -> Parameters:
+    parameters: GLOCParameters = setup.parameters
     if parameters.zeta != "auto":
         return parameters
-    return parameters.model_copy(update={"zeta": 1 / math.sqrt(instance.horizon)})
+    return parameters.model_copy(update={"zeta": 1 / math.sqrt(setup.horizon)})
 
 
 def _cost(gloc: bool) -> Any:
-    def cost(instance: Instance) -> float:
-        contexts = family.contexts_of(instance)
+    def cost(setup: RunSetup) -> float:
+        contexts = family.contexts_of(setup)
         size = contexts.dimension * contexts.models
-        share = family.solutions(instance.horizon, instance.parameters.refresh) / instance.horizon
+        share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
         indices = contexts.arms * (10e-9 + 0.9e-9 * contexts.dimension**2)
         steps = 4e-9 * size if gloc else 0.0
         solve = 100e-9 + 3e-9 * size**2 + 1.0e-9 * size**3
-        return (family.meeting_seconds(instance) + indices + steps + share * solve) / family.UCB_STEP
+        return (family.meeting_seconds(setup) + indices + steps + share * solve) / family.UCB_STEP
 
     return cost
 
