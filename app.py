@@ -36,8 +36,8 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
 opening = st.empty()
 if "experiment" not in st.session_state:
     opening.info("Opening the lab …", icon=":material/hourglass_top:")
-import ui.opening  # noqa: E402, F401 - imports the simulator, which takes a second
-from ui import shell  # noqa: E402
+import ui.preload  # noqa: E402, F401 - imports the simulator, which takes a second
+from ui import page_frame  # noqa: E402
 
 opening.empty()
-shell.open_page(page)
+page_frame.open_page(page)

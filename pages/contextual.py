@@ -1,14 +1,14 @@
 """Contextual: learning what suits whom, while features and rewards stay on the phones."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import charts, panels, runner, shell, theme, words
+from ui import charts, page_frame, panels, runner, theme, words
 from ui.contextual import data, view
 
-shell.enter()
+page_frame.enter()
 
 st.title("Can it suit everyone and know no one?")
 st.markdown(
@@ -32,7 +32,7 @@ result = runner.result_of(experiment, name, store)
 if result is None:
     result = runner.preview_of(experiment, store)
     if result is None:
-        shell.leave()
+        page_frame.leave()
     st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 
 st.subheader("What the server learns all the same")

@@ -1,13 +1,13 @@
 """Errata: what is printed wrongly in the papers, and how to see it."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import charts, errata_view, shell, theme
+from ui import charts, errata_view, page_frame, theme
 
-shell.enter()
+page_frame.enter()
 
 st.title("What do the papers say that cannot be so?")
 st.markdown(

@@ -1,14 +1,14 @@
 """Explore: the regret of the chosen policies on the chosen arms."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
-from ui import budget_panel, charts, exports, panels, runner, shared, shell, state, theme, turns, words
+from ui import budget_panel, charts, exports, page_frame, panels, render_lock, runner, shared, state, theme, words
 
-shell.enter()
+page_frame.enter()
 
 experiment = state.experiment()
 title, note = words.heading(experiment)
@@ -20,7 +20,7 @@ result = runner.shared_result()
 if result is None:
     result = runner.preview_of(experiment)
     if result is None:
-        shell.leave()
+        page_frame.leave()
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
 st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
@@ -33,7 +33,7 @@ picture = shared.picture(
     lambda _: charts.describe(result),
 )
 st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
-turns.shown()
+render_lock.shown()
 st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
 panels.cards(result)
 

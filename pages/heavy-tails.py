@@ -1,14 +1,14 @@
 """Heavy tails: what truncation throws away, and why."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import charts, runner, shell, theme, words
+from ui import charts, page_frame, runner, theme, words
 from ui.heavy_tails import theory, view
 
-shell.enter()
+page_frame.enter()
 
 st.title("When rewards are wild")
 st.markdown(
@@ -21,7 +21,7 @@ choice = view.controls()
 dark = theme.is_dark()
 experiment = view.experiment_of(choice)
 if experiment is None:
-    shell.leave()
+    page_frame.leave()
 
 tail, parts = st.columns(2)
 n = view.sample_slider()

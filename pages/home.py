@@ -1,13 +1,13 @@
 """Home: the whole idea in one gesture, and the ways in."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import charts, gallery, runner, shared, shell, theme, turns, words
+from ui import charts, gallery, page_frame, render_lock, runner, shared, theme, words
 
-shell.enter()
+page_frame.enter()
 
 st.title("What does privacy cost a learner?")
 st.markdown(
@@ -30,7 +30,7 @@ if result is not None:
         lambda _: charts.describe(result),
     )
     st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=picture.alt)
-    turns.shown()
+    render_lock.shown()
     st.caption(f"Each by the policy of its kind that loses least here: {gallery.methods(experiment)}.")
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()

@@ -1,15 +1,15 @@
 """Mechanisms: what the server sees, how little it tells, and an audit that anyone can run."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import shell
+from ui import page_frame
 from ui.mechanisms import answer, audit, guess, sums
 from ui.page_fields import Fields
 
-shell.enter()
+page_frame.enter()
 
 st.title("What does the server see?")
 st.markdown(

@@ -1,14 +1,14 @@
 """Papers: what the papers' figures say, and what comes out when they are played again."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import shell, theme
+from ui import page_frame, theme
 from ui.papers import view
 
-shell.enter()
+page_frame.enter()
 
 st.title("Do the papers' pictures come out again?")
 st.markdown(
@@ -20,7 +20,7 @@ chosen, wanted = view.choose()
 shown = view.figures_of(chosen, wanted)
 if not shown:
     st.info(f"No figure here has a statement that is {wanted}. Choose another verdict, or all papers.")
-    shell.leave()
+    page_frame.leave()
 
 current, panel = view.opened(shown)
 dark = theme.is_dark()

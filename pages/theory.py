@@ -1,15 +1,15 @@
 """Theory: what "private" may mean, and what it must cost."""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
 from bandit_core.experiments import catalogue
-from ui import shell, state, theme
+from ui import page_frame, state, theme
 from ui.theory import bounds, definitions
 
-shell.enter()
+page_frame.enter()
 
 st.title("What can be promised, and what must it cost?")
 st.markdown(

@@ -1,13 +1,13 @@
 """Threshold: whose answers are too noisy to keep?"""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import charts, runner, shell, theme, threshold_view, words
+from ui import charts, page_frame, runner, theme, threshold_view, words
 
-shell.enter()
+page_frame.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
 distribution = threshold_view.distribution()

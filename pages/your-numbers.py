@@ -1,44 +1,44 @@
 """Your numbers: what would privacy cost with a practitioner's own options, in their own unit?"""
 
-import ui.opening  # noqa: F401 - before all other imports, see there
+import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
 import streamlit as st
 
-from ui import charts, shell, theme
-from ui.your_numbers import asking, drawing, replying
+from ui import charts, page_frame, theme
+from ui.your_numbers import answers, drawing, inputs
 
-shell.enter()
+page_frame.enter()
 
 st.title("What would privacy cost with your numbers?")
 st.markdown(
     "You try several options on users and want to find the best one. Privacy hides each user's answer in noise, so "
     "more users get a worse option before the best one is found. How much is lost?"
 )
-asking.open_link()
-asked = asking.options()
+inputs.open_link()
+asked = inputs.options()
 if asked is None:
-    shell.leave()
-chosen = asking.setting(asked)
+    page_frame.leave()
+chosen = inputs.setting(asked)
 if chosen is None:
-    shell.leave()
-question = asking.question_of(asked, chosen)
+    page_frame.leave()
+question = inputs.question_of(asked, chosen)
 
 st.subheader("The price")
-store = asking.store() if asking.is_private(asked, chosen) else None
+store = inputs.store() if inputs.is_private(asked, chosen) else None
 decision = drawing.decided(question, store)
 if decision is None:
     st.info("No answer yet: the best method of each trust model is being looked for, or waits for Run.")
-    shell.leave()
-answer = replying.reply(asked, chosen, question, decision)
-st.markdown(replying.verdict(answer))
+    page_frame.leave()
+answer = answers.reply(asked, chosen, question, decision)
+st.markdown(answers.verdict(answer))
 drawing.cards(answer)
 drawing.methods(answer)
 st.plotly_chart(
     drawing.chart(answer, answer.result, theme.is_dark()),
     config=charts.CONFIG,
     key="own-chart",
-    alt=replying.describe(answer),
+    alt=answers.describe(answer),
 )
 st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a single roll-out may look like.")
 found = drawing.search(answer, store)

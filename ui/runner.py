@@ -29,7 +29,7 @@ from bandit_core.simulate.warm_up import is_warm
 from bandit_core.studies.best_method import Contest
 from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.sweep import Sweep, SweepResult
-from ui import exports, state, turns, words
+from ui import exports, render_lock, state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
@@ -218,7 +218,7 @@ def _worked(
     if "warm" not in _process:
         place.info(FIRST_RUN, icon=":material/hourglass_top:")
     show = bar(place, "computing …")
-    with turns.computing():
+    with render_lock.computing():
         result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
     _process.add("warm")
@@ -368,7 +368,7 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
             small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
         if _too_dear(small, MOST_PREVIEW * PREVIEW_SECONDS):
             return None
-        with turns.computing():
+        with render_lock.computing():
             own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
             return split(simulate(small, store=store), own)
     except InputError:

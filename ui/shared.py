@@ -54,7 +54,7 @@ class Memory:
     def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
         """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
 
-        ``make`` must not give the page's turn away (see ui/turns.py). What alone is above the limit is not kept.
+        ``make`` must not give the page's turn away (see ui/render_lock.py). What alone is above the limit is not kept.
         """
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())

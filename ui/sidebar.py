@@ -21,7 +21,7 @@ from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
-from ui import charts, line_cards, state, theme, turns, words
+from ui import charts, line_cards, render_lock, state, theme, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
@@ -400,7 +400,7 @@ def _foot() -> DeltaGenerator:
                 told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
                 raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", told)])
             form = "toml" if upload.name.lower().endswith(".toml") else "json"
-            with turns.computing():
+            with render_lock.computing():
                 experiment = parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
             state.adopt(experiment, own_file=True)
             st.rerun()

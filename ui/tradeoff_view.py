@@ -20,7 +20,7 @@ from bandit_core.simulate.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import SweepResult, swept_label
-from ui import charts, deployed, exports, page_fields, state, theme, turns, words
+from ui import charts, exports, page_fields, real_world_budgets, render_lock, state, theme, words
 
 GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
 POINTS = 9
@@ -348,7 +348,7 @@ def question(experiment: Experiment) -> None:
             def trying(at: float, name: str = name, what: str = "ε =") -> None:
                 place.progress(0.5, f"{name}: trying {what} {at:.3g}")
 
-            with turns.computing():
+            with render_lock.computing():
                 rows.append((number, name, smallest_epsilon(experiment, number, goal, on_point=trying)))
                 if kind == "missed":
                     told = partial(trying, what="users:")
@@ -459,7 +459,7 @@ def tables(result: SweepResult) -> None:
 def explanation(experiment: Experiment) -> None:
     """How the page is computed, and which budgets others use."""
     with st.expander("Which ε do others use?"):
-        deployed.table("one reward of one user")
+        real_world_budgets.table("one reward of one user")
     with st.expander("How is this computed?"):
         st.markdown(
             "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "

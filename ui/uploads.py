@@ -10,7 +10,7 @@ import streamlit as st
 
 from bandit_core import InputError
 from bandit_core.simulate.store import Store
-from ui import turns, words
+from ui import render_lock, words
 
 Read = TypeVar("Read")
 
@@ -40,7 +40,7 @@ def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
     if st.session_state.get(slot, (None,))[0] != key:
         found: Read | InputError
         try:
-            with turns.computing(), _reading:
+            with render_lock.computing(), _reading:
                 found = read()
         except InputError as error:
             found = InputError(error.issues)  # the error itself holds on to all that was read, by its traceback

@@ -26,8 +26,8 @@ from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
+from bandit_core.spec.field_types import Frozen, Whole
 from bandit_core.spec.notation import write_epsilon, write_number, write_value
-from bandit_core.spec.numbers import Frozen, Whole
 from bandit_core.spec.rewards import Arm
 
 MOST_ARMS = 10_000
@@ -262,7 +262,7 @@ class Experiment(_Document):
     def with_lines(self, lines: tuple[Line, ...]) -> Experiment:
         """The same with other lines, which some experiment with these arms and users has validated before."""
         copy = self.model_copy(update={"lines": lines})
-        copy.__dict__.pop("instances", None)  # cached: those of the lines before
+        copy.__dict__.pop("setups", None)  # cached: those of the lines before
         return copy
 
     def with_changes(self, **fields: Any) -> Experiment:

@@ -25,8 +25,8 @@ from bandit_core.kernels.contexts import (
     played,
     shrunk,
 )
+from bandit_core.kernels.linalg import factorise, quadratic, solve_factored, solve_indefinite
 from bandit_core.kernels.normals import normal
-from bandit_core.kernels.systems import factorise, quadratic, solve_factored, solve_indefinite
 
 
 @inlined

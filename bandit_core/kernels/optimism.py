@@ -23,8 +23,8 @@ from bandit_core.kernels.contexts import (
     shrunk,
 )
 from bandit_core.kernels.least_squares import add_noise, next_due
+from bandit_core.kernels.linalg import factorise, invert_factored, quadratic, solve_factored
 from bandit_core.kernels.normals import normal
-from bandit_core.kernels.systems import factorise, invert_factored, quadratic, solve_factored
 
 
 @kernel

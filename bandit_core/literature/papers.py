@@ -20,7 +20,7 @@ from pydantic import Field
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec.errors import InputError, Issue, validated
-from bandit_core.spec.numbers import Frozen, Number, Whole
+from bandit_core.spec.field_types import Frozen, Number, Whole
 
 FOLDER = Path(__file__).resolve().parents[2] / "papers"
 Reference = str  # "policy or label", or "preset/policy or label" where a figure has several presets

@@ -13,7 +13,7 @@ import numpy as np
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import Contexts
-from bandit_core.spec.numbers import Frozen
+from bandit_core.spec.field_types import Frozen
 
 
 class Tables:

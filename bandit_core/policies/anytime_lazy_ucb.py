@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.kernels import lazy
+from bandit_core.kernels import release_schedules
 from bandit_core.model import Block, Parameters, RunSetup, Signal
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
@@ -23,8 +23,8 @@ from bandit_core.theory import central
 
 
 def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    settings = (lazy.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
-    return batch_family.play(lazy.by_index, setup, streams, checkpoints, signal, *settings)
+    settings = (release_schedules.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
+    return batch_family.play(release_schedules.by_index, setup, streams, checkpoints, signal, *settings)
 
 
 POLICY = batch_family.pure_policy(

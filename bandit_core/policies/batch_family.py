@@ -13,7 +13,7 @@ from bandit_core.model import Block, Parameters, Policy, RunSetup, Signal, Stopp
 from bandit_core.model.bound import Bound
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.numbers import Number, Whole
+from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central
 
 SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, and their batches overflow
@@ -69,7 +69,8 @@ def play(
     *settings: float,
     at_once: bool = True,
 ) -> Block:
-    """Play one trial per stream with a kernel of `bandit_core.kernels.committed` or `bandit_core.kernels.lazy`.
+    """Play one trial per stream with a kernel of `bandit_core.kernels.batched` or
+    `bandit_core.kernels.release_schedules`.
 
     ``settings`` are the numbers that the kernel takes between ``at_once`` and the gaps. ``at_once`` = False draws
     every reward by itself instead of the sum of a batch: other draws, the same distribution.

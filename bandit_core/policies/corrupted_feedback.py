@@ -28,7 +28,7 @@ from bandit_core.model import Block, Parameters, Policy, RunSetup, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family, kl_family, posterior_family
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
-from bandit_core.theory import local
+from bandit_core.theory import local, local_upper
 
 
 def _play_ucb(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
@@ -39,15 +39,15 @@ def _play_ucb(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, sig
 
 
 def _ucb_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local.corrupted_feedback(setup, "ucb-cf")]
+    return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, "ucb-cf")]
 
 
 def _kl_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local.corrupted_feedback(setup, "kl-ucb-cf")]
+    return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, "kl-ucb-cf")]
 
 
 def _posterior_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local.corrupted_feedback(setup, "ts-cf")]
+    return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, "ts-cf")]
 
 
 _COMMON: dict[str, Any] = dict(

@@ -15,11 +15,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import committed
+from bandit_core.kernels import batched
 from bandit_core.model import Block, Parameters, RunSetup, Signal
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
-from bandit_core.spec.numbers import Number
+from bandit_core.spec.field_types import Number
 from bandit_core.theory import central
 
 
@@ -40,7 +40,7 @@ def failure_probability(setup: RunSetup) -> float:
 
 def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     settings = (nominal(setup), failure_probability(setup))
-    return batch_family.play(committed.elimination, setup, streams, checkpoints, signal, *settings)
+    return batch_family.play(batched.elimination, setup, streams, checkpoints, signal, *settings)
 
 
 POLICY = batch_family.pure_policy(

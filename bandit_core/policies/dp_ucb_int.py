@@ -30,12 +30,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import lazy
+from bandit_core.kernels import release_schedules
 from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
-from bandit_core.spec.numbers import Number
+from bandit_core.spec.field_types import Number
 from bandit_core.theory import accounting, central
 
 
@@ -98,8 +98,8 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
     every = min(interval(setup), setup.horizon)
-    settings = (lazy.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
-    return batch_family.play(lazy.by_index, setup, streams, checkpoints, signal, *settings)
+    settings = (release_schedules.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
+    return batch_family.play(release_schedules.by_index, setup, streams, checkpoints, signal, *settings)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -13,7 +13,7 @@ from bandit_core.kernels import heavy
 from bandit_core.kernels.streams import streams as fresh_streams
 from bandit_core.model import Block, Parameters, RunSetup, Signal, Stopped, numbers_held
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.numbers import Number, Positive
+from bandit_core.spec.field_types import Number, Positive
 
 if TYPE_CHECKING:
     import pandas as pd

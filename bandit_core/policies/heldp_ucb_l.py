@@ -29,7 +29,7 @@ from bandit_core.policies.local_family import (
     refuse_if_nobody_is_left,
     resolve_threshold,
 )
-from bandit_core.theory import local
+from bandit_core.theory import local, local_upper
 
 
 def _player(squash: bool) -> Simulator:
@@ -44,11 +44,11 @@ def _player(squash: bool) -> Simulator:
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local.heldp_ucb_l(setup)]
+    return [*local.lower_bounds(setup), *local_upper.heldp_ucb_l(setup)]
 
 
 def _sigmoid_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local.through_sigmoid(setup, "heldp-ucb-l")]
+    return [*local.lower_bounds(setup), *local_upper.through_sigmoid(setup, "heldp-ucb-l")]
 
 
 _PSEUDO_CODE = """for t = 1, 2, ...:

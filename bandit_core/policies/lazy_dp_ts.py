@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.kernels import lazy
+from bandit_core.kernels import release_schedules
 from bandit_core.model import Block, Parameters, RunSetup, Signal
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
@@ -22,7 +22,7 @@ from bandit_core.theory import central
 
 
 def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    return batch_family.play(lazy.thompson, setup, streams, checkpoints, signal, nominal(setup))
+    return batch_family.play(release_schedules.thompson, setup, streams, checkpoints, signal, nominal(setup))
 
 
 def _cost(setup: RunSetup) -> float:

@@ -10,8 +10,8 @@ from pydantic import Field
 from bandit_core.model import Acceptor, Guarantee, Parameters, Release, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.field_types import Positive
 from bandit_core.spec.notation import write_epsilon
-from bandit_core.spec.numbers import Positive
 from bandit_core.theory import threshold
 
 

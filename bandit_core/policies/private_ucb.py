@@ -26,7 +26,7 @@ from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import nominal, pure, unit_rewards
 from bandit_core.policies.tree_family import Gamma
-from bandit_core.spec.numbers import Number
+from bandit_core.spec.field_types import Number
 from bandit_core.theory import central
 
 

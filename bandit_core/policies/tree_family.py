@@ -12,7 +12,7 @@ from bandit_core.mechanisms import Binary, Hybrid
 from bandit_core.mechanisms.counter import depth
 from bandit_core.model import Block, Guarantee, Release, RunSetup, Signal, Stopped
 from bandit_core.policies.central_family import central_release, nominal, pure
-from bandit_core.spec.numbers import Number
+from bandit_core.spec.field_types import Number
 
 Gamma = Annotated[
     Annotated[Number, Field(gt=0, lt=1)] | Literal["t^-4"],

@@ -15,7 +15,7 @@ from bandit_core.kernels import index
 from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
-from bandit_core.spec.numbers import Number
+from bandit_core.spec.field_types import Number
 from bandit_core.theory import classic, floors
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.spec.numbers import Frozen, Number, Positive, Probability
+from bandit_core.spec.field_types import Frozen, Number, Positive, Probability
 
 FIXED, DISCRETE, CLAMPED_GAUSSIAN, UNIFORM, LOGNORMAL = range(5)  # codes shared with kernels/users.py
 LARGEST = 1000.0  # beyond this no mechanism differs from no privacy by anything a double can hold

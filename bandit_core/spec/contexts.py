@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.spec.numbers import Frozen, Number, Positive, Whole
+from bandit_core.spec.field_types import Frozen, Number, Positive, Whole
 
 SPHERE, GAUSSIAN, CUBE, DISCRETE, MARGIN, TABLE = range(6)  # codes shared with kernels/contexts.py
 IDENTITY, LOGISTIC, POISSON = range(3)

@@ -24,7 +24,7 @@ from bandit_core.spec import budgets
 from bandit_core.spec import contexts as features
 from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.errors import InputError, Issue, validated
-from bandit_core.spec.numbers import Frozen
+from bandit_core.spec.field_types import Frozen
 
 _TOKEN = re.compile(
     r"""(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)

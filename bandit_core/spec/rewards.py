@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.spec.numbers import Frozen, Number, Positive, Probability, Whole
+from bandit_core.spec.field_types import Frozen, Number, Positive, Probability, Whole
 
 TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes shared with kernels/rewards.py
 MOST_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included

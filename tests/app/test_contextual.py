@@ -11,7 +11,7 @@ from bandit_core import Experiment
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
 from bandit_core.simulate import engine
-from ui import turns
+from ui import render_lock
 
 TINY = {"upto": "1000", "d": "2", "K": "3"}
 SHARED = {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1),ldp-sgd(1)", **on.SMALL}
@@ -200,7 +200,7 @@ def test_a_table_is_read_once_and_outside_of_the_pages_turn(
         read = getattr(lending, name)
 
         def look(*given: object) -> object:
-            seen.append((name, turns._turn.locked()))
+            seen.append((name, render_lock._turn.locked()))
             return read(*given)
 
         monkeypatch.setattr(lending, name, look)

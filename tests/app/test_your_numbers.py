@@ -24,9 +24,9 @@ from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.best_method import PROMISES, Question, candidates, decide
 from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found, Point
-from ui import runner, theme, turns
-from ui.your_numbers import asking, replying, summary
-from ui.your_numbers.asking import Asked, Setting
+from ui import render_lock, runner, theme
+from ui.your_numbers import answers, inputs, summary
+from ui.your_numbers.inputs import Asked, Setting
 
 QUICK = {"users": "400"}
 CSV = b"A,B\n" + b"1,0\n0,0\n1,1\n1,0\n" * 10
@@ -71,13 +71,13 @@ def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> Non
     ]  # fmt: skip
 
 
-def _answered(**address: str) -> tuple[AppTest, replying.Reply]:
+def _answered(**address: str) -> tuple[AppTest, answers.Reply]:
     """A page for 10 %, 12 % and 15 %, and the answer that it must show, computed anew."""
     screen = on.visit("your-numbers", **{**QUICK, "eps": "1", **address})
     arms = typed_arms(10, [20, 50], True, (0, 100))
     question = Question(arms, 400, 1.0)
     asked = Asked(arms, ("baseline", "option 1", "option 2"), 0.0, 1.0, None, "Typed.", "%")
-    answer = replying.reply(asked, Setting(400, "conversions", 1.0), question, decide(question))
+    answer = answers.reply(asked, Setting(400, "conversions", 1.0), question, decide(question))
     return screen, answer
 
 
@@ -87,7 +87,7 @@ def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> N
     for row, privacy in zip(answer.rows, PROMISES, strict=True):
         assert row.privacy == privacy
         assert f"with **{answer.method(row)}**" in told
-        assert f"### {replying.words.with_error(row.lost, row.lost_stderr)}" in told
+        assert f"### {answers.words.with_error(row.lost, row.lost_stderr)}" in told
     [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
     assert len(shown) == sum(len(candidates(answer.question, privacy)) for privacy in PROMISES)
     assert list(shown["method"]) == [each.title for privacy in PROMISES for each in answer.decision.of(privacy)]
@@ -126,22 +126,22 @@ def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:
 
 
 @pytest.fixture(scope="module")
-def answer() -> replying.Reply:
+def answer() -> answers.Reply:
     """Two options and what is known of them."""
     arms = (Bernoulli(mean=0.3), Bernoulli(mean=0.6))
     question = Question(arms, 200, 1.0)
     asked = Asked(arms, ("old <b>", "new"), 0.0, 1.0, None, "Typed.", "%")
     decision = decide(question, store=Store(None, 2**24))
-    return replying.reply(asked, Setting(200, "clicks", 1.0), question, decision)
+    return answers.reply(asked, Setting(200, "clicks", 1.0), question, decision)
 
 
 @settings(max_examples=200)
 @given(st.floats(1, 1e6), st.floats(-1e5, 1e5), st.floats(0, 1e5))
 def test_nothing_is_said_to_be_indistinct_that_is_not(
-    answer: replying.Reply, lost: float, extra: float, error: float
+    answer: answers.Reply, lost: float, extra: float, error: float
 ) -> None:
     rows = (_cost("none", lost, math.nan, math.nan), _cost("local", lost + extra, extra, error))
-    told = replying.verdict(replace(answer, rows=rows, blind=1e9))
+    told = answers.verdict(replace(answer, rows=rows, blind=1e9))
     assert ("cannot be told apart from nothing" in told) == (abs(extra) <= 2 * error)
     assert ("clicks more**" in told) == (extra > 2 * error)
     assert ("clicks less**" in told) == (extra < -2 * error)
@@ -152,10 +152,10 @@ def test_nothing_is_said_to_be_indistinct_that_is_not(
     ("lost", "error", "told"), [(1000, 1, "no better"), (990, 10, "no better"), (950, 1, "hardly better"), (500, 1, "")]
 )
 def test_a_method_that_learns_nothing_is_said_to_be_that(
-    answer: replying.Reply, lost: float, error: float, told: str
+    answer: answers.Reply, lost: float, error: float, told: str
 ) -> None:
     rows = (_cost("none", 10, math.nan, math.nan), _cost("central", lost, lost - 10.0, error))
-    verdict = replying.verdict(replace(answer, rows=rows, blind=1000.0))
+    verdict = answers.verdict(replace(answer, rows=rows, blind=1000.0))
     found = [each for each in ("no better", "hardly better") if f"{each} than choosing at random" in verdict]
     assert found == ([told] if told else [])
 
@@ -163,19 +163,17 @@ def test_a_method_that_learns_nothing_is_said_to_be_that(
 POINTS = (Point(2.0 ** (LOWEST / PER_DOUBLING), 900.0, 1.0), Point(64.0, 50.0, 1.0))
 
 
-def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: replying.Reply) -> None:
+def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: answers.Reply) -> None:
     smallest = POINTS[0].at
     chance = Found("local", Answer(smallest, None, smallest, POINTS), "TS-CF", 999.0, 2.0, 1000.0)
-    told = replying.found_words(chance, answer)
+    told = answers.found_words(chance, answer)
     assert "ε =" not in told and "1,000" in told
     real = replace(chance, lost=500.0)
-    assert f"ε = **{smallest:.3g}**" in replying.found_words(real, answer) and "TS" in replying.found_words(
-        real, answer
-    )
+    assert f"ε = **{smallest:.3g}**" in answers.found_words(real, answer) and "TS" in answers.found_words(real, answer)
     never = Found("local", Answer(None, 3.0, None, POINTS))
-    assert "64" in replying.found_words(never, answer) and "**" not in replying.found_words(never, answer)
+    assert "64" in answers.found_words(never, answer) and "**" not in answers.found_words(never, answer)
     users = replace(real, answer=Answer(1200.0, 1000.0, None, POINTS))
-    assert "**1,200 users**" in replying.found_words(users, answer, True)
+    assert "**1,200 users**" in answers.found_words(users, answer, True)
 
 
 def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
@@ -236,7 +234,7 @@ def test_amounts_are_rescaled_only_with_consent_and_answered_in_their_unit() -> 
     screen = upload(on.visit("your-numbers", **QUICK), b"A,B\n" + b"10,0\n20,40\n30,0\n" * 5)
     assert not screen.get("plotly_chart")
     limits(screen, 0)
-    assert unit_of(screen) in asking.AMOUNT_UNITS and screen.get("plotly_chart")
+    assert unit_of(screen) in inputs.AMOUNT_UNITS and screen.get("plotly_chart")
     asked = screen.session_state["own-limited"][1]
     assert (asked.low, asked.high, asked.cut) == (0, 40, "")
 
@@ -257,8 +255,8 @@ def test_one_amount_of_a_million_is_cut_when_the_visitor_says_so(monkeypatch: py
             assert asked.observed[0].mean == pytest.approx((60 * 80 + 50) / 121)
             table = next(frame.value for frame in screen.main.dataframe if "cut" in frame.value)
             assert table["cut"].tolist() == ["1 (0.83%)", "0 (0.00%)"]
-            monkeypatch.setattr(asking, "write_address", lambda private: None)
-            question = asking.question_of(asked, asking.Setting(2000, "euros", 2.0))
+            monkeypatch.setattr(inputs, "write_address", lambda private: None)
+            question = inputs.question_of(asked, inputs.Setting(2000, "euros", 2.0))
             assert {each.note for each in candidates(question, "local")} == {asked.cut}  # the spec tells it, too
     assert lost[0] == 1e6 and lost[1] == 50
 
@@ -269,7 +267,7 @@ def test_a_stray_2_among_0_and_1_does_not_double_the_range_in_silence() -> None:
     limits(screen, 1)
     asked = screen.session_state["own-limited"][1]
     assert (asked.low, asked.high) == (0, 1) and asked.cut
-    assert unit_of(screen) in asking.RATE_UNITS
+    assert unit_of(screen) in inputs.RATE_UNITS
 
 
 def test_limits_of_ones_own_and_limits_that_are_none() -> None:
@@ -286,9 +284,9 @@ def test_limits_of_ones_own_and_limits_that_are_none() -> None:
 
 
 def test_units_follow_the_kind_of_reward() -> None:
-    assert unit_of(on.visit("your-numbers", **QUICK)) in asking.RATE_UNITS
-    assert unit_of(on.visit("your-numbers", **QUICK, **{"as": "amount"})) in asking.AMOUNT_UNITS
-    assert unit_of(on.visit("your-numbers", **QUICK, unit="euros")) in asking.RATE_UNITS
+    assert unit_of(on.visit("your-numbers", **QUICK)) in inputs.RATE_UNITS
+    assert unit_of(on.visit("your-numbers", **QUICK, **{"as": "amount"})) in inputs.AMOUNT_UNITS
+    assert unit_of(on.visit("your-numbers", **QUICK, unit="euros")) in inputs.RATE_UNITS
     assert unit_of(on.visit("your-numbers", **QUICK, unit="leads", **{"as": "amount"})) == "leads"
 
 
@@ -358,13 +356,13 @@ def test_a_limit_that_asks_for_no_learning_and_one_that_nobody_reaches() -> None
 def test_a_file_is_read_once_and_outside_of_the_pages_turn(
     reader: str, key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, turn_taken = getattr(asking, reader), []
+    read, turn_taken = getattr(inputs, reader), []
 
     def look(data: bytes) -> object:
-        turn_taken.append(turns._turn.locked())
+        turn_taken.append(render_lock._turn.locked())
         return read(data)
 
-    monkeypatch.setattr(asking, reader, look)
+    monkeypatch.setattr(inputs, reader, look)
     screen = upload(on.visit("your-numbers", **QUICK), b"epsilon\n1\n2\n" if key == "own-budgets" else CSV, key)
     on.run(screen)
     assert turn_taken == [False]  # so another visitor's page can be drawn meanwhile
@@ -380,17 +378,17 @@ def test_a_name_from_the_file_is_shown_as_text() -> None:
     assert "\\*\\*B\\*\\*" in on.words(screen) or "**B**" not in on.words(screen)
 
 
-def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor(answer: replying.Reply) -> None:
+def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor(answer: answers.Reply) -> None:
     assert summary._plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
     found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", 5.0, 1.0, 30.0)]}
     made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
-    page = summary.summary_page(answer, replying.verdict(answer), found, "at most 2 <i>", "http://x/?a=1&b=2", made)
+    page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x/?a=1&b=2", made)
     assert "old &lt;b&gt;" in page and "<i>" not in page and "src=" not in page
     assert 'href="http://x/?a=1&amp;b=2"' in page and "2031-05-06" in page
     meta = answer.result.metadata
     for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
         assert answer.experiment.lines[row.line].entry.title in page and guarantee["words"] in page
-        assert replying.words.with_error(row.lost, row.lost_stderr) in page
+        assert answers.words.with_error(row.lost, row.lost_stderr) in page
     for number in (
         answer.question.reported,
         answer.question.screening_seed,

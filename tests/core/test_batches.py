@@ -12,7 +12,7 @@ from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.kernels import committed, divergence, lazy
+from bandit_core.kernels import batched, divergence, release_schedules
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import batch_family, dp_ucb_int, registry
@@ -144,16 +144,16 @@ def test_how_long_a_leader_lasts_is_what_a_scan_of_every_step_finds():
         t = np.arange(now, last + 1)
         level = np.log(t)
         leaders = (means + np.outer(np.sqrt(level), wide) + np.outer(level, deep)).argmax(axis=1)
-        arm, surely = lazy._leader(now, means, wide, deep)
+        arm, surely = release_schedules._leader(now, means, wide, deep)
         if not surely:
             continue
         assert arm == leaders[0]
         others = np.flatnonzero(leaders != arm)
-        lasts = lazy._lasting(arm, now, last, means, wide, deep)
+        lasts = release_schedules._lasting(arm, now, last, means, wide, deep)
         expected = others[0] if len(others) else len(t)
         if lasts != expected:  # never too long; too short only where rounding would decide
             assert 1 <= lasts < expected
-            assert not lazy._leader(now + lasts, means, wide, deep)[1]
+            assert not release_schedules._leader(now + lasts, means, wide, deep)[1]
         changes += len(others) > 0
     assert changes > 100
 
@@ -161,8 +161,8 @@ def test_how_long_a_leader_lasts_is_what_a_scan_of_every_step_finds():
 def test_near_ties_are_stepped_through():
     """Where rounding decides nothing is skipped: the leader is elected again at the next step."""
     means, wide, deep = np.array([0.5, 0.5 + 1e-14]), np.full(2, 0.1), np.zeros(2)
-    assert lazy._leader(1000, means, wide, deep)[1] == False  # noqa: E712 (numba's bool)
-    assert lazy._leader(1000, np.array([0.5, 0.51]), wide, deep) == (1, True)
+    assert release_schedules._leader(1000, means, wide, deep)[1] == False  # noqa: E712 (numba's bool)
+    assert release_schedules._leader(1000, np.array([0.5, 0.51]), wide, deep) == (1, True)
 
 
 @pytest.mark.parametrize("policy", ALL)
@@ -411,8 +411,8 @@ def test_rules_of_the_committed_kernel_differ():
     _, instance = instance_of("adap-ucb", FIVE, budget(1.0), 3000)
     rows, times = streams(7, 0, 2), np.array([3000])
     blocks = [
-        batch_family.play(committed.by_index, instance, rows, times, Signal(), rule, 1.0, alpha, 2.0, 1).pulls
-        for rule, alpha in ((committed.ADAP_UCB, 0.5), (committed.ADAP_KLUCB, 0.5), (committed.ADAP_UCB, 0.45))
+        batch_family.play(batched.by_index, instance, rows, times, Signal(), rule, 1.0, alpha, 2.0, 1).pulls
+        for rule, alpha in ((batched.ADAP_UCB, 0.5), (batched.ADAP_KLUCB, 0.5), (batched.ADAP_UCB, 0.45))
     ]
     assert (blocks[0] != blocks[1]).any()
     assert (blocks[0] != blocks[2]).any()

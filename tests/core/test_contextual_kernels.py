@@ -11,9 +11,9 @@ from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_theta
+from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
-from bandit_core.kernels.systems import factorise, invert_factored, solve_factored, solve_indefinite
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulate.store import Store

@@ -243,7 +243,7 @@ def test_equal_arms_are_looked_at_once(monkeypatch):
         return property(call) if isinstance(plain, property) else call
 
     arms = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.5, "count": 9_999}]
-    for name in ("inside", "law_mean", "atoms", "row", "support"):
+    for name in ("inside", "expected", "atoms", "row", "support"):
         monkeypatch.setattr(Bernoulli, name, counted(name))
     experiment = spec(["heldp-ucb-b"] * 24, 1000, 1, arms=arms)
     for line in range(24):

@@ -194,7 +194,9 @@ def test_other_laws_use_what_is_known_of_them():
     arms = (TwoPoint(low=0, high=1, p_high=0.6), TwoPoint(low=0.2, high=0.8, p_high=0.4), Bernoulli(mean=0.5))
     here = instance(None, 0.5, arms=arms)
     shift = math.log(1 + div.total_variation(arms[2], arms[0]) * (math.exp(0.5) - 1))
-    assert central.told(0.5).laws(arms[2], arms[0]) == pytest.approx(min(shift, div.relative_entropy(arms[2], arms[0])))
+    assert central.told(0.5).distributions(arms[2], arms[0]) == pytest.approx(
+        min(shift, div.relative_entropy(arms[2], arms[0]))
+    )
     for found in (floors.without_privacy(here), central.finite_time(here), local.finite_time(here)):
         assert found[EVERY].curve(np.ones(1))[0] == pytest.approx(here.gaps.mean())
         assert found[FAST].hidden and not found[EVERY].hidden

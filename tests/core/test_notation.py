@@ -124,7 +124,7 @@ def test_arms_round_trip(documents, spaces):
 
 
 @modest
-@given(specs.budgets, st.booleans())
+@given(specs.any_budget, st.booleans())
 def test_budgets_round_trip(document, spaces):
     law = specs.budget_law(document)
     text = notation.write_epsilon(law, spaces)
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_is_told_with_its_place(text, path, words):
         ("heldp-ucb-b(0)", "lines[0].epsilon.value", "greater than 0"),
         ("ucb, heldp-ucb-b(1, 2)", "lines[1]", "only the privacy budget"),
         ("heldp-ucb-b(1, epsilon=2)", "lines[0]", "only the privacy budget"),
-        ("heldp-ucb-b(normal(1))", "lines[0]", "no law"),
+        ("heldp-ucb-b(normal(1))", "lines[0]", "no distribution"),
         ("ucb(alpha=beta(1,1))", "lines[0]", "alpha must be a number or a word"),
         ("ucb(label=3)", "lines[0]", "label"),
         ("0.9", "lines[0]", "no policy"),

@@ -19,7 +19,7 @@ from bandit_core.policies.local_family import ThresholdParameters
 from bandit_core.policies.ucb import UCBParameters
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, Fixed, Lognormal, UniformEpsilon
 from bandit_core.spec.rewards import Bernoulli, Beta, Empirical, Gaussian, Pareto, TwoPoint, Uniform
-from bandit_core.theory import classic, local
+from bandit_core.theory import classic, local, local_upper
 from bandit_core.theory import divergences as div
 
 TIMES = np.array([1.0, 2.0, 10.0, 1e3, 1e5, 1e7])
@@ -63,18 +63,18 @@ def test_constants_of_the_papers():
     assert div.duchi_alpha(0.1) == pytest.approx(math.exp(0.2) * (math.exp(0.1) - 1) ** 2)
     assert div.duchi_alpha(0.1) == pytest.approx(0.01351, abs=5e-6)
     assert div.duchi_alpha(1.0) == pytest.approx(11.810, abs=5e-4)
-    assert local.sigmoid_slope(1.0) == pytest.approx(0.1779, abs=5e-5)
-    assert [Gaussian(mean=mean, sd=1).expect(local._sigmoid) for mean in (0.5, 0.6, 0.7, 0.8, 0.9)] == pytest.approx(
-        [0.6020, 0.6218, 0.6412, 0.6601, 0.6787], abs=6e-5
-    )
+    assert local_upper.sigmoid_slope(1.0) == pytest.approx(0.1779, abs=5e-5)
+    assert [
+        Gaussian(mean=mean, sd=1).expect(local_upper._sigmoid) for mean in (0.5, 0.6, 0.7, 0.8, 0.9)
+    ] == pytest.approx([0.6020, 0.6218, 0.6412, 0.6601, 0.6787], abs=6e-5)
 
 
 @pytest.mark.parametrize("sd", [0.01, 0.3, 1.0, 4.0, 30.0])
 def test_the_smallest_slope_of_the_sigmoid_is_at_mean_one(sd):
     means = np.linspace(0, 1, 41)
-    squeezed = [Gaussian(mean=mean, sd=sd).expect(local._sigmoid) for mean in means]
-    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) == pytest.approx(local.sigmoid_slope(sd), rel=0.02)
-    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) >= local.sigmoid_slope(sd) * (1 - 1e-9)
+    squeezed = [Gaussian(mean=mean, sd=sd).expect(local_upper._sigmoid) for mean in means]
+    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) == pytest.approx(local_upper.sigmoid_slope(sd), rel=0.02)
+    assert np.min(np.diff(squeezed)) / (means[1] - means[0]) >= local_upper.sigmoid_slope(sd) * (1 - 1e-9)
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
@@ -365,8 +365,8 @@ def test_asymptotically_optimal_policies_have_the_lai_robbins_constant():
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, 20.0])
 def test_corollaries_by_hand(epsilon):
     inverse, total = gap_sums(REN_MEANS)
-    laplace = named(local.heldp_ucb_l(instance(REN_MEANS, epsilon)), "Ren Corollary 8")
-    bits = named(local.heldp_ucb_b(instance(REN_MEANS, epsilon)), "Ren Corollary 11")
+    laplace = named(local_upper.heldp_ucb_l(instance(REN_MEANS, epsilon)), "Ren Corollary 8")
+    bits = named(local_upper.heldp_ucb_b(instance(REN_MEANS, epsilon)), "Ren Corollary 11")
     expected = 8 * (1 + 4 / epsilon) ** 2 * inverse * np.log(TIMES) + (3 + 2 * math.pi**2 / 3) * total
     assert laplace.curve(TIMES) == pytest.approx(expected)
     factor = ((math.exp(epsilon) + 1) / (math.exp(epsilon) - 1)) ** 2
@@ -376,7 +376,7 @@ def test_corollaries_by_hand(epsilon):
 
 def test_corollary_11_of_the_table():
     for epsilon, constant in ((0.1, 32053), (1, 374.6), (2, 137.9), (4, 86.1), (8, 80.1)):
-        bound = named(local.heldp_ucb_b(instance(PAIR, epsilon)), "Ren Corollary 11")
+        bound = named(local_upper.heldp_ucb_b(instance(PAIR, epsilon)), "Ren Corollary 11")
         at_1 = float(bound.curve(np.array([1.0]))[0])
         assert (float(bound.curve(np.array([math.e]))[0]) - at_1) == pytest.approx(constant, rel=1e-3)
 
@@ -418,7 +418,7 @@ def printed_theorem(means, users, eps_min, kappa, t, laplace):
 )
 def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
     means = [1.0, 0.95, 0.5, 0.02]
-    found = (local.heldp_ucb_l if laplace else local.heldp_ucb_b)(instance(means, users, eps_min))
+    found = (local_upper.heldp_ucb_l if laplace else local_upper.heldp_ucb_b)(instance(means, users, eps_min))
     bound = named(found, "Ren Theorem 7" if laplace else "Ren Theorem 10")
     assert bound.hidden is None
     for t in (30.0, 1e4, 1e7):
@@ -436,8 +436,8 @@ def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
 def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
     alike = Discrete(values=(2.0, 2.0 + 1e-9))
     for of, corollary, theorem in (
-        (local.heldp_ucb_l, "Ren Corollary 8", "Ren Theorem 7"),
-        (local.heldp_ucb_b, "Ren Corollary 11", "Ren Theorem 10"),
+        (local_upper.heldp_ucb_l, "Ren Corollary 8", "Ren Theorem 7"),
+        (local_upper.heldp_ucb_b, "Ren Corollary 11", "Ren Theorem 10"),
     ):
         one = named(of(instance(REN_MEANS, 2.0)), corollary)
         several = named(of(instance(REN_MEANS, alike, 2.0)), theorem)
@@ -449,22 +449,24 @@ def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
 
 def test_a_threshold_below_the_one_epsilon():
     """Forced pulls of the Laplace policy grow, so its corollary no longer holds; the Bernoulli policy is unchanged."""
-    low = local.heldp_ucb_l(instance(PAIR, 2.0, 0.5))
+    low = local_upper.heldp_ucb_l(instance(PAIR, 2.0, 0.5))
     assert "0.5" in named(low, "Ren Corollary 8").hidden
-    equal = named(local.heldp_ucb_l(instance(PAIR, 2.0)), "Ren Corollary 8")
+    equal = named(local_upper.heldp_ucb_l(instance(PAIR, 2.0)), "Ren Corollary 8")
     assert named(low, "Ren Theorem 7").curve(TIMES)[-1] > equal.curve(TIMES)[-1]
-    bits = [named(local.heldp_ucb_b(instance(PAIR, 2.0, m)), "Ren Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
+    bits = [named(local_upper.heldp_ucb_b(instance(PAIR, 2.0, m)), "Ren Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
     assert bits[0] == pytest.approx(bits[1])
 
 
 def test_a_threshold_between_two_groups_is_the_upper_groups_for_bits():
     users = Discrete(values=(0.2, 1, 2))
-    between = named(local.heldp_ucb_b(instance(PAIR, users, 0.7)), "Ren Theorem 10").curve(TIMES)
-    assert between == pytest.approx(named(local.heldp_ucb_b(instance(PAIR, users, 1.0)), "Ren Theorem 10").curve(TIMES))
+    between = named(local_upper.heldp_ucb_b(instance(PAIR, users, 0.7)), "Ren Theorem 10").curve(TIMES)
+    assert between == pytest.approx(
+        named(local_upper.heldp_ucb_b(instance(PAIR, users, 1.0)), "Ren Theorem 10").curve(TIMES)
+    )
 
 
 def test_corollary_8_is_not_drawn_where_its_proof_does_not_reach():
-    found = local.heldp_ucb_l(instance([1.0, 0.0], 1000.0))
+    found = local_upper.heldp_ucb_l(instance([1.0, 0.0], 1000.0))
     assert named(found, "Ren Corollary 8").hidden
     log_terms = np.diff(named(found, "Ren Theorem 7").curve(np.array([1.0, math.e])))[0]
     assert log_terms == pytest.approx(10.0)  # 2 (4 + 1): the forced pulls
@@ -476,21 +478,21 @@ def test_corollary_8_is_not_drawn_where_its_proof_does_not_reach():
     ids=str,
 )
 def test_theorems_for_continuous_users_are_finite_and_grow(users):
-    for of, name in ((local.heldp_ucb_l, "Ren Theorem 7"), (local.heldp_ucb_b, "Ren Theorem 10")):
+    for of, name in ((local_upper.heldp_ucb_l, "Ren Theorem 7"), (local_upper.heldp_ucb_b, "Ren Theorem 10")):
         values = named(of(instance(PAIR, users, 0.5)), name).curve(TIMES)
         assert np.all(np.isfinite(values))
         assert np.all(np.diff(values) > 0)
 
 
 def test_nobody_above_the_threshold():
-    assert all(bound.hidden for bound in local.heldp_ucb_l(instance(PAIR, 1.0, 2.0)))
-    assert all(bound.hidden for bound in local.heldp_ucb_b(instance(PAIR, 1.0, 2.0)))
-    assert all(bound.hidden for bound in local.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
+    assert all(bound.hidden for bound in local_upper.heldp_ucb_l(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.hidden for bound in local_upper.heldp_ucb_b(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.hidden for bound in local_upper.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
 
 
 @given(st.floats(0.05, 0.8), st.floats(0.1, 0.9), st.sampled_from([0.2, 1.0, 5.0]))
 def test_upper_bounds_grow_as_the_gap_shrinks(gap, shrink, epsilon):
-    for of in (local.heldp_ucb_l, local.heldp_ucb_b):
+    for of in (local_upper.heldp_ucb_l, local_upper.heldp_ucb_b):
         wide, narrow = (
             [bound for bound in of(instance([0.9, 0.9 - size], epsilon)) if not bound.hidden and not bound.worst_case]
             for size in (gap, gap * shrink)
@@ -502,7 +504,11 @@ def test_upper_bounds_grow_as_the_gap_shrinks(gap, shrink, epsilon):
 def test_upper_bounds_lie_above_lower_bounds(epsilon):
     here = instance(REN_MEANS, epsilon)
     lower = [bound for bound in local.lower_bounds(here) if not bound.hidden and not bound.worst_case]
-    upper = [*local.heldp_ucb_l(here), *local.heldp_ucb_b(here), *local.corrupted_feedback(here, "kl-ucb-cf")]
+    upper = [
+        *local_upper.heldp_ucb_l(here),
+        *local_upper.heldp_ucb_b(here),
+        *local_upper.corrupted_feedback(here, "kl-ucb-cf"),
+    ]
     upper = [bound for bound in upper if not bound.hidden and not bound.worst_case]
     assert len(lower) == 8
     assert len(upper) == 4
@@ -517,10 +523,12 @@ def test_upper_bounds_lie_above_lower_bounds(epsilon):
 @pytest.mark.parametrize("users", [Fixed(value=2.0), Discrete(values=(0.5, 2))], ids=str)
 def test_sigmoid_bounds(parent, users):
     arms = [Gaussian(mean=mean, sd=1) for mean in REN_MEANS]
-    exact_form, printed = local.through_sigmoid(instance(None, users, 0.5, arms=arms), parent)
-    plain = (local.heldp_ucb_l if parent == "heldp-ucb-l" else local.heldp_ucb_b)(instance(REN_MEANS, users, 0.5))
+    exact_form, printed = local_upper.through_sigmoid(instance(None, users, 0.5, arms=arms), parent)
+    plain = (local_upper.heldp_ucb_l if parent == "heldp-ucb-l" else local_upper.heldp_ucb_b)(
+        instance(REN_MEANS, users, 0.5)
+    )
     of_parent = next(bound for bound in plain if not bound.hidden)
-    assert printed.curve(TIMES) == pytest.approx(of_parent.curve(TIMES) / local.sigmoid_slope(1.0) ** 2)
+    assert printed.curve(TIMES) == pytest.approx(of_parent.curve(TIMES) / local_upper.sigmoid_slope(1.0) ** 2)
     assert np.all(exact_form.curve(TIMES) <= printed.curve(TIMES) * (1 + 1e-9))
     assert np.all(exact_form.curve(TIMES) >= of_parent.curve(TIMES))
     assert {exact_form.status, printed.status} == {"derived"}
@@ -528,7 +536,7 @@ def test_sigmoid_bounds(parent, users):
 
 def test_sigmoid_bound_by_hand():
     arms = [Gaussian(mean=0.9, sd=1), Gaussian(mean=0.5, sd=1)]
-    bound, _ = local.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
+    bound, _ = local_upper.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
     gap = 0.6787 - 0.6020
     assert np.diff(bound.curve(np.array([1.0, math.e])))[0] == pytest.approx(
         0.4 * 8 * float(div.beta(2.0)) / gap**2, rel=3e-3
@@ -537,30 +545,34 @@ def test_sigmoid_bound_by_hand():
 
 def test_sigmoid_bounds_are_hidden_where_the_sigmoid_prefers_another_arm():
     arms = [Uniform(low=-20, high=30), Uniform(low=4, high=5)]
-    exact_form, printed = local.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
+    exact_form, printed = local_upper.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
     assert "best" in exact_form.hidden
     assert printed.hidden
     high = [Gaussian(mean=3.0, sd=1), Gaussian(mean=0.5, sd=1)]
-    assert [bool(bound.hidden) for bound in local.through_sigmoid(instance(None, 2.0, arms=high), "heldp-ucb-b")] == [
+    assert [
+        bool(bound.hidden) for bound in local_upper.through_sigmoid(instance(None, 2.0, arms=high), "heldp-ucb-b")
+    ] == [
         False,
         True,
     ]
 
 
 def test_corrupted_feedback_by_hand():
-    leading, explicit = local.corrupted_feedback(instance(PAIR, 1.0), "kl-ucb-cf")
+    leading, explicit = local_upper.corrupted_feedback(instance(PAIR, 1.0), "kl-ucb-cf")
     assert per_log(leading) == pytest.approx(20.71, abs=0.01)
     assert per_log(leading) == pytest.approx(per_log(exact(PAIR, 1.0)))
     assert per_log(explicit) == pytest.approx(2 / 0.1 / math.tanh(0.5) ** 2)
     assert per_log(explicit) >= per_log(leading)
-    (order,) = local.corrupted_feedback(instance(PAIR, 1.0), "ucb-cf")
+    (order,) = local_upper.corrupted_feedback(instance(PAIR, 1.0), "ucb-cf")
     assert per_log(order) == pytest.approx(0.1 / (0.1 * math.tanh(0.5)) ** 2)
     assert order.status == "order-only"
-    thompson = local.corrupted_feedback(instance(PAIR, 1.0), "ts-cf")
+    thompson = local_upper.corrupted_feedback(instance(PAIR, 1.0), "ts-cf")
     assert "Theorem 3" in thompson[0].source
     for bound in [leading, explicit, *thompson]:
         assert (bound.side, bound.status) == ("upper", "asymptotic")
-    assert all(bound.hidden for bound in local.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), "ts-cf"))
+    assert all(
+        bound.hidden for bound in local_upper.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), "ts-cf")
+    )
 
 
 # --- curves --------------------------------------------------------------------------------------------------------

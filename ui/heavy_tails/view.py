@@ -20,7 +20,7 @@ from bandit_core.simulate.costs import estimated_seconds, worker_count
 from bandit_core.simulate.results import Result
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, page_fields, runner, state, theme, turns, words
+from ui import charts, page_fields, render_lock, runner, state, theme, words
 
 MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -376,7 +376,7 @@ def _computed_points(choice: Choice) -> pd.DataFrame:
     if known is not None and known[0] == choice:
         return known[1]
     place = st.empty()
-    with turns.computing():
+    with render_lock.computing():
         points = _points(choice, runner.bar(place, "simulating each exponent … (switch it off to stop)"))
     place.empty()
     st.session_state["heavy-points"] = (choice, points)

@@ -11,7 +11,7 @@ import streamlit as st
 from bandit_core import AuditResult
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import Subject, subjects
-from ui import charts, theme, turns, words
+from ui import charts, render_lock, theme, words
 from ui.mechanisms.answer import epsilon_slider
 from ui.page_fields import Fields
 
@@ -208,7 +208,7 @@ def _interval(event: tuple[float, float]) -> str:
 
 def _found(subject: Subject, epsilon: float, samples: int, confidence: float, seed: int) -> AuditResult:
     bar = st.progress(0.0, "Drawing samples …")
-    with turns.computing():
+    with render_lock.computing():
         found = audit(
             subject.name,
             epsilon,

@@ -21,7 +21,7 @@ from bandit_core.simulate.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies import threshold_check
 from ui import charts, page_fields, state, theme, threshold_view, words
-from ui.papers import again
+from ui.papers import rerun
 
 EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
 EVERY = "all"
@@ -255,7 +255,7 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
         statements(figure)
     tests(figure)
     if panel:
-        again.panel(panel)
+        rerun.panel(panel)
 
 
 AS_STATED = (

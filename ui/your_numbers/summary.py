@@ -16,7 +16,7 @@ import numpy as np
 from bandit_core.studies.best_method import PROMISE_WORDS
 from bandit_core.studies.goal_search import Found
 from ui import theme, words
-from ui.your_numbers.replying import Reply, found_words
+from ui.your_numbers.answers import Reply, found_words
 
 _CONFIG = Path(__file__).resolve().parents[2]
 _STYLE = """

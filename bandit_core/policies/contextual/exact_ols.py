@@ -15,7 +15,7 @@ from pydantic import Field
 from bandit_core.kernels import least_squares
 from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal
 from bandit_core.policies.contextual import family
-from bandit_core.spec.numbers import Number, Positive
+from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
 Ridge = Annotated[Positive, Field(le=10**6, description="Weight of |theta|^2 in the least squares.")]

@@ -13,7 +13,7 @@ from bandit_core.kernels.contexts import MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Block, Guarantee, Parameters, Release, RunSetup, Signal, Stopped
 from bandit_core.spec.contexts import Contexts, Discrete, Table
-from bandit_core.spec.numbers import Number, Positive, Whole
+from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
 
 HAN = "Han, Liang, Wang, Zhang 2021"

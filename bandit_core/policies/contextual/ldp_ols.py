@@ -43,7 +43,7 @@ from bandit_core.kernels import least_squares
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
 from bandit_core.model import Block, Guarantee, Policy, Release, RunSetup, Signal
 from bandit_core.policies.contextual import family
-from bandit_core.spec.numbers import Number, Positive
+from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
 SENSITIVITY = 2.0  # joint L2 sensitivity of M / (2 C_B^2) and u / (C_B c_r), also over several arms

@@ -36,7 +36,7 @@ from bandit_core.kernels import gradient
 from bandit_core.mechanisms.l2_ball import radius
 from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal
 from bandit_core.policies.contextual import family
-from bandit_core.spec.numbers import Number, Positive
+from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
 

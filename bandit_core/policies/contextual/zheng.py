@@ -44,7 +44,7 @@ from bandit_core.kernels import optimism
 from bandit_core.mechanisms.gaussian import analytic_sd
 from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal, Simulator
 from bandit_core.policies.contextual import family
-from bandit_core.spec.numbers import Positive
+from bandit_core.spec.field_types import Positive
 from bandit_core.theory import contextual
 
 Releases = Literal[2, 3]  # a matrix with one vector (LinUCB) or two (GLOC)

@@ -26,7 +26,7 @@ from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import GOALS, read_lifts, typed_arms
-from ui import deployed, page_fields, uploads, words
+from ui import page_fields, real_world_budgets, uploads, words
 
 EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
@@ -506,7 +506,7 @@ def setting(asked: Asked) -> Setting | None:
     remember(users=str(int(users)), unit=unit, eps=f"{epsilon:g}")
     distribution: Epsilon | None = None
     with st.expander("Which ε do others use? Do my users differ?"):
-        deployed.table("one answer of one user")
+        real_world_budgets.table("one answer of one user")
         upload = st.file_uploader(
             "Users' own ε (CSV, optional)",
             type=["csv", "tsv", "txt"],

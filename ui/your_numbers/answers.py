@@ -13,7 +13,7 @@ from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs
 from bandit_core.studies.goal_search import Found, Kind
 from ui import words
-from ui.your_numbers.asking import Asked, Setting
+from ui.your_numbers.inputs import Asked, Setting
 
 
 @dataclass(frozen=True)

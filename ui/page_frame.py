@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from bandit_core.spec.errors import Issue
-from ui import glossary, page_fields, sharing, sidebar, state, theme, theme_watch, turns, words
+from ui import glossary, page_fields, render_lock, sharing, sidebar, state, theme, theme_watch, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
@@ -50,13 +50,13 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with turns.drawing(new="page" not in st.session_state):
+    with render_lock.drawing(new="page" not in st.session_state):
         try:
             _open(page)
         finally:
             state.drawn()
-        turns.settle(page.url_path)
-        turns.search_for_garbage()
+        render_lock.settle(page.url_path)
+        render_lock.search_for_garbage()
 
 
 def _open(page: Any) -> None:

@@ -14,12 +14,12 @@ begin, failures = threading.Barrier(6), []
 def visit(first):
     begin.wait()
     try:
-        import ui.opening
+        import ui.preload
         for number in range(6):
             __import__(names[(first + number) % 6])
     except BaseException as error:
         failures.append(repr(error))
-names = "ui.charts bandit_core.experiments.curves ui.tradeoff_view bandit_core ui.shell bandit_core.studies.sweep"
+names = "ui.charts bandit_core.experiments.curves ui.tradeoff_view bandit_core ui.page_frame bandit_core.studies.sweep"
 names = names.split()
 threads = [threading.Thread(target=visit, args=(number,)) for number in range(6)]
 assert not any(name.startswith("bandit_core") for name in sys.modules)
@@ -38,7 +38,7 @@ def test_a_fresh_server_imports_everything_once_whoever_comes_first(project: Pat
 
 def test_what_is_imported_is_never_searched_for_garbage(project: Path) -> None:
     """Streamlit asks for a full search after every page; over all modules that takes longer than the page."""
-    code = "import gc, ui.opening; print(len(gc.get_objects()), gc.get_freeze_count())"
+    code = "import gc, ui.preload; print(len(gc.get_objects()), gc.get_freeze_count())"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=project, env=os.environ, capture_output=True, text=True, check=True
     )
@@ -49,6 +49,6 @@ def test_what_is_imported_is_never_searched_for_garbage(project: Path) -> None:
 def test_every_page_begins_with_it(project: Path) -> None:
     for page in sorted((project / "pages").glob("*.py")):
         first = next(node for node in ast.parse(page.read_text()).body if isinstance(node, ast.Import | ast.ImportFrom))
-        assert ast.unparse(first) == "import ui.opening", (
+        assert ast.unparse(first) == "import ui.preload", (
             f"{page.name}: visitors who come together meet half-made modules"
         )
