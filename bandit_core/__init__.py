@@ -13,7 +13,7 @@ from bandit_core.auditing.auditor import AuditResult, audit
 from bandit_core.experiments.curves import bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset
-from bandit_core.simulate.engine import Simulation, simulate
+from bandit_core.simulation.engine import Simulation, simulate
 from bandit_core.spec.errors import InputError
 from bandit_core.theory.threshold import thresholds
 

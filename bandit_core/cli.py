@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from bandit_core.experiments.experiment import Experiment
     from bandit_core.literature.papers import Played
     from bandit_core.model import Policy
-    from bandit_core.simulate.engine import Simulation
-    from bandit_core.simulate.results import Result
+    from bandit_core.simulation.engine import Simulation
+    from bandit_core.simulation.results import Result
     from bandit_core.studies.sweep import Sweep, SweepResult
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
@@ -182,7 +182,7 @@ def _run(options: argparse.Namespace) -> int:
     _check_out(options.out)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
-    from bandit_core.simulate.engine import Simulation
+    from bandit_core.simulation.engine import Simulation
 
     result = _finished(Simulation(experiment), jobs)
     if result is None:
@@ -289,7 +289,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 def _reproduce(options: argparse.Namespace) -> int:
     from bandit_core.literature import papers, reproductions
-    from bandit_core.simulate.costs import estimated_seconds
+    from bandit_core.simulation.costs import estimated_seconds
 
     names = papers.names_of(options.names)
     folder = reproductions.FOLDER if options.out is None else Path(options.out)
@@ -327,10 +327,10 @@ def _text(path: str) -> str:
 def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
     """One file of results played, as the document to ship; None after Ctrl-C."""
     from bandit_core.literature import reproductions
-    from bandit_core.simulate.engine import Simulation
-    from bandit_core.simulate.results import Result
-    from bandit_core.simulate.store import Store
-    from bandit_core.simulate.warm_up import compile_for
+    from bandit_core.simulation.engine import Simulation
+    from bandit_core.simulation.results import Result
+    from bandit_core.simulation.store import Store
+    from bandit_core.simulation.warm_up import compile_for
 
     experiment = played.experiment
     part = experiment.with_changes(trials=min(most or experiment.trials, experiment.trials))
@@ -348,7 +348,7 @@ def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool)
 
 def _warm(options: argparse.Namespace) -> int:
     from bandit_core.jit.machine_code import kernel_folder
-    from bandit_core.simulate.warm_up import warm
+    from bandit_core.simulation.warm_up import warm
 
     count = warm()
     print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")

@@ -13,7 +13,7 @@ from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import registry
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from benchmarks import plain_contextual
 from benchmarks.measuring import fastest, machine, print_table, seconds
 

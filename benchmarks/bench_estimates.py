@@ -1,8 +1,8 @@
 """What runs take over what was estimated: ``python -m benchmarks.bench_estimates [POLICY ...]`` (one core, minutes).
 
 Every policy plays on a grid of arms (or features) and horizons; the table has processor time over
-`bandit_core.simulate.costs.trial_seconds`, which no test can hold to a clock. Estimates are meant to be right within a
-factor of `FAR`; what is further off is marked.
+`bandit_core.simulation.costs.trial_seconds`, which no test can hold to a clock. Estimates are meant to be right within
+a factor of `FAR`; what is further off is marked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Policy, Signal
 from bandit_core.policies import registry
-from bandit_core.simulate.costs import trial_seconds
+from bandit_core.simulation.costs import trial_seconds
 from benchmarks.measuring import arms_of, machine, print_table, private, seconds
 
 ARMS, HORIZONS = (2, 100, 1000, 10_000), (100, 1000, 10_000, 100_000, 1_000_000)

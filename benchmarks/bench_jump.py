@@ -16,8 +16,8 @@ from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import index_family, registry
-from bandit_core.simulate import costs
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import costs
+from bandit_core.simulation.store import Store
 from benchmarks.measuring import PAPER_ARMS, UCB, instance_of, machine, name_of, print_table, private, seconds
 
 HORIZONS = (100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)

@@ -34,7 +34,7 @@ def ours() -> None:
     import time
 
     from bandit_core import Experiment, simulate
-    from bandit_core.simulate.store import Store
+    from bandit_core.simulation.store import Store
 
     spec = {"arms": PAPER_ARMS, "lines": [UCB], "horizon": HORIZON, "trials": TRIALS}
     runs = [Experiment.model_validate(spec | {"seed": seed}) for seed in range(REPEATS + 1)]

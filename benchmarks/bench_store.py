@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from bandit_core import Experiment, simulate
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from benchmarks.measuring import PAPER_ARMS, UCB, machine, print_table, private
 
 LINES = [UCB, private("heldp-ucb-b", 2.0), private("heldp-ucb-l", 2.0)]

@@ -31,7 +31,7 @@ import numpy as np
 
 from bandit_core import simulate
 from bandit_core.experiments import links
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import Server, curves_of, opened, running_server, visiting
 from ui import charts

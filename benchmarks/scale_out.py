@@ -13,8 +13,8 @@ import os
 import time
 
 from bandit_core import Experiment, simulate
-from bandit_core.simulate import costs, engine
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import costs, engine
+from bandit_core.simulation.store import Store
 from benchmarks.measuring import arms_of, machine, print_table
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("lab", deadline=None)  # how fast the machine is decides no test
-hypothesis.settings.load_profile("lab")
+hypothesis.settings.register_profile("lab", deadline=None, derandomize=True)  # neither speed nor luck decides a test
+hypothesis.settings.register_profile("search", deadline=None)  # HYPOTHESIS_PROFILE=search: other examples every time
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lab"))
 
 
 def pytest_configure(config: pytest.Config) -> None:

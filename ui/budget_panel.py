@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.results import Result
 from ui import charts, diagrams, exports, shared, theme, words
 
 

@@ -16,8 +16,8 @@ from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
 from bandit_core.experiments.experiment import budget_words
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.summaries import QUANTITY_WORDS, scale
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import QUANTITY_WORDS, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.rewards import each
 from ui import theme, words

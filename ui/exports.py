@@ -13,8 +13,8 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments.presets import presets
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.summaries import summaries
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
 from ui import charts, words
 

@@ -9,7 +9,7 @@ import streamlit as st
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, presets
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.results import Result
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.tradeoff import blind_regret

@@ -11,8 +11,8 @@ import streamlit as st
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import status_words
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.summaries import Summary, summaries
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import Summary, summaries
 from ui import shared, theme, words
 
 

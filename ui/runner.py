@@ -20,12 +20,12 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InputError, Simulation, simulate
-from bandit_core.simulate.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
-from bandit_core.simulate.engine import lower_priority
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.store import Store
-from bandit_core.simulate.summaries import split, with_companions
-from bandit_core.simulate.warm_up import is_warm
+from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
+from bandit_core.simulation.engine import lower_priority
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import split, with_companions
+from bandit_core.simulation.warm_up import is_warm
 from bandit_core.studies.best_method import Contest
 from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.sweep import Sweep, SweepResult

@@ -19,7 +19,7 @@ import plotly.io as pio
 import pyarrow as pa
 
 from bandit_core import Experiment
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Table
 from ui import state
 

@@ -15,7 +15,7 @@ from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Band, View, parse
 from bandit_core.experiments.presets import presets
 from bandit_core.policies import registry
-from bandit_core.simulate.summaries import QUANTITY_WORDS
+from bandit_core.simulation.summaries import QUANTITY_WORDS
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS

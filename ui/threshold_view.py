@@ -14,7 +14,7 @@ from bandit_core import Experiment
 from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.experiments import links
 from bandit_core.policies import registry
-from bandit_core.simulate.results import Result, linear_fit
+from bandit_core.simulation.results import Result, linear_fit
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution

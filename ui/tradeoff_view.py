@@ -16,7 +16,7 @@ from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import beside
-from bandit_core.simulate.summaries import QUANTITY_WORDS, has_price
+from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import SweepResult, swept_label

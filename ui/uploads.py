@@ -9,7 +9,7 @@ from typing import TypeVar
 import streamlit as st
 
 from bandit_core import InputError
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from ui import render_lock, words
 
 Read = TypeVar("Read")

@@ -9,9 +9,9 @@ from functools import cache
 from bandit_core import Experiment
 from bandit_core.experiments.experiment import Against, Band
 from bandit_core.experiments.presets import presets
-from bandit_core.simulate.costs import steps
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.summaries import Reference, Summary, counterpart, summaries
+from bandit_core.simulation.costs import steps
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import Reference, Summary, counterpart, summaries
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import Issue, told
 from bandit_core.spec.notation import write_epsilon
@@ -91,7 +91,7 @@ def count(value: int) -> str:
 
 def with_error(value: float, error: float) -> str:
     """``9,880 ± 120``, digits cut where the error makes them meaningless."""
-    if not math.isfinite(value) or not math.isfinite(error) or error <= 1e-9 * abs(value):
+    if not math.isfinite(value) or not math.isfinite(error) or error <= max(1e-300, 1e-9 * abs(value)):
         return number(value)
     place = math.floor(math.log10(error))
     place -= 0 if error / 10**place >= 3 else 1  # two digits of an error that begins with 1 or 2

@@ -3,7 +3,7 @@
 Numba's disk cache cannot see a change in a function that a kernel calls, nor most compile flags, so its folder
 carries a fingerprint of every source that is compiled: changed code never meets old machine code.
 ``LAB_KERNEL_CACHE=0`` switches the disk cache off; a path there is a folder of kernels that were compiled before (see
-`bandit_core.simulate.warm_up`), used also where it is read-only.
+`bandit_core.simulation.warm_up`), used also where it is read-only.
 
 Numba's files are pickles, and whoever can write them can run code here. A folder that anybody but this user and root
 may write to is therefore not used.

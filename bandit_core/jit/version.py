@@ -17,7 +17,7 @@ _COMPILED = (
     "spec/budgets.py",
     "spec/contexts.py",
 )
-_DECIDING = (*_COMPILED, "policies", "policies/contextual", "theory/accounting.py", "simulate/engine.py")
+_DECIDING = (*_COMPILED, "policies", "policies/contextual", "theory/accounting.py", "simulation/engine.py")
 
 
 def _hash(places: tuple[str, ...]) -> str:

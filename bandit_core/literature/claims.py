@@ -22,8 +22,8 @@ from bandit_core.literature import papers, reproductions, significance
 from bandit_core.literature.papers import Figure
 from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, Order
-from bandit_core.simulate.results import linear_fit
-from bandit_core.simulate.summaries import baseline
+from bandit_core.simulation.results import linear_fit
+from bandit_core.simulation.summaries import baseline
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.threshold_check import MECHANISMS
 

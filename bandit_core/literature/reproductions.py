@@ -27,9 +27,9 @@ import numpy as np
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.papers import Played, Window
-from bandit_core.simulate.costs import worker_count
-from bandit_core.simulate.results import LineResult, Result
-from bandit_core.simulate.summaries import baseline
+from bandit_core.simulation.costs import worker_count
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.summaries import baseline
 from bandit_core.spec.errors import InputError, Issue
 
 FOLDER = Path(__file__).resolve().parents[2] / "papers" / "results"

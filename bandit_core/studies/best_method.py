@@ -18,10 +18,10 @@ from typing import Any
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import Policy, Privacy
 from bandit_core.policies import registry
-from bandit_core.simulate.costs import most_steps, trial_seconds
-from bandit_core.simulate.engine import Simulation
-from bandit_core.simulate.results import LineResult, Result
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.costs import most_steps, trial_seconds
+from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import Arm, Bernoulli

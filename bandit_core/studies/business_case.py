@@ -10,7 +10,7 @@ from typing import Literal
 
 from bandit_core.data.observations import MOST_OPTIONS
 from bandit_core.model import Privacy
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than

@@ -20,10 +20,10 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, View
 from bandit_core.model import Privacy
-from bandit_core.simulate.engine import simulate
-from bandit_core.simulate.results import LineResult, Result
-from bandit_core.simulate.store import Store
-from bandit_core.simulate.summaries import reference, with_companions
+from bandit_core.simulation.engine import simulate
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import reference, with_companions
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.best_method import Contest, Question
 from bandit_core.studies.sweep import at_budget

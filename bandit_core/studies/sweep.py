@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from bandit_core.experiments.experiment import Experiment, Line
-from bandit_core.simulate.costs import cost, refuse
-from bandit_core.simulate.engine import Simulation
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.store import Store
-from bandit_core.simulate.summaries import split
+from bandit_core.simulation.costs import cost, refuse
+from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import split
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 

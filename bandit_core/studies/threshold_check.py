@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.results import Result
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.theory import threshold
 

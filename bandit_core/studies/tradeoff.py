@@ -11,8 +11,8 @@ import numpy as np
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import Bound
-from bandit_core.simulate.results import LineResult
-from bandit_core.simulate.summaries import Reference, reference
+from bandit_core.simulation.results import LineResult
+from bandit_core.simulation.summaries import Reference, reference
 from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
 
 FREE_MARGIN = 0.05  # a price within 5 % of 1 counts as free

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core import Experiment
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
-from bandit_core.simulate import engine
+from bandit_core.simulation import engine
 from ui import render_lock
 
 TINY = {"upto": "1000", "d": "2", "K": "3"}

@@ -16,7 +16,7 @@ import screen as on
 from bandit_core import Experiment, simulate
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
-from bandit_core.simulate.summaries import baseline, counterpart
+from bandit_core.simulation.summaries import baseline, counterpart
 from bandit_core.studies.accounts import releases
 from ui import exports
 

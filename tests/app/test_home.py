@@ -5,7 +5,7 @@ import pytest
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.policies import registry
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from ui import gallery, words
 
 

@@ -16,8 +16,8 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, Simulation, simulate
 from bandit_core.cli import main
-from bandit_core.simulate import scheduler
-from bandit_core.simulate.results import Result
+from bandit_core.simulation import scheduler
+from bandit_core.simulation.results import Result
 from ui import exports, runner
 
 DEAR = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
@@ -190,7 +190,7 @@ def test_another_experiment_stops_the_run(no_thread_left: None) -> None:
 def test_a_finished_run_is_the_picture_even_where_nothing_can_be_stored(
     monkeypatch: pytest.MonkeyPatch, no_thread_left: None
 ) -> None:
-    monkeypatch.setattr("bandit_core.simulate.store.Store.put", lambda *_: None)
+    monkeypatch.setattr("bandit_core.simulation.store.Store.put", lambda *_: None)
     screen = on.visit(**{**DEAR, "seed": "114", "n": "90"})
     press(screen, "Run")
     run = screen.session_state["run-main"]

@@ -14,7 +14,7 @@ import screen as on
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.links import read
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from ui import budget_panel, charts, panels, shared, state, theme, words
 
 COUNTED = (

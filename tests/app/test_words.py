@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bandit_core import Experiment
-from bandit_core.simulate.results import LineResult, Result
-from bandit_core.simulate.summaries import summaries
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.summaries import summaries
 from bandit_core.spec.errors import Issue
 from ui import gallery, words
 

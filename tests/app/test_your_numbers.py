@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 
-from bandit_core.simulate import engine
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import engine
+from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.best_method import PROMISES, Question, candidates, decide
 from bandit_core.studies.business_case import Cost, typed_arms

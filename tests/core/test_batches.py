@@ -16,7 +16,7 @@ from bandit_core.kernels import batched, divergence, release_schedules
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import batch_family, dp_ucb_int, registry
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from bandit_core.theory import accounting, central
 
 COMMITTED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed")

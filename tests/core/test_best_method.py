@@ -10,8 +10,8 @@ import pytest
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.policies import registry
-from bandit_core.simulate.results import LineResult
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.results import LineResult
+from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Discrete
 from bandit_core.spec.rewards import Bernoulli, Empirical
 from bandit_core.studies.best_method import CLEARLY, PROMISES, Contest, Question, Tried, _survivors, candidates, decide

@@ -58,7 +58,7 @@ LAYERS = (  # packages of the core: each imports only packages above it in this 
     ("kernels", "theory"),
     ("policies",),
     ("experiments",),
-    ("simulate",),
+    ("simulation",),
     ("studies",),
     ("literature", "auditing"),
 )
@@ -120,7 +120,7 @@ def test_the_core_starts_without_heavy_packages(statement):
     code = f"import sys; {statement}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert "bandit_core.simulate.engine" in loaded
+    assert "bandit_core.simulation.engine" in loaded
     heavy = {
         "streamlit",
         "plotly",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core import Experiment, InputError
-from bandit_core.simulate.results import LineResult, Result
+from bandit_core.simulation.results import LineResult, Result
 from bandit_core.studies.business_case import costs, goal, read_lifts, typed_arms
 from bandit_core.studies.goal_search import Goal
 from bandit_core.studies.tradeoff import blind_regret

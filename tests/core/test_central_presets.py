@@ -7,7 +7,7 @@ import pytest
 
 from bandit_core import load_preset, simulate
 from bandit_core.experiments.presets import group, preset_names
-from bandit_core.simulate.costs import STEP_SECONDS
+from bandit_core.simulation.costs import STEP_SECONDS
 
 FIELDS = {
     1: [0.75, 0.7, 0.7, 0.7, 0.7],

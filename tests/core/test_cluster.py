@@ -13,8 +13,8 @@ import pytest
 from test_engine import LINES, experiment_of, memory, numbers
 
 from bandit_core import Simulation, simulate
-from bandit_core.simulate import cluster, costs, engine
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import cluster, costs, engine
+from bandit_core.simulation.store import Store
 
 pytest.importorskip("distributed")
 ROOT = Path(__file__).resolve().parents[2]

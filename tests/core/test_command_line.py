@@ -19,8 +19,8 @@ from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.policies import registry
-from bandit_core.simulate import engine
-from bandit_core.simulate.results import CURVE_COLUMNS
+from bandit_core.simulation import engine
+from bandit_core.simulation.results import CURVE_COLUMNS
 from bandit_core.spec import budgets
 from bandit_core.spec.rewards import DISTRIBUTIONS
 

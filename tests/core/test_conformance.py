@@ -13,7 +13,7 @@ from bandit_core.kernels import index
 from bandit_core.kernels.streams import streams
 from bandit_core.model import PRIVACY_WORDS, Signal
 from bandit_core.policies import registry
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 
 STAGE_1 = {
     "ucb",

@@ -8,7 +8,7 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.kernels.streams import streams
 from bandit_core.model import PRIVACY_WORDS, Signal
 from bandit_core.policies import registry
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 
 CONTEXTUAL = {name: policy for name, policy in registry().items() if policy.setting == "contexts"}
 EVERY = pytest.mark.parametrize("name", CONTEXTUAL)

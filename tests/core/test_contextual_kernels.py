@@ -16,7 +16,7 @@ from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 
 GO_ON = np.zeros(1, np.int64)
 NAMES = [name for name, policy in registry().items() if policy.setting == "contexts"]

@@ -19,8 +19,8 @@ from bandit_core.kernels.contexts import draw_pool
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
-from bandit_core.simulate import costs, engine
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import costs, engine
+from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Discrete
 from bandit_core.spec.rewards import Bernoulli
 from ui import charts

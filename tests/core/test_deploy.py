@@ -16,7 +16,7 @@ import pytest
 from bandit_core import cli
 from bandit_core.jit import machine_code
 from bandit_core.policies import registry
-from bandit_core.simulate import warm_up
+from bandit_core.simulation import warm_up
 
 
 def test_every_setting_is_documented_and_every_documented_one_exists(project: Path) -> None:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.model import Block, Stopped
 from bandit_core.policies import registry
-from bandit_core.simulate import costs, engine
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import costs, engine
+from bandit_core.simulation.store import Store
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
 SLOW = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # drawn one by one at every horizon, for minutes at 10^9

@@ -11,7 +11,7 @@ import pytest
 from test_engine import cut_finely, experiment_of, numbers, take_time
 
 from bandit_core import Simulation, simulate
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 
 PLENTY = 10**8
 
@@ -70,9 +70,9 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_engine import experiment_of
-from bandit_core.simulate import costs
+from bandit_core.simulation import costs
 from bandit_core import simulate
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 costs.SHORTEST_TASK, costs.LONGEST_TASK = 5e-10, 1e-9
 print("ready", flush=True)
 simulate(experiment_of(trials=4000), store=Store(Path({path!r}), 10**8), on_progress=lambda run: print(1, flush=True))

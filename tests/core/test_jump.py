@@ -14,8 +14,8 @@ from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import index_family
-from bandit_core.simulate import costs, engine
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import costs, engine
+from bandit_core.simulation.store import Store
 
 SIZE = 1e-3
 TRIALS = 500

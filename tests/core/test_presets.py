@@ -9,7 +9,7 @@ import pytest
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import FOLDER, load_preset, preset_names, presets
-from bandit_core.simulate.costs import STEP_SECONDS
+from bandit_core.simulation.costs import STEP_SECONDS
 from bandit_core.spec.errors import InputError
 
 FIGURES = [f"ren-1{letter}" for letter in "abcdefgh"] + ["ren-2"]

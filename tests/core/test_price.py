@@ -8,9 +8,9 @@ import pytest
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import MOST_LINES, Line
 from bandit_core.policies import registry
-from bandit_core.simulate.results import LineResult, Result
-from bandit_core.simulate.store import Store
-from bandit_core.simulate.summaries import (
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import (
     baseline,
     companions,
     counterpart,

@@ -12,8 +12,8 @@ from bandit_core import Experiment, cli, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature import papers, reproductions
-from bandit_core.simulate.costs import estimated_seconds, refuse_if_too_large
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.costs import estimated_seconds, refuse_if_too_large
+from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 
 NAMES = papers.reproducible()

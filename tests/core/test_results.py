@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bandit_core import Experiment
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.simulate.results import CURVE_COLUMNS, LineResult, Result, linear_fit
+from bandit_core.simulation.results import CURVE_COLUMNS, LineResult, Result, linear_fit
 
 
 @settings(max_examples=200)

@@ -11,9 +11,9 @@ from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbe
 from bandit_core import InputError, Simulation, simulate
 from bandit_core.model import Stopped
 from bandit_core.policies import registry
-from bandit_core.simulate import costs, engine, scheduler, shared_trials
-from bandit_core.simulate.scheduler import Gate
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import costs, engine, scheduler, shared_trials
+from bandit_core.simulation.scheduler import Gate
+from bandit_core.simulation.store import Store
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from bandit_core.model import Block
-from bandit_core.simulate.store import FORMAT, JOURNAL, Store, default_store
+from bandit_core.simulation.store import FORMAT, JOURNAL, Store, default_store
 
 PLENTY = 10**8
 
@@ -249,7 +249,7 @@ def test_a_file_that_cannot_be_written_is_left_alone(path):
     code = f"""
 import resource, signal, sys
 from pathlib import Path
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_store import block_of
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -289,7 +289,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
 from test_store import block_of, same
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 print("ready", flush=True)
 sys.stdin.readline()
 store = Store(Path({path!r}), 10**8)

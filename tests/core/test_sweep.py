@@ -16,9 +16,9 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.policies import registry
-from bandit_core.simulate.results import LineResult, Result
-from bandit_core.simulate.store import Store
-from bandit_core.simulate.summaries import baseline
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import baseline
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Question, decide

@@ -8,7 +8,7 @@ import pytest
 from scipy import integrate, optimize
 
 from bandit_core import InputError, load_preset, simulate, thresholds
-from bandit_core.simulate.results import linear_fit
+from bandit_core.simulation.results import linear_fit
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, EmpiricalEpsilon, Fixed, Lognormal, UniformEpsilon
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold

@@ -14,9 +14,9 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.private_reports import first_users, messages
 from bandit_core.data import lending
 from bandit_core.data.observations import Option, read_observations
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.store import Store
-from bandit_core.simulate.summaries import baseline, best_share_at_end, scale, summaries
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import baseline, best_share_at_end, scale, summaries
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Lognormal
 from bandit_core.spec.contexts import Contexts

@@ -16,7 +16,7 @@ from bandit_core import Experiment, InputError
 from bandit_core.data import lending
 from bandit_core.data.lending import Table
 from bandit_core.data.tables import MOST_BYTES, MOST_ROWS
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from ui import uploads, words
 
 SOURCES = {

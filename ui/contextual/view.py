@@ -14,8 +14,8 @@ from bandit_core import Experiment, InputError
 from bandit_core.auditing.private_reports import POLICIES as SENDERS
 from bandit_core.auditing.private_reports import Messages, Users, first_users, messages
 from bandit_core.model.bound import Bound
-from bandit_core.simulate.costs import cost, estimated_seconds, refuse
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.costs import cost, estimated_seconds, refuse
+from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin
 from bandit_core.theory import contextual as theory
 from ui import charts, page_fields, state, theme, words

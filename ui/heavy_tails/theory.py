@@ -12,7 +12,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.model.bound import Bound, status_words
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
 from ui import charts, page_fields, theme, words
 

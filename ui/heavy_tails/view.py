@@ -16,8 +16,8 @@ import streamlit as st
 from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.experiments import links
 from bandit_core.policies.heavy_family import epochs
-from bandit_core.simulate.costs import estimated_seconds, worker_count
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.costs import estimated_seconds, worker_count
+from bandit_core.simulation.results import Result
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
 from ui import charts, page_fields, render_lock, runner, state, theme, words

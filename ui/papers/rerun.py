@@ -10,8 +10,8 @@ import streamlit as st
 from bandit_core.experiments.presets import load_preset
 from bandit_core.literature import reproductions
 from bandit_core.literature.reproductions import Shipped
-from bandit_core.simulate.costs import estimated_seconds, steps
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.costs import estimated_seconds, steps
+from bandit_core.simulation.results import Result
 from ui import charts, runner, theme, words
 
 

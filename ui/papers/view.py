@@ -17,7 +17,7 @@ from bandit_core.literature import claims, papers, reproductions
 from bandit_core.literature.claims import Verdict
 from bandit_core.literature.papers import Figure, Paper
 from bandit_core.literature.reproductions import Shipped
-from bandit_core.simulate.costs import estimated_seconds
+from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies import threshold_check
 from ui import charts, page_fields, state, theme, threshold_view, words

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from bandit_core import Experiment
 from bandit_core.model import Privacy
-from bandit_core.simulate.results import Result
+from bandit_core.simulation.results import Result
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs

@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import InputError
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
 from bandit_core.studies.best_method import PROMISE_WORDS, Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found

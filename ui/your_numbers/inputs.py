@@ -19,7 +19,7 @@ from bandit_core import InputError
 from bandit_core.data.observations import Observations, Option, chances_of_being_best, read_budgets, read_observations
 from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.store import Store
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import Issue

@@ -24,11 +24,11 @@ from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.jit.version import fingerprint
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, Signal, Stopped
-from bandit_core.simulate import cluster, costs, scheduler
-from bandit_core.simulate.costs import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
-from bandit_core.simulate.results import Result
-from bandit_core.simulate.shared_trials import shared_trials
-from bandit_core.simulate.store import Store, default_store
+from bandit_core.simulation import cluster, costs, scheduler
+from bandit_core.simulation.costs import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.shared_trials import shared_trials
+from bandit_core.simulation.store import Store, default_store
 
 PATIENCE, ENDURANCE = 1.0, 10.0  # a run of more seconds than these (on all workers) gives way to shorter ones
 

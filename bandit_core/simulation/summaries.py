@@ -12,7 +12,7 @@ from bandit_core.experiments.experiment import Experiment, Line, Quantity
 from bandit_core.model import Guarantee, Policy
 from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
-from bandit_core.simulate.results import LineResult, Result
+from bandit_core.simulation.results import LineResult, Result
 from bandit_core.spec.errors import InputError
 
 QUANTITY_WORDS: dict[Quantity, str] = {

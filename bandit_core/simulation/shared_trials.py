@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_core.model import Block
-from bandit_core.simulate import scheduler
-from bandit_core.simulate.results import LineResult
-from bandit_core.simulate.store import Store
+from bandit_core.simulation import scheduler
+from bandit_core.simulation.results import LineResult
+from bandit_core.simulation.store import Store
 
 
 class Trials:

@@ -15,8 +15,8 @@ from bandit_core.experiments.presets import presets
 from bandit_core.jit.machine_code import compiled_before, open_for_reading
 from bandit_core.model import Policy
 from bandit_core.policies import registry
-from bandit_core.simulate.engine import simulate
-from bandit_core.simulate.store import Store
+from bandit_core.simulation.engine import simulate
+from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 
 SIZES = ((1_000, 2), (300_000, 1))  # users and trials: below and above where one sampler takes over from another
