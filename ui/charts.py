@@ -127,7 +127,7 @@ def _bounds_of(result: Result, visible: list[int]) -> list[tuple[Bound, np.ndarr
         if line is None or divisor is None:
             continue
         for bound in line_bounds(experiment, number):
-            if bound.hidden:
+            if bound.not_applicable:
                 continue
             drawn = _beside(bound, result, line.mean)
             if drawn is not None:

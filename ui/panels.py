@@ -71,7 +71,7 @@ def _bound_rows(result: Result, chosen: int) -> pd.DataFrame:
     regret = float(line.mean[-1]) if line is not None else float("nan")
     shown = []
     for bound in line_bounds(experiment, chosen):
-        if bound.hidden:
+        if bound.not_applicable:
             continue
         value = float(bound.values(result.times[-1:], experiment.largest_gap)[0])
         shown.append(
@@ -98,7 +98,7 @@ def bounds_table(result: Result) -> None:
         help="Bounds depend on the policy and its budget.",
     )
     bounds = line_bounds(experiment, chosen)
-    hidden = [bound for bound in bounds if bound.hidden]
+    hidden = [bound for bound in bounds if bound.not_applicable]
     rows = shared.table("bounds", result, chosen, lambda: _bound_rows(result, chosen))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Bounds of the chosen line")
     st.caption(
@@ -107,7 +107,7 @@ def bounds_table(result: Result) -> None:
         "is drawn beside no curve, since nobody has proved which policies belong to it."
     )
     for bound in bounds:
-        if not bound.hidden:
+        if not bound.not_applicable:
             with st.expander(f"{bound.label}: what it says"):
                 st.latex(bound.formula)
                 holds = f"\n\n*Holds for:* {bound.only}." if bound.only else ""
@@ -117,7 +117,7 @@ def bounds_table(result: Result) -> None:
     if hidden:
         with st.expander(f"{len(hidden)} bounds do not apply: why?"):
             for bound in hidden:
-                st.markdown(f"- **{bound.name}** ({bound.source}): {bound.hidden}")
+                st.markdown(f"- **{bound.name}** ({bound.source}): {bound.not_applicable}")
 
 
 def _repeated(experiment: Experiment) -> str:

@@ -63,7 +63,7 @@ class Entry:
         Capped by t x largest gap: that of the experiment, or of the hardest arms (1 for rewards in [0, 1]) where the
         bound speaks of those.
         """
-        if self.bound.hidden and not self.bound.superseded:
+        if self.bound.not_applicable and not self.bound.superseded:
             return np.full(np.shape(t), np.nan)
         largest = experiment.largest_gap
         if self.bound.kind != "problem-dependent":
@@ -140,7 +140,9 @@ def _found(experiment: Experiment | None, setting: dict[str, Any], epsilon: floa
             if known is None:
                 owned = bound.side == "upper" and bound.name != TRIVIAL
                 found[key] = (bound, [policy.name] if owned else [], policy.name)
-            elif known[0].hidden and not bound.hidden:  # another policy with the same promise takes these arms
+            elif (
+                known[0].not_applicable and not bound.not_applicable
+            ):  # another policy with the same promise takes these arms
                 found[key] = (bound, known[1], policy.name)
     for bound in _unowned(Experiment.model_validate({**setting, "lines": [_any_line(setting)]}), epsilon):
         found[_key(bound, "")] = (bound, [], "")
@@ -185,7 +187,7 @@ def entries(experiment: Experiment, epsilon: float | None = None) -> tuple[Entry
         bound = reference
         if key not in here["found"] and not reference.superseded:
             refusal = here["refused"].get(asked) if reference.side == "upper" else None
-            bound = reference.hide(refusal or _why_not(reference, experiment))
+            bound = reference.ruled_out(refusal or _why_not(reference, experiment))
         result.append(Entry(key, bound, tuple(policies), asked))
     kinds = ("problem-dependent", "minimax", "Bayesian")
     result.sort(key=lambda entry: (MODELS.index(entry.bound.model), kinds.index(entry.bound.kind), entry.bound.side))
@@ -302,7 +304,7 @@ def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]
     usable = [
         (entry.bound.model, value(entry), entry.bound.name)
         for entry in found
-        if entry.bound.side == "lower" and entry.bound.form == form and not entry.bound.hidden
+        if entry.bound.side == "lower" and entry.bound.form == form and not entry.bound.not_applicable
         if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case and not entry.bound.only
     ]
     result = []

@@ -75,7 +75,7 @@ def beside(
     ndarray or None
         ``values``, NaN where it is not drawn.
     """
-    if bound.hidden or bound.only or (bound.worst_case and not worst_case):
+    if bound.not_applicable or bound.only or (bound.worst_case and not worst_case):
         return None
     if shapes or bound.form == "bound":
         return values
@@ -128,6 +128,6 @@ def bounds(experiment: Experiment) -> pd.DataFrame:
         )
         for line in range(len(experiment.lines))
         for bound in line_bounds(experiment, line)
-        if bound.hidden is None
+        if bound.not_applicable is None
     ]
     return pd.concat(frames, ignore_index=True)

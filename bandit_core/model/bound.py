@@ -35,7 +35,7 @@ KIND_WORDS: dict[str, str] = {
 class Bound:
     """One bound on the expected pseudo-regret (reward units) as a function of the number of users t.
 
-    ``curve`` maps an array of t to values; ``hidden`` says in words why the bound does not apply here
+    ``curve`` maps an array of t to values; ``not_applicable`` says in words why the bound does not apply here
     (then ``curve`` is not evaluated). ``worst_case`` bounds speak of the hardest instance, not of this one.
     ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
     ``only`` names the class of policies that it binds, empty where it binds every policy that keeps the promise (or,
@@ -57,7 +57,7 @@ class Bound:
     kind: Kind = "problem-dependent"
     worst_case: bool = False
     asymptotic: bool = False
-    hidden: str | None = None
+    not_applicable: str | None = None
     drawn_with: str = ""
     only: str = ""
 
@@ -68,9 +68,9 @@ class Bound:
         cap = np.asarray(t, float) * largest_gap
         return np.clip(np.where(np.isnan(raw), cap, raw), 0.0, cap)
 
-    def hide(self, why: str) -> Bound:
+    def ruled_out(self, why: str) -> Bound:
         """The same bound, marked as not applicable, with the reason."""
-        return replace(self, hidden=why)
+        return replace(self, not_applicable=why)
 
     def with_curve(self, curve: Curve) -> Bound:
         """The same bound with its numbers."""
@@ -96,7 +96,7 @@ class Bound:
     @property
     def superseded(self) -> bool:
         """Whether it is hidden because it cannot stand as printed, not because it does not apply here."""
-        return self.hidden is not None and self.hidden.startswith("superseded")
+        return self.not_applicable is not None and self.not_applicable.startswith("superseded")
 
     @property
     def label(self) -> str:

@@ -60,7 +60,9 @@ def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, sig
 def _bounds(setup: RunSetup) -> list[Bound]:
     upper = central.dp_ucb_bound(setup)
     if setup.parameters.gamma != "t^-4":
-        upper = [bound.hide("it is proved for gamma = t^-4, not for a constant failure probability") for bound in upper]
+        upper = [
+            bound.ruled_out("it is proved for gamma = t^-4, not for a constant failure probability") for bound in upper
+        ]
     return [*central.lower_bounds(setup, tree_family.hybrid_guarantee(setup)), *upper]
 
 

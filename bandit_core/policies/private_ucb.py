@@ -83,7 +83,7 @@ def _spending(setup: RunSetup, times: np.ndarray) -> np.ndarray:
 def _bounds(setup: RunSetup) -> list[Bound]:
     upper = central.private_ucb(setup)
     if setup.parameters.margin < 1:
-        upper = [bound.hide("it is proved for the whole margin, not for a part of it") for bound in upper]
+        upper = [bound.ruled_out("it is proved for the whole margin, not for a part of it") for bound in upper]
     return [*central.lower_bounds(setup, _guarantee(setup)), *upper]
 
 

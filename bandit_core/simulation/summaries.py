@@ -205,7 +205,7 @@ def summaries(result: Result) -> list[Summary]:
             for bound in line_bounds(experiment, number)
             if bound.side == "upper"
             and bound.status == "proved"
-            and not bound.hidden
+            and not bound.not_applicable
             and not bound.worst_case
             and bound.name != TRIVIAL  # it holds for choosing blindly, too
         ]

@@ -149,7 +149,7 @@ def bounds_against_epsilon(
     curves: dict[str, tuple[Bound, np.ndarray]] = {}
     for place, epsilon in enumerate(epsilons):
         for bound in line_bounds(at_budget(experiment, epsilon), line):
-            if bound.hidden:
+            if bound.not_applicable:
                 continue
             _, values = curves.setdefault(bound.label, (bound, np.full(len(epsilons), np.nan)))
             values[place] = bound.values(horizon, experiment.largest_gap)[0]

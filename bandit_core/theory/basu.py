@@ -66,17 +66,17 @@ def _local_minimax(setup: RunSetup) -> list[Bound]:
     epsilon = users.fixed
     why = _TWO_ARMS if arms < 2 else _ONE_BUDGET if epsilon is None else None
     if why:
-        return [theorem.hide(why), corollary.hide(why)]
+        return [theorem.ruled_out(why), corollary.ruled_out(why)]
     assert epsilon is not None
     alpha = float(divergences.duchi_alpha(epsilon))
     if classic.unit_rewards(setup):
         curve = two_point_argument(arms, alpha, 0.5, 0.25)
         return [replace(theorem, curve=curve), replace(corollary, curve=curve)]
     sd = classic.common_sd(setup)
-    bounded = corollary.hide("stated for bounded rewards")
+    bounded = corollary.ruled_out("stated for bounded rewards")
     if sd is None:
         return [
-            theorem.hide("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation"),
+            theorem.ruled_out("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation"),
             bounded,
         ]
     return [
@@ -111,9 +111,9 @@ def _theorem_4(setup: RunSetup) -> Bound:
     assert setup.epsilon is not None
     epsilon = setup.epsilon.fixed
     if epsilon is None:
-        return bound.hide("stated for one epsilon; the exact LDP bound covers several and is larger")
+        return bound.ruled_out("stated for one epsilon; the exact LDP bound covers several and is larger")
     if classic.unit_rewards(setup) and setup.means.max() >= 1:
-        return bound.hide(BEST_IS_PERFECT)
+        return bound.ruled_out(BEST_IS_PERFECT)
     best_distributions, worse = classic.distinct_distributions(setup)
     plain = np.array(
         [
@@ -122,7 +122,7 @@ def _theorem_4(setup: RunSetup) -> Bound:
         ]
     )
     if len(worse) and not np.isfinite(plain).any():
-        return bound.hide("the divergence KL of these distributions is infinite or not known here")
+        return bound.ruled_out("the divergence KL of these distributions is infinite or not known here")
     gaps = np.array([gap * count for _, gap, count in worse])
     alpha = float(divergences.duchi_alpha(epsilon))
     if math.isinf(alpha):
@@ -171,16 +171,16 @@ def superseded(setup: RunSetup) -> list[Bound]:
     )
     prior = " In the form for the hardest prior in place of the hardest instance, for bounded rewards."
     return [
-        once.hide(_CONTRADICTED_ONCE),
+        once.ruled_out(_CONTRADICTED_ONCE),
         replace(
             once, name="Basu Corollary 2", rewards="[0, 1]", kind="Bayesian", source=f"{BASU}, Corollary 2",
             words=once.words + prior,
-        ).hide(_CONTRADICTED_ONCE),
-        whole.hide(_CONTRADICTED),
+        ).ruled_out(_CONTRADICTED_ONCE),
+        whole.ruled_out(_CONTRADICTED),
         replace(
             whole, name="Basu Corollary 3", rewards="[0, 1]", kind="Bayesian", source=f"{BASU}, Corollary 3",
             words=whole.words + prior,
-        ).hide(_CONTRADICTED),
+        ).ruled_out(_CONTRADICTED),
     ]  # fmt: skip
 
 
@@ -221,4 +221,4 @@ def environment(setup: RunSetup) -> list[Bound]:
         curve=lambda t: share * t,
         worst_case=True,
     )
-    return [bound if len(setup.arms) > 1 else bound.hide(_TWO_ARMS)]
+    return [bound if len(setup.arms) > 1 else bound.ruled_out(_TWO_ARMS)]

@@ -99,9 +99,9 @@ def _d_eps_bound(setup: RunSetup, epsilon: float) -> Bound:
     )
     binary = classic.binary_arms(setup)
     if binary is None:
-        return bound.hide("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
+        return bound.ruled_out("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
     if binary.chances.max() >= 1:
-        return bound.hide(BEST_IS_PERFECT)
+        return bound.ruled_out(BEST_IS_PERFECT)
     return replace(bound, curve=logarithmic(_d_eps_constant(setup, binary, epsilon)))
 
 
@@ -123,9 +123,9 @@ def _azize_basu(setup: RunSetup, epsilon: float) -> Bound:
     )
     binary = classic.binary_arms(setup)
     if binary is None and not classic.unit_rewards(setup):
-        return bound.hide("drawn for rewards in [0, 1] only, and some arm pays outside")
+        return bound.ruled_out("drawn for rewards in [0, 1] only, and some arm pays outside")
     if (binary.chances.max() if binary is not None else setup.means.max()) >= 1:
-        return bound.hide(BEST_IS_PERFECT)
+        return bound.ruled_out(BEST_IS_PERFECT)
     noisy = 6 * epsilon
     if binary is not None:
         best = binary.chances.max()
@@ -201,7 +201,7 @@ def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bo
     private = [_d_eps_bound(setup, epsilon), _azize_basu(setup, epsilon), *minimax(setup, epsilon)]
     if guarantee is not None and guarantee.delta > 0:
         why = f"stated for pure privacy, and this run is private up to a failure probability {guarantee.delta:.2g}"
-        private = [bound.hide(bound.hidden or why) for bound in private]
+        private = [bound.ruled_out(bound.not_applicable or why) for bound in private]
     return [*finite_time(setup, guarantee), *classic.lower_bounds(setup), *private]
 
 
@@ -211,7 +211,7 @@ def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bo
 def _for_unit_rewards(bound: Bound, setup: RunSetup) -> Bound:
     if classic.unit_rewards(setup):
         return bound
-    return bound.hide("proved for rewards in [0, 1], and some arm pays outside")
+    return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
 
 
 def _worse_gaps(setup: RunSetup) -> np.ndarray:
@@ -277,7 +277,7 @@ def dp_ucb_bound(setup: RunSetup) -> list[Bound]:
         ),
     )
     if _parameter(setup, "index") == "as printed":
-        bound = bound.hide(NO_ROOT)
+        bound = bound.ruled_out(NO_ROOT)
     return [_for_unit_rewards(bound, setup)]
 
 
@@ -305,7 +305,7 @@ def dp_ucb(setup: RunSetup) -> list[Bound]:
         ),
     )
     if _parameter(setup, "index") == "as printed":
-        bound = bound.hide(NO_ROOT)
+        bound = bound.ruled_out(NO_ROOT)
     return [_for_unit_rewards(bound, setup)]
 
 
@@ -335,7 +335,7 @@ def dp_ucb_int(setup: RunSetup) -> list[Bound]:
         curve=_sum_over_gaps(setup, lambda gap, t: gap * constant + 8 * np.log(t) / gap),
     )
     if epsilon > 1:
-        bound = bound.hide(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
+        bound = bound.ruled_out(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
     return [_for_unit_rewards(bound, setup)]
 
 
@@ -446,7 +446,7 @@ def _worst_case_order(setup: RunSetup, source: str) -> Bound:
 
 
 def _needs_alpha_above_3(bound: Bound, alpha: float) -> Bound:
-    return bound if alpha > 3 else bound.hide(f"proved for alpha above 3, and alpha is {alpha:g}")
+    return bound if alpha > 3 else bound.ruled_out(f"proved for alpha above 3, and alpha is {alpha:g}")
 
 
 def adap_ucb(setup: RunSetup) -> list[Bound]:
@@ -488,7 +488,7 @@ def adap_klucb(setup: RunSetup) -> list[Bound]:
     )
     binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
-        return [bound.hide("proved for arms that pay 0 or 1")]
+        return [bound.ruled_out("proved for arms that pay 0 or 1")]
     if alpha <= 3:
         return [_needs_alpha_above_3(bound, alpha)]
     gaps = classic.true_gaps(setup)
@@ -536,9 +536,9 @@ def _leading_term(setup: RunSetup, policy: str) -> list[Bound]:
     )
     binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
-        return [bound.hide("proved for arms that pay 0 or 1")]
+        return [bound.ruled_out("proved for arms that pay 0 or 1")]
     if binary.chances.max() >= 1:
-        return [bound.hide("stated for a best arm that does not always pay 1")]
+        return [bound.ruled_out("stated for a best arm that does not always pay 1")]
     return [replace(bound, curve=logarithmic(growth * _d_eps_constant(setup, binary, _budget(setup))))]
 
 

@@ -42,9 +42,9 @@ def _as_printed(setup: RunSetup, epsilon: float) -> Bound:
         worst_case=True,
     )
     if not others:
-        return bound.hide(_ONE_ARM)
+        return bound.ruled_out(_ONE_ARM)
     if setup.horizon < start:
-        return bound.hide(
+        return bound.ruled_out(
             f"it can be relied on from t = (K - 1) max(1, 1/(3 epsilon)) = {math.ceil(start):,} on, and there are "
             f"{setup.horizon:,} users; with rewards in [0, 1] it is wrong before t = (K - 1)/(131 epsilon)"
         )
@@ -77,5 +77,5 @@ def _derived(setup: RunSetup, epsilon: float) -> Bound:
         worst_case=True,
     )
     if not others:
-        return bound.hide(_ONE_ARM)
-    return bound if classic.unit_rewards(setup) else bound.hide("derived for rewards in [0, 1]")
+        return bound.ruled_out(_ONE_ARM)
+    return bound if classic.unit_rewards(setup) else bound.ruled_out("derived for rewards in [0, 1]")

@@ -139,7 +139,7 @@ def _lai_robbins(setup: RunSetup, binary: BinaryArms) -> Bound:
         curve=logarithmic(lai_robbins_constant(setup, binary)),
         asymptotic=True,
     )
-    return bound.hide(BEST_IS_PERFECT) if binary.chances.max() >= 1 else bound
+    return bound.ruled_out(BEST_IS_PERFECT) if binary.chances.max() >= 1 else bound
 
 
 def _burnetas_katehakis(setup: RunSetup) -> Bound:
@@ -160,7 +160,7 @@ def _burnetas_katehakis(setup: RunSetup) -> Bound:
         asymptotic=True,
     )
     if best >= 1:
-        return bound.hide(BEST_IS_PERFECT)
+        return bound.ruled_out(BEST_IS_PERFECT)
     _, worse = distinct_distributions(setup)
     gaps = np.array([gap * count for _, gap, count in worse])
     return replace(
@@ -199,7 +199,7 @@ def lower_bounds(setup: RunSetup) -> list[Bound]:
     if sd is not None:
         return [_gaussian(setup, sd)]
     return [
-        _gaussian(setup, 0.0).hide(
+        _gaussian(setup, 0.0).ruled_out(
             "it depends on the family of distributions the learner reckons with; drawn for arms that pay one of "
             "the same two "
             "amounts, for rewards in [0, 1], and for Gaussian arms with one standard deviation"
@@ -224,10 +224,10 @@ def ucb1(setup: RunSetup) -> Bound:
         curve=lambda t: slope * np.log(t) + constant,
     )
     if not unit_rewards(setup):
-        return bound.hide("proved for rewards in [0, 1], and some arm pays outside")
+        return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
     alpha = setup.parameters.alpha
     if alpha != 2:
-        return bound.hide(f"proved for exploration alpha = 2, and alpha is {alpha:g}")
+        return bound.ruled_out(f"proved for exploration alpha = 2, and alpha is {alpha:g}")
     return bound
 
 
@@ -266,7 +266,7 @@ def minimax_lower(setup: RunSetup) -> Bound:
         worst_case=True,
     )
     if not unit_rewards(setup):
-        return bound.hide("known for rewards in [0, 1] and for Gaussian arms with standard deviation 1")
+        return bound.ruled_out("known for rewards in [0, 1] and for Gaussian arms with standard deviation 1")
     return bound
 
 
@@ -288,7 +288,7 @@ def orders(setup: RunSetup) -> list[Bound]:
         worst_case=True,
     )
     if not unit_rewards(setup):
-        upper = upper.hide("known for rewards in [0, 1], and some arm pays outside")
+        upper = upper.ruled_out("known for rewards in [0, 1], and some arm pays outside")
     return [upper, minimax_lower(setup)]
 
 
@@ -310,9 +310,11 @@ def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
     )
     binary = binary_arms(setup)
     if binary is None or not binary.zero_one:
-        return bound.hide("proved with this constant for arms that pay 0 or 1")
+        return bound.ruled_out("proved with this constant for arms that pay 0 or 1")
     if binary.chances.max() >= 1:
-        return bound.hide("the best arm always pays 1: the term in ln t vanishes and only unknown constants remain")
+        return bound.ruled_out(
+            "the best arm always pays 1: the term in ln t vanishes and only unknown constants remain"
+        )
     return replace(bound, curve=logarithmic(lai_robbins_constant(setup, binary)))
 
 

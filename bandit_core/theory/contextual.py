@@ -57,7 +57,7 @@ def trivial_cap(setup: RunSetup) -> Bound:
         assumptions="bounded means",
         curve=lambda t: t * largest,
     )
-    return bound if np.isfinite(largest) else bound.hide("contexts without bound have means without bound")
+    return bound if np.isfinite(largest) else bound.ruled_out("contexts without bound have means without bound")
 
 
 def _shape(
@@ -120,7 +120,7 @@ def theorem_3_3(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
         f"With the margin condition at beta = {beta:g}, small gaps are rare and regret grows this slowly.",
         epsilon, lambda t: margin_rate(t, epsilon, beta), multiplier, kind="problem-dependent",
     )  # fmt: skip
-    return bound if beta > 0 else bound.hide("beta = 0 is no margin condition; Theorem 3.1 covers it")
+    return bound if beta > 0 else bound.ruled_out("beta = 0 is no margin condition; Theorem 3.1 covers it")
 
 
 def theorem_4_1(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
@@ -131,7 +131,7 @@ def theorem_4_1(epsilon: float, beta: float, multiplier: float = 1.0) -> Bound:
         f"With the margin condition at beta = {beta:g}, for the algorithm with elimination and the right h.",
         epsilon, lambda t: margin_rate(t, epsilon, beta, logs=2), multiplier, kind="problem-dependent",
     )  # fmt: skip
-    return bound if beta > 0 else bound.hide("the paper leaves beta = 0 open for one parameter for each arm")
+    return bound if beta > 0 else bound.ruled_out("the paper leaves beta = 0 open for one parameter for each arm")
 
 
 def zheng(epsilon: float, multiplier: float = 1.0) -> Bound:
@@ -148,13 +148,13 @@ def greedy_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     no_margin = "the distribution of contexts states no margin condition; choose the distribution margin or discrete"
     if contexts.structure == "multi":
         bound = theorem_4_1(epsilon, 1.0 if beta is None else beta, multiplier)
-        return [bound if beta is not None else bound.hide(no_margin)]
+        return [bound if beta is not None else bound.ruled_out(no_margin)]
     margin = theorem_3_3(epsilon, 1.0 if beta is None else beta, multiplier)
     lower = theorem_3_2(epsilon, multiplier)
     return [
         theorem_3_1(epsilon, multiplier),
-        margin if beta is not None else margin.hide(no_margin),
-        lower if not beta else lower.hide("the lower bound speaks of contexts without a margin"),
+        margin if beta is not None else margin.ruled_out(no_margin),
+        lower if not beta else lower.ruled_out("the lower bound speaks of contexts without a margin"),
     ]
 
 

@@ -336,7 +336,7 @@ def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
     )
     found = [every, chance, equals, fast]
     if not classic.true_gaps(setup).any():
-        return [bound.hide(_NOTHING_TO_LEARN) for bound in found]
+        return [bound.ruled_out(_NOTHING_TO_LEARN) for bound in found]
     rivals = _rivals(setup, told)
     curves = (
         lambda t: np.interp(t, *rivals.every_policy),
@@ -347,11 +347,11 @@ def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
     found = [bound.with_curve(curve) for bound, curve in zip(found, curves, strict=True)]
     if not np.isfinite(rivals.toward).any():
         why = classic.BEST_IS_PERFECT if rivals.best_chance >= 1 else _UNKNOWN
-        found[1:] = [bound.hide(why) for bound in found[1:]]
+        found[1:] = [bound.ruled_out(why) for bound in found[1:]]
     elif rivals.chances is None:
-        found[3] = found[3].hide("derived for arms that all pay one of the same two amounts")
+        found[3] = found[3].ruled_out("derived for arms that all pay one of the same two amounts")
     elif rivals.best_chance >= 1:
-        found[3] = found[3].hide(classic.BEST_IS_PERFECT)
+        found[3] = found[3].ruled_out(classic.BEST_IS_PERFECT)
     return found
 
 

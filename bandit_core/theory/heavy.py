@@ -88,12 +88,16 @@ def _under(model: Model, bounds: list[Bound]) -> list[Bound]:
 def _up_to_one(bound: Bound, epsilon: float) -> Bound:
     """Hide what was stated for epsilon up to 1 only."""
     return (
-        bound if epsilon <= 1 or bound.hidden else bound.hide(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
+        bound
+        if epsilon <= 1 or bound.not_applicable
+        else bound.ruled_out(f"stated for epsilon up to 1, and epsilon is {epsilon:g}")
     )
 
 
 def _two_arms(bound: Bound, arms: int, general: str) -> Bound:
-    return bound if arms == 2 or bound.hidden else bound.hide(f"stated for two arms; {general} covers more")
+    return (
+        bound if arms == 2 or bound.not_applicable else bound.ruled_out(f"stated for two arms; {general} covers more")
+    )
 
 
 # --- without privacy -----------------------------------------------------------------------------------------------
@@ -224,12 +228,12 @@ def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
             multiplier, "Theorem 4 as printed", "upper", f"{TAO}, Theorem 4",
             r"O\Big(\frac{u^{\frac1{1+v}}\ln t}{\epsilon}\sum_{a:\Delta_a>0}\Delta_a^{-1/v}+\max_a\Delta_a\Big)",
             words, assumptions, instance_curve(1 / (1 + n.v)),
-        ).hide(_UNITS),
+        ).ruled_out(_UNITS),
         _shape(
             multiplier, "Theorem 4 worst case as printed", "upper", f"{TAO}, Theorem 4",
             r"O\Big(u^{\frac{v}{(1+v)^2}}\Big(\frac{K\ln t}{\epsilon}\Big)^{\frac{v}{1+v}}t^{\frac1{1+v}}\Big)",
             free, assumptions, worst_curve(n.v / (1 + n.v) ** 2), worst_case=True,
-        ).hide(_UNITS),
+        ).ruled_out(_UNITS),
     ]  # fmt: skip
     return _under("central", bounds)
 
@@ -296,14 +300,14 @@ def ldp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
             multiplier, "Theorem 7 as printed", "upper", f"{TAO}, Theorem 7",
             r"O\Big(\frac{u^{2/v}\ln t}{\epsilon^2}\sum_{a:\Delta_a>0}\Delta_a^{-1/v}+\max_a\Delta_a\Big)",
             words, assumptions, lambda t: printed * np.log(t) + n.largest,
-        ).hide(_WRONG),
+        ).ruled_out(_WRONG),
         _shape(
             multiplier, "Theorem 7 worst case as printed", "upper", f"{TAO}, Theorem 7",
             r"O\Big(u^{\frac2{1+v}}\Big(\frac{K\ln t}{\epsilon^2}\Big)^{\frac{v}{1+v}}t^{\frac1{1+v}}\Big)",
             free, assumptions,
             lambda t: n.unit**2 * (n.arms * np.log(t) / epsilon**2) ** (v / (1 + v)) * t ** (1 / (1 + v)),
             worst_case=True,
-        ).hide(_WRONG),
+        ).ruled_out(_WRONG),
     ]  # fmt: skip
     return _under("local", [_up_to_one(bound, epsilon) for bound in bounds])
 
@@ -348,7 +352,7 @@ def derived_local(setup: RunSetup) -> list[Bound]:
         asymptotic=True,
     )
     if len(n.gaps) and not len(within):
-        bound = bound.hide("derived for gaps up to u^(1/(1+v))/5, and all gaps are larger")
+        bound = bound.ruled_out("derived for gaps up to u^(1/(1+v))/5, and all gaps are larger")
     return [
         bound,
         Bound(

@@ -59,10 +59,10 @@ def _exact(setup: RunSetup) -> Bound:
     )
     binary = classic.binary_arms(setup)
     if binary is None:
-        return bound.hide("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
+        return bound.ruled_out("needs arms that all pay one of the same two amounts, such as Bernoulli arms")
     best = binary.chances.max()
     if best >= 1:
-        return bound.hide(BEST_IS_PERFECT)
+        return bound.ruled_out(BEST_IS_PERFECT)
     chances, where = np.unique(binary.chances, return_inverse=True)
     information = told(setup).chances(chances, best)
     return replace(bound, curve=logarithmic(classic.per_log(classic.true_gaps(setup), information[where])))
@@ -85,12 +85,12 @@ def _ren_theorem_4(setup: RunSetup) -> Bound:
     )
     binary = classic.binary_arms(setup)
     if binary is None or not binary.zero_one:
-        return bound.hide("stated for arms that pay 0 or 1")
+        return bound.ruled_out("stated for arms that pay 0 or 1")
     epsilon = budget(setup).fixed
     if epsilon is None:
-        return bound.hide("stated for one epsilon; the exact LDP bound covers several and is larger")
+        return bound.ruled_out("stated for one epsilon; the exact LDP bound covers several and is larger")
     if binary.chances.max() >= 1:
-        return bound.hide(BEST_IS_PERFECT)
+        return bound.ruled_out(BEST_IS_PERFECT)
     with np.errstate(over="ignore"):
         constant = classic.gap_sum(setup, -1) / float(4 * np.sinh(np.float64(epsilon)) ** 2)
     return replace(bound, curve=logarithmic(constant))
@@ -132,9 +132,9 @@ def _total_variation_form(setup: RunSetup) -> Bound:
         asymptotic=True,
     )
     if classic.binary_arms(setup) is not None:
-        return bound.hide("the exact LDP bound is available for these arms and never smaller")
+        return bound.ruled_out("the exact LDP bound is available for these arms and never smaller")
     if classic.unit_rewards(setup) and setup.means.max() >= 1:
-        return bound.hide(BEST_IS_PERFECT)
+        return bound.ruled_out(BEST_IS_PERFECT)
     users = budget(setup)
     # A distribution without a largest epsilon has an infinite mean of alpha, which the quadrature cannot see.
     mean_alpha = mean_over_users(users, divergences.duchi_alpha) if users.largest < math.inf else math.inf
@@ -148,7 +148,7 @@ def _total_variation_form(setup: RunSetup) -> Bound:
     )
     constant = classic.per_log(gaps, information)
     if worse and constant == 0:
-        return bound.hide("some users have so large an epsilon that this form says nothing about these laws")
+        return bound.ruled_out("some users have so large an epsilon that this form says nothing about these laws")
     return replace(bound, curve=logarithmic(constant))
 
 
@@ -215,7 +215,7 @@ def _minimax(setup: RunSetup) -> Bound:
         return replace(bound, curve=two_point_argument(arms, at_most(2 * math.log(3)), 0.5, 0.25))
     sd = classic.common_sd(setup)
     if sd is None:
-        return bound.hide("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation")
+        return bound.ruled_out("derived for rewards in [0, 1] and for Gaussian arms with one standard deviation")
     # Means 2 D apart: KL = 2 (D/sd)^2, and TV^2 <= KL / 2 = (D/sd)^2.
     return replace(
         bound,

@@ -215,25 +215,25 @@ def heldp_ucb_l(setup: RunSetup) -> list[Bound]:
     order_formula = r"O\big(\sqrt{(1+\alpha_0)K\,t\ln t/p_0}\big)"
     if not distribution.share_above(eps_min) > 0:
         order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, 0.0, len(setup.arms))
-        return [bound.hide(NOBODY_LEFT) for bound in (_THEOREM_7, _COROLLARY_8, order)]
+        return [bound.ruled_out(NOBODY_LEFT) for bound in (_THEOREM_7, _COROLLARY_8, order)]
     guarantee, gaps = _theorem_7(setup), classic.true_gaps(setup)
     curve = guarantee.curve(gaps, gaps)
     theorem, corollary = replace(_THEOREM_7, curve=curve), replace(_COROLLARY_8, curve=curve)
     factor = (1 + guarantee.first) / guarantee.kept
     order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, factor, len(setup.arms))
     if distribution.fixed is None:
-        corollary = corollary.hide("stated for one epsilon; Theorem 7 covers users with different ones")
+        corollary = corollary.ruled_out("stated for one epsilon; Theorem 7 covers users with different ones")
     elif distribution.fixed != eps_min:
-        corollary = corollary.hide(
+        corollary = corollary.ruled_out(
             f"needs eps_min = epsilon = {distribution.fixed:g}; with eps_min = {eps_min:g} more pulls are "
             f"forced, see Theorem 7"
         )
     elif not _corollary_8_follows(guarantee, gaps):
-        corollary = corollary.hide(
+        corollary = corollary.ruled_out(
             "its proof drops the forced pulls, which are not dominated for so large an epsilon and gap; see Theorem 7"
         )
     else:
-        theorem = theorem.hide("for one epsilon with eps_min equal to it, Corollary 8 says the same")
+        theorem = theorem.ruled_out("for one epsilon with eps_min equal to it, Corollary 8 says the same")
     return [theorem, corollary, order]
 
 
@@ -247,14 +247,14 @@ def heldp_ucb_b(setup: RunSetup) -> list[Bound]:
     order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
     if not distribution.share_above(eps_min) > 0:
         order = _order("HeLDP-UCB-B", "Theorem 10", order_formula, 0.0, len(setup.arms))
-        return [bound.hide(NOBODY_LEFT) for bound in (_THEOREM_10, _COROLLARY_11, order)]
+        return [bound.ruled_out(NOBODY_LEFT) for bound in (_THEOREM_10, _COROLLARY_11, order)]
     guarantee, gaps = _theorem_10(setup), classic.true_gaps(setup)
     curve = guarantee.curve(gaps, gaps)
     theorem, corollary = replace(_THEOREM_10, curve=curve), replace(_COROLLARY_11, curve=curve)
     if distribution.fixed is None:
-        corollary = corollary.hide("stated for one epsilon; Theorem 10 covers users with different ones")
+        corollary = corollary.ruled_out("stated for one epsilon; Theorem 10 covers users with different ones")
     else:
-        theorem = theorem.hide("for one epsilon, Corollary 11 says the same")
+        theorem = theorem.ruled_out("for one epsilon, Corollary 11 says the same")
     factor = guarantee.first / guarantee.kept
     return [theorem, corollary, _order("HeLDP-UCB-B", "Theorem 10", order_formula, factor, len(setup.arms))]
 
@@ -307,13 +307,13 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
     )
     eps_min = float(setup.parameters.eps_min)
     if not budget(setup).share_above(eps_min) > 0:
-        return [exact.hide(NOBODY_LEFT), printed.hide(NOBODY_LEFT)]
+        return [exact.ruled_out(NOBODY_LEFT), printed.ruled_out(NOBODY_LEFT)]
     guarantee = _theorem_7(setup) if laplace else _theorem_10(setup)
     squeezed = {distribution: distribution.expect(_sigmoid) for distribution in dict.fromkeys(setup.arms)}
     means = np.array([squeezed[distribution] for distribution in setup.arms])
     squeezed_gaps = means.max() - means
     if np.any(squeezed_gaps[gaps > 0] <= 1e-14):
-        exact = exact.hide(
+        exact = exact.ruled_out(
             "the sigmoid makes an arm best that is not: its distribution differs in shape, and the policy may "
             "settle on it"
         )
@@ -321,7 +321,7 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
         exact = replace(exact, curve=guarantee.curve(np.where(gaps > 0, squeezed_gaps, 0.0), gaps))
     sd = classic.common_sd(setup)
     if sd is None or setup.means.min() < 0 or setup.means.max() > 1:
-        printed = printed.hide(
+        printed = printed.ruled_out(
             "stated for noise of one distribution around means in [0, 1]; computed here for Gaussian arms"
         )
     else:
@@ -370,9 +370,9 @@ def corrupted_feedback(setup: RunSetup, kind: Literal["kl-ucb-cf", "ts-cf", "ucb
     bounds = [order] if kind == "ucb-cf" else [leading, explicit]
     epsilon = budget(setup).fixed
     if not classic.unit_rewards(setup):
-        return [bound.hide("stated for rewards in [0, 1]") for bound in bounds]
+        return [bound.ruled_out("stated for rewards in [0, 1]") for bound in bounds]
     if epsilon is None:
-        return [bound.hide("stated for one epsilon") for bound in bounds]
+        return [bound.ruled_out("stated for one epsilon") for bound in bounds]
     gaps = classic.true_gaps(setup)
     information = divergences.response_kl(setup.means, setup.means.max(), epsilon)
     simple = classic.gap_sum(setup, -1) * float(divergences.beta(epsilon))

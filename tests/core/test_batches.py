@@ -274,7 +274,7 @@ def test_mean_regret_is_below_explicit_upper_bounds(policy, epsilon, arms):
     bounds = [
         bound
         for bound in line_bounds(experiment, 0)
-        if (bound.side, bound.hidden, bound.worst_case) == ("upper", None, False)
+        if (bound.side, bound.not_applicable, bound.worst_case) == ("upper", None, False)
         and bound.status in ("proved", "derived")
     ]
     lowest = np.min([bound.values(times, experiment.largest_gap) for bound in bounds], axis=0)

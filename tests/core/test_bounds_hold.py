@@ -49,7 +49,7 @@ def test_mean_regret_is_below_every_proved_upper_bound(arms):
         proved = [
             bound
             for bound in line_bounds(experiment, number)
-            if (bound.side, bound.status) == ("upper", "proved") and not bound.hidden
+            if (bound.side, bound.status) == ("upper", "proved") and not bound.not_applicable
         ]
         assert len(proved) >= 2  # the policy's own and the trivial cap
         cap = result.times * experiment.largest_gap
@@ -116,7 +116,7 @@ def test_no_curve_called_proved_or_derived_is_on_the_wrong_side():
         for number in range(len(experiment.lines)):
             for bound in line_bounds(experiment, number):
                 hardest = bound.side == "lower" and bound.worst_case  # speaks of other arms than these
-                if bound.hidden or bound.form != "bound" or bound.only or hardest:
+                if bound.not_applicable or bound.form != "bound" or bound.only or hardest:
                     continue
                 wrong = _wrong_side(result, number, bound)
                 assert wrong.size == 0, f"{experiment.spec()}: {experiment.label(number)}, {bound.label} at t = {wrong}"

@@ -50,7 +50,7 @@ def at(entry, t):
 
 
 def applies(entry):
-    return not entry.bound.hidden or entry.bound.superseded
+    return not entry.bound.not_applicable or entry.bound.superseded
 
 
 ALL = sorted(known("pair", 0.5))
@@ -114,7 +114,7 @@ def test_keys_do_not_depend_on_the_experiment(setting):
 def test_every_bound_applies_somewhere_or_is_superseded():
     users = {"kind": "discrete", "values": [0.5, 1.0]}
     lines = [{"policy": name, "epsilon": users} for name in ("heldp-ucb-b", "heldp-ucb-l")]
-    different = {entry.key for entry in entries(experiment_of("pair", lines=lines)) if not entry.bound.hidden}
+    different = {entry.key for entry in entries(experiment_of("pair", lines=lines)) if not entry.bound.not_applicable}
     assert set(ALL) - set(HOME) == {"heldp-ucb-b-ren-theorem-10", "heldp-ucb-l-ren-theorem-7"} <= different
     superseded = {key for key in ALL if known("pair", 0.5)[key].bound.superseded}
     assert {key for key in superseded if "basu" in key} == {
@@ -145,7 +145,7 @@ def test_what_the_command_line_prints_is_what_applies():
     owned = {
         (entry.bound.label, entry.bound.source)
         for entry in known("pair", 0.5).values()
-        if entry.asked and not entry.bound.hidden
+        if entry.asked and not entry.bound.not_applicable
     }
     assert owned <= printed
     assert not [name for name, _ in printed if "Basu Theorem 2" in name or "Basu Theorem 3" in name]
@@ -169,11 +169,11 @@ def test_no_bound_is_drawn_against_a_policy_with_a_weaker_promise():
 def test_what_does_not_apply_says_why():
     for setting in SETTINGS:
         for entry in known(setting, 0.5).values():
-            if entry.bound.hidden:
-                assert len(entry.bound.hidden) > 20
-            if entry.bound.hidden and not entry.bound.superseded:
+            if entry.bound.not_applicable:
+                assert len(entry.bound.not_applicable) > 20
+            if entry.bound.not_applicable and not entry.bound.superseded:
                 assert np.isnan(entry.value(experiment_of(setting), np.array([10.0]))).all()
-    reason = known("normal", 0.5)["dp-se-order-of-dp-se"].bound.hidden
+    reason = known("normal", 0.5)["dp-se-order-of-dp-se"].bound.not_applicable
     assert "rewards in [0, 1]" in reason
 
 
@@ -373,9 +373,9 @@ def test_a_bound_never_rises_with_the_budget_and_settles_or_vanishes(key):
     settled = values[-1] >= 0.85 * values[-2]
     assert settled or values[-1] <= 0.7 * values[-2]  # like a power of 1/epsilon, at least 1/3
     for entry, epsilon in zip(there, grid, strict=True):
-        if entry.bound.hidden and not entry.bound.superseded:
+        if entry.bound.not_applicable and not entry.bound.superseded:
             assert epsilon > 1
-            assert any(words in entry.bound.hidden for words in ("epsilon up to 1", "says nothing"))
+            assert any(words in entry.bound.not_applicable for words in ("epsilon up to 1", "says nothing"))
 
 
 NON_PRIVATE = {
@@ -512,7 +512,9 @@ def test_a_floor_is_never_a_slope_a_shape_or_for_some_policies_only():
         experiment = experiment_of(setting, horizon=1000)
         found = entries(experiment, 0.5)
         for floor in catalogue.floors(experiment, found):
-            named = [entry.bound for entry in found if (entry.bound.name, entry.bound.hidden) == (floor.name, None)]
+            named = [
+                entry.bound for entry in found if (entry.bound.name, entry.bound.not_applicable) == (floor.name, None)
+            ]
             assert {(bound.form, bound.only, bound.worst_case) for bound in named} == {("bound", "", False)}
 
 

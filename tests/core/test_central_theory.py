@@ -47,7 +47,7 @@ def named(found, name):
 
 
 def value(bound, at=1e5):
-    assert bound.hidden is None
+    assert bound.not_applicable is None
     return float(bound.curve(np.array([at]))[0])
 
 
@@ -144,8 +144,10 @@ def test_no_local_bound_is_drawn_for_a_curator():
     local_names = {bound.name for bound in local.lower_bounds(heldp_like)} - both
     central_bounds = central.lower_bounds(private)
     assert local_names and not local_names & {bound.name for bound in central_bounds}
-    largest_local = max(bound.curve(TIMES)[-1] for bound in local.lower_bounds(heldp_like) if bound.hidden is None)
-    assert all(bound.curve(TIMES)[-1] < largest_local / 5 for bound in central_bounds if bound.hidden is None)
+    largest_local = max(
+        bound.curve(TIMES)[-1] for bound in local.lower_bounds(heldp_like) if bound.not_applicable is None
+    )
+    assert all(bound.curve(TIMES)[-1] < largest_local / 5 for bound in central_bounds if bound.not_applicable is None)
 
 
 def test_minimax_takes_the_larger_part():
@@ -157,7 +159,7 @@ def test_minimax_takes_the_larger_part():
     free = named(central.lower_bounds(instance(FIVE, 10.0)), "Central minimax")
     assert not value(free, 3.0)  # stated for t >= K - 1
     assert value(free, 4.0) > 0
-    assert named(central.lower_bounds(instance([0.5], 1.0)), "Central minimax").hidden
+    assert named(central.lower_bounds(instance([0.5], 1.0)), "Central minimax").not_applicable
 
 
 @given(st.integers(2, 200), st.floats(1e-6, 10), st.floats(0, 7))
@@ -167,7 +169,7 @@ def test_minimax_never_claims_more_than_rewards_can_lose_and_follows_from_ours(a
     found = central.lower_bounds(here)
     printed, ours = named(found, "Central minimax"), named(found, "Central minimax, derived")
     assert ours.curve(t)[0] <= t[0] / 16
-    if printed.hidden:
+    if printed.not_applicable:
         assert (arms - 1) * max(1, 1 / (3 * epsilon)) > 10**7
         return
     assert printed.curve(t)[0] <= t[0]
@@ -177,8 +179,8 @@ def test_minimax_never_claims_more_than_rewards_can_lose_and_follows_from_ours(a
 
 def test_minimax_is_hidden_where_so_much_cannot_have_been_lost():
     few = named(central.lower_bounds(instance(FIVE, 0.001, horizon=1000)), "Central minimax")
-    assert "1,334" in few.hidden and few.hidden.count("1,000") == 1
-    assert not named(central.lower_bounds(instance(FIVE, 0.001, horizon=1334)), "Central minimax").hidden
+    assert "1,334" in few.not_applicable and few.not_applicable.count("1,000") == 1
+    assert not named(central.lower_bounds(instance(FIVE, 0.001, horizon=1334)), "Central minimax").not_applicable
 
 
 def test_lower_bounds_follow_what_the_run_really_keeps():
@@ -186,12 +188,12 @@ def test_lower_bounds_follow_what_the_run_really_keeps():
     nominal = central.lower_bounds(instance(PAIR, 0.2))
     assert [value(bound) for bound in double] == pytest.approx([value(bound) for bound in nominal])
     rough = central.lower_bounds(instance(PAIR, 0.1), Guarantee("central", "", 0.1, 1e-5))
-    assert {bound.model for bound in rough if bound.hidden is None} == {"none"}
+    assert {bound.model for bound in rough if bound.not_applicable is None} == {"none"}
 
 
 def test_a_best_arm_that_always_pays_hides_the_bounds():
     found = central.lower_bounds(instance([1.0, 0.5]))
-    assert all(bound.hidden for bound in found if bound.form == "slope")
+    assert all(bound.not_applicable for bound in found if bound.form == "slope")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,7 @@ def test_azize_basu_for_other_rewards_is_between_the_bound_without_privacy_and_t
     assert shift >= 0.2  # rewards in [0, 1]: a mean can move by no more than the mass that is moved
     assert per_log(named(found, "Azize-Basu")) == pytest.approx(0.2 / (0.3 * shift))
     assert value(named(found, "Azize-Basu")) > value(named(found, "Burnetas-Katehakis"))
-    assert named(found, "Central d_eps bound").hidden
+    assert named(found, "Central d_eps bound").not_applicable
 
 
 # --- upper bounds --------------------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_theorem_3_3_by_hand():
 
 @pytest.mark.parametrize("make", [central.dp_ucb_bound, central.dp_ucb])
 def test_the_printed_index_has_no_theorem(make):
-    assert "sqrt" in make(instance(index="as printed"))[0].hidden
+    assert "sqrt" in make(instance(index="as printed"))[0].not_applicable
 
 
 @pytest.mark.parametrize(("rule", "first"), [("tight", 93), ("advanced", 153), ("paper", 16)])
@@ -269,7 +271,7 @@ def test_theorem_3_5_by_hand(rule, first):
     constant = 0.3 * (first + 1 + 4 * 2.6123753)
     assert value(bound) == pytest.approx(8 * math.log(1e5) / 0.3 + constant)
     assert bound.status != "proved"
-    assert central.dp_ucb_int(instance(PAIR, 1.5))[0].hidden
+    assert central.dp_ucb_int(instance(PAIR, 1.5))[0].not_applicable
 
 
 def test_why_theorem_3_5_is_not_called_proved():
@@ -298,7 +300,7 @@ def test_adap_ucb_by_hand_and_only_for_alpha_above_3():
     assert value(central.adap_ucb(instance(PAIR, 0.1))[0]) == pytest.approx(16 * 3.1 / 0.1 * math.log(1e5) + 31)
     assert value(central.adap_ucb(instance(PAIR, 5.0))[0]) == pytest.approx(16 * 3.1 / 0.3 * math.log(1e5) + 31)
     for make in (central.adap_ucb, central.adap_klucb):
-        assert "alpha" in make(instance(alpha=3.0))[0].hidden
+        assert "alpha" in make(instance(alpha=3.0))[0].not_applicable
 
 
 def test_the_leading_term_is_growth_times_what_nobody_can_beat():
@@ -335,7 +337,7 @@ def test_every_bound_speaks_and_draws(make, means, epsilon, rule):
 @pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)
 def test_bounds_for_rewards_in_the_unit_interval_are_hidden_elsewhere(make):
     outside = instance(arms=(Gaussian(mean=0.0, sd=1.0), Gaussian(mean=1.0, sd=1.0)))
-    assert all(bound.hidden for bound in make(outside))
+    assert all(bound.not_applicable for bound in make(outside))
 
 
 @pytest.mark.parametrize("make", UPPER.values(), ids=UPPER)

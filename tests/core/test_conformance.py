@@ -347,7 +347,7 @@ def test_bounds_are_stated_in_full(name):
         assert {bound.side for bound in bounds} == {"upper", "lower"}
         for bound in bounds:
             assert all((bound.name, bound.source, bound.formula, bound.words, bound.assumptions))
-            assert bound.hidden or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
+            assert bound.not_applicable or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
 
 
 ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf"})]

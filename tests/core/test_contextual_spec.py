@@ -184,7 +184,7 @@ def test_shapes_are_order_only_and_follow_their_theorems():
     np.testing.assert_allclose(contextual.theorem_4_1(0.5, 0.5, 2.0).curve(t), 2 * t**0.25 / 0.5**1.5)
     np.testing.assert_allclose(contextual.theorem_3_2(2.0).curve(t), np.sqrt(t) / 2)
     assert contextual.theorem_3_2(2.0).side == "lower"
-    assert contextual.theorem_4_1(1.0, 0.0).hidden and contextual.theorem_3_3(1.0, 0.0).hidden
+    assert contextual.theorem_4_1(1.0, 0.0).not_applicable and contextual.theorem_3_3(1.0, 0.0).not_applicable
 
 
 @pytest.mark.parametrize("structure", ["single", "multi"])
@@ -203,7 +203,7 @@ def test_bounds_of_contextual_lines_are_labelled_and_capped(structure, law):
     assert set(table[table["status"] == "proved"]["name"]) == {"Trivial cap"}
     shapes = table[table["status"] == "order-only"]["name"]
     assert shapes.str.contains("(order-only, C = 1, ε = 1", regex=False).all()
-    shown = {bound.name for bound in line_bounds(experiment, 2) if bound.hidden is None}
+    shown = {bound.name for bound in line_bounds(experiment, 2) if bound.not_applicable is None}
     margin = {"Theorem 4.1"} if structure == "multi" else {"Theorem 3.3"}
     assert (margin <= shown) == (law["kind"] != "sphere")
 
@@ -216,7 +216,7 @@ def test_no_regret_is_called_a_share_of_a_proved_bound_where_only_orders_are_kno
 
 def test_a_cap_is_hidden_where_means_are_unbounded():
     experiment = Experiment.model_validate(spec(contexts={**USERS, "law": {"kind": "gaussian"}}))
-    assert [bound.hidden for bound in line_bounds(experiment, 0) if bound.name == "Trivial cap"] != [None]
+    assert [bound.not_applicable for bound in line_bounds(experiment, 0) if bound.name == "Trivial cap"] != [None]
 
 
 # ------------------------------------------------------------------------------------------------------------------

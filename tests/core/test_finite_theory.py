@@ -113,7 +113,7 @@ def test_no_floor_is_above_what_can_be_lost_and_all_grow(means, epsilon):
     here = instance(means, epsilon)
     for promise in ("none", "central", "local"):
         for bound in floors.finite_time(here, told(promise, epsilon)):
-            if not bound.hidden:
+            if not bound.not_applicable:
                 values = bound.curve(t)
                 assert np.all(np.isfinite(values)) and np.all(np.diff(values) >= -1e-5 * values[1:])
                 if bound.name.startswith("Floor of every"):
@@ -199,20 +199,20 @@ def test_other_laws_use_what_is_known_of_them():
     )
     for found in (floors.without_privacy(here), central.finite_time(here), local.finite_time(here)):
         assert found[EVERY].curve(np.ones(1))[0] == pytest.approx(here.gaps.mean())
-        assert found[FAST].hidden and not found[EVERY].hidden
+        assert found[FAST].not_applicable and not found[EVERY].not_applicable
     normal = instance(None, arms=(Gaussian(mean=1, sd=1), Gaussian(mean=0, sd=1)))
     assert floors.without_privacy(normal)[CHANCE].curve(np.array([1e9]))[0] == pytest.approx(2 * math.log(2), rel=1e-3)
     wild = instance(None, 1.0, arms=(Pareto(mean=3.0, shape=1.5), Pareto(mean=2.0, shape=2.5), Beta(a=1, b=1)))
-    assert all(bound.hidden for bound in floors.without_privacy(wild)[CHANCE:])
-    assert not central.finite_time(wild)[CHANCE].hidden
+    assert all(bound.not_applicable for bound in floors.without_privacy(wild)[CHANCE:])
+    assert not central.finite_time(wild)[CHANCE].not_applicable
 
 
 def test_what_does_not_apply_says_why():
     for found in (floors.without_privacy(instance([0.5, 0.5])), floors.without_privacy(instance([0.5]))):
-        assert all("nothing can be lost" in bound.hidden for bound in found)
+        assert all("nothing can be lost" in bound.not_applicable for bound in found)
     perfect = instance([1.0, 0.5], 1.0)
-    assert [bool(bound.hidden) for bound in floors.without_privacy(perfect)] == [False, True, True, True]
-    assert [bool(bound.hidden) for bound in local.finite_time(perfect)] == [False, False, False, True]
+    assert [bool(bound.not_applicable) for bound in floors.without_privacy(perfect)] == [False, True, True, True]
+    assert [bool(bound.not_applicable) for bound in local.finite_time(perfect)] == [False, False, False, True]
     rough = central.finite_time(perfect, Guarantee("central", "", 1.0, 1e-6))
     assert {bound.model for bound in rough} == {"none"}
 

@@ -457,7 +457,9 @@ def test_bounds_follow_the_unit_of_rewards_unless_hidden_for_not_doing_so(v):
         if "distribution" not in bound.name
     }
     wrong = {name for name, good in follows.items() if not good}
-    printed = {bound.name for bound in heavy.shapes(small) if bound.hidden and "superseded" in bound.hidden}
+    printed = {
+        bound.name for bound in heavy.shapes(small) if bound.not_applicable and "superseded" in bound.not_applicable
+    }
     assert printed == {name for name in follows if "as printed" in name} != set()
     assert wrong <= printed
     assert {"Theorem 4 as printed", "Theorem 4 worst case as printed"} <= wrong
@@ -508,7 +510,7 @@ def test_which_bounds_are_shown():
         return {
             bound.name
             for bound in registry()[policy].bounds(instance_of(policy, S1, epsilon, v=0.9))
-            if not bound.hidden
+            if not bound.not_applicable
         }
 
     assert "Theorem 5" in shown("dp-robust-se", 1.0)

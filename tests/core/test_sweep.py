@@ -243,7 +243,7 @@ def test_bounds_against_epsilon_are_the_bounds_at_each_budget(experiment: Experi
     seen = set()
     for place, epsilon in enumerate(grid):
         for bound in line_bounds(at_budget(experiment, epsilon), line):
-            if bound.hidden:
+            if bound.not_applicable:
                 continue
             seen.add(bound.label)
             assert found[bound.label][place] == bound.values(horizon, experiment.largest_gap)[0]

@@ -45,7 +45,7 @@ def named(found, name) -> Bound:
 
 def per_log(bound, at=1e5):
     """The constant before ln t, read off without the cap."""
-    assert bound.hidden is None
+    assert bound.not_applicable is None
     return float(bound.curve(np.array([at]))[0]) / math.log(at)
 
 
@@ -256,10 +256,10 @@ def test_exact_bound_counts_equal_arms_and_rescales():
 
 def test_no_lower_bound_where_no_arm_could_be_better():
     found = local.lower_bounds(instance([1.0, 0.5], 1.0))
-    hidden = {bound.name for bound in found if bound.hidden}
+    hidden = {bound.name for bound in found if bound.not_applicable}
     assert {"Exact LDP bound", "Ren Theorem 4", "Lai-Robbins"} <= hidden
     mixed = instance(None, 1.0, arms=[Bernoulli(mean=1), Beta(a=4, b=1)])
-    assert all(bound.hidden for bound in local.lower_bounds(mixed) if bound.form == "slope")
+    assert all(bound.not_applicable for bound in local.lower_bounds(mixed) if bound.form == "slope")
 
 
 def test_total_variation_form_by_hand():
@@ -269,8 +269,8 @@ def test_total_variation_form_by_hand():
     distance = 0.5 * (0.4 + 0.75 + abs(0.6 - 0.25))
     assert per_log(bound) == pytest.approx((0.6 - 0.55) / (float(div.duchi_alpha(0.1)) * distance**2))
     assert (bound.status, bound.asymptotic) == ("derived", True)
-    assert named(found, "Exact LDP bound").hidden
-    assert named(found, "Burnetas-Katehakis").hidden is None
+    assert named(found, "Exact LDP bound").not_applicable
+    assert named(found, "Burnetas-Katehakis").not_applicable is None
 
 
 def test_total_variation_form_takes_the_nearest_best_law_and_the_plain_divergence():
@@ -287,7 +287,7 @@ def test_total_variation_form_vanishes_for_unbounded_budgets():
     found = local.lower_bounds(
         instance(None, Lognormal(median=1, sigma=1), 0.5, arms=[Bernoulli(mean=0.9), Beta(a=4, b=1)])
     )
-    assert "epsilon" in named(found, "LDP bound by total variation").hidden
+    assert "epsilon" in named(found, "LDP bound by total variation").not_applicable
 
 
 def test_burnetas_katehakis_agrees_with_lai_robbins_on_bernoulli_arms():
@@ -301,7 +301,7 @@ def test_gaussian_lower_bound_and_its_refusal():
     arms = [Gaussian(mean=mean, sd=2) for mean in (1.0, 0.5, 0.0)]
     assert per_log(classic.lower_bounds(instance(None, arms=arms))[0]) == pytest.approx(8 / 0.5 + 8 / 1.0)
     other = classic.lower_bounds(instance(None, arms=[*arms, Gaussian(mean=0, sd=1)]))
-    assert [bool(bound.hidden) for bound in other] == [True]
+    assert [bool(bound.not_applicable) for bound in other] == [True]
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0])
@@ -350,16 +350,18 @@ def test_ucb1_by_hand_and_where_it_is_not_proved():
     found = classic.ucb1(instance(REN_MEANS))
     assert found.curve(TIMES) == pytest.approx(8 * inverse * np.log(TIMES) + (1 + math.pi**2 / 3) * total)
     assert found.status == "proved"
-    assert "alpha" in classic.ucb1(instance(REN_MEANS, alpha=0.5)).hidden
-    assert "[0, 1]" in classic.ucb1(instance(None, arms=[Gaussian(mean=0, sd=1), Gaussian(mean=1, sd=1)])).hidden
+    assert "alpha" in classic.ucb1(instance(REN_MEANS, alpha=0.5)).not_applicable
+    assert (
+        "[0, 1]" in classic.ucb1(instance(None, arms=[Gaussian(mean=0, sd=1), Gaussian(mean=1, sd=1)])).not_applicable
+    )
 
 
 def test_asymptotically_optimal_policies_have_the_lai_robbins_constant():
     found = classic.asymptotically_optimal(instance(PAIR), "source")
     assert per_log(found) == pytest.approx(2.252, abs=5e-4)
     assert (found.side, found.status, found.source) == ("upper", "asymptotic", "source")
-    assert classic.asymptotically_optimal(instance(None, arms=[Uniform(low=0, high=1)]), "source").hidden
-    assert classic.asymptotically_optimal(instance([1.0, 0.5]), "source").hidden
+    assert classic.asymptotically_optimal(instance(None, arms=[Uniform(low=0, high=1)]), "source").not_applicable
+    assert classic.asymptotically_optimal(instance([1.0, 0.5]), "source").not_applicable
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 2.0, 20.0])
@@ -420,7 +422,7 @@ def test_infimum_over_kappa_against_a_scalar_optimiser(users, eps_min, laplace):
     means = [1.0, 0.95, 0.5, 0.02]
     found = (local_upper.heldp_ucb_l if laplace else local_upper.heldp_ucb_b)(instance(means, users, eps_min))
     bound = named(found, "Ren Theorem 7" if laplace else "Ren Theorem 10")
-    assert bound.hidden is None
+    assert bound.not_applicable is None
     for t in (30.0, 1e4, 1e7):
 
         def at(log_kappa, t=t):
@@ -441,16 +443,16 @@ def test_theorems_reduce_to_the_corollaries_when_users_hardly_differ():
     ):
         one = named(of(instance(REN_MEANS, 2.0)), corollary)
         several = named(of(instance(REN_MEANS, alike, 2.0)), theorem)
-        assert several.hidden is None
+        assert several.not_applicable is None
         assert several.curve(TIMES) == pytest.approx(one.curve(TIMES), rel=1e-4)
-        assert named(of(instance(REN_MEANS, 2.0)), theorem).hidden
-        assert named(of(instance(REN_MEANS, alike, 2.0)), corollary).hidden
+        assert named(of(instance(REN_MEANS, 2.0)), theorem).not_applicable
+        assert named(of(instance(REN_MEANS, alike, 2.0)), corollary).not_applicable
 
 
 def test_a_threshold_below_the_one_epsilon():
     """Forced pulls of the Laplace policy grow, so its corollary no longer holds; the Bernoulli policy is unchanged."""
     low = local_upper.heldp_ucb_l(instance(PAIR, 2.0, 0.5))
-    assert "0.5" in named(low, "Ren Corollary 8").hidden
+    assert "0.5" in named(low, "Ren Corollary 8").not_applicable
     equal = named(local_upper.heldp_ucb_l(instance(PAIR, 2.0)), "Ren Corollary 8")
     assert named(low, "Ren Theorem 7").curve(TIMES)[-1] > equal.curve(TIMES)[-1]
     bits = [named(local_upper.heldp_ucb_b(instance(PAIR, 2.0, m)), "Ren Corollary 11").curve(TIMES) for m in (0.5, 2.0)]
@@ -467,7 +469,7 @@ def test_a_threshold_between_two_groups_is_the_upper_groups_for_bits():
 
 def test_corollary_8_is_not_drawn_where_its_proof_does_not_reach():
     found = local_upper.heldp_ucb_l(instance([1.0, 0.0], 1000.0))
-    assert named(found, "Ren Corollary 8").hidden
+    assert named(found, "Ren Corollary 8").not_applicable
     log_terms = np.diff(named(found, "Ren Theorem 7").curve(np.array([1.0, math.e])))[0]
     assert log_terms == pytest.approx(10.0)  # 2 (4 + 1): the forced pulls
 
@@ -485,16 +487,20 @@ def test_theorems_for_continuous_users_are_finite_and_grow(users):
 
 
 def test_nobody_above_the_threshold():
-    assert all(bound.hidden for bound in local_upper.heldp_ucb_l(instance(PAIR, 1.0, 2.0)))
-    assert all(bound.hidden for bound in local_upper.heldp_ucb_b(instance(PAIR, 1.0, 2.0)))
-    assert all(bound.hidden for bound in local_upper.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
+    assert all(bound.not_applicable for bound in local_upper.heldp_ucb_l(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.not_applicable for bound in local_upper.heldp_ucb_b(instance(PAIR, 1.0, 2.0)))
+    assert all(bound.not_applicable for bound in local_upper.through_sigmoid(instance(PAIR, 1.0, 2.0), "heldp-ucb-l"))
 
 
 @given(st.floats(0.05, 0.8), st.floats(0.1, 0.9), st.sampled_from([0.2, 1.0, 5.0]))
 def test_upper_bounds_grow_as_the_gap_shrinks(gap, shrink, epsilon):
     for of in (local_upper.heldp_ucb_l, local_upper.heldp_ucb_b):
         wide, narrow = (
-            [bound for bound in of(instance([0.9, 0.9 - size], epsilon)) if not bound.hidden and not bound.worst_case]
+            [
+                bound
+                for bound in of(instance([0.9, 0.9 - size], epsilon))
+                if not bound.not_applicable and not bound.worst_case
+            ]
             for size in (gap, gap * shrink)
         )
         assert narrow[0].curve(np.array([1e6]))[0] > wide[0].curve(np.array([1e6]))[0]
@@ -503,13 +509,13 @@ def test_upper_bounds_grow_as_the_gap_shrinks(gap, shrink, epsilon):
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1, 10, 100])
 def test_upper_bounds_lie_above_lower_bounds(epsilon):
     here = instance(REN_MEANS, epsilon)
-    lower = [bound for bound in local.lower_bounds(here) if not bound.hidden and not bound.worst_case]
+    lower = [bound for bound in local.lower_bounds(here) if not bound.not_applicable and not bound.worst_case]
     upper = [
         *local_upper.heldp_ucb_l(here),
         *local_upper.heldp_ucb_b(here),
         *local_upper.corrupted_feedback(here, "kl-ucb-cf"),
     ]
-    upper = [bound for bound in upper if not bound.hidden and not bound.worst_case]
+    upper = [bound for bound in upper if not bound.not_applicable and not bound.worst_case]
     assert len(lower) == 8
     assert len(upper) == 4
     t = np.array([1e7])
@@ -527,7 +533,7 @@ def test_sigmoid_bounds(parent, users):
     plain = (local_upper.heldp_ucb_l if parent == "heldp-ucb-l" else local_upper.heldp_ucb_b)(
         instance(REN_MEANS, users, 0.5)
     )
-    of_parent = next(bound for bound in plain if not bound.hidden)
+    of_parent = next(bound for bound in plain if not bound.not_applicable)
     assert printed.curve(TIMES) == pytest.approx(of_parent.curve(TIMES) / local_upper.sigmoid_slope(1.0) ** 2)
     assert np.all(exact_form.curve(TIMES) <= printed.curve(TIMES) * (1 + 1e-9))
     assert np.all(exact_form.curve(TIMES) >= of_parent.curve(TIMES))
@@ -546,11 +552,12 @@ def test_sigmoid_bound_by_hand():
 def test_sigmoid_bounds_are_hidden_where_the_sigmoid_prefers_another_arm():
     arms = [Uniform(low=-20, high=30), Uniform(low=4, high=5)]
     exact_form, printed = local_upper.through_sigmoid(instance(None, 2.0, arms=arms), "heldp-ucb-b")
-    assert "best" in exact_form.hidden
-    assert printed.hidden
+    assert "best" in exact_form.not_applicable
+    assert printed.not_applicable
     high = [Gaussian(mean=3.0, sd=1), Gaussian(mean=0.5, sd=1)]
     assert [
-        bool(bound.hidden) for bound in local_upper.through_sigmoid(instance(None, 2.0, arms=high), "heldp-ucb-b")
+        bool(bound.not_applicable)
+        for bound in local_upper.through_sigmoid(instance(None, 2.0, arms=high), "heldp-ucb-b")
     ] == [
         False,
         True,
@@ -571,7 +578,8 @@ def test_corrupted_feedback_by_hand():
     for bound in [leading, explicit, *thompson]:
         assert (bound.side, bound.status) == ("upper", "asymptotic")
     assert all(
-        bound.hidden for bound in local_upper.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), "ts-cf")
+        bound.not_applicable
+        for bound in local_upper.corrupted_feedback(instance(PAIR, Discrete(values=(1, 2))), "ts-cf")
     )
 
 
@@ -625,7 +633,7 @@ def test_every_bound_of_every_policy_is_finite_capped_and_explained(arms):
                 assert bound.formula
                 assert bound.assumptions
                 assert "$" not in bound.formula
-                assert bound.hidden is None or len(bound.hidden) > 10
+                assert bound.not_applicable is None or len(bound.not_applicable) > 10
 
 
 def test_table_of_bounds_has_every_line_and_the_cap():
@@ -650,7 +658,7 @@ def test_table_of_bounds_has_every_line_and_the_cap():
     exact_rows = table[table["name"] == "Exact LDP bound (derived, asymptotic)"]
     assert set(exact_rows["line"]) == {1}
     assert set(exact_rows["status"]) == {"derived"}
-    hidden = [bound.name for bound in curves.line_bounds(experiment, 1) if bound.hidden]
+    hidden = [bound.name for bound in curves.line_bounds(experiment, 1) if bound.not_applicable]
     assert "Ren Theorem 10" in hidden
     assert not any("Ren Theorem 10" in name for name in table["name"])
 

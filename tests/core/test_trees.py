@@ -510,8 +510,8 @@ def test_a_constant_gamma_hides_the_theorem():
         instance = instance_of("dp-ucb-bound", FEW, 1000, 1.0, **params)
         return [bound for bound in registry()["dp-ucb-bound"].bounds(instance) if bound.side == "upper"]
 
-    assert upper() and not any(bound.hidden for bound in upper())
-    assert all(bound.hidden for bound in upper(gamma=0.1))
+    assert upper() and not any(bound.not_applicable for bound in upper())
+    assert all(bound.not_applicable for bound in upper(gamma=0.1))
 
 
 @pytest.mark.parametrize("means", [[0.9, 0.1], [0.2, 0.95, 0.5, 0.9], [1.0, 0.0, 0.0, 0.0]])
@@ -526,7 +526,7 @@ def test_mean_regret_is_below_every_proved_bound(means):
             instance = Experiment.model_validate(document).setups[0]
             mean = registry()[name].simulate(instance, streams(2, 0, 20), times, Signal()).regret.mean(axis=0)
             for bound in registry()[name].bounds(instance):
-                if (bound.side, bound.status) == ("upper", "proved") and not bound.hidden:
+                if (bound.side, bound.status) == ("upper", "proved") and not bound.not_applicable:
                     values = bound.values(times, instance.gaps.max())
                     assert np.all(mean <= values * (1 + 1e-9)), (name, epsilon, bound.label)
                     tested += bool(np.any(values < times * instance.gaps.max() * (1 - 1e-9)))
@@ -570,4 +570,4 @@ def test_a_part_of_the_margin_of_private_ucb_has_no_proved_bound():
         line = {"policy": "private-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"margin": margin}}
         experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 1})
         bounds = registry()["private-ucb"].bounds(experiment.setups[0])
-        assert any(bound.side == "upper" and not bound.hidden for bound in bounds) == proved
+        assert any(bound.side == "upper" and not bound.not_applicable for bound in bounds) == proved

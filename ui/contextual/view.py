@@ -396,7 +396,7 @@ def _shapes(contexts: Contexts, epsilon: float, beta: float, multiplier: float) 
         margin = (f"{'ln T / ε²' if beta == 1 else power}", theory.theorem_3_3(epsilon, beta, multiplier))
         found = [margin, ("√T / ε, any gaps", theory.theorem_3_1(epsilon, multiplier))]
     found.append(("T^0.75 / ε, adversarial contexts", theory.zheng(epsilon, multiplier)))
-    return [(order, bound) for order, bound in found if not bound.hidden]
+    return [(order, bound) for order, bound in found if not bound.not_applicable]
 
 
 def _slope(times: np.ndarray, mean: np.ndarray) -> float:

@@ -124,7 +124,7 @@ def shapes_chart(
     for bound in bounds:
         old = _superseded(bound)
         holds = bound.form == "bound" and (result is None or not bound.worst_case)
-        if bound.only or not (old and superseded if bound.hidden else holds or asked):
+        if bound.only or not (old and superseded if bound.not_applicable else holds or asked):
             continue
         figure.add_scatter(
             x=times,
@@ -160,12 +160,12 @@ def _range(figure: go.Figure) -> list[float]:
 
 
 def _superseded(bound: Bound) -> bool:
-    return bool(bound.hidden and bound.hidden.startswith("superseded"))
+    return bool(bound.not_applicable and bound.not_applicable.startswith("superseded"))
 
 
 def cards(experiment: Experiment, bounds: list[Bound]) -> None:
     """A card for every bound: formula, what it says, what it assumes; grey with the reason where it is not drawn."""
-    order = sorted(bounds, key=lambda bound: bool(bound.hidden))
+    order = sorted(bounds, key=lambda bound: bool(bound.not_applicable))
     for start in range(0, len(order), 2):
         for column, bound in zip(st.columns(2), order[start : start + 2], strict=False):
             with column.container(border=True, height="stretch"):
@@ -174,10 +174,10 @@ def cards(experiment: Experiment, bounds: list[Bound]) -> None:
 
 def _card(experiment: Experiment, bound: Bound) -> None:
     sign = bound.sign
-    if bound.hidden:
+    if bound.not_applicable:
         st.markdown(f":gray[**{sign} {words.plain(bound.name)}**]")
         st.latex(rf"\color{{gray}}{{{bound.formula}}}")
-        st.caption(f"Not drawn: {words.plain(bound.hidden)}.")
+        st.caption(f"Not drawn: {words.plain(bound.not_applicable)}.")
         return
     st.markdown(f"**{sign} {words.plain(bound.label)}** · {words.number(_end(bound, experiment))} at the horizon")
     st.latex(bound.formula)

@@ -60,7 +60,7 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
         if rewards in (ALL, entry.bound.rewards)
         if kind in (ALL, entry.bound.kind)
     ]
-    return sorted(kept, key=lambda entry: entry.bound.hidden is not None)
+    return sorted(kept, key=lambda entry: entry.bound.not_applicable is not None)
 
 
 SPOKEN = {"none": "without privacy", "central": "when a curator is trusted", "local": "when nobody is trusted"}
@@ -100,7 +100,7 @@ def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
             "bound": entry.bound.label,
             "side": entry.bound.limits,
             "of": entry.bound.only or ", ".join(registry()[name].title for name in entry.policies) or "every policy",
-            "value at T": "–" if entry.bound.hidden else _number(float(entry.value(experiment, horizon)[0])),
+            "value at T": "–" if entry.bound.not_applicable else _number(float(entry.value(experiment, horizon)[0])),
             "promise": theme.MODEL_WORDS[entry.bound.model],
             "rewards": entry.bound.rewards,
             "kind": entry.bound.kind,
@@ -123,7 +123,7 @@ def table(shown: list[Entry], experiment: Experiment) -> None:
     """All bounds that pass the filters; a click on a row opens its card."""
     keys = tuple(entry.key for entry in shown)
     frame = _table(shown, experiment)
-    grey = [entry.bound.hidden is not None for entry in shown]
+    grey = [entry.bound.not_applicable is not None for entry in shown]
     styled = frame.style.apply(lambda row: ["color: #8a949e" if grey[row.name] else ""] * len(row), axis=1)
     st.dataframe(
         styled,
@@ -194,8 +194,8 @@ def card(entry: Entry, experiment: Experiment) -> None:
         st.latex(rf"\textcolor{{gray}}{{{bound.formula}}}" if grey else bound.formula)
         st.markdown(bound.words)
         value = float(entry.value(experiment, np.array([float(experiment.horizon)]))[0])
-        if bound.hidden:
-            st.info(bound.hidden[0].upper() + bound.hidden[1:] + ".", icon=":material/visibility_off:")
+        if bound.not_applicable:
+            st.info(bound.not_applicable[0].upper() + bound.not_applicable[1:] + ".", icon=":material/visibility_off:")
         else:
             st.markdown(_value_words(bound, value, experiment))
         status = "cannot stand as printed" if bound.superseded else status_words(bound)
