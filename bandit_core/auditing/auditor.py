@@ -23,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 
+from bandit_core.auditing.subjects import subject
 from bandit_core.mechanisms.base import Mechanism, Sampler
 from bandit_core.spec.errors import InputError, Issue
 
@@ -111,8 +112,6 @@ def audit(
     if not 0 < epsilon < math.inf:
         raise InputError([Issue("epsilon", epsilon, "a number above 0")])
     if isinstance(sampler, str):
-        from bandit_core.auditing.subjects import subject
-
         known = subject(sampler)
         respond, delta = known.sampler, known.delta if delta is None else delta
     else:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model.bound import Bound, Curve
 from bandit_core.spec.contexts import Table
 from bandit_core.theory import classic, contextual
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bandit_core.experiments.experiment import Experiment
 
 COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 
@@ -109,8 +108,6 @@ def bounds(experiment: Experiment) -> pd.DataFrame:
         (expected regret in reward units, never above t x largest gap).
     """
     import pandas as pd  # heavy import, not needed to simulate
-
-    from bandit_core.experiments.experiment import checkpoints  # it finds the policies, which import theory
 
     times = checkpoints(experiment.horizon)
     frames = [

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Release
 from bandit_core.theory import accounting
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bandit_core.experiments.experiment import Experiment
 
 COLUMNS = (
     "line", "label", "policy",

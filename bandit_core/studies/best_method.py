@@ -25,6 +25,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.theory.threshold import recommended
 
 TRIALS = 100
 ROUNDS = (8, 16, 32, 64)  # screening trials that a candidate has played at the end of each round
@@ -117,8 +118,6 @@ def _candidate(question: Question, policy: Policy) -> Experiment:
             else question.epsilon
         )
     if "eps_min" in policy.parameters.model_fields and not question.one_budget:
-        from bandit_core.theory.threshold import recommended
-
         # Automatic thresholds are remembered by the process; budgets that somebody uploaded must not be.
         line["params"] = {"eps_min": recommended.__wrapped__(question.epsilon, "v_b")}
     document = {

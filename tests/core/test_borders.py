@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -132,6 +133,35 @@ def test_the_core_starts_without_heavy_packages(statement):
         "scipy.linalg",
     }
     assert loaded & heavy == set()  # the bare scipy is numba's doing: it looks at its version
+
+
+def test_the_floor_plan_names_every_file_and_nothing_else():
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    plan = {}
+    for row in re.findall(r"^\| `(\w+)` \| .*? \| (.*) \|$", text, re.MULTILINE):
+        plan[row[0]] = {name for name in re.findall(r"`(\w+)`", row[1]) if not name.isupper()}
+    assert set(plan) == {package for layer in LAYERS for package in layer}
+    for package, named in plan.items():
+        files = {path.stem for path in (CORE / package).glob("*.py")} - {"__init__"}
+        if package == "policies":  # found by the registry; the plan names none
+            files = set()
+        assert named - {"_family"} == files, package
+    paths = re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md))`", text)
+    assert paths and not [path for path in paths if not any((base / path).exists() for base in (ROOT, CORE))]
+
+
+def test_modules_import_at_their_top():
+    lazy = {CORE / "cli.py": "each command loads what it needs", CORE / "literature/errata/__init__.py": "a file each"}
+    inside = {
+        module_name(path)
+        for path in files_in("bandit_core")
+        if path not in lazy
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bandit_core")
+    }
+    assert inside <= {"bandit_core.auditing.subjects"}
 
 
 def test_every_policy_file_is_found_by_the_registry():
