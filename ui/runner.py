@@ -257,7 +257,7 @@ def elsewhere(experiment: Experiment, command: str, name: str) -> None:
         mime="application/json",
         on_click="ignore",
         key=f"spec-{name}",
-        help="The experiment itself; opens here and on the command line.",
+        help=exports.SPEC_HELP,
     )
 
 
