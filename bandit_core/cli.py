@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core.data.spreadsheets import to_csv
-from bandit_core.spec import notation
+from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _thresholds(options: argparse.Namespace) -> int:
     _write(frame, options.out)
     best = frame.attrs["recommended"]
     for name, rule in (("Laplace mechanism, V_L", "v_l"), ("Bernoulli mechanism, V_B", "v_b")):
-        print(f"recommended eps_min ({name}): {notation.write_number(best[rule])}", file=sys.stderr)
+        print(f"recommended eps_min ({name}): {number_text.write_number(best[rule])}", file=sys.stderr)
     return DONE
 
 

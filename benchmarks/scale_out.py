@@ -45,7 +45,7 @@ def main() -> None:
     numbers = [int(text) for text in options.workers.split(",")]
     print(machine(), end="\n\n")
     long, empty = experiment(10**6, options.trials), experiment(100, options.trials)
-    engine.PATIENCE = 0.0  # send everything
+    engine.SHORT_RUN_SECONDS = 0.0  # send everything
     simulate(long.with_changes(trials=2), store=Store(None, 0))
     threads = {jobs: timed(long, jobs) for jobs in (1, 2)}
     pieces = len(engine.Simulation(long, Store(None, 0))._plan(2))

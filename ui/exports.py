@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pprint import pformat
 from typing import Any
 
@@ -88,44 +88,30 @@ def made(result: Result) -> dict[str, Any]:
     return {**result.metadata, "prices": prices}
 
 
+DATA_HELP = "Mean, spread and quantiles at every checkpoint."
+SPEC_HELP = "The experiment itself; opens here and on the command line."
+PICTURE_HELP = "One self-contained page with the interactive chart."
+MADE_HELP = "Spec, seed, versions, sampler, the privacy guarantee of every line, and its price."
+
+
 def downloads(result: Result) -> None:
     """The row of download buttons; each file is built only when it is asked for."""
     name = words.heading(result.experiment)[0].lower()
     name = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
-    columns = st.columns(4)
-    columns[0].download_button(
-        "Data (CSV)",
-        data=lambda: to_csv(result.curves),
-        file_name=f"{name}.csv",
-        mime="text/csv",
-        on_click="ignore",
-        help="Mean, spread and quantiles at every checkpoint.",
-        width="stretch",
+    spec = result.experiment.spec
+    files: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
+        ("Data (CSV)", lambda: to_csv(result.curves), ".csv", "text/csv", DATA_HELP),
+        ("Spec (JSON)", lambda: json.dumps(spec(), indent=2), ".json", "application/json", SPEC_HELP),
+        ("Picture (HTML)", lambda: page_of(result), ".html", "text/html", PICTURE_HELP),
+        (
+            "How it was made",
+            lambda: json.dumps(made(result), indent=2),
+            "-metadata.json",
+            "application/json",
+            MADE_HELP,
+        ),
     )
-    columns[1].download_button(
-        "Spec (JSON)",
-        data=lambda: json.dumps(result.experiment.spec(), indent=2),
-        file_name=f"{name}.json",
-        mime="application/json",
-        on_click="ignore",
-        help="The experiment itself; opens here and on the command line.",
-        width="stretch",
-    )
-    columns[2].download_button(
-        "Picture (HTML)",
-        data=lambda: page_of(result),
-        file_name=f"{name}.html",
-        mime="text/html",
-        on_click="ignore",
-        help="One self-contained page with the interactive chart.",
-        width="stretch",
-    )
-    columns[3].download_button(
-        "How it was made",
-        data=lambda: json.dumps(made(result), indent=2),
-        file_name=f"{name}-metadata.json",
-        mime="application/json",
-        on_click="ignore",
-        help="Spec, seed, versions, sampler, the privacy guarantee of every line, and its price.",
-        width="stretch",
-    )
+    for column, (label, data, ending, mime, told) in zip(st.columns(4), files, strict=True):
+        column.download_button(
+            label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=told, width="stretch"
+        )

@@ -13,11 +13,11 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, state, theme, words
+from ui import charts, epsilon_grid, state, theme, words
 
 OPENING = "first-look"
 BEST = ("thompson", "dp-imed", "ts-cf")  # on Home's arms, at every budget of the slider (a test tries all others)
-EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+EPSILONS = epsilon_grid.between(0.1, 8)
 EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
 TRADEOFF, YOUR_NUMBERS, PAPERS = "pages/tradeoff.py", "pages/your-numbers.py", "pages/papers.py"
 LESSONS = "Lessons"

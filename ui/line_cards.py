@@ -14,7 +14,7 @@ from bandit_core.experiments.experiment import Line, is_stale
 from bandit_core.experiments.shared_budget import follows, moved, shared_budget
 from bandit_core.model import Policy
 from bandit_core.policies import registry
-from bandit_core.spec import notation
+from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from ui import state, theme, words
 
@@ -67,7 +67,7 @@ def _schema(parameters: type[BaseModel]) -> dict[str, Any]:
 
 def _stated(value: Any) -> Any:
     """A parameter's value as its control shows it."""
-    return value if isinstance(value, bool | str) else notation.write_number(value)
+    return value if isinstance(value, bool | str) else number_text.write_number(value)
 
 
 def _control(policy: Policy, name: str, field: FieldInfo, value: Any, slot: str) -> None:

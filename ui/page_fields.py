@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from bandit_core.spec import notation
+from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import Issue
 from ui import state, words
 
@@ -62,7 +62,7 @@ def choice(name: str, default: str, allowed: Iterable[str]) -> str:
 
 def keep(name: str, value: float, default: str) -> None:
     """Let the address carry the number of a control."""
-    state.keep_page_field(name, notation.write_number(value), default)
+    state.keep_page_field(name, number_text.write_number(value), default)
 
 
 def slider(

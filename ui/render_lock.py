@@ -1,9 +1,9 @@
 """How visitors' pages share one interpreter: drawn one after the other, and searched for garbage now and then.
 
-Drawing is work of the interpreter, one thread's at a time: of fifty pages drawn together all are late, in turns half.
-Where a page waits for numbers, it lets others draw meanwhile, and no page keeps its turn for longer than `LONGEST`,
-whatever a link makes it draw. Who has just come and sees nothing yet is drawn first, up to the picture; else who came
-first.
+Drawing is work of the interpreter, one thread's at a time: of fifty pages drawn together all are late, one by one half.
+So a page draws under one lock. Where it waits for numbers, it lets others draw meanwhile, and no page holds the lock
+for longer than `LONGEST`, whatever a link makes it draw. Who has just come and sees nothing yet is drawn first, up to
+the picture; else who came first.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import heapq
 import itertools
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -18,114 +19,102 @@ from contextlib import contextmanager
 from functools import cache
 
 SHARE = 0.1  # of the time, that searching for garbage may take
-LONGEST = 0.25  # seconds of a turn: a usual page takes less; a page that needs more shares the rest of its time
+LONGEST = 0.25  # seconds that a page holds the lock: most take less; one that needs more shares the rest of its time
 
 
-class _Queue:
-    """A lock that is handed to the most urgent who waits (the smallest number), and among those to the first."""
+class PriorityLock:
+    """A lock that is handed to the most urgent who waits (the smallest number), and among those to the first.
+
+    It is held until it is released, and for `LONGEST` at most.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._taken = False
-        self._waiting: list[tuple[int, int, threading.Lock]] = []
+        self._holder: threading.Timer | None = None
+        self._waiting: list[tuple[int, int, threading.Timer, threading.Event]] = []
         self._order = itertools.count()
 
-    def acquire(self, urgency: int) -> None:
-        """Wait for the turn."""
+    def acquire(self, urgency: int) -> threading.Timer:
+        """Wait for the lock; what it is to be released with."""
+        hold, called = threading.Timer(LONGEST, lambda: self.release(hold)), threading.Event()
+        hold.daemon = True
         with self._lock:
-            if not self._taken:
-                self._taken = True
-                return
-            called = threading.Lock()
-            called.acquire()
-            heapq.heappush(self._waiting, (urgency, next(self._order), called))
-        called.acquire()
+            heapq.heappush(self._waiting, (urgency, next(self._order), hold, called))
+            self._hand_on()
+        called.wait()
+        hold.start()
+        return hold
 
-    def release(self) -> None:
-        """Hand the turn on."""
+    def release(self, hold: threading.Timer) -> bool:
+        """Hand the lock to the next one; whether it was still held."""
+        hold.cancel()
         with self._lock:
-            if self._waiting:
-                heapq.heappop(self._waiting)[2].release()
-            else:
-                self._taken = False
+            held = self._holder is hold
+            if held:
+                self._holder = None
+                self._hand_on()
+        return held
+
+    def _hand_on(self) -> None:
+        if self._holder is None and self._waiting:
+            _, _, self._holder, called = heapq.heappop(self._waiting)
+            called.set()
 
     def locked(self) -> bool:
-        """Whether somebody has the turn."""
-        return self._taken
+        """Whether somebody holds it."""
+        return self._holder is not None
 
-    def wanted(self, urgency: int) -> bool:
-        """Whether somebody waits who is more urgent than that."""
+    def waiting(self, urgency: float = math.inf) -> int:
+        """How many wait who are more urgent than that."""
         with self._lock:
-            return bool(self._waiting) and self._waiting[0][0] < urgency
+            return sum(each < urgency for each, *_ in self._waiting)
+
+
+class _Page(threading.local):
+    """The page that this thread draws, if it does."""
+
+    hold: threading.Timer | None = None
+    urgency = 0
 
 
 SEES_NOTHING, SEES_SOMETHING = 0, 1
-_turn = _Queue()
-_mine = threading.local()
+drawing_lock = PriorityLock()
+_page = _Page()
 _search_again = 0.0
-
-
-class _Turn:
-    """One page's turn, which ends by itself after `LONGEST`."""
-
-    def __init__(self, urgency: int) -> None:
-        self.urgency = urgency
-        self.has = False
-        self._guard = threading.Lock()
-
-    def take(self) -> None:
-        """Wait for it."""
-        _turn.acquire(self.urgency)
-        self.has = True
-        self._end = threading.Timer(LONGEST, self.give)
-        self._end.daemon = True
-        self._end.start()
-
-    def give(self) -> bool:
-        """Hand it on; whether there was one."""
-        with self._guard:
-            had, self.has = self.has, False
-            if had:
-                self._end.cancel()
-                _turn.release()
-        return had
 
 
 @contextmanager
 def drawing(new: bool = False) -> Iterator[None]:
-    """The turn of this thread's page; ``new`` where its visitor sees nothing yet."""
-    mine = _mine.turn = _Turn(SEES_NOTHING if new else SEES_SOMETHING)
-    mine.take()
+    """Hold the lock for this thread's page; ``new`` where its visitor sees nothing yet."""
+    _page.urgency = SEES_NOTHING if new else SEES_SOMETHING
+    _page.hold = drawing_lock.acquire(_page.urgency)
     try:
         yield
     finally:
-        mine.give()
-        _mine.turn = None
+        drawing_lock.release(_page.hold)
+        _page.hold = None
 
 
 def shown() -> None:
     """The picture is out: those who see nothing yet come before the rest of this page. Under no lock, as below."""
-    mine: _Turn | None = getattr(_mine, "turn", None)
-    if mine is not None:
-        mine.urgency = SEES_SOMETHING
-        if mine.has and _turn.wanted(SEES_SOMETHING):
-            with computing():
-                pass
+    _page.urgency = SEES_SOMETHING
+    if drawing_lock.waiting(SEES_SOMETHING):
+        with computing():
+            pass
 
 
 @contextmanager
 def computing() -> Iterator[None]:
-    """Give the turn away while numbers are computed or waited for.
+    """Give the lock away while numbers are computed or waited for.
 
-    Never inside a cached function or under another lock: who waits for that lock may have the turn. Around one is fine.
+    Never inside a cached function or under another lock: who waits for that may hold this one. Around one is fine.
     """
-    mine: _Turn | None = getattr(_mine, "turn", None)
-    had = mine is not None and mine.give()
+    held = _page.hold is not None and drawing_lock.release(_page.hold)
     try:
         yield
     finally:
-        if mine is not None and had:
-            mine.take()
+        if held:
+            _page.hold = drawing_lock.acquire(_page.urgency)
 
 
 def search_for_garbage() -> None:

@@ -1,6 +1,6 @@
-"""From the shared experiment to a result on screen: at once where it is cheap, behind a Run button where it is dear.
+"""From the shared experiment to a result on screen: at once where it is cheap, else behind a Run button.
 
-A dear run works in a thread of its own, so that controls stay alive; the page looks at it twice a second, redraws
+An expensive run works in a thread of its own, so that controls stay alive; the page looks at it twice a second, redraws
 the partial picture a few times, and can cancel it. When nobody looks any more (tab closed) it stops by itself.
 """
 
@@ -34,7 +34,7 @@ from ui import exports, render_lock, state, words
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
 PREVIEW_SECONDS = 0.3
-MOST_PREVIEW = 4  # times as many seconds: a preview that is still dearer at the shortest horizon is not drawn
+MOST_PREVIEW = 4  # times as many seconds: a preview that is still more expensive at the shortest horizon is not drawn
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
@@ -45,7 +45,7 @@ REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 _process: set[str] = {"warm"} if is_warm() else set()  # what this server process has been through
 
 
-def _presence() -> Callable[[], bool]:
+def presence() -> Callable[[], bool]:
     """A question that any thread may ask later: has the visitor of this script run still a browser tab open?
 
     Looks of the page at its run would not do: browsers slow the timers of hidden tabs down to one tick a minute.
@@ -58,13 +58,34 @@ def _presence() -> Callable[[], bool]:
 Computation = Simulation | Sweep | Contest | BestSearch
 
 
+@dataclass(frozen=True)
+class Request:
+    """What a page wants to draw: how to compute it, and what is said of it."""
+
+    name: str  # of the page's place for it
+    what: Hashable  # what is computed, so that another question is not answered with it
+    build: Callable[[], Any]  # the computation, nothing computed yet
+    cost: int  # pulls
+    command: Callable[[], str] = str  # for a machine without this server's limits
+
+    @property
+    def slot(self) -> str:
+        """Where the session keeps the run."""
+        return f"run-{self.name}"
+
+    @property
+    def run(self) -> Run | None:
+        """The run in the background, whatever it computes."""
+        return st.session_state.get(self.slot)
+
+
 @dataclass
 class Run:
-    """A dear simulation in its own thread; it stops by itself when its visitor is gone."""
+    """An expensive simulation in its own thread; it stops by itself when its visitor is gone."""
 
     simulation: Computation
     what: Hashable  # what it computes, so that another question is not answered with it
-    present: Callable[[], bool] = field(default_factory=_presence)
+    present: Callable[[], bool] = field(default_factory=presence)
     seen: float = field(default_factory=time.monotonic)
     error: BaseException | None = None
     drawn: int = 0
@@ -106,7 +127,7 @@ class Run:
         return self.thread is not None and self.thread.is_alive()
 
 
-def _numbers_of(experiment: Experiment) -> Experiment:
+def numbers_of(experiment: Experiment) -> Experiment:
     """The experiment without what only concerns the drawing, so that a view change never restarts a run."""
     return experiment.model_copy(update={"view": type(experiment.view)(), "title": "", "note": ""})
 
@@ -131,10 +152,8 @@ def result_of(
     """
     played = _played(experiment) if along else experiment
 
-    def build() -> Simulation:
-        return Simulation(played, store)
-
-    result = _computed(build, _numbers_of(played), steps(played), name, experiment, lambda: exports.command(experiment))
+    what, cost, command = numbers_of(played), steps(played), lambda: exports.command(experiment)
+    result = _computed(Request(name, what, lambda: Simulation(played, store), cost, command), experiment)
     if result is None or all(line is None for line in result.lines):
         return None
     return split(result, experiment)
@@ -153,28 +172,22 @@ def sweep_of(
         except InputError:
             return Sweep(experiment, epsilons, store=store)
 
-    what, cost = (_numbers_of(played), epsilons), steps(played) * len(epsilons)
-    result = _computed(build, what, cost, name, experiment, lambda: exports.sweep_command(epsilons))
+    cost = steps(played) * len(epsilons)
+    request = Request(name, (numbers_of(played), epsilons), build, cost, lambda: exports.sweep_command(epsilons))
+    result = _computed(request, experiment)
     return result.without_companions(experiment) if result is not None and len(result.curves) else None
 
 
-def _computed(
-    build: Callable[[], Simulation | Sweep],
-    what: Hashable,
-    cost: int,
-    name: str,
-    experiment: Experiment,
-    command: Callable[[], str],
-) -> Any:
-    """What ``build()`` computes: at once where it is cheap, else from a run in the background (partial, or None)."""
+def _computed(request: Request, experiment: Experiment) -> Any:
+    """What is requested: at once where it is cheap, else from a run in the background (partial, or None)."""
     try:
-        simulation = build()
+        simulation = request.build()
     except InputError as error:
         for issue in error.issues:
             st.error(words.issue(issue), icon=":material/speed:")
-        elsewhere(experiment, command(), name)
+        elsewhere(experiment, request.command(), request.name)
         return None
-    return _worked(build, simulation, what, cost, name, command)
+    return _answer(request, simulation)
 
 
 def study_of(build: Callable[[], Contest | BestSearch], what: Hashable, name: str) -> Any:
@@ -186,34 +199,25 @@ def study_of(build: Callable[[], Contest | BestSearch], what: Hashable, name: st
         What ``build`` refuses.
     """
     study = build()
-    own = st.session_state.get(f"run-{name}")
-    if (own is None or own.what != what) and LIVE_SECONDS < study.missing_seconds / worker_count() <= SHORT_SECONDS:
-        if own is not None:
-            own.simulation.stop()
-        st.session_state.pop(f"run-{name}", None)
-        _start(f"run-{name}", lambda: study, what)
-    return _worked(build, study, what, study.steps, name, str)
+    request = Request(name, what, build, study.steps)
+    run = request.run
+    if (run is None or run.what != what) and LIVE_SECONDS < study.missing_seconds / worker_count() <= SHORT_SECONDS:
+        _replace(request, study)
+    return _answer(request, study)
 
 
-def _worked(
-    build: Callable[[], Computation],
-    simulation: Computation,
-    what: Hashable,
-    cost: int,
-    name: str,
-    command: Callable[[], str],
-) -> Any:
-    seconds = simulation.missing_seconds / worker_count()
-    if seconds > LIVE_SECONDS or _alive(name, what):
-        return _dear(build, simulation, what, cost, name, command)
-    run: Run | None = st.session_state.get(f"run-{name}")
-    if run is not None and run.what != what:
+def _answer(request: Request, simulation: Computation) -> Any:
+    run = request.run
+    alive = run is not None and run.what == request.what and run.alive  # near its end, what is left is little
+    if alive or simulation.missing_seconds / worker_count() > LIVE_SECONDS:
+        return _expensive(request, simulation)
+    if run is not None and run.what != request.what:
         run.simulation.stop()
     elif run is not None:
         for notice in run.simulation.notices:
             st.info(words.plain(notice), icon=":material/lan:")
-    if run is not None and (run.what != what or run.simulation.kept):
-        del st.session_state[f"run-{name}"]  # what it made is in the store; its memory belongs to all
+    if run is not None and (run.what != request.what or run.simulation.kept):
+        del st.session_state[request.slot]  # what it made is in the store; its memory belongs to all
     place = st.empty()
     if "warm" not in _process:
         place.info(FIRST_RUN, icon=":material/hourglass_top:")
@@ -223,12 +227,6 @@ def _worked(
     place.empty()
     _process.add("warm")
     return result
-
-
-def _alive(name: str, what: Hashable) -> bool:
-    """Whether this is being computed in the background (near its end, what is left is little)."""
-    run: Run | None = st.session_state.get(f"run-{name}")
-    return run is not None and run.what == what and run.alive
 
 
 def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:
@@ -259,25 +257,17 @@ def elsewhere(experiment: Experiment, command: str, name: str) -> None:
         mime="application/json",
         on_click="ignore",
         key=f"spec-{name}",
-        help="The experiment itself; opens here and on the command line.",
+        help=exports.SPEC_HELP,
     )
 
 
-def _dear(
-    build: Callable[[], Computation],
-    simulation: Computation,
-    what: Hashable,
-    cost: int,
-    name: str,
-    command: Callable[[], str],
-) -> Any:
-    slot = f"run-{name}"
-    run: Run | None = st.session_state.get(slot)
-    if run is not None and run.what != what:
+def _expensive(request: Request, simulation: Computation) -> Any:
+    run = request.run
+    if run is not None and run.what != request.what:
         run.simulation.stop()
-        run = st.session_state[slot] = None
+        run = st.session_state[request.slot] = None
     if run is not None and run.alive:
-        _watch(slot, command())
+        _watch(request.slot, request.command())
         return run.simulation.result()
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
@@ -293,27 +283,33 @@ def _dear(
             left.markdown(words.cost(done, time_words))
         else:
             left.markdown(
-                f"This needs up to **{words.count(cost)} pulls, {time_words}** on this machine. You can cancel; "
-                "what is done is kept."
+                f"This needs up to **{words.count(request.cost)} pulls, {time_words}** on this machine. "
+                "You can cancel; what is done is kept."
             )
         right.button(
             "Run",
             type="primary",
-            key=f"start-{name}",
-            on_click=_start,
-            args=(slot, build, what),
+            key=f"start-{request.name}",
+            on_click=start,
+            args=(request,),
             help="Start; you can cancel at any time.",
             width="stretch",
         )
     return simulation.result()
 
 
-def _start(slot: str, build: Callable[[], Computation], what: Hashable) -> None:
+def start(request: Request) -> None:
     """Callback of the Run button; a second click changes nothing."""
-    old: Run | None = st.session_state.get(slot)
-    if old is None or not old.alive:
-        run = st.session_state[slot] = Run(build(), what)
-        run.start()
+    if request.run is None or not request.run.alive:
+        _replace(request, request.build())
+
+
+def _replace(request: Request, simulation: Computation) -> None:
+    """Start a run in place of the one before."""
+    if request.run is not None:
+        request.run.simulation.stop()
+    run = st.session_state[request.slot] = Run(simulation, request.what)
+    run.start()
 
 
 @st.fragment(run_every=0.5)
@@ -347,7 +343,7 @@ def _watch(slot: str, command: str) -> None:
         st.rerun()
 
 
-def _too_dear(small: Experiment, seconds: float = PREVIEW_SECONDS) -> bool:
+def _too_expensive(small: Experiment, seconds: float = PREVIEW_SECONDS) -> bool:
     return estimated_seconds(small) > seconds or steps(small) > most_steps()
 
 
@@ -358,15 +354,15 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
     """
     small = with_companions(experiment).with_changes(trials=min(experiment.trials, 10))
     try:
-        while small.horizon > 100 and _too_dear(small):
+        while small.horizon > 100 and _too_expensive(small):
             if small.contexts is not None:
                 fewer = small.with_changes(trials=min(3, small.trials))
-                if not _too_dear(fewer, MOST_PREVIEW * PREVIEW_SECONDS):  # else all is warm-up
+                if not _too_expensive(fewer, MOST_PREVIEW * PREVIEW_SECONDS):  # else all is warm-up
                     small = fewer
                     break
             tenths = max(1, int(math.log10(max(1.0, estimated_seconds(small) / PREVIEW_SECONDS))))
             small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
-        if _too_dear(small, MOST_PREVIEW * PREVIEW_SECONDS):
+        if _too_expensive(small, MOST_PREVIEW * PREVIEW_SECONDS):
             return None
         with render_lock.computing():
             own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])

@@ -54,7 +54,7 @@ class Memory:
     def kept(self, key: Hashable, make: Callable[[], Made], size: Callable[[Made], int]) -> Made:
         """What ``make`` returned the first time. Who asks while it is made waits; should that fail, makes it himself.
 
-        ``make`` must not give the page's turn away (see ui/render_lock.py). What alone is above the limit is not kept.
+        ``make`` must not give the drawing lock away (see ui/render_lock.py). What alone is above the limit is not kept.
         """
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
@@ -63,25 +63,17 @@ class Memory:
             if not slot.done:
                 try:
                     slot.made = make()
-                    slot.size = size(slot.made)
-                except BaseException:
-                    self._forget(key, slot)
-                    raise
-                slot.done = True
-                self._count(key, slot)
+                    slot.size, slot.done = size(slot.made), True
+                finally:
+                    self._count(key, slot)
         return slot.made
 
-    def _forget(self, key: Hashable, slot: _Slot) -> None:
-        with self._lock:
-            if self._slots.get(key) is slot:
-                del self._slots[key]
-
     def _count(self, key: Hashable, slot: _Slot) -> None:
-        """Add what was made, and drop what was used longest ago until all of it fits."""
+        """Add what was made, or forget it; drop what was used longest ago until all of it fits."""
         with self._lock:
             if self._slots.get(key) is not slot:
                 return
-            if slot.size > self.limit:
+            if not slot.done or slot.size > self.limit:
                 del self._slots[key]
                 return
             self.bytes += slot.size

@@ -21,9 +21,8 @@ from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
-from ui import charts, line_cards, render_lock, state, theme, words
+from ui import charts, epsilon_grid, line_cards, render_lock, state, theme, words
 
-EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 20.0)
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 SPEC_MEGABYTES = 1
@@ -164,7 +163,7 @@ def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
             value = distribution["value"] if distribution["kind"] == "fixed" else 1.0
             epsilon = _slider(
                 "ε: ← more private · less regret →",
-                EPSILONS,
+                epsilon_grid.EPSILONS,
                 value,
                 "epsilon",
                 "The privacy budget in nats: how much one answer may change an observer's belief.",

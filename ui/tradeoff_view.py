@@ -20,9 +20,9 @@ from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import SweepResult, swept_label
-from ui import charts, exports, page_fields, real_world_budgets, render_lock, state, theme, words
+from ui import charts, epsilon_grid, exports, page_fields, real_world_budgets, render_lock, state, theme, words
 
-GRID = tuple(float(f"{value:.2g}") for value in np.geomspace(0.05, 10, 24))
+GRID = epsilon_grid.between(0.05, 10)
 POINTS = 9
 GOALS = {
     "price": "times the regret without privacy",
@@ -68,8 +68,7 @@ def controls() -> tuple[tuple[float, ...], str]:
     st.caption(" ".join(f"ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
     if low == high:
         return (low,), quantity
-    grid = np.geomspace(low, high, POINTS)
-    return tuple(float(f"{value:.3g}") for value in grid), quantity
+    return epsilon_grid.curve(low, high, POINTS), quantity
 
 
 def verdict(result: SweepResult) -> str:

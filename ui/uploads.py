@@ -30,7 +30,7 @@ def refuse(error: InputError) -> None:
 def kept(slot: str, key: Hashable, read: Callable[[], Read]) -> Read:
     """What ``read`` makes of a file, kept in the session while ``key`` stays the same.
 
-    Reading is no part of the page's turn: other visitors' pages are drawn meanwhile.
+    Reading gives the drawing lock away: other visitors' pages are drawn meanwhile.
 
     Raises
     ------

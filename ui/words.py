@@ -11,10 +11,11 @@ from bandit_core.experiments.experiment import Against, Band
 from bandit_core.experiments.presets import presets
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Reference, Summary, counterpart, summaries
+from bandit_core.simulation.summaries import Reference, Summary, counterpart, local_wins, summaries
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import Issue, told
 from bandit_core.spec.notation import write_epsilon
+from bandit_core.spec.number_text import count, number, with_error
 
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "middle 90 % of",
@@ -65,39 +66,6 @@ def plain(text: str) -> str:
     """Text that a visitor wrote, safe inside markdown: shown as it is on one line, never as markup or as a link."""
     text = _ACTIVE.sub(_JOINER, re.sub(r"\s+", " ", text))
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&])", r"\\\1", text)
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A number with sensible digits: 9,880 / 0.0312 / 1.2 million."""
-    if math.isnan(value):
-        return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    value = float(f"{value:.{digits}g}")  # first the digits, then the unit: 999,999 is a million
-    size = abs(value)
-    if size >= 1e15:
-        return f"{value:.{digits}g}"
-    if size >= 1e9:
-        return f"{value / 1e9:,.{digits + 6}g} billion"
-    if size >= 1e6:
-        return f"{value / 1e6:,.{digits + 3}g} million"
-    return f"{value:,.0f}" if size >= 10 ** (digits - 1) else f"{value:.{digits}g}"
-
-
-def count(value: int) -> str:
-    """A whole number with separators, large ones in words."""
-    return number(value) if value >= 1e6 else f"{value:,}"
-
-
-def with_error(value: float, error: float) -> str:
-    """``9,880 ± 120``, digits cut where the error makes them meaningless."""
-    if not math.isfinite(value) or not math.isfinite(error) or error <= max(1e-300, 1e-9 * abs(value)):
-        return number(value)
-    place = math.floor(math.log10(error))
-    place -= 0 if error / 10**place >= 3 else 1  # two digits of an error that begins with 1 or 2
-    keep = 10.0**place
-    decimals = max(0, -place)
-    return f"{round(value / keep) * keep:,.{decimals}f} ± {round(error / keep) * keep:,.{decimals}f}"
 
 
 def issue(found: Issue) -> str:
@@ -202,7 +170,7 @@ def verdict(result: Result) -> str:
         costs[0] += f", over {users}"
     sentences = ["; ".join(costs)]  # one sentence, for a label may begin with a small letter
     sentences += [why for row in told if (why := below_one(row, result))]
-    sentences += [COULD_TRUST_NOBODY] if _local_wins(result) else []
+    sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
     return f"{head}{'. '.join(sentences)}."
 
 
@@ -210,25 +178,6 @@ COULD_TRUST_NOBODY = (
     "The policy that trusts nobody loses less than the curator's here; a curator could use it, too, for it keeps the "
     "curator's promise as well"
 )
-
-
-def _local_wins(result: Result) -> bool:
-    """Whether a policy that trusts nobody surely loses less than every one of a curator, at one budget for all."""
-    lines = result.experiment.lines
-    by_trust: dict[str, list[int]] = {"local": [], "central": []}
-    for number in range(len(lines)):
-        if number in result.experiment.view.hidden or not result.lines[number].count:
-            continue
-        by_trust.setdefault(lines[number].entry.privacy, []).append(number)
-    budgets = {line.epsilon for line in lines if line.epsilon is not None}
-    if len(budgets) != 1 or not by_trust["local"] or not by_trust["central"]:
-        return False
-    local, central = (
-        min((result.lines[number] for number in numbers), key=lambda line: float(line.mean[-1]))
-        for numbers in (by_trust["local"], by_trust["central"])
-    )
-    extra, error = central.difference_to(local)
-    return bool(extra > 2 * error)
 
 
 def heading(experiment: Experiment) -> tuple[str, str]:

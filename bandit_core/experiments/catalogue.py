@@ -82,7 +82,7 @@ def _key(bound: Bound, policy: str) -> str:
     return _slug(f"{whose} {bound.name} {bound.rewards if bound.side == 'lower' else ''}")
 
 
-def fixed_epsilon(experiment: Experiment) -> float:
+def usual_epsilon(experiment: Experiment) -> float:
     """The first fixed budget among the lines, else 1 nat."""
     found = (line.epsilon.fixed for line in experiment.lines if line.epsilon is not None)
     return next((epsilon for epsilon in found if epsilon is not None), USUAL_EPSILON)
@@ -180,7 +180,7 @@ def entries(experiment: Experiment, epsilon: float | None = None) -> tuple[Entry
     tuple of Entry
         Sorted by promise, kind and side.
     """
-    budget = fixed_epsilon(experiment) if epsilon is None else epsilon
+    budget = usual_epsilon(experiment) if epsilon is None else epsilon
     here = _found(experiment, _setting(experiment), budget, experiment.horizon)
     result = []
     for key, (reference, policies, asked) in (_all_known() | here["found"]).items():
@@ -249,7 +249,7 @@ def against_arms(entry: Entry, experiment: Experiment, counts: tuple[int, ...]) 
 
 
 def _budget(entry: Entry, experiment: Experiment) -> float:
-    return fixed_epsilon(experiment)
+    return usual_epsilon(experiment)
 
 
 def _with_arms(experiment: Experiment, count: int) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.field_types import Frozen, Whole
-from bandit_core.spec.notation import write_epsilon, write_number, write_value
+from bandit_core.spec.notation import write_epsilon, write_value
+from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import Arm
 
 MOST_ARMS = 10_000

@@ -18,7 +18,7 @@ from urllib.parse import quote_plus
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.spec import notation
+from bandit_core.spec import notation, number_text
 from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import InputError, Issue, path_of
 
@@ -51,7 +51,7 @@ def _complete(experiment: Experiment) -> dict[str, str]:
         **({"arms": notation.write_arms(experiment.arms, spaces=False)} if users is None else {}),
         **({"contexts": notation.write_contexts(users, spaces=False)} if users is not None else {}),
         "lines": notation.write_lines(experiment.lines, spaces=False),
-        **{key: notation.write_number(getattr(experiment, name)) for key, name in _NUMBERS.items()},
+        **{key: number_text.write_number(getattr(experiment, name)) for key, name in _NUMBERS.items()},
         **{key: getattr(view, name) for key, name in _CHOICES.items()},
         **{key: str(int(getattr(view, name))) for key, name in _SWITCHES.items()},
         "hide": ",".join(map(str, view.hidden)),

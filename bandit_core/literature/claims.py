@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,9 @@ from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, Order
 from bandit_core.simulation.results import linear_fit
 from bandit_core.simulation.summaries import baseline
+from bandit_core.spec import number_text
 from bandit_core.spec.errors import InputError
+from bandit_core.spec.number_text import number, percent
 from bandit_core.studies.threshold_check import MECHANISMS
 
 Held = Literal["held", "not held", "not decided", "not checked"]
@@ -156,37 +159,11 @@ class _Files:
         return _Found(shipped, found[0])
 
 
-def _number(value: float) -> str:
-    """Three digits, or all before the point; millions as such."""
-    if abs(value) >= 1e6:
-        return f"{value / 1e6:,.4g} million"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def _time(value: float) -> str:
-    """A time to three digits."""
-    return _number(float(f"{value:.3g}"))
-
-
-def with_error(value: float, error: float) -> str:
-    """``72.6 ± 0.5``: no digits that the error makes meaningless (two digits of one that begins with 1 or 2)."""
-    if not math.isfinite(error) or error <= 1e-9 * abs(value):
-        return _number(value)
-    if max(abs(value), error) >= 1e6:
-        return f"({with_error(value / 1e6, error / 1e6)}) million"
-    place = math.floor(math.log10(error))
-    place -= error / 10**place < 3
-    keep, decimals = 10.0**place, max(0, -place)
-    return f"{round(value / keep) * keep:,.{decimals}f} ± {round(error / keep) * keep:,.{decimals}f}"
+_number, with_error = partial(number, whole=True), partial(number_text.with_error, whole=True)
 
 
 def _mean_and_error(sample: np.ndarray) -> tuple[float, float]:
     return float(sample.mean()), float(sample.std(ddof=1) / math.sqrt(len(sample))) if len(sample) > 1 else math.nan
-
-
-def _percent(value: float) -> str:
-    """``77.5 %``, three digits."""
-    return f"{100 * value:.3g} %"
 
 
 def _chance(estimate: float, low: float, high: float) -> str:
@@ -238,7 +215,7 @@ def _together(orders: Sequence[Order]) -> tuple[Held, Test]:
 def _power(order: Order) -> str:
     """Of the test of an order."""
     of = "averages of two pairs" if order.test.startswith("Wilcoxon") else "pairs"
-    least = f"{significance.POWER:g} for one that {_percent(order.detectable)} of {of} show"
+    least = f"{significance.POWER:g} for one that {percent(order.detectable)} of {of} show"
     if order.detectable >= 1:
         least = f"below {significance.POWER:g} for any order with so few trials"
     return f"power {order.power:.2g} for an order as clear as the one seen, {least}"
@@ -249,7 +226,7 @@ def _pair_words(small: _Found, large: _Found, at: int | None, order: Order) -> s
     names = [f"{found.shipped.name}: {found.label}" if apart else found.label for found in (small, large)]
     values = [with_error(*_mean_and_error(found.values(at))) for found in (small, large)]
     note = ", though the mean says the contrary" if order.p_for <= ALPHA and order.contrary else ""
-    return f"{names[0]} {values[0]}, {names[1]} {values[1]}: smaller in {_percent(order.share)} of pairs{note}"
+    return f"{names[0]} {values[0]}, {names[1]} {values[1]}: smaller in {percent(order.share)} of pairs{note}"
 
 
 def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None) -> _Answer:
@@ -259,7 +236,7 @@ def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None) -> _
     details = [_pair_words(*pair, at, order) for pair, order in zip(pairs, orders, strict=True)]
     if len(orders) == 1:
         measured = (
-            f"smaller in {_percent(orders[0].share)} of pairs, mean difference "
+            f"smaller in {percent(orders[0].share)} of pairs, mean difference "
             f"{with_error(orders[0].gap, orders[0].error)}"
         )
     else:
@@ -293,7 +270,7 @@ def _ratio(claim: papers.Ratio, files: _Files) -> _Answer:
     )
     test = Test("z test with the error of the paper's own runs", p, found.line.count, power)
     detail = (
-        f"at T = {_time(found.shipped.times[-1])}; {claim.runs} runs of realised regret give a ratio with a standard "
+        f"at T = {number(found.shipped.times[-1])}; {claim.runs} runs of realised regret give a ratio with a standard "
         f"deviation of {_number(theirs)}, ours is known to {_number(ours)}"
     )
     return _Answer("held" if p > ALPHA else "not held", with_error(ratio, ours), test, detail, f"{claim.reported:g}")
@@ -329,7 +306,7 @@ def _straight(claim: papers.Straight, files: _Files) -> _Answer:
     p = 1 - below if held == "not held" else below
     test = Test("bootstrap of the runs", p, min(map(len, finals)), f"R² lies between {low:.4f} and {high:.4f}")
     detail = (
-        f"{len(v)} points at T = {_time(shipped.times[-1])}; slope {_number(slope)}, intercept {_number(intercept)}; "
+        f"{len(v)} points at T = {number(shipped.times[-1])}; slope {_number(slope)}, intercept {_number(intercept)}; "
         f"{claim.at_least:g} wanted"
     )
     return _Answer(held, f"R² = {r_squared:.4f}", test, detail, f"R² = {claim.reported:g}")
@@ -353,12 +330,12 @@ def _crossing(claim: papers.Crossing, files: _Files) -> _Answer:
     late = _compare(other, one)
     held, test = _together([early, late])
     detail = (
-        f"early is the average over t = {_time(window[0])} to {_number(window[1])}; at the horizon "
+        f"early is the average over t = {number(window[0])} to {_number(window[1])}; at the horizon "
         f"{_pair_words(other, one, None, late)}"
     )
     measured = (
-        f"early ahead in {_percent(early.share)} of runs (by {with_error(early.gap, early.error)}), at the horizon "
-        f"behind in {_percent(late.share)} (by {with_error(late.gap, late.error)})"
+        f"early ahead in {percent(early.share)} of runs (by {with_error(early.gap, early.error)}), at the horizon "
+        f"behind in {percent(late.share)} (by {with_error(late.gap, late.error)})"
     )
     return _Answer(held, measured, test, detail)
 
@@ -381,7 +358,7 @@ def _stuck(found: _Found) -> tuple[float, str]:
     low, high = significance.share_interval(count, len(final))
     words = (
         f"stuck ({_STUCK:.0%} of the largest possible regret beyond the median run) are {count} of {len(final):,} "
-        f"runs, {_percent(low)} to {_percent(high)}"
+        f"runs, {percent(low)} to {percent(high)}"
     )
     return count / len(final), words
 
@@ -398,11 +375,11 @@ def _gap(claim: papers.Gap, files: _Files) -> _Answer:
     share, stuck = _stuck(many.find(claim.line))
     medians, means = [float(np.median(gap)) for gap in (early, late)], [_mean_and_error(gap) for gap in (early, late)]
     detail = (
-        f"the first release comes at t = {_time(first)}; from t = {_time(after)} to {_time(one.shipped.times[-1])} the "
-        f"median gap went from {_number(medians[0])} to {_number(medians[1])}, the mean gap from "
+        f"the first release comes at t = {number(first)}; from t = {number(after)} to {number(one.shipped.times[-1])} "
+        f"the median gap went from {_number(medians[0])} to {_number(medians[1])}, the mean gap from "
         f"{with_error(*means[0])} to {with_error(*means[1])}; {stuck}"
     )
-    measured = f"typical run: {float(np.median(late - early)):+.3g}; {_percent(share)} of runs are stuck"
+    measured = f"typical run: {float(np.median(late - early)):+.3g}; {percent(share)} of runs are stuck"
     p = order.p_against if held == "not held" else order.p_for
     return _Answer(held, measured, Test(order.test, p, order.trials, _power(order)), detail)
 
@@ -443,7 +420,7 @@ def _growth(claim: papers.Growth, files: _Files) -> _Answer:
         f"{significance.POWER:g}"
     )
     test = Test("one-sided z test", p, found.line.count, power)
-    detail = f"between t = {_time(start)} and {_number(found.shipped.times[-1])}, {found.label}"
+    detail = f"between t = {number(start)} and {_number(found.shipped.times[-1])}, {found.label}"
     reported = f"at most {claim.at_most:g} in the limit"
     held: Held = "held" if p <= ALPHA else "not decided"
     return _Answer(held, f"exponent {with_error(exponent, error)}", test, detail, reported)

@@ -51,6 +51,12 @@ class RunSetup:
         """Mean rewards, shape (arms,)."""
         return np.array(distributions.each(self.arms, lambda arm: arm.expected))
 
+    @property
+    def fixed_epsilon(self) -> float:
+        """The one budget of every user, nats; an error where there is none."""
+        assert self.epsilon is not None and self.epsilon.fixed is not None, "this line has no budget for all users"
+        return self.epsilon.fixed
+
     def shared_tables(self) -> Tables:
         """What the kernels read of the arms: one copy for all who play these arms while anybody holds it."""
         with _sharing:

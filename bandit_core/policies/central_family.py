@@ -58,8 +58,7 @@ unit_rewards = bounded_rewards("ucb (no privacy) or heldp-ucb-bs (local privacy)
 
 def nominal(setup: RunSetup) -> float:
     """The one epsilon that the user chose, in nats."""
-    assert setup.epsilon is not None and setup.epsilon.fixed is not None
-    return setup.epsilon.fixed
+    return setup.fixed_epsilon
 
 
 def pure(setup: RunSetup, factor: float = 1.0) -> Guarantee:

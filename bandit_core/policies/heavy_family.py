@@ -179,8 +179,7 @@ def _budgets(setup: RunSetup) -> tuple[float, float]:
     The error bound of Algorithm 3 leaves out the sampling error, which is covered for epsilon up to 1 only; so a
     larger epsilon counts as 1 there. Algorithm 4 is left as printed.
     """
-    assert setup.epsilon is not None and setup.epsilon.fixed is not None
-    epsilon = setup.epsilon.fixed
+    epsilon = setup.fixed_epsilon
     return epsilon, epsilon if is_local(setup) else min(1.0, epsilon)
 
 

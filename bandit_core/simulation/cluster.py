@@ -1,17 +1,16 @@
-"""Blocks of trials on a Dask cluster, through joblib's dask backend (``LAB_DASK_SCHEDULER``: its scheduler's address).
+"""Blocks of trials on a Dask cluster (``LAB_DASK_SCHEDULER``: the address of its scheduler).
 
 The same blocks with the same streams as in threads, hence the same numbers. The cluster's workers need this project in
-the same version; every block says which version made it. Whatever goes wrong there ends in `Unreachable`, and the
-engine computes the rest by itself. Needs the packages of ``requirements-dask.txt``.
+the same version; every block says which version made it. What a lost worker had is given to another one by Dask.
+Whatever else goes wrong ends in `Unreachable`, and the engine computes the rest by itself. Needs the packages of
+``requirements-dask.txt``.
 """
 
 from __future__ import annotations
 
 import os
-import queue
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,13 @@ from bandit_core.policies import registry
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 60.0  # after a failure the cluster is left in peace for so long
-TICK = 0.2
+RETRIES = 2  # of a block that failed on a worker
+TICK = 0.05  # seconds between two looks at what has arrived, whether the run was stopped and the cluster is there
 
-Call = tuple[int, str, RunSetup, np.ndarray, np.ndarray]  # number of the task, policy, instance, streams, checkpoints
+Call = tuple[str, RunSetup, np.ndarray, np.ndarray]  # policy, setup, streams, checkpoints
+Arriving = Generator[tuple[int, Block], None, None]
 
-_lock = threading.Lock()
-_clients: dict[str, Any] = {}
-_failed: dict[str, tuple[float, str]] = {}
+_failed: dict[str, tuple[float, str]] = {}  # when a cluster failed and what was told, by address
 
 
 class Unreachable(Exception):
@@ -40,50 +39,15 @@ def scheduler() -> str:
     return os.environ.get("LAB_DASK_SCHEDULER", "").strip()
 
 
-def play(version: str, call: Call) -> Any:
-    """Compute one block on a worker: its number and the block, or the worker's version where that is another.
-
-    The call is one tuple: joblib would send larger arguments ahead, to be lost with the worker that holds them.
-    """
+def play(version: str, policy: str, setup: RunSetup, rows: np.ndarray, times: np.ndarray) -> Block | None:
+    """Compute one block on a worker; nothing where the worker has another version."""
     if fingerprint() != version:
-        return fingerprint()
-    number, policy, setup, rows, times = call
-    return number, registry()[policy].simulate(setup, rows.copy(), times, Signal())
+        return None
+    return registry()[policy].simulate(setup, rows.copy(), times, Signal())
 
 
-def _client(address: str) -> Any:
-    """The connection to the cluster, one per process."""
-    with _lock:
-        client = _clients.get(address)
-        if client is not None and client.status == "running":
-            return client
-        when, why = _failed.get(address, (-RETRY_SECONDS, ""))
-        if time.monotonic() - when < RETRY_SECONDS:
-            raise Unreachable(why)
-        try:
-            from dask.distributed import Client
-
-            client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-            if not client.ncores():
-                client.close()
-                raise OSError("it has no workers")
-        except ImportError:
-            raise _failure(address, "the package distributed is not installed here") from None
-        except (OSError, ValueError, TimeoutError) as error:
-            raise _failure(address, str(error) or "no answer") from None
-        _clients[address] = client
-        return client
-
-
-def _failure(address: str, why: str) -> Unreachable:
-    reason = " ".join(why.split())[:200]
-    told = f"The Dask cluster at {address} cannot be used ({reason}); this machine computes by itself, only slower."
-    _failed[address] = (time.monotonic(), told)
-    return Unreachable(told)
-
-
-def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> Iterator[tuple[int, Block]]:
-    """Blocks of the calls as they are finished, in any order, as (number of the task, block).
+def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> Arriving:
+    """Blocks of the calls as they are finished, in any order, as (number of the call, block).
 
     After a stop no further block is given; what workers have in hand runs to its end there, unused.
 
@@ -92,74 +56,48 @@ def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> 
     Unreachable
         When the cluster cannot be reached, is lost on the way, runs another version, or fails in a block.
     """
-    import joblib
-    from joblib._dask import DaskDistributedBackend
-
-    class Cluster(DaskDistributedBackend):
-        def effective_n_jobs(self, n_jobs: int) -> int:  # for a cluster of one core joblib would compute here
-            return max(2, int(super().effective_n_jobs(n_jobs)))
-
-    client = _client(address)
-    version = fingerprint()
-    arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    ended = threading.Event()
-
-    def upcoming() -> Iterator[Any]:
-        for call in calls:
-            if ended.is_set() or stopped():
-                return
-            yield joblib.delayed(play)(version, call)
-
-    def collect() -> None:
-        # In a thread of its own: where the scheduler is gone joblib may wait for ever, and we must not.
-        try:
-            with joblib.parallel_config(backend=Cluster(client=client, pure=False)):
-                pool = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-                for result in pool(upcoming()):  # to its end, also after a stop: joblib warns of what is left early
-                    arrived.put(result)
-        except BaseException as error:
-            arrived.put(error)
-
-    threading.Thread(target=collect, daemon=True, name="blocks from a cluster").start()
+    when, why = _failed.get(address, (-RETRY_SECONDS, ""))
+    if time.monotonic() - when < RETRY_SECONDS:
+        raise Unreachable(why)
     try:
-        for _ in calls:
-            while True:
-                if stopped():
-                    return
-                try:
-                    result = arrived.get(timeout=TICK)
-                    break
-                except queue.Empty:
-                    if client.status != "running":
-                        raise _lost(address, client, "its scheduler is gone") from None
-                    if not client.ncores():
-                        raise _lost(address, client, "its last worker is gone") from None
-            if isinstance(result, str):
-                raise _failure(address, "its workers have another version of this project or of its packages")
-            if isinstance(result, BaseException):
-                raise _lost(address, client, f"{type(result).__name__}: {result}")
-            yield result
-    finally:
-        ended.set()
+        yield from _arriving(address, calls, stopped)
+    except Exception as error:
+        why = " ".join((str(error) or type(error).__name__).split())[:200]
+        told = f"The Dask cluster at {address} cannot be used ({why}); this machine computes by itself, only slower."
+        _failed[address] = (time.monotonic(), told)
+        raise Unreachable(told) from None
 
 
-def _lost(address: str, client: Any, why: str) -> Unreachable:
-    with _lock:
-        _clients.pop(address, None)
-    threading.Thread(target=_close, args=(client,), daemon=True).start()  # may take its time
-    return _failure(address, why)
-
-
-def _close(client: Any) -> None:
+def _arriving(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> Arriving:
+    """The same; any exception means that the cluster cannot be used. Leaving it takes back what no worker has begun."""
     try:
-        client.close(timeout=2)
-    except Exception:  # it was lost already
-        return
+        from distributed import Client, as_completed
+    except ImportError:
+        raise OSError("the package distributed is not installed here") from None
+    with Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+        version = fingerprint()
+        futures = [client.submit(play, version, *call, pure=False, retries=RETRIES) for call in calls]
+        numbers = {future.key: number for number, future in enumerate(futures)}
+        arrived = as_completed(futures, loop=client.loop, with_results=True)
+        del futures  # a block goes from the cluster when it is here
+        while not stopped() and not arrived.is_empty():
+            if arrived.has_ready():
+                future, block = next(arrived)
+                yield numbers[future.key], _checked(block)
+            elif client.status != "running" or not client.ncores():
+                raise OSError("its scheduler or its last worker is gone")
+            else:
+                time.sleep(TICK)
+
+
+def _checked(block: Any) -> Block:
+    if block is None:
+        raise OSError("its workers have another version of this project or of its packages")
+    if not isinstance(block, Block):
+        raise OSError("its scheduler is gone")
+    return block
 
 
 def forget() -> None:
-    """Close every connection, and try again what failed before."""
-    with _lock:
-        while _clients:
-            _close(_clients.popitem()[1])
-        _failed.clear()
+    """Try again what failed before."""
+    _failed.clear()

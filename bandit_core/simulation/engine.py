@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -17,6 +18,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +32,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.shared_trials import shared_trials
 from bandit_core.simulation.store import Store, default_store
 
-PATIENCE, ENDURANCE = 1.0, 10.0  # a run of more seconds than these (on all workers) gives way to shorter ones
+SHORT_RUN_SECONDS, MIDDLE_RUN_SECONDS = 1.0, 10.0  # on all workers; a run of more gives way to shorter ones
 
 
 def line_key(experiment: Experiment, line: int) -> str:
@@ -83,6 +85,14 @@ class _Task:
     last: int
     seconds: float
     signal: Signal = field(default_factory=Signal)
+
+
+class _Admitted(NamedTuple):
+    """Who lets the blocks of a run start, and how many at once."""
+
+    queue: scheduler.Scheduler
+    job: scheduler.Job
+    workers: int
 
 
 class Simulation:
@@ -181,30 +191,17 @@ class Simulation:
         # Lines advance side by side, so that a partial picture shows all of them.
         return sorted(tasks, key=lambda task: (task.first, task.line))
 
-    def _upcoming(self, tasks: list[_Task]) -> Iterator[_Task]:
-        """The tasks in order, until somebody stops the run."""
-        for task in tasks:
-            if self.stopped:
-                return
-            yield task
-
-    def _play(
-        self, task: _Task, rows: np.ndarray, door: scheduler.Gate | None, turn: scheduler.Turn | None, places: int
-    ) -> bool:
+    def _play(self, task: _Task, rows: np.ndarray, admitted: _Admitted | None) -> bool:
         """Compute one block when it may, unless another run does; whether it is there now. Raises nothing."""
-        trials = self._trials[task.line]
-        if not trials.claim(task.first, task.last, lambda: self.stopped):
-            return not self.stopped
-        try:
-            if door is None or turn is None:
+        with self._trials[task.line].reserve(task.first, task.last, lambda: self.stopped) as missing:
+            if not missing:
+                return not self.stopped
+            if admitted is None:
                 return self._compute(task, rows)
-            charge = 0.0 if door is scheduler.SHORT else task.seconds
-            with door.block(turn, charge, places, lambda: self.stopped) as let_in:
-                if let_in and door in scheduler.NICENESS and threading.get_ident() != self._caller:
-                    lower_priority(scheduler.NICENESS[door])
-                return let_in and self._compute(task, rows)
-        finally:
-            trials.release(task.first, task.last)
+            with admitted.queue.worker(admitted.job, task.seconds, admitted.workers) as start:
+                if start and admitted.queue.niceness and threading.get_ident() != self._caller:
+                    lower_priority(admitted.queue.niceness)
+                return start and self._compute(task, rows)
 
     def _compute(self, task: _Task, rows: np.ndarray) -> bool:
         """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
@@ -253,29 +250,26 @@ class Simulation:
         self._caller = threading.get_ident()
         missing = self.missing_seconds
         seconds = max(missing, self.whole_seconds) / workers
-        door = scheduler.SHORT if seconds <= PATIENCE else scheduler.MIDDLE if seconds <= ENDURANCE else scheduler.LONG
-        short = door is scheduler.SHORT
+        short = seconds <= SHORT_RUN_SECONDS
         if missing < 3 * costs.SHORTEST_TASK and short:  # a thread pool, or waiting, would cost more than it saves
-            return self._run(1, None, None, on_progress)
+            return self._run(1, None, on_progress)
+        queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
         self.waiting = not short
-        with door.run(math.inf if short else most_runs(), lambda: self.stopped) as turn:
+        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped) as job:
             self.waiting = False
-            return self._run(workers, door, turn, on_progress)
+            if not short and cluster.scheduler():
+                self._run_on_cluster(self._plan(workers), on_progress)
+            return self._run(workers, _Admitted(queue, job, workers), on_progress)
 
     def _run(
-        self,
-        workers: int,
-        door: scheduler.Gate | None,
-        turn: scheduler.Turn | None,
-        on_progress: Callable[[Simulation], None] | None,
+        self, workers: int, admitted: _Admitted | None, on_progress: Callable[[Simulation], None] | None
     ) -> Result:
-        if door in scheduler.NICENESS and cluster.scheduler():
-            self._run_on_cluster(self._plan(workers), on_progress)
         renewed = self.store.renewed
         tasks = self._plan(workers)
         rows = self._rows(tasks)
         tables = [setup.shared_tables() for setup in self.experiment.setups if tasks]  # one copy for all
-        calls = ((task, rows[task.first : task.last], door, turn, workers) for task in self._upcoming(tasks))
+        upcoming = itertools.takewhile(lambda _: not self.stopped, tasks)
+        calls = ((task, rows[task.first : task.last], admitted) for task in upcoming)
         finished: Iterator[bool]
         if workers == 1 or len(tasks) < 2:
             finished = (self._play(*call) for call in calls)
@@ -309,22 +303,17 @@ class Simulation:
 
     def _run_on_cluster(self, tasks: list[_Task], on_progress: Callable[[Simulation], None] | None) -> None:
         """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
-        rows = self._rows(tasks)
+        rows, lines = self._rows(tasks), self.experiment.lines
         calls = [
-            (
-                number,
-                self.experiment.lines[task.line].policy,
-                self.experiment.setups[task.line],
-                rows[task.first : task.last],
-                self.times,
-            )
-            for number, task in enumerate(tasks)
+            (lines[task.line].policy, self.experiment.setups[task.line], rows[task.first : task.last], self.times)
+            for task in tasks
         ]
         try:
-            for number, block in cluster.blocks(cluster.scheduler(), calls, lambda: self.stopped):
-                self._finish(tasks[number], self._kept(tasks[number], block))
-                if on_progress is not None:
-                    on_progress(self)
+            with contextlib.closing(cluster.blocks(cluster.scheduler(), calls, lambda: self.stopped)) as arriving:
+                for number, block in arriving:
+                    self._finish(tasks[number], self._kept(tasks[number], block))
+                    if on_progress is not None:
+                        on_progress(self)
         except cluster.Unreachable as reason:
             self.notices.append(str(reason))
         except BaseException:

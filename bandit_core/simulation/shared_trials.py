@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -18,12 +18,12 @@ class Trials:
     """The trials of one line, filled block by block. Rows are read only when they are done.
 
     Runs of one process that need the same trials share them (`shared_trials`): fifty visitors with one link keep one
-    copy and compute it once. A block is claimed by whoever computes it, and the others wait for that one block; should
-    its claimant be stopped, the next one takes it over.
+    copy and compute it once. Whoever computes a block reserves its rows, and the others wait for that one block; should
+    the one who reserved it be stopped, the next one takes it over.
     """
 
     def __init__(self, trials: int, times: int, arms: int, error: bool) -> None:
-        self._claims: list[tuple[int, int]] = []
+        self._reserved: list[tuple[int, int]] = []
         self._changed = threading.Condition()
         self.done = np.zeros(trials, bool)
         curves = [np.zeros((trials, times)) for _ in range(3 if error else 2)]
@@ -32,34 +32,33 @@ class Trials:
     def fits(self, block: Block) -> bool:
         """Whether a block has the right arrays, with the right number of checkpoints and arms."""
 
-        def widths(block: Block) -> dict[str, tuple[int, ...]]:
-            return {name: array.shape[1:] for name, array in block.arrays.items()}
+        mine = {name: (block.trials, *array.shape[1:]) for name, array in self.block.arrays.items()}
+        return mine == {name: array.shape for name, array in block.arrays.items()}
 
-        lengths = {len(array) for array in block.arrays.values()}
-        return widths(block) == widths(self.block) and len(lengths) == 1
-
-    def claim(self, first: int, last: int, given_up: Callable[[], bool]) -> bool:
+    @contextmanager
+    def reserve(self, first: int, last: int, stopped: Callable[[], bool]) -> Iterator[bool]:
         """Wait while others compute these rows; whether they are then still to be computed, and by the caller."""
+        rows, mine = (first, last), False
         with self._changed:
-            while not given_up() and not self.done[first:last].all():
-                if all(last <= begin or end <= first for begin, end in self._claims):
-                    self._claims.append((first, last))
-                    return True
-                self._changed.wait(scheduler.TICK)
-        return False
-
-    def release(self, first: int, last: int) -> None:
-        """Give a claim back, fulfilled or not."""
-        with self._changed:
-            self._claims.remove((first, last))
-            self._changed.notify_all()
+            while not (mine or stopped() or self.done[first:last].all()):
+                mine = all(last <= begin or end <= first for begin, end in self._reserved)
+                if mine:
+                    self._reserved.append(rows)
+                else:
+                    self._changed.wait(scheduler.TICK)
+        try:
+            yield mine
+        finally:
+            if mine:
+                with self._changed:
+                    self._reserved.remove(rows)
+                    self._changed.notify_all()
 
     def fill(self, first: int, block: Block) -> None:
         """Take a finished block in; one that is there already has the same numbers."""
         rows = slice(first, first + block.trials)
-        arrays = block.arrays
-        for name, mine in self.block.arrays.items():
-            mine[rows] = arrays[name]
+        for name, array in block.arrays.items():
+            self.block.arrays[name][rows] = array
         self.done[rows] = True
 
     def line_result(self, done: np.ndarray) -> LineResult | None:
@@ -77,15 +76,12 @@ class Trials:
 
 
 _sharing = threading.Lock()
-_shared: weakref.WeakKeyDictionary[Store, weakref.WeakValueDictionary[tuple[str, int], Trials]]
-_shared = weakref.WeakKeyDictionary()  # trials that somebody holds now, by store, line and number
 
 
 def shared_trials(store: Store, key: str, trials: int, times: int, arms: int, error: bool) -> Trials:
     """The trials of the line with this key, those of another run where one holds them."""
     with _sharing:
-        known = _shared.setdefault(store, weakref.WeakValueDictionary())
-        found = known.get((key, trials))
+        found = store.held.get((key, trials))
         if found is None:
-            known[key, trials] = found = Trials(trials, times, arms, error)
+            store.held[key, trials] = found = Trials(trials, times, arms, error)
     return found

@@ -14,11 +14,12 @@ import os
 import sqlite3
 import threading
 import time
+import weakref
 import zlib
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from bandit_core.model import Block
 T = TypeVar("T")
 
 FORMAT = 3  # part of the file's name: another format never meets this code
-PATIENCE = 3.0  # seconds to wait for another process that is writing
+WRITER_SECONDS = 3.0  # to wait for another process that is writing
 PAGE = 4096  # bytes; SQLite gives what is larger than one of its pages pages of its own
 JOURNAL = 2**20  # bytes that the write-ahead log comes down to again, on top of the limit
 
@@ -48,8 +49,12 @@ CREATE TABLE IF NOT EXISTS blocks (
     bytes INTEGER NOT NULL, used REAL NOT NULL, checksum INTEGER NOT NULL, UNIQUE (key, first, trials));
 CREATE TABLE IF NOT EXISTS contents (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS by_use ON blocks (used, bytes);
+CREATE TRIGGER IF NOT EXISTS removed AFTER DELETE ON blocks BEGIN DELETE FROM contents WHERE id = old.id; END;
 COMMIT;
 """
+
+
+_DELETE = "DELETE FROM blocks WHERE id = ?"  # its contents go by the trigger
 
 
 def _pack(block: Block) -> bytes:
@@ -90,6 +95,7 @@ class Store:
         self._path = path
         self._file = 0  # which file is open
         self.renewed = 0  # how often it was removed by somebody and made again
+        self.held: weakref.WeakValueDictionary[tuple[str, int], Any] = weakref.WeakValueDictionary()  # by running runs
         self._connection = self._open()
 
     @property
@@ -99,7 +105,7 @@ class Store:
 
     def _open(self) -> sqlite3.Connection:
         """Open the file, or a new one if it is damaged; else (or without a path) keep blocks in memory."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + WRITER_SECONDS
         renewed = False
         while self._path is not None:
             try:
@@ -109,35 +115,23 @@ class Store:
             except sqlite3.Error as error:
                 code = _code(error)
                 if code in _BUSY and time.monotonic() < deadline:
-                    time.sleep(
-                        0.05
-                    )  # two processes that create the file at once see it locked in spite of the time-out
+                    time.sleep(0.05)  # two that create the file at once see it locked in spite of the time-out
                 elif code in _DAMAGED and not renewed and self._remove():
                     renewed = True
                 else:
                     self._path = None
             except OSError:
                 self._path = None
-        connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-        connection.executescript(_SCHEMA)
-        return connection
+        return _prepared(sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None))
 
     @staticmethod
     def _connect(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, timeout=PATIENCE, check_same_thread=False, isolation_level=None)
-        try:
-            connection.execute(f"PRAGMA page_size={PAGE}")
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute(f"PRAGMA wal_autocheckpoint={JOURNAL // PAGE}")
-            connection.execute(f"PRAGMA journal_size_limit={JOURNAL}")
-            connection.executescript(_SCHEMA)  # BEGIN IMMEDIATE proves that the file can be written
-            connection.execute("SELECT COUNT(*), SUM(bytes) FROM blocks").fetchone()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+        return _prepared(
+            sqlite3.connect(path, timeout=WRITER_SECONDS, check_same_thread=False, isolation_level=None),
+            f"PRAGMA page_size={PAGE}; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
+            f"PRAGMA wal_autocheckpoint={JOURNAL // PAGE}; PRAGMA journal_size_limit={JOURNAL};",
+        )
 
     def _remove(self) -> bool:
         """Remove a damaged file; whether that was possible."""
@@ -177,15 +171,10 @@ class Store:
         """The same, all or nothing; whether it was all."""
 
         def whole(database: sqlite3.Connection) -> bool:
-            database.execute("BEGIN IMMEDIATE")
-            try:
+            with database:  # commits, or rolls back
+                database.execute("BEGIN IMMEDIATE")
                 work(database)
-                database.execute("COMMIT")
-                return True
-            except BaseException:
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
-                raise
+            return True
 
         return self._read(whole, False)
 
@@ -218,8 +207,7 @@ class Store:
             def note(database: sqlite3.Connection) -> None:
                 now = time.time()
                 database.executemany("UPDATE blocks SET used = ? WHERE id = ?", [(now, number) for number in used])
-                for number in damaged:
-                    _delete(database, number)
+                database.executemany(_DELETE, [(number,) for number in damaged])
 
             self._write(note)
         return found
@@ -252,21 +240,19 @@ class Store:
         place = (key, first, block.trials)
 
         def insert(database: sqlite3.Connection) -> None:
-            same = "SELECT id FROM blocks WHERE key = ? AND first = ? AND trials = ?"
-            for (old,) in database.execute(same, place).fetchall():
-                _delete(database, old)
+            database.execute("DELETE FROM blocks WHERE key = ? AND first = ? AND trials = ?", place)
             number = database.execute(
                 "INSERT INTO blocks (key, first, trials, bytes, used, checksum) VALUES (?, ?, ?, ?, ?, ?)",
                 (*place, room, time.time(), zlib.crc32(data)),
             ).lastrowid
             database.execute("INSERT OR REPLACE INTO contents VALUES (?, ?)", (number, data))
-            excess = _total(database) - self.limit_bytes
-            while excess > 0:
-                for old, size in database.execute("SELECT id, bytes FROM blocks ORDER BY used, id LIMIT 20").fetchall():
-                    _delete(database, old)
-                    excess -= size
-                    if excess <= 0:
-                        break
+            excess, oldest = _total(database) - self.limit_bytes, []
+            for old, size in database.execute("SELECT id, bytes FROM blocks ORDER BY used, id") if excess > 0 else ():
+                oldest.append((old,))
+                excess -= size
+                if excess <= 0:
+                    break
+            database.executemany(_DELETE, oldest)
 
         return self._write(insert)
 
@@ -278,9 +264,19 @@ class Store:
         """Close the file. The store keeps nothing and finds nothing afterwards."""
         with self._lock:
             self._connection.close()
-            self._connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-            self._connection.executescript(_SCHEMA)
             self._path, self.limit_bytes = None, 0
+            self._connection = self._open()
+
+
+def _prepared(connection: sqlite3.Connection, settings: str = "") -> sqlite3.Connection:
+    """The connection with our tables, proven to be readable and (by BEGIN IMMEDIATE) writable; else closed."""
+    try:
+        connection.executescript(settings + _SCHEMA)
+        _total(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _identity(path: Path) -> int:
@@ -294,11 +290,6 @@ def _identity(path: Path) -> int:
 def _code(error: sqlite3.Error) -> int:
     """SQLite's primary result code (0 where the error is not SQLite's own)."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _delete(database: sqlite3.Connection, number: int) -> None:
-    database.execute("DELETE FROM blocks WHERE id = ?", (number,))
-    database.execute("DELETE FROM contents WHERE id = ?", (number,))
 
 
 def _total(database: sqlite3.Connection) -> int:

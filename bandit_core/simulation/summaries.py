@@ -247,3 +247,24 @@ def scale(result: Result, line: int, quantity: Quantity) -> np.ndarray | None:
     if other is None:
         return None
     return np.where(other.mean > 0, other.mean, np.nan)
+
+
+def local_wins(result: Result) -> bool:
+    """Whether a drawn policy that trusts nobody surely loses less than every one of a curator, at one budget for all.
+
+    By more than twice the standard error of the difference over pairs of trials, at the horizon.
+    """
+    experiment = result.experiment
+    if len({line.epsilon for line in experiment.lines if line.epsilon is not None}) != 1:
+        return False
+    best: dict[str, LineResult] = {}
+    for number, played in enumerate(result.lines):
+        if played is None or number in experiment.view.hidden:
+            continue
+        trust = experiment.lines[number].entry.privacy
+        if trust not in best or played.mean[-1] < best[trust].mean[-1]:
+            best[trust] = played
+    if "local" not in best or "central" not in best:
+        return False
+    extra, error = best["central"].difference_to(best["local"])
+    return extra > 2 * error

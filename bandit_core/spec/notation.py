@@ -17,7 +17,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, Protocol
 
 from bandit_core.spec import budgets
@@ -25,6 +24,7 @@ from bandit_core.spec import contexts as features
 from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen
+from bandit_core.spec.number_text import EXACT, write_number
 
 _TOKEN = re.compile(
     r"""(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
@@ -36,7 +36,6 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _CONSTANTS = {"true": True, "false": False, "null": None}
-_EXACT = 1e15  # whole numbers below are exact in a double
 _DEEPEST = 8  # nested parentheses; real notation needs two
 _LONGEST_WORDS = 1000  # of a message
 _ARMS_HELP = "write a mean such as 0.9, or a distribution such as beta(4,1), with x5 behind it to repeat"
@@ -97,26 +96,7 @@ def read_number(text: str) -> int | float | str:
         value = float(text)
     except ValueError:  # more digits than Python converts
         return text
-    return int(value) if value.is_integer() and "." not in text and abs(value) < _EXACT else value
-
-
-def write_number(value: float) -> str:
-    """The shortest text that reads back as the same number: ``1.0`` as 1, ten million as 1e7."""
-    if isinstance(value, float) and value == 0:
-        return "-0.0" if str(value).startswith("-") else "0"
-    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    sign, digits, exponent = number.as_tuple()
-    assert isinstance(exponent, int)
-    mantissa = "".join(map(str, digits)).rstrip("0") or "0"
-    exponent += len(digits) - 1
-    scientific = f"{'-' * sign}{mantissa[0]}{'.' * (len(mantissa) > 1)}{mantissa[1:]}e{exponent}"
-    plain = format(number, "f")
-    if "." in plain:
-        plain = plain.rstrip("0").rstrip(".")
-    if abs(value) >= _EXACT:  # beyond, 25000000000000001 and 2.5e16 are different kinds of number
-        return scientific if isinstance(value, float) else plain
-    ordinary = 1e-4 <= abs(value) < 1e5
-    return plain if ordinary or len(plain) <= len(scientific) else scientific
+    return int(value) if value.is_integer() and "." not in text and abs(value) < EXACT else value
 
 
 # ---------------------------------------------------------------------------------------------------------------

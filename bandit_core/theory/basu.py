@@ -137,8 +137,7 @@ def local(setup: RunSetup) -> list[Bound]:
 
 def superseded(setup: RunSetup) -> list[Bound]:
     """Theorems 2 and 3 and Corollaries 2 and 3: never valid bounds here, always hidden with the argument."""
-    assert setup.epsilon is not None and setup.epsilon.fixed is not None
-    epsilon, others = setup.epsilon.fixed, len(setup.arms) - 1
+    epsilon, others = setup.fixed_epsilon, len(setup.arms) - 1
     with np.errstate(over="ignore"):
         spread = float(2 * epsilon * np.expm1(2 * np.float64(epsilon)))
     once = Bound(
@@ -201,8 +200,7 @@ def environment(setup: RunSetup) -> list[Bound]:
     in one world that is at least exp(-2 epsilon D) times that in the other, so "arm 1 in at most half of the pulls"
     and its opposite cannot both be unlikely in the world where they cost t D / 2.
     """
-    assert setup.epsilon is not None and setup.epsilon.fixed is not None
-    share = environment_share(setup.epsilon.fixed)
+    share = environment_share(setup.fixed_epsilon)
     bound = Bound(
         name="Environment privacy",
         side="lower",

@@ -26,11 +26,6 @@ NO_ROOT = "its proof needs the term sqrt(2 ln t / n), which the index as printed
 REPORT = "the full proof is in a technical report that we could not obtain"
 
 
-def _budget(setup: RunSetup) -> float:
-    assert setup.epsilon is not None and setup.epsilon.fixed is not None, "a curator has one epsilon"
-    return setup.epsilon.fixed
-
-
 def _parameter(setup: RunSetup, name: str) -> Any:
     return getattr(setup.parameters, name)
 
@@ -188,7 +183,7 @@ def finite_time(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bou
 
 def _kept(setup: RunSetup, guarantee: Guarantee | None) -> float:
     """The epsilon that the run really keeps; without a guarantee the chosen one."""
-    return _budget(setup) if guarantee is None or guarantee.epsilon is None else guarantee.epsilon
+    return setup.fixed_epsilon if guarantee is None or guarantee.epsilon is None else guarantee.epsilon
 
 
 def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bound]:
@@ -231,7 +226,7 @@ def _input_budget(setup: RunSetup) -> float:
     Their hybrid counter gives the same reward to a tree and to a sum of blocks, each at the input epsilon, and so
     spends twice that; the tight run is the printed algorithm at half the chosen epsilon.
     """
-    return _budget(setup) * (1.0 if _parameter(setup, "accounting") == "paper" else 0.5)
+    return setup.fixed_epsilon * (1.0 if _parameter(setup, "accounting") == "paper" else 0.5)
 
 
 def theorem_3_2_term(gap: np.ndarray, t: np.ndarray, epsilon: float) -> np.ndarray:
@@ -317,7 +312,7 @@ def dp_ucb_int(setup: RunSetup) -> list[Bound]:
     arm again before t, and then all of t is lost. t exp(-c sqrt(ln t)) outgrows every constant times ln t.
     """
     delta, v, rule = (_parameter(setup, name) for name in ("delta", "v", "accounting"))
-    epsilon = _budget(setup)
+    epsilon = setup.fixed_epsilon
     first = accounting.release_interval(epsilon, delta, v, rule)
     constant = 1 + 4 * accounting.zeta(1.5) + first
     bound = Bound(
@@ -341,7 +336,7 @@ def dp_ucb_int(setup: RunSetup) -> list[Bound]:
 
 def private_ucb(setup: RunSetup) -> list[Bound]:
     """Private-UCB: the order of its regret, with the factor K of its budget split in the variant of 2015."""
-    arms, epsilon, horizon = len(setup.arms), _budget(setup), max(2, setup.horizon)
+    arms, epsilon, horizon = len(setup.arms), setup.fixed_epsilon, max(2, setup.horizon)
     old = _parameter(setup, "variant") == "2015"
     noise = (arms if old else 1) * math.log(horizon) ** 2 * math.log(arms * horizon) / epsilon
     factor = r"K\ln^2T\,\ln(KT)" if old else r"\ln^2T\,\ln(KT)"
@@ -383,7 +378,7 @@ def dp_se(setup: RunSetup) -> list[Bound]:
     That happens with probability at most beta/(2 e^2) in epoch e (Hoeffding, Laplace), pi^2 beta/12 in all, and costs
     at most t x the largest gap.
     """
-    arms, epsilon, horizon = len(setup.arms), _budget(setup), setup.horizon
+    arms, epsilon, horizon = len(setup.arms), setup.fixed_epsilon, setup.horizon
     beta = _parameter(setup, "beta")
     chance = 1 / horizon if beta == "auto" else float(beta)
     gaps = _worse_gaps(setup)
@@ -428,7 +423,7 @@ def dp_se(setup: RunSetup) -> list[Bound]:
 
 
 def _worst_case_order(setup: RunSetup, source: str) -> Bound:
-    arms, epsilon = len(setup.arms), _budget(setup)
+    arms, epsilon = len(setup.arms), setup.fixed_epsilon
     return Bound(
         name="Distribution-free order",
         side="upper",
@@ -451,7 +446,7 @@ def _needs_alpha_above_3(bound: Bound, alpha: float) -> Bound:
 
 def adap_ucb(setup: RunSetup) -> list[Bound]:
     """AdaP-UCB: the explicit bound of Azize and Basu."""
-    alpha, epsilon = float(_parameter(setup, "alpha")), _budget(setup)
+    alpha, epsilon = float(_parameter(setup, "alpha")), setup.fixed_epsilon
     rest = alpha / (alpha - 3) if alpha > 3 else 0.0
     bound = Bound(
         name="AdaP-UCB",
@@ -471,7 +466,7 @@ def adap_ucb(setup: RunSetup) -> list[Bound]:
 
 def adap_klucb(setup: RunSetup) -> list[Bound]:
     """AdaP-KLUCB: the shape of Azize and Basu's bound, whose constants are not given."""
-    alpha, epsilon = float(_parameter(setup, "alpha")), _budget(setup)
+    alpha, epsilon = float(_parameter(setup, "alpha")), setup.fixed_epsilon
     bound = Bound(
         name="Order of AdaP-KLUCB",
         side="upper",
@@ -499,7 +494,7 @@ def adap_klucb(setup: RunSetup) -> list[Bound]:
 
 def lazy(setup: RunSetup) -> list[Bound]:
     """Lazy-DP-TS and Anytime-Lazy-UCB: the order that both share."""
-    epsilon = _budget(setup)
+    epsilon = setup.fixed_epsilon
     order = Bound(
         name="Order with lazy releases",
         side="upper",
@@ -539,7 +534,7 @@ def _leading_term(setup: RunSetup, policy: str) -> list[Bound]:
         return [bound.ruled_out("proved for arms that pay 0 or 1")]
     if binary.chances.max() >= 1:
         return [bound.ruled_out("stated for a best arm that does not always pay 1")]
-    return [replace(bound, curve=logarithmic(growth * _d_eps_constant(setup, binary, _budget(setup))))]
+    return [replace(bound, curve=logarithmic(growth * _d_eps_constant(setup, binary, setup.fixed_epsilon)))]
 
 
 def dp_klucb(setup: RunSetup) -> list[Bound]:

@@ -89,11 +89,6 @@ def _shape(
     )
 
 
-def _epsilon(setup: RunSetup) -> float:
-    assert setup.epsilon is not None and setup.epsilon.fixed is not None
-    return setup.epsilon.fixed
-
-
 def theorem_3_1(epsilon: float, multiplier: float = 1.0) -> Bound:
     """sqrt(T) / epsilon: single parameter, no margin."""
     words = "LDP-OLS and LDP-SGD lose no more than this order, however small the gaps are."
@@ -143,7 +138,7 @@ def zheng(epsilon: float, multiplier: float = 1.0) -> Bound:
 
 def greedy_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """The shapes for LDP-OLS and LDP-SGD on this instance."""
-    contexts, epsilon = contexts_of(setup), _epsilon(setup)
+    contexts, epsilon = contexts_of(setup), setup.fixed_epsilon
     beta = margin_exponent(contexts)
     no_margin = "the distribution of contexts states no margin condition; choose the distribution margin or discrete"
     if contexts.structure == "multi":
@@ -160,7 +155,7 @@ def greedy_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
 
 def optimistic_private(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """The shapes for LDP-LinUCB and LDP-GLOC."""
-    return [zheng(_epsilon(setup), multiplier)]
+    return [zheng(setup.fixed_epsilon, multiplier)]
 
 
 def nothing_stated(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:

@@ -200,7 +200,7 @@ def test_a_table_is_read_once_and_outside_of_the_pages_turn(
         read = getattr(lending, name)
 
         def look(*given: object) -> object:
-            seen.append((name, render_lock._turn.locked()))
+            seen.append((name, render_lock.drawing_lock.locked()))
             return read(*given)
 
         monkeypatch.setattr(lending, name, look)

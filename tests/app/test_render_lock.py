@@ -63,8 +63,8 @@ def test_a_page_that_fails_gives_its_turn_back() -> None:
     with pytest.raises(ZeroDivisionError), render_lock.drawing(), render_lock.computing():
         raise ZeroDivisionError
     with render_lock.drawing():
-        assert render_lock._turn.locked()
-    assert not render_lock._turn.locked()
+        assert render_lock.drawing_lock.locked()
+    assert not render_lock.drawing_lock.locked()
 
 
 def test_no_page_keeps_its_turn_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,28 +89,28 @@ def test_no_page_keeps_its_turn_for_long(monkeypatch: pytest.MonkeyPatch) -> Non
             entered.set()
             may_end.set()
             assert ended.wait(SECONDS)
-            assert render_lock._turn.locked()
+            assert render_lock.drawing_lock.locked()
 
     other = thread(second)
     assert entered.wait(SECONDS)
     for each in (visitor, other):
         each.join(SECONDS)
-    assert not render_lock._turn.locked()
+    assert not render_lock.drawing_lock.locked()
 
 
 def test_computing_within_computing_gives_the_turn_away_once() -> None:
     with render_lock.drawing():
         with render_lock.computing():
             with render_lock.computing():
-                assert not render_lock._turn.locked()
-            assert not render_lock._turn.locked()
-        assert render_lock._turn.locked()
-    assert not render_lock._turn.locked()
+                assert not render_lock.drawing_lock.locked()
+            assert not render_lock.drawing_lock.locked()
+        assert render_lock.drawing_lock.locked()
+    assert not render_lock.drawing_lock.locked()
 
 
 def test_computing_outside_of_a_page_takes_no_turn() -> None:
     with render_lock.computing():
-        assert not render_lock._turn.locked()
+        assert not render_lock.drawing_lock.locked()
     with render_lock.drawing():
 
         def elsewhere() -> None:
@@ -118,7 +118,7 @@ def test_computing_outside_of_a_page_takes_no_turn() -> None:
                 pass
 
         thread(elsewhere).join(SECONDS)
-        assert render_lock._turn.locked()
+        assert render_lock.drawing_lock.locked()
 
 
 def test_a_page_does_not_hold_its_turn_while_it_computes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,14 +126,14 @@ def test_a_page_does_not_hold_its_turn_while_it_computes(monkeypatch: pytest.Mon
     run = runner.Simulation.run
 
     def watched(simulation: runner.Simulation, *args: object, **options: object) -> object:
-        held.append(render_lock._turn.locked())
+        held.append(render_lock.drawing_lock.locked())
         return run(simulation, *args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(runner.Simulation, "run", watched)
     screen = on.visit(**on.SMALL)
     assert screen.markdown
     assert held and not any(held)
-    assert not render_lock._turn.locked()
+    assert not render_lock.drawing_lock.locked()
 
 
 def test_garbage_is_searched_for_at_most_a_tenth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_who_sees_nothing_yet_comes_before_the_rest_of_a_page() -> None:
         for name, new in (("change", False), ("first", True), ("second", True)):
             visitors.append(thread(visit(name, new)))
             waited = time.monotonic() + SECONDS
-            while len(render_lock._turn._waiting) < len(visitors) and time.monotonic() < waited:
+            while render_lock.drawing_lock.waiting() < len(visitors) and time.monotonic() < waited:
                 time.sleep(0.001)
     for visitor in visitors:
         visitor.join(SECONDS)
@@ -194,12 +194,12 @@ def test_who_sees_nothing_yet_comes_before_the_rest_of_a_page() -> None:
         "change rest",
         "first rest",
     ]
-    assert not render_lock._turn.locked()
+    assert not render_lock.drawing_lock.locked()
 
 
 def test_a_shown_picture_gives_no_turn_away_that_is_not_held_or_wanted() -> None:
     render_lock.shown()
     with render_lock.drawing(new=True):
         render_lock.shown()
-        assert render_lock._turn.locked()
-    assert not render_lock._turn.locked()
+        assert render_lock.drawing_lock.locked()
+    assert not render_lock.drawing_lock.locked()

@@ -100,7 +100,7 @@ def test_presence_is_the_state_of_the_session(monkeypatch: pytest.MonkeyPatch) -
     fake = SimpleNamespace(is_active_session=active.__contains__)
     monkeypatch.setattr(runner, "get_script_run_ctx", lambda: SimpleNamespace(session_id="mine"))
     monkeypatch.setattr(runner, "runtime", SimpleNamespace(exists=lambda: True, get_instance=lambda: fake))
-    present = runner._presence()
+    present = runner.presence()
     assert present()
     active.clear()
     assert not present()
@@ -122,10 +122,11 @@ def test_a_failure_is_kept_for_the_page(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     state: dict[str, runner.Run] = {}
     monkeypatch.setattr(runner.st, "session_state", state)
-    runner._start("slot", lambda: Simulation(experiment(seed=105)), "question")
-    first = state["slot"]
-    runner._start("slot", lambda: Simulation(experiment(seed=105)), "question")
-    assert state["slot"] is first
+    request = runner.Request("slot", "question", lambda: Simulation(experiment(seed=105)), 0)
+    runner.start(request)
+    first = state[request.slot]
+    runner.start(request)
+    assert state[request.slot] is first
     first.cancel()
 
 
@@ -133,8 +134,8 @@ def test_looking_only_at_the_drawing_does_not_count_as_another_experiment() -> N
     one = experiment(seed=1)
     other = one.with_changes(view={"y": "log"}, title="new")
     assert one != other
-    assert runner._numbers_of(one) == runner._numbers_of(other)
-    assert runner._numbers_of(one) != runner._numbers_of(one.with_changes(seed=2))
+    assert runner.numbers_of(one) == runner.numbers_of(other)
+    assert runner.numbers_of(one) != runner.numbers_of(one.with_changes(seed=2))
 
 
 def press(screen: AppTest, label: str) -> AppTest:
@@ -219,7 +220,11 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
 def finishing(seed: str) -> tuple[AppTest, runner.Run]:
     """A visitor who has pressed Run, and a run that was still going then."""
     go = threading.Event()
-    with pytest.MonkeyPatch.context() as patch, scheduler.MIDDLE.run(1, go.is_set), scheduler.LONG.run(1, go.is_set):
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        scheduler.MIDDLE.admit(1, go.is_set),
+        scheduler.LONG.admit(1, go.is_set),
+    ):
         patch.setenv("LAB_MAX_RUNS", "1")
         screen = on.visit(**{**DEAR, "seed": seed, "n": "90"})
         press(screen, "Run")
@@ -243,7 +248,7 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
 ) -> None:
     monkeypatch.setenv("LAB_MAX_RUNS", "1")
     go = threading.Event()
-    with scheduler.MIDDLE.run(1, go.is_set), scheduler.LONG.run(1, go.is_set):  # somebody else's run
+    with scheduler.MIDDLE.admit(1, go.is_set), scheduler.LONG.admit(1, go.is_set):  # somebody else's run
         screen = on.visit(seed="117", **DEAR)
         press(screen, "Run")
         run = screen.session_state["run-main"]

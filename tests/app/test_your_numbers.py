@@ -359,7 +359,7 @@ def test_a_file_is_read_once_and_outside_of_the_pages_turn(
     read, turn_taken = getattr(inputs, reader), []
 
     def look(data: bytes) -> object:
-        turn_taken.append(render_lock._turn.locked())
+        turn_taken.append(render_lock.drawing_lock.locked())
         return read(data)
 
     monkeypatch.setattr(inputs, reader, look)

@@ -477,11 +477,11 @@ def test_own_parameters_of_a_line_are_kept():
     epsilon = {"kind": "fixed", "value": 0.25}
     line = {"policy": "dp-klucb", "epsilon": epsilon, "params": {"growth": 3.0}}
     experiment = experiment_of("pair", lines=[line])
-    assert catalogue.fixed_epsilon(experiment) == 0.25
+    assert catalogue.usual_epsilon(experiment) == 0.25
     found = {entry.key: entry for entry in entries(experiment)}
     usual = {entry.key: entry for entry in entries(experiment_of("pair"), 0.25)}
     assert at(found["dp-klucb-leading-term"], T) == pytest.approx(1.5 * at(usual["dp-klucb-leading-term"], T))
-    assert catalogue.fixed_epsilon(experiment_of("pair")) == catalogue.USUAL_EPSILON
+    assert catalogue.usual_epsilon(experiment_of("pair")) == catalogue.USUAL_EPSILON
 
 
 def test_worst_case_bounds_are_capped_by_the_worst_case():

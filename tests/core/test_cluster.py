@@ -1,6 +1,5 @@
 """A Dask cluster computes the same numbers, whatever happens to it."""
 
-import contextlib
 import os
 import signal
 import socket
@@ -16,7 +15,7 @@ from bandit_core import Simulation, simulate
 from bandit_core.simulation import cluster, costs, engine
 from bandit_core.simulation.store import Store
 
-pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -48,16 +47,11 @@ def started(tmp_path_factory):
     for name in ("one", "two"):
         options = ("--nthreads", "1", "--no-nanny", "--host", "127.0.0.1", "--local-directory", str(folder))
         processes[name] = start(folder, name, "dask_worker", address, *options)
-    last = time.monotonic() + 60
-    while True:
-        with contextlib.suppress(cluster.Unreachable):
-            if len(cluster._client(address).ncores()) == 2:
-                break
-        cluster._failed.clear()
-        logs = "\n".join(path.read_text() for path in folder.glob("*.log"))
-        assert time.monotonic() < last, logs
-        assert all(process.poll() is None for process in processes.values()), logs
-        time.sleep(0.2)
+    try:
+        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(2, timeout=60)
+    except (OSError, TimeoutError):
+        pytest.fail("\n".join(path.read_text() for path in folder.glob("*.log")))
     yield address, processes
     cluster.forget()
     for process in processes.values():
@@ -68,7 +62,7 @@ def started(tmp_path_factory):
 @pytest.fixture
 def everything_is_long(monkeypatch):
     """Every run goes to the cluster, in many blocks."""
-    monkeypatch.setattr(engine, "PATIENCE", 0.0)
+    monkeypatch.setattr(engine, "SHORT_RUN_SECONDS", 0.0)
     monkeypatch.setattr(costs, "LONGEST_TASK", 0.004)
     monkeypatch.setattr(costs, "SHORTEST_TASK", 0.001)
 
@@ -116,7 +110,7 @@ class TestCluster:
         simulation = Simulation(long_experiment(), memory())
         assert numbers(simulation.run(2)) == reference
         assert "another version of this project" in simulation.notices[0]
-        cluster._failed.clear()
+        cluster.forget()
 
     def test_a_worker_that_dies_in_mid_run_changes_no_number(self, started, monkeypatch, everything_is_long, reference):
         address, processes = started
@@ -176,7 +170,7 @@ def test_short_runs_stay_here(monkeypatch):
 
 def test_without_the_package_it_is_told(monkeypatch, everything_is_long, reference):
     monkeypatch.setenv("LAB_DASK_SCHEDULER", "tcp://127.0.0.1:2")
-    monkeypatch.setitem(sys.modules, "dask.distributed", None)
+    monkeypatch.setitem(sys.modules, "distributed", None)
     simulation = Simulation(long_experiment(), memory())
     assert numbers(simulation.run(2)) == reference
     assert "distributed is not installed" in simulation.notices[0]

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bandit_core.policies import registry
-from bandit_core.spec import notation
+from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError
 
 modest = settings(max_examples=60)
@@ -102,14 +102,14 @@ def test_parameters_may_be_words_truth_values_and_texts():
      (1e-05, "1e-5"), (0.0, "0"), (-0.5, "-0.5"), (1e300, "1e300"), (0.1 + 0.2, "0.30000000000000004")],
 )  # fmt: skip
 def test_numbers_are_written_short(number, text):
-    assert notation.write_number(number) == text
+    assert number_text.write_number(number) == text
     assert notation.read_number(text) == number
 
 
 @modest
 @given(st.one_of(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(10**16), 10**16)))
 def test_numbers_round_trip(number):
-    text = notation.write_number(number)
+    text = number_text.write_number(number)
     assert notation.read_number(text) == number
     assert len(text) <= len(repr(number)) + 2
 

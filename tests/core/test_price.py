@@ -15,6 +15,7 @@ from bandit_core.simulation.summaries import (
     companions,
     counterpart,
     has_price,
+    local_wins,
     reference,
     scale,
     split,
@@ -125,3 +126,27 @@ def test_budgets_at_which_the_price_is_surely_below_one():
         point = Result(result.results[0].experiment, np.array([1500]), (line(free), line(ends)))
         changed = type(result)(experiment, (1.0,), (None,), (point,))
         assert tradeoff.cheaper_at(tradeoff.traces(changed)[1]).tolist() == found
+
+
+LDP, CURATOR = {"policy": "heldp-ucb-bs", "epsilon": FIXED}, {"policy": "dp-ucb", "epsilon": FIXED}
+
+
+@pytest.mark.parametrize(
+    ("lines", "losses", "wins"),
+    [
+        ((UCB, LDP, CURATOR), (9, 1, 2), True),
+        ((UCB, LDP, CURATOR), (9, 2, 1), False),
+        ((LDP, CURATOR, CURATOR), (3, 4, 2), False),  # less than one of two curators
+        ((UCB, LDP), (9, 1), False),  # nobody to compare with
+        ((LDP, {**CURATOR, "epsilon": {"kind": "fixed", "value": 2.0}}), (1, 2), False),  # other budgets
+    ],
+)
+@pytest.mark.parametrize("noise", [0.0, 100.0])
+def test_trusting_nobody_wins_only_surely_and_at_one_budget(lines, losses, wins, noise):
+    experiment = made(*lines)
+    trials, draw = np.arange(12), np.random.default_rng(1)
+    ones = np.ones((12, 1))
+    found = [LineResult(trials, loss * ones + noise * draw.normal(size=(12, 1)), ones, ones) for loss in losses]
+    assert local_wins(Result(experiment, np.array([1]), tuple(found))) == (wins and not noise)
+    hidden = experiment.with_changes(view={"hidden": [1]})
+    assert not local_wins(Result(hidden, np.array([1]), tuple(found)))

@@ -11,8 +11,8 @@ from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbe
 from bandit_core import InputError, Simulation, simulate
 from bandit_core.model import Stopped
 from bandit_core.policies import registry
-from bandit_core.simulation import costs, engine, scheduler, shared_trials
-from bandit_core.simulation.scheduler import Gate
+from bandit_core.simulation import costs, engine, scheduler
+from bandit_core.simulation.scheduler import Job, Scheduler
 from bandit_core.simulation.store import Store
 
 
@@ -130,15 +130,19 @@ def test_finished_trials_are_not_held_for_nobody():
     store = memory()
     simulation = Simulation(experiment_of(), store)
     simulation.run()
-    assert len(shared_trials._shared[store]) == 3
+    assert len(store.held) == 3
     del simulation
-    assert len(shared_trials._shared[store]) == 0
+    assert len(store.held) == 0
 
 
-def entered(door: Gate, turn: scheduler.Turn, order: list, name: str, seconds: float, count: int) -> threading.Thread:
+def never() -> bool:
+    return False
+
+
+def entered(queue: Scheduler, job: Job, order: list, name: str, count: int) -> threading.Thread:
     def work() -> None:
         for _ in range(count):
-            with door.block(turn, seconds, 1, lambda: False):
+            with queue.worker(job, 1.0, 1):
                 order.append(name)
 
     thread = threading.Thread(target=work)
@@ -146,38 +150,38 @@ def entered(door: Gate, turn: scheduler.Turn, order: list, name: str, seconds: f
     return thread
 
 
-@pytest.mark.parametrize("seconds", [1.0, 0.0])
-def test_long_runs_take_turns_and_short_ones_go_in_order_of_arrival(seconds):
-    door, order = Gate(), []
-    with door.run(9, lambda: False) as guard, door.run(9, lambda: False) as a, door.run(9, lambda: False) as b:
-        with door.block(guard, 0.0, 1, lambda: False):  # all wait until everybody is there
-            threads = [entered(door, turn, order, name, seconds, 4) for turn, name in ((b, "b"), (a, "a"))]
-            wait_for(lambda: a.outside == b.outside == 1)
+@pytest.mark.parametrize("fair", [True, False])
+def test_long_runs_take_turns_and_short_ones_go_in_order_of_arrival(fair):
+    queue, order = Scheduler(fair), []
+    with queue.admit(9, never) as guard, queue.admit(9, never) as a, queue.admit(9, never) as b:
+        with queue.worker(guard, 0.0, 1):  # all wait until everybody is there
+            threads = [entered(queue, job, order, name, 4) for job, name in ((b, "b"), (a, "a"))]
+            wait_for(lambda: a.waiting == b.waiting == 1)
         for thread in threads:
             thread.join(timeout=30)
-    assert order[0] == "a"  # who came to the gate first, whoever asks first
+    assert order[0] == "a"  # who came first, whoever asks first
     assert Counter(order) == {"a": 4, "b": 4}
-    if seconds:  # one who is back at the door before the other woke up is not preferred for long
+    if fair:  # one who asks again before the other woke up is not preferred for long
         for place in range(1, 8):
             so_far = Counter(order[:place])
             assert abs(so_far["a"] - so_far["b"]) <= 2, order
 
 
-def test_no_more_blocks_at_once_than_places():
-    door, inside, most = Gate(), [], []
+def test_no_more_blocks_at_once_than_workers():
+    queue, inside, most = Scheduler(), [], []
 
-    def visit(turn):
+    def visit(job):
         for _ in range(5):
-            with door.block(turn, 1.0, 2, lambda: False) as let_in:
-                assert let_in
+            with queue.worker(job, 1.0, 2) as start:
+                assert start
                 inside.append(1)
                 most.append(len(inside))
                 time.sleep(0.001)
                 inside.pop()
 
     def run():
-        with door.run(9, lambda: False) as turn:
-            visit(turn)
+        with queue.admit(9, never) as job:
+            visit(job)
 
     assert together([run] * 6) == [None] * 6
     assert max(most) == 2
@@ -185,8 +189,8 @@ def test_no_more_blocks_at_once_than_places():
 
 def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
     monkeypatch.setenv("LAB_MAX_RUNS", "1")
-    monkeypatch.setattr(engine, "PATIENCE", 0.0)
-    monkeypatch.setattr(engine, "ENDURANCE", 0.0)  # everything is long
+    monkeypatch.setattr(engine, "SHORT_RUN_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "MIDDLE_RUN_SECONDS", 0.0)  # everything is long
     hold, held = threading.Event(), threading.Event()
 
     def wait(counted, stop):
@@ -201,7 +205,7 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
         threads[name] = threading.Thread(target=lambda n=name, s=simulation: results.update({n: s.run(2)}))
         threads[name].start()
         wait_for(held.is_set if name == "first" else lambda s=simulation: s.waiting)
-    assert scheduler.LONG.going == 1
+    assert len(scheduler.LONG.jobs) == 1
     assert not first.waiting
     third.stop()
     threads["third"].join(timeout=30)
@@ -211,11 +215,11 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
         thread.join(timeout=30)
     assert not second.waiting
     assert numbers(results["second"]) == reference
-    assert scheduler.LONG.going == 0
+    assert scheduler.LONG.jobs == []
 
 
 def test_a_short_run_passes_a_long_one(monkeypatch):
-    monkeypatch.setattr(engine, "PATIENCE", 0.02)
+    monkeypatch.setattr(engine, "SHORT_RUN_SECONDS", 0.02)
     monkeypatch.setattr(costs, "LONGEST_TASK", 0.01)
     long_ucb = replace(registry()["ucb"], step_cost=10**4)  # called long by its estimate alone
     release, busy = threading.Event(), threading.Event()
@@ -231,7 +235,7 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
     thread.start()
     assert busy.wait(30)
     try:
-        monkeypatch.setattr(costs, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a gate
+        monkeypatch.setattr(costs, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a scheduler
         assert simulate(experiment_of(lines=LINES[1:2]), jobs=2, store=memory()).complete
         assert thread.is_alive()
     finally:
@@ -242,10 +246,10 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place(monkeypatch, jobs):
-    """As many endless runs as there may be hold all workers of their gate in the middle of a trial."""
+    """As many endless runs as there may be hold all workers of their scheduler in the middle of a trial."""
     monkeypatch.setenv("LAB_MAX_RUNS", "2")
-    monkeypatch.setattr(engine, "PATIENCE", 1e-9)
-    monkeypatch.setattr(engine, "ENDURANCE", 1.0)
+    monkeypatch.setattr(engine, "SHORT_RUN_SECONDS", 1e-9)
+    monkeypatch.setattr(engine, "MIDDLE_RUN_SECONDS", 1.0)
     monkeypatch.setattr(costs, "SHORTEST_TASK", 1e-9)
     release, busy = threading.Event(), []
 
@@ -259,11 +263,11 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
     threads = [threading.Thread(target=simulation.run, args=(jobs,)) for simulation in heavy]
     for thread in threads:
         thread.start()
-    wait_for(lambda: len(busy) == jobs and scheduler.LONG.going == 2)
+    wait_for(lambda: len(busy) == jobs and len(scheduler.LONG.jobs) == 2)
     try:
         counted = Counted(monkeypatch, "heldp-ucb-b")
         middle = Simulation(experiment_of(lines=LINES[1:2]), memory())
-        assert middle.missing_seconds > jobs * engine.PATIENCE  # no run for the gate of short ones
+        assert middle.missing_seconds > jobs * engine.SHORT_RUN_SECONDS  # no short run
         assert middle.run(jobs).complete
         assert counted.trials == 13
         assert len(busy) == jobs  # not a further endless block began meanwhile
@@ -277,7 +281,7 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
 
 
 def test_the_longer_a_run_the_lower_its_priority():
-    niceness = [scheduler.NICENESS.get(door, 0) for door in (scheduler.SHORT, scheduler.MIDDLE, scheduler.LONG)]
+    niceness = [queue.niceness for queue in (scheduler.SHORT, scheduler.MIDDLE, scheduler.LONG)]
     assert niceness == sorted(set(niceness))
 
 

@@ -25,7 +25,6 @@ SOURCES = {
     "lending": "the auto-lending set (CSV)",
     "any": "any CSV",
 }
-EPSILONS = (0.5, 1.0)
 HORIZONS = (1000, 3000, 10_000, 30_000, 100_000)
 TRIALS = 10
 PRICES = 10  # candidate amounts of any table, equally spaced between the smallest and the largest
@@ -92,7 +91,7 @@ class _Made:
 def _made(table: Table, title: str = "Auto lending") -> _Made:
     named = title == "Auto lending" or bool(table.action_names)
     prices = None if named else np.linspace(table.actions.min(), table.actions.max(), PRICES).tolist()
-    document = lending.lending_document(table, trials=TRIALS, epsilons=EPSILONS, title=title, prices=prices)
+    document = lending.lending_document(table, trials=TRIALS, title=title, prices=prices)
     return _Made(*table.features.shape, table.label, table.synthetic, document)
 
 

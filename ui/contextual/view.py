@@ -18,12 +18,11 @@ from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin
 from bandit_core.theory import contextual as theory
-from ui import charts, page_fields, state, theme, words
+from ui import charts, epsilon_grid, page_fields, state, theme, words
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
 LIVE_SECONDS = 0.6
-EPSILONS = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
 DIMENSIONS = (2, 3, 5, 8)
 ARMS = (2, 3, 5, 10, 20)
 BETAS = tuple(round(0.1 * step, 1) for step in range(11))
@@ -80,7 +79,7 @@ def experiment() -> tuple[Experiment, bool]:
             epsilon = page_fields.slider(
                 "ε: ← more private · less regret →",
                 "eps",
-                EPSILONS,
+                epsilon_grid.between(0.2, 8),
                 FIELDS["eps"],
                 "contextual-eps",
                 "The privacy budget of every user: context, choice and reward together.",

@@ -20,7 +20,7 @@ from bandit_core.simulation.costs import estimated_seconds, worker_count
 from bandit_core.simulation.results import Result
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, page_fields, render_lock, runner, state, theme, words
+from ui import charts, epsilon_grid, page_fields, render_lock, runner, state, theme, words
 
 MEANS = {
     "S1": (0.9, 0.7, 0.5, 0.3, 0.1),
@@ -36,7 +36,6 @@ INSTANCES = {
 DISTRIBUTIONS = {"pareto": "Pareto: never below a minimum, wild above", "student": "Student: wild on both sides"}
 TRUST = {"central": "a curator is trusted", "local": "nobody is trusted"}
 EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
-EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0)
 HORIZONS = tuple(10**power for power in range(4, 10))
 STEP_BY_STEP = 10**7  # beyond so many users, policies that need a step for each of them are left out
 TRIALS = 30
@@ -109,7 +108,7 @@ def controls() -> Choice:
         epsilon = page_fields.slider(
             "Budget ε: ← more private · less regret →",
             "budget",
-            EPSILONS,
+            epsilon_grid.between(0.1, 20),
             "1",
             "heavy-epsilon",
             "The privacy budget. The theory of heavy tails covers ε up to 1.",

@@ -13,11 +13,11 @@ from plotly.subplots import make_subplots
 
 from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
-from ui import charts, theme, words
+from ui import charts, epsilon_grid, theme, words
 from ui.page_fields import Fields
 
 PARTS = {"answers": "One answer", "sums": "Running sums", "guess": "Guess my reward", "audit": "Audit"}
-EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)
+EPSILONS = epsilon_grid.between(0.1, 8)
 DELTAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.2)
 DIMENSIONS = (2, 3, 5, 10, 20)
 ANSWERS = {name: one for name, one in registry().items() if one.kind == "answer"}

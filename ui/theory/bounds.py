@@ -14,13 +14,13 @@ from bandit_core.experiments import catalogue
 from bandit_core.experiments.catalogue import Entry, Floor
 from bandit_core.model.bound import KIND_WORDS, Bound, status_words
 from bandit_core.policies import registry
-from ui import charts, page_fields, state, theme, words
+from ui import charts, epsilon_grid, page_fields, state, theme, words
 
 ALL = "all"
 REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
 KINDS = ("problem-dependent", "minimax", "Bayesian")
 AXES = {"users": "users T", "epsilon": "budget ε", "arms": "arms K"}
-EPSILONS = tuple(float(f"{value:.3g}") for value in np.geomspace(0.05, 20, 25))
+EPSILONS = epsilon_grid.curve(0.05, 20, 25)
 ARMS = (2, 3, 5, 8, 13, 20, 35, 60, 100)
 FIRST = "local-exact-ldp-bound-0-or-1"
 TABLE_KEY, CARD_KEY = "theory-table", "theory-bound"
@@ -76,7 +76,7 @@ def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
     floors, growth = catalogue.floors(experiment, found), catalogue.growth(found)
     if not floors:
         return "For these arms no lower bound with known constants is known; the shapes below still tell how fast."
-    epsilon = catalogue.fixed_epsilon(experiment)
+    epsilon = catalogue.usual_epsilon(experiment)
     text = (
         f"On the arms of the sidebar, with {words.count(experiment.horizon)} users and ε = {epsilon:g}, every policy "
         f"loses at least {_listed(floors)}: so much is proved at this number of users."
@@ -89,10 +89,6 @@ def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
     return text
 
 
-def _number(value: float) -> str:
-    return "–" if np.isnan(value) else words.number(value)
-
-
 def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
     horizon = np.array([float(experiment.horizon)])
     rows = [
@@ -100,7 +96,9 @@ def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
             "bound": entry.bound.label,
             "side": entry.bound.limits,
             "of": entry.bound.only or ", ".join(registry()[name].title for name in entry.policies) or "every policy",
-            "value at T": "–" if entry.bound.not_applicable else _number(float(entry.value(experiment, horizon)[0])),
+            "value at T": "–"
+            if entry.bound.not_applicable
+            else words.number(float(entry.value(experiment, horizon)[0])),
             "promise": theme.MODEL_WORDS[entry.bound.model],
             "rewards": entry.bound.rewards,
             "kind": entry.bound.kind,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bandit_core import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import local_wins
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs
@@ -73,13 +74,10 @@ def verdict(answer: Reply) -> str:
     ]
     for row in private:
         sentences += [_price(row, answer), *_warnings(row, answer)]
-    losses = {row.privacy: row for row in private}
-    if "local" in losses and "central" in losses:
-        local, central = losses["local"], losses["central"]
-        if central.lost - local.lost > 2 * math.hypot(central.lost_stderr, local.lost_stderr):
-            sentences.append(
-                "Here the best method that trusts nobody loses less, and it protects where a curator is trusted, too."
-            )
+    if local_wins(answer.result):
+        sentences.append(
+            "Here the best method that trusts nobody loses less, and it protects where a curator is trusted, too."
+        )
     return " ".join(sentences)
 
 

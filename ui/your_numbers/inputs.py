@@ -26,9 +26,8 @@ from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import GOALS, read_lifts, typed_arms
-from ui import page_fields, real_world_budgets, uploads, words
+from ui import epsilon_grid, page_fields, real_world_budgets, uploads, words
 
-EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
 MOST_USERS = 10**8
@@ -496,7 +495,7 @@ def setting(asked: Asked) -> Setting | None:
     start = min(10.0, max(0.01, number_at_first("eps")))
     epsilon = st.select_slider(
         "What users accept, ε: ← more private · less loss →",
-        sorted({*EPSILONS, start}),
+        sorted({*epsilon_grid.between(0.05, 10), start}),
         start,
         key=key_of("eps"),
         format_func=lambda value: f"{value:g}",

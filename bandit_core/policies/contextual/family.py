@@ -60,24 +60,18 @@ def linear_only(setup: RunSetup) -> str | None:
     return f"its least squares need the identity link, not {link}; use ldp-sgd or ldp-gloc"
 
 
-def fixed_epsilon(setup: RunSetup) -> float:
-    """The one budget of every user."""
-    assert setup.epsilon is not None and setup.epsilon.fixed is not None
-    return setup.epsilon.fixed
-
-
 def local_guarantee(setup: RunSetup, delta: float, epsilon: float) -> Guarantee:
     """(epsilon, delta)-local privacy of context, choice and reward of every user; ``epsilon`` is what the run has."""
     kind = f"({epsilon:.4g}, {delta:g})-locally" if delta else f"{epsilon:g}-locally"
     words = f"what a user sends about context, choice and reward is {kind} differentially private"
-    if epsilon < fixed_epsilon(setup) * (1 - 1e-6):
-        words += f": the noise of the paper hides more than the chosen epsilon {fixed_epsilon(setup):g} asks for"
+    if epsilon < setup.fixed_epsilon * (1 - 1e-6):
+        words += f": the noise of the paper hides more than the chosen epsilon {setup.fixed_epsilon:g} asks for"
     return Guarantee("local", words, epsilon, delta)
 
 
 def gaussian_guarantee(setup: RunSetup, sensitivity: float, sd: float) -> Guarantee:
     """What normal noise ``sd`` on a joint release of L2 sensitivity ``sensitivity`` keeps at the policy's delta."""
-    delta, chosen = setup.parameters.delta, fixed_epsilon(setup)
+    delta, chosen = setup.parameters.delta, setup.fixed_epsilon
     kept = smallest_epsilon(sensitivity, sd, delta)
     return local_guarantee(setup, delta, chosen if math.isclose(kept, chosen, rel_tol=1e-9) else kept)
 

@@ -75,7 +75,7 @@ class OLSParameters(family.WarmUpParameters):
 
 def noise(setup: RunSetup) -> tuple[float, float, float]:
     """sigma, and the standard deviations on every entry of the matrix and of the vector that a user sends."""
-    parameters, epsilon = setup.parameters, family.fixed_epsilon(setup)
+    parameters, epsilon = setup.parameters, setup.fixed_epsilon
     if parameters.accounting == "tight":
         sigma = analytic_sd(SENSITIVITY, epsilon, parameters.delta)
     else:

@@ -87,7 +87,7 @@ def release_epsilon(setup: RunSetup) -> float:
     It is also what all messages of a user keep together (proved above).
     """
     halved = family.contexts_of(setup).structure == "multi" and setup.parameters.accounting == "paper"
-    return family.fixed_epsilon(setup) / (2 if halved else 1)
+    return setup.fixed_epsilon / (2 if halved else 1)
 
 
 def _guarantee(setup: RunSetup) -> Guarantee:

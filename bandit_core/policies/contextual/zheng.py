@@ -97,7 +97,7 @@ def noise_sd(epsilon: float, delta: float, releases: Releases, accounting: famil
 
 def _sd(setup: RunSetup, gloc: bool) -> float:
     parameters = setup.parameters
-    return noise_sd(family.fixed_epsilon(setup), parameters.delta, 3 if gloc else 2, parameters.accounting)
+    return noise_sd(setup.fixed_epsilon, parameters.delta, 3 if gloc else 2, parameters.accounting)
 
 
 def _guarantee(gloc: bool) -> Callable[[RunSetup], Guarantee]:

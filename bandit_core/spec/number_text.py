@@ -1,0 +1,70 @@
+"""Numbers as text: exactly, for what is read back, and with as many digits as mean something, for people."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+EXACT = 1e15  # whole numbers below are exact in a double
+
+
+def write_number(value: float) -> str:
+    """The shortest text that reads back as the same number: ``1.0`` as 1, ten million as 1e7."""
+    if isinstance(value, float) and value == 0:
+        return "-0.0" if str(value).startswith("-") else "0"
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    sign, digits, exponent = number.as_tuple()
+    assert isinstance(exponent, int)
+    mantissa = "".join(map(str, digits)).rstrip("0") or "0"
+    exponent += len(digits) - 1
+    scientific = f"{'-' * sign}{mantissa[0]}{'.' * (len(mantissa) > 1)}{mantissa[1:]}e{exponent}"
+    plain = format(number, "f")
+    if "." in plain:
+        plain = plain.rstrip("0").rstrip(".")
+    if abs(value) >= EXACT:  # beyond, 25000000000000001 and 2.5e16 are different kinds of number
+        return scientific if isinstance(value, float) else plain
+    ordinary = 1e-4 <= abs(value) < 1e5
+    return plain if ordinary or len(plain) <= len(scientific) else scientific
+
+
+def number(value: float, digits: int = 3, whole: bool = False) -> str:
+    """A number with sensible digits: 9,880 / 0.0312 / 1.23 million; with ``whole`` all digits before the point."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if whole and abs(value) >= 1e6:
+        return f"{value / 1e6:,.4g} million"
+    if not whole:
+        value = float(f"{value:.{digits}g}")  # first the digits, then the unit: 999,999 is a million
+    size = abs(value)
+    if size >= 1e15:
+        return f"{value:.{digits}g}"
+    if size >= 1e9:
+        return f"{value / 1e9:,.{digits + 6}g} billion"
+    if size >= 1e6:
+        return f"{value / 1e6:,.{digits + 3}g} million"
+    return f"{value:,.0f}" if size >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
+def count(value: int) -> str:
+    """A whole number with separators, large ones in words."""
+    return number(value) if value >= 1e6 else f"{value:,}"
+
+
+def percent(share: float) -> str:
+    """``77.5 %``, three digits."""
+    return f"{100 * share:.3g} %"
+
+
+def with_error(value: float, error: float, whole: bool = False) -> str:
+    """``9,880 ± 120``, without the digits that the error makes meaningless; ``whole`` where there is no error."""
+    if not math.isfinite(value) or not math.isfinite(error) or error <= max(1e-300, 1e-9 * abs(value)):
+        return number(value, whole=whole)
+    if max(abs(value), error) >= 1e6:
+        return f"({with_error(value / 1e6, error / 1e6)}) million"
+    place = math.floor(math.log10(error))
+    place -= 0 if error / 10**place >= 3 else 1  # two digits of an error that begins with 1 or 2
+    keep = 10.0**place
+    decimals = max(0, -place)
+    return f"{round(value / keep) * keep:,.{decimals}f} ± {round(error / keep) * keep:,.{decimals}f}"

@@ -1,0 +1,17 @@
+"""The budgets that sliders offer and curves are drawn at: one grid for all pages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0)  # nats
+
+
+def between(low: float, high: float) -> tuple[float, ...]:
+    """The budgets of the grid from ``low`` to ``high``, both included."""
+    return tuple(epsilon for epsilon in EPSILONS if low <= epsilon <= high)
+
+
+def curve(low: float, high: float, points: int) -> tuple[float, ...]:
+    """So many budgets from ``low`` to ``high`` in equal ratios, to three digits."""
+    return tuple(float(f"{value:.3g}") for value in np.geomspace(low, high, points))
