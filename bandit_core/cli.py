@@ -1,4 +1,4 @@
-"""The command line: ``python -m bandit_core COMMAND`` (see ``--help``).
+"""The command line: ``bandit-lab COMMAND`` or ``python -m bandit_core COMMAND`` (see ``--help``).
 
 Results go to standard output, progress and errors (one line each, never a traceback) to standard error.
 Exit codes: 0 done, 2 bad input, 130 interrupted.
@@ -7,9 +7,11 @@ Exit codes: 0 done, 2 bad input, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import math
 import os
+import runpy
 import sys
 import threading
 import time
@@ -17,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from bandit_core import places
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
@@ -292,7 +295,8 @@ def _reproduce(options: argparse.Namespace) -> int:
     from bandit_core.simulation.costs import estimated_seconds
 
     names = papers.names_of(options.names)
-    folder = reproductions.FOLDER if options.out is None else Path(options.out)
+    here = reproductions.FOLDER if places.IS_CHECKOUT or options.table else Path("results")  # never among packages
+    folder = here if options.out is None else Path(options.out)
     if options.table:
         from bandit_core.literature.claims_table import changes, table
 
@@ -344,6 +348,17 @@ def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool)
     assert isinstance(result, Result)
     cost = reproductions.Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
     return reproductions.document(result, played, cost)
+
+
+def _app(options: argparse.Namespace) -> int:
+    port = notation.read_number(options.port)
+    if not isinstance(port, int) or not 0 < port < 65536:
+        raise InputError([Issue("port", options.port, "a whole number from 1 to 65535")])
+    if importlib.util.find_spec("streamlit") is None:
+        raise InputError([Issue("app", None, "needs Streamlit: pip install 'private-bandit-lab[app]'")])
+    sys.argv = ["streamlit", "run", str(places.ROOT / "app.py"), f"--server.port={port}"]
+    runpy.run_module("streamlit", run_name="__main__")  # in this process, so that signals reach it; does not return
+    return DONE
 
 
 def _warm(options: argparse.Namespace) -> int:
@@ -484,8 +499,12 @@ _THINGS = {
 # The commands' options
 
 
+def _called() -> str:
+    return "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m bandit_core", description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser = _Parser(prog=_called(), description=__doc__.splitlines()[0], allow_abbrev=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:
@@ -529,6 +548,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
     reproduce.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
+    app = command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
+    app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
     command("check", _check, "print ok, or every error of a spec")
     command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")

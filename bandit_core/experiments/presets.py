@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from bandit_core import places
 from bandit_core.experiments.experiment import Experiment, read
 from bandit_core.spec.errors import InputError, Issue
 
-FOLDER = Path(__file__).resolve().parents[2] / "presets"
+FOLDER = places.ROOT / "presets"
 _GROUPS = {
     "default": "Start",
     "ren": "Ren et al. 2020: local privacy",

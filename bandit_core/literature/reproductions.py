@@ -18,7 +18,6 @@ import platform
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +26,13 @@ import numpy as np
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.papers import Played, Window
+from bandit_core.places import ROOT, project_version
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import baseline
 from bandit_core.spec.errors import InputError, Issue
 
-FOLDER = Path(__file__).resolve().parents[2] / "papers" / "results"
+FOLDER = ROOT / "papers" / "results"
 FORMAT = 2
 MOST_TIMES, STUDY_TIMES = 60, 20
 _CURVES = {"mean": 6, "stderr": 3, "q05": 4, "q95": 4, "price": 5, "price_stderr": 3}  # significant digits
@@ -229,18 +229,6 @@ def machine() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-@lru_cache(1)
-def project_version() -> str:
-    """The version of this project, from its own file (it need not be installed)."""
-    import tomllib
-
-    path = Path(__file__).resolve().parents[2] / "pyproject.toml"
-    if path.exists():
-        found: str = tomllib.loads(path.read_text(encoding="utf-8"))["project"]["version"]
-        return found
-    return version("private-bandit-lab")
 
 
 def check_folder(folder: Path) -> None:

@@ -47,7 +47,7 @@ VISIT = """
 import sys
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
-from bandit_core.literature.reproductions import project_version
+from bandit_core.places import project_version
 
 failed = [] if project_version() else ["no version"]
 for page in sorted(Path("pages").glob("*.py")):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from pathlib import Path
 
 import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core import places
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
@@ -33,7 +33,6 @@ _MARKS = {
     "not checked": ("remove_circle", "grey"),
 }
 _SHORT = {"held": "✓", "not held": "✗", "not decided": "?", "not checked": "–"}
-_PAGES_FOLDER = Path(__file__).resolve().parents[2] / "pages"
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -308,7 +307,7 @@ def _panels(figure: Figure, panel: str) -> str:
 
 def _elsewhere(figure: Figure) -> None:
     """A figure that is no simulation leads to the page that shows it."""
-    if (_PAGES_FOLDER / f"{figure.page}.py").exists():
+    if (places.ROOT / "pages" / f"{figure.page}.py").exists():
         st.page_link(f"pages/{figure.page}.py", label="Open Theory", icon=":material/arrow_forward:")
 
 

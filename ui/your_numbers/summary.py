@@ -9,16 +9,15 @@ import re
 import tomllib
 from datetime import UTC, datetime
 from html import escape
-from pathlib import Path
 
 import numpy as np
 
+from bandit_core import places
 from bandit_core.studies.best_method import PROMISE_WORDS
 from bandit_core.studies.goal_search import Found
 from ui import theme, words
 from ui.your_numbers.answers import Reply, found_words
 
-_CONFIG = Path(__file__).resolve().parents[2]
 _STYLE = """
 :root{color-scheme:light dark;LIGHT}
 @media screen and (prefers-color-scheme:dark){:root{DARK}}
@@ -36,7 +35,7 @@ border-bottom:1px solid var(--rule)}.lead{font-size:1.1rem}.small{color:var(--so
 
 def _colours(answer: Reply, dark: bool) -> str:
     """The page's colours as variables of a style sheet: ground, words, and a shade for each line."""
-    page = tomllib.loads((_CONFIG / ".streamlit" / "config.toml").read_text())["theme"]["dark" if dark else "light"]
+    page = tomllib.loads((places.ROOT / ".streamlit" / "config.toml").read_text())["theme"]["dark" if dark else "light"]
     shades = {
         "ground": page["backgroundColor"],
         "ink": page["textColor"],
@@ -114,7 +113,7 @@ def _origin(answer: Reply, made: datetime) -> str:
             f"<tr><td>{escape(PROMISE_WORDS[row.privacy])}<td>{escape(title)}, the best of {screened}"
             f"{f'<br>{escape(params)}' if params else ''}<td>{escape(guarantee['words'])}"
         )
-    version = tomllib.loads((_CONFIG / "pyproject.toml").read_text())["project"]["version"]
+    version = places.project_version()
     used = ", ".join(f"{name} {number}" for name, number in meta["versions"].items())
     asked = answer.question
     return (

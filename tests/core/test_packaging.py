@@ -1,0 +1,190 @@
+"""The package that ``pip install .`` makes, and what it says of itself.
+
+The wheel is built once and installed into an environment of its own, without any request to the network: its
+dependencies are those that the tests run on, lent by a ``.pth`` file. This proves what the wheel holds, that its
+command runs far from the checkout, and that the versions we test with satisfy what it asks for. It does not prove that
+pip finds these dependencies in a registry: that takes minutes, and CONTRIBUTING.md says how to see it by hand.
+"""
+
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import tomllib
+import venv
+import zipfile
+from importlib import metadata
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from bandit_core import cli
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SHIPPED = "bandit_core/shipped"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-index", "--no-build-isolation", "--no-deps"]
+    subprocess.run([*pip, "--wheel-dir", folder, ROOT], check=True, timeout=300)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts of an environment that holds the wheel, and borrows everything else."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=os.name != "nt")
+    here = {"base": str(folder), "platbase": str(folder)}
+    packages, scripts = (Path(sysconfig.get_path(name, "venv", here)) for name in ("purelib", "scripts"))
+    pip = [sys.executable, "-m", "pip", "--python", scripts / "python", "install", "--quiet", "--no-index"]
+    subprocess.run([*pip, "--no-deps", wheel], check=True, timeout=300)
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    return scripts
+
+
+def run(installed: Path, folder: Path, *command: str) -> str:
+    settings = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(
+        [installed / command[0], *command[1:]],
+        cwd=folder, env=settings, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def python(installed: Path, folder: Path, code: str) -> str:
+    return run(installed, folder, "python", "-c", code).strip()
+
+
+def test_the_wheel_holds_the_library_the_data_and_the_app_and_nothing_else(wheel: Path) -> None:
+    tracked = [path for path in ROOT.glob("bandit_core/**/*") if path.suffix in (".py", ".typed")]
+    wanted = {path.relative_to(ROOT).as_posix() for path in tracked}
+    for name in ("presets", "papers", "pages", "ui"):
+        files = [path for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"]
+        wanted |= {f"{SHIPPED}/{path.relative_to(ROOT).as_posix()}" for path in files}
+    wanted |= {f"{SHIPPED}/{name}" for name in ("app.py", "pyproject.toml", ".streamlit/config.toml")}
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    assert "bandit_core/py.typed" in held
+    assert held == wanted
+
+
+def test_a_preset_runs_from_another_folder_with_the_same_numbers(installed: Path, tmp_path: Path) -> None:
+    assert not Path(python(installed, tmp_path, "import bandit_core; print(bandit_core.__file__)")).is_relative_to(ROOT)
+    command = ("run", "two-treatments", "--horizon", "200", "--trials", "3")
+    here = subprocess.run(
+        [sys.executable, "-m", "bandit_core", *command], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert len(here.stdout.splitlines()) > 100
+    assert run(installed, tmp_path, "bandit-lab", *command) == here.stdout
+
+
+def test_presets_papers_and_their_results_are_found(installed: Path, tmp_path: Path) -> None:
+    told = json.loads(run(installed, tmp_path, "bandit-lab", "list", "presets", "--json"))
+    assert {each["name"] for each in told} == {path.stem for path in (ROOT / "presets").glob("*.toml")}
+    code = """
+import json
+from bandit_core.literature import papers, reproductions
+known = [paper.name for paper in papers.papers()]
+print(json.dumps([known, sorted(name for name in papers.played() if reproductions.load(name))]))
+"""
+    names, results = json.loads(python(installed, tmp_path, code))
+    assert set(names) == {path.stem for path in (ROOT / "papers").glob("*.toml")}
+    assert results == sorted(path.stem for path in (ROOT / "papers" / "results").glob("*.json"))
+
+
+def test_the_app_of_the_wheel_finds_its_pages_and_files(installed: Path, tmp_path: Path) -> None:
+    code = """
+from streamlit.testing.v1 import AppTest
+from bandit_core import places
+assert not places.IS_CHECKOUT
+for page in ("papers", "glossary"):  # neither simulates anything
+    screen = AppTest.from_file(str(places.ROOT / "app.py"), default_timeout=300)
+    screen.switch_page(f"pages/{page}.py").run()
+    assert not screen.exception, screen.exception
+    print(page, len(screen.title))
+"""
+    assert python(installed, tmp_path, code).split("\n") == ["papers 1", "glossary 1"]
+
+
+def test_one_command_serves_the_app(installed: Path, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {**os.environ, "STREAMLIT_SERVER_HEADLESS": "true", "STREAMLIT_SERVER_ADDRESS": "127.0.0.1"}
+    command = [installed / "bandit-lab", "app", "--port", str(port)]
+    with subprocess.Popen(command, cwd=tmp_path, env=settings, stdout=subprocess.DEVNULL) as server:
+        try:
+            while server.poll() is None:
+                with contextlib.suppress(OSError), urlopen(f"http://127.0.0.1:{port}/_stcore/health") as answer:
+                    assert answer.read() == b"ok"
+                    break
+                time.sleep(0.1)
+            assert server.poll() is None
+        finally:
+            server.terminate()
+
+
+def test_the_app_refuses_what_is_no_port(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["app", "--port", "70000"]) == cli.BAD_INPUT
+    assert "port" in capsys.readouterr().err
+
+
+def test_the_wheel_says_which_version_it_is_and_what_it_needs(installed: Path, tmp_path: Path) -> None:
+    code = """
+import json
+from importlib import metadata
+from bandit_core import places
+told = metadata.metadata("private-bandit-lab")
+print(json.dumps([told["Version"], places.project_version(), told.get_all("Requires-Dist")]))
+"""
+    version, own, needed = json.loads(python(installed, tmp_path, code))
+    assert version == own == PROJECT["version"]
+    requirements = [Requirement(each) for each in needed]
+    library = {each.name for each in requirements if not each.marker}
+    app = {each.name for each in requirements if each.marker and each.marker.evaluate({"extra": "app"})}
+    assert {"numpy", "numba", "pandas"} <= library
+    assert {"streamlit", "plotly"} <= app and not {"streamlit", "plotly"} & library
+    stated = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if ">=" in line]
+    assert library | app == {Requirement(line).name for line in stated}
+
+
+def test_the_version_that_runs_the_tests_is_one_that_we_support() -> None:
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
+    assert PROJECT["requires-python"] == f">={named[0]}"
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    assert re.findall(r'"(3\.\d+)"', workflow) == named
+    assert ".ci/run" in workflow
+
+
+CONSTRAINTS = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if line[:1] not in "#"]
+
+
+def test_constraints_are_exact_versions_and_nothing_else() -> None:
+    assert len(CONSTRAINTS) > 30
+    for each in CONSTRAINTS:
+        assert re.fullmatch(r"==[\w.]+", str(each.specifier)) and each.url is None, each
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dask.txt", "tests/requirements.txt"])
+def test_constraints_name_an_allowed_version_of_everything_that_we_ask_for(name: str) -> None:
+    tested = {canonicalize_name(each.name): next(iter(each.specifier)).version for each in CONSTRAINTS}
+    for line in (ROOT / name).read_text().splitlines():
+        if line and not line.startswith(("#", "-r")):
+            wanted = Requirement(line)
+            assert tested[canonicalize_name(wanted.name)] in wanted.specifier, line
+            assert metadata.version(wanted.name) in wanted.specifier, line  # and so is the one that runs here
