@@ -7,7 +7,9 @@ import streamlit as st
 
 from ui import charts, page_frame, panels, runner, theme, words
 from ui.contextual import data, view
+from ui.menu import Page
 
+PAGE = Page(title="Contextual", icon="groups", place=6, fields="eps d K beta upto C orders")
 page_frame.enter()
 
 st.title("Can it suit everyone and know no one?")

@@ -7,7 +7,9 @@ import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
 from ui import budget_panel, charts, exports, page_frame, panels, render_lock, runner, shared, state, theme, words
+from ui.menu import Page
 
+PAGE = Page(title="Explore", icon="show_chart", place=1)
 page_frame.enter()
 
 experiment = state.experiment()

@@ -6,7 +6,9 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from ui import glossary, page_frame
+from ui.menu import Page
 
+PAGE = Page(title="Glossary", icon="dictionary", place=10, fields="term", own_controls=True, at_foot=True)
 page_frame.enter()
 
 st.title("What do the words mean?")

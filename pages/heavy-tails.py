@@ -7,7 +7,14 @@ import streamlit as st
 
 from ui import charts, page_frame, runner, theme, words
 from ui.heavy_tails import theory, view
+from ui.menu import Page
 
+PAGE = Page(
+    title="Heavy tails",
+    icon="ssid_chart",
+    place=5,
+    fields="instance law v budget trust users printed rewards against C old orders",
+)
 page_frame.enter()
 
 st.title("When rewards are wild")

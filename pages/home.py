@@ -6,7 +6,9 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from ui import charts, gallery, page_frame, render_lock, runner, shared, theme, words
+from ui.menu import Page
 
+PAGE = Page(title="Home", icon="home", place=0, fields="eps", own_controls=True)
 page_frame.enter()
 
 st.title("What does privacy cost a learner?")

@@ -7,8 +7,16 @@ import streamlit as st
 
 from ui import page_frame
 from ui.mechanisms import answer, audit, guess, sums
+from ui.menu import Page
 from ui.page_fields import Fields
 
+PAGE = Page(
+    title="Mechanisms",
+    icon="casino",
+    place=7,
+    fields="part mech with eps x1 x2 delta d upto answers round subject samples sure draw run sums count at",
+    own_controls=True,
+)
 page_frame.enter()
 
 st.title("What does the server see?")

@@ -6,8 +6,10 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from ui import page_frame, theme
+from ui.menu import Page
 from ui.papers import view
 
+PAGE = Page(title="Papers", icon="menu_book", place=9, fields="paper figure held", own_controls=True)
 page_frame.enter()
 
 st.title("Do the papers' pictures come out again?")

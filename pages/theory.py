@@ -7,8 +7,10 @@ import streamlit as st
 
 from bandit_core.experiments import catalogue
 from ui import page_frame, state, theme
+from ui.menu import Page
 from ui.theory import bounds, definitions
 
+PAGE = Page(title="Theory", icon="functions", place=8, fields="promise about laws kind bound axis old")
 page_frame.enter()
 
 st.title("What can be promised, and what must it cost?")

@@ -6,7 +6,9 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from ui import charts, page_frame, runner, theme, threshold_view, words
+from ui.menu import Page
 
+PAGE = Page(title="Threshold", icon="filter_alt", place=4)
 page_frame.enter()
 
 st.title("Below which ε should a user's answer be ignored?")

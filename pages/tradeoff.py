@@ -7,7 +7,9 @@ import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
 from ui import charts, page_frame, runner, state, theme, tradeoff_view
+from ui.menu import Page
 
+PAGE = Page(title="Trade-off", icon="balance", place=2, fields="from to goal limit")
 page_frame.enter()
 
 experiment = distinct_lines(state.experiment())

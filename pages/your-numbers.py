@@ -6,8 +6,16 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from ui import charts, page_frame, theme
+from ui.menu import Page
 from ui.your_numbers import answers, drawing, inputs
 
+PAGE = Page(
+    title="Your numbers",
+    icon="calculate",
+    place=3,
+    fields="as base lifts by least most users unit eps goal limit",
+    own_controls=True,
+)
 page_frame.enter()
 
 st.title("What would privacy cost with your numbers?")

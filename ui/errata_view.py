@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.literature.errata import KINDS, Erratum, Outcome, errata
-from ui import charts, glossary, page_fields, state
+from ui import charts, menu, page_fields, state
 
 ALL = "all papers"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900", "#777777")
@@ -133,8 +133,5 @@ def _one(erratum: Erratum, outcome: Outcome | None) -> None:
     if erratum.evidence is not None:
         st.code(erratum.command, language="bash")
         st.code(inspect.getsource(erratum.evidence), language="python")
-    st.page_link(
-        f"pages/{erratum.page}.py",
-        label=f"See it on {glossary.PAGE_TITLES[erratum.page]}",
-        icon=":material/arrow_forward:",
-    )
+    page = menu.named(erratum.page)
+    st.page_link(page.file, label=f"See it on {page.title}", icon=":material/arrow_forward:")

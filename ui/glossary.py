@@ -9,19 +9,9 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import state
+from ui import menu, state
 
 _FILE = Path(__file__).with_name("glossary.toml")
-PAGE_TITLES = {
-    "explore": "Explore",
-    "tradeoff": "Trade-off",
-    "threshold": "Threshold",
-    "heavy-tails": "Heavy tails",
-    "contextual": "Contextual",
-    "mechanisms": "Mechanisms",
-    "theory": "Theory",
-    "errata": "Errata",
-}
 
 
 @dataclass(frozen=True)
@@ -71,14 +61,16 @@ def listing(found: tuple[Term, ...]) -> None:
             left, right = st.columns([5, 1], vertical_alignment="center")
             other = f" *(also: {', '.join(term.other)})*" if term.other else ""
             left.markdown(f"**{term.name}**{other}: {term.words[0].lower() + term.words[1:]}")
-            right.page_link(f"pages/{term.page}.py", label=PAGE_TITLES[term.page], icon=":material/arrow_forward:")
+            page = menu.named(term.page)
+            right.page_link(page.file, label=page.title, icon=":material/arrow_forward:")
 
 
 def footer() -> None:
-    """The way to the glossary and the errata, at the end of every page."""
+    """The way to the pages that stand outside the menu (glossary, errata), at the end of every page."""
     with st.container(horizontal=True, horizontal_alignment="center", gap="medium"):
-        st.page_link("pages/glossary.py", label="Glossary", icon=":material/dictionary:")
-        st.page_link("pages/errata.py", label="Errata", icon=":material/spellcheck:")
+        for page in menu.pages():
+            if page.at_foot:
+                st.page_link(page.file, label=page.title, icon=page.symbol)
     st.caption(
         "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
         text_alignment="center",

@@ -10,11 +10,10 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from bandit_core.spec.errors import Issue
-from ui import glossary, page_fields, render_lock, sharing, sidebar, state, theme, theme_watch, words
+from ui import glossary, menu, page_fields, render_lock, sharing, sidebar, state, theme, theme_watch, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
-OWN_CONTROLS = ("", "your-numbers", "mechanisms", "papers", "errata", "glossary")  # pages that ask their own question
 # Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}
@@ -68,12 +67,12 @@ def _open(page: Any) -> None:
         told = Issue("controls", asked, "off hides sidebar and menu, on shows them; they are shown")
         st.warning(words.issue(told), icon=":material/link_off:")
     state.read_address(page.url_path)
-    place = None
-    if not lesson and page.url_path not in OWN_CONTROLS:
+    place, own_controls = None, menu.at(page.url_path).own_controls
+    if not lesson and not own_controls:
         place = sidebar.draw()
         state.write_address()
     page_fields.tell(state.issues())
-    if page.url_path not in OWN_CONTROLS and (whose := words.of_the_link(state.experiment())):
+    if not own_controls and (whose := words.of_the_link(state.experiment())):
         st.caption(whose)
     st.session_state["inside"] = True
     with contextlib.suppress(_Left):

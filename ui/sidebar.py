@@ -26,14 +26,6 @@ from ui import charts, epsilon_grid, line_cards, render_lock, state, theme, word
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 SPEC_MEGABYTES = 1
-EXAMPLES = {
-    "fixed": "2",
-    "discrete": "discrete(0, 0.2, 1, 2, 100)",
-    "clamped-gaussian": "clamped-gaussian(1, 1, 0, 100)",
-    "uniform": "uniform(0.1, 3)",
-    "lognormal": "lognormal(1, 1)",
-    "empirical": "empirical(0.5, 1, 1, 2)",
-}
 
 
 def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str, disabled=False) -> Any:  # type: ignore[no-untyped-def]
@@ -176,9 +168,9 @@ def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
             return f"{epsilon!r}", st.container()
         written = st.text_input(
             "Distribution of ε over users",
-            text if distribution["kind"] == kind else EXAMPLES[kind],
+            text if distribution["kind"] == kind else BUDGETS[kind].example,
             key=state.key(f"budget-{kind}"),
-            help=f"For example {EXAMPLES[kind]}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
+            help=f"For example {BUDGETS[kind].example}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
         )
         return written, st.container()
 

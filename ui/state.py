@@ -17,25 +17,10 @@ from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, true_words
 from bandit_core.spec.errors import Issue
+from ui import menu
 
-# Address fields that are not part of the experiment: controls of single pages, and Streamlit's own.
-OTHER_FIELDS = (
-    frozenset({"eps", "from", "to", "goal", "limit"})  # Home and Trade-off
-    | frozenset(
-        {"instance", "law", "v", "budget", "trust", "users", "printed", "rewards", "against", "C", "old", "orders"}
-    )  # Heavy tails
-    | frozenset({"as", "base", "lifts", "by", "least", "most", "users", "unit"})  # Your numbers
-    | frozenset({"eps", "d", "K", "beta", "upto", "C", "orders"})  # Contextual
-    | frozenset({"controls"})  # lessons
-    | frozenset({"promise", "about", "laws", "kind", "bound", "axis", "old"})  # Theory
-    | frozenset({"paper", "erratum", "term"})  # Errata, Glossary
-    | frozenset({"part", "mech", "with", "eps", "x1", "x2", "delta", "d", "upto"})  # Mechanisms
-    | frozenset(
-        {"answers", "round", "subject", "samples", "sure", "draw", "run", "sums", "count", "at"}
-    )  # its game and audit
-    | frozenset({"paper", "figure", "held"})  # Papers
-    | links.STREAMLIT_OWN
-)
+# Address fields that are not part of the experiment: controls of single pages, of lessons, and Streamlit's own.
+OTHER_FIELDS = frozenset({"controls"}.union(*(page.fields.split() for page in menu.pages()))) | links.STREAMLIT_OWN
 _state = st.session_state
 SOON = 0.5  # seconds
 

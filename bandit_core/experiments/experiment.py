@@ -34,6 +34,7 @@ from bandit_core.spec.rewards import Arm
 MOST_ARMS = 10_000
 MOST_LINES = 24
 MOST_SPEC_BYTES = 16 * 2**20  # of a text that is read as a spec; pages allow less
+GROUP_FIELD = "group"  # of a preset's file: where the gallery shows it; no part of the spec
 MOST_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
 # Readers of TOML walk every beginning of a dotted name, so n parts cost n^2 or more: they are counted before.
 _NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
@@ -452,6 +453,8 @@ def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> E
         When the text is not of that form or longer than `MOST_SPEC_BYTES`, or the spec is wrong.
     """
     document = read_json(text, name) if form == "json" else _read_toml(text, name)
+    if isinstance(document, dict):
+        document.pop(GROUP_FIELD, None)
     return Experiment.model_validate(document)
 
 

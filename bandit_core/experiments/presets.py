@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from bandit_core import places
-from bandit_core.experiments.experiment import Experiment, read
+from bandit_core.experiments.experiment import GROUP_FIELD, Experiment, read
 from bandit_core.spec.errors import InputError, Issue
 
 FOLDER = places.ROOT / "presets"
-_GROUPS = {
-    "default": "Start",
-    "ren": "Ren et al. 2020: local privacy",
-    "tossou": "Tossou and Dimitrakakis 2016: a trusted curator",
-    "adap": "Azize and Basu 2022: a trusted curator",
-    "dp": "Azize et al. 2025: nearly optimal central privacy",
-    "tao": "Tao et al. 2022: heavy tails",
-    "han": "Han et al. 2021: users with features",
-    "gajane": "Gajane et al. 2018: corrupted bits",
-    "sajed": "Sajed and Sheffet 2019: elimination",
-    "hu": "Hu and Hegde 2022: lazy Thompson sampling",
-    "zheng": "Zheng et al. 2020: features under noise",
-}
 
 
 @dataclass(frozen=True)
@@ -77,11 +65,12 @@ def true_words(experiment: Experiment) -> Experiment:
 
 
 def group(name: str) -> str:
-    """The paper or the kind of lesson that a preset belongs to."""
-    return _GROUPS.get(name.partition("-")[0], "Lessons")
+    """The paper that a preset belongs to, or "Lessons", as its file says: a field of its own, no part of the spec."""
+    return str(tomllib.loads(_files()[name].read_text(encoding="utf-8")).get(GROUP_FIELD, "Lessons"))
 
 
-def presets() -> list[Preset]:
+@cache
+def presets() -> tuple[Preset, ...]:
     """Every preset, sorted by name."""
     loaded = ((name, load_preset(name)) for name in preset_names())
-    return [Preset(name, each.title, each.note, group(name), each) for name, each in loaded]
+    return tuple(Preset(name, each.title, each.note, group(name), each) for name, each in loaded)

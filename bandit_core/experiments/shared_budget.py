@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.spec.budgets import Discrete, Epsilon
+from bandit_core.spec.budgets import Discrete, Epsilon, Fixed
 
 
 def _silent_mix(distribution: Epsilon) -> bool:
@@ -25,7 +25,7 @@ def _silent_mix(distribution: Epsilon) -> bool:
 def follows(distribution: Epsilon, shared: Epsilon) -> bool:
     """Whether a line with the budget ``distribution`` is meant when ``shared`` is moved."""
     return distribution == shared or (
-        shared.kind == "fixed" and _silent_mix(distribution) and distribution.largest == shared.value
+        isinstance(shared, Fixed) and _silent_mix(distribution) and distribution.largest == shared.value
     )
 
 

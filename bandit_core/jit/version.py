@@ -13,8 +13,8 @@ _COMPILED = (
     "jit",
     "kernels",
     "mechanisms",
-    "spec/rewards.py",
-    "spec/budgets.py",
+    "spec/rewards",
+    "spec/budgets",
     "spec/contexts.py",
 )
 _DECIDING = (*_COMPILED, "policies", "policies/contextual", "theory/accounting.py", "simulation/engine.py")

@@ -1,12 +1,11 @@
-"""Drawing a user's epsilon by inversion of one uniform, from the form of `epsilons.kernel_form`."""
+"""Drawing a user's epsilon by inversion of one uniform, from the form of `BudgetDistribution.kernel_form`."""
 
 from __future__ import annotations
 
-import math
-
 from bandit_core.jit.decorators import inlined, piece
-from bandit_core.kernels.streams import HALF_UNIT, normal_quantile
-from bandit_core.spec.budgets import CLAMPED_GAUSSIAN, DISCRETE, FIXED, UNIFORM
+from bandit_core.kernels import streams
+from bandit_core.kernels.chain import chain
+from bandit_core.spec.budgets import DISCRETE, DISTRIBUTIONS, FIXED
 
 FEW = 16  # groups among which comparing with all is faster than searching
 
@@ -32,6 +31,10 @@ def draw_group(table, uniform):
     return low
 
 
+_KNOWN = (FIXED, DISCRETE)
+_draw_one = chain({each.code: each.sampler(streams) for each in DISTRIBUTIONS.values() if each.code not in _KNOWN})
+
+
 @piece
 def draw_epsilon(code, form, table, uniform):
     """Epsilon of the user who arrives."""
@@ -39,11 +42,7 @@ def draw_epsilon(code, form, table, uniform):
         return form[0]
     if code == DISCRETE:
         return table[draw_group(table, uniform), 1]
-    if code == CLAMPED_GAUSSIAN:
-        return min(max(form[0] + form[1] * normal_quantile(uniform + HALF_UNIT), form[2]), form[3])
-    if code == UNIFORM:
-        return form[0] + (form[1] - form[0]) * uniform
-    return form[0] * math.exp(form[1] * normal_quantile(uniform + HALF_UNIT))
+    return _draw_one(code, form, uniform)
 
 
 @piece

@@ -10,21 +10,10 @@ from typing import Any
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
+from ui import menu
+
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (
-    "home",
-    "explore",
-    "tradeoff",
-    "your-numbers",
-    "threshold",
-    "heavy-tails",
-    "contextual",
-    "mechanisms",
-    "theory",
-    "papers",
-    "errata",
-    "glossary",
-)
+PAGES = tuple(page.name for page in menu.pages())
 SMALL = {"T": "400", "n": "4"}  # an experiment that costs nothing
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import screen as on
@@ -10,38 +14,47 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec import notation
 from bandit_core.studies import threshold_check
-from ui import charts
+from ui import charts, menu, state
 
-OWN_WORDS = {
-    "home": "A website, a clinic or a phone",
-    "explore": "Run this where the project is installed",
-    "tradeoff": "How much privacy can you afford?",
-    "your-numbers": "What would privacy cost with your numbers?",
-    "threshold": "Predicted cost",
-    "heavy-tails": "counted as 0",
-    "contextual": "phones know",
-    "mechanisms": "What the user has, what the server sees",
-    "theory": "Choose a promise to see what",
-    "errata": "Formulas lose exponents on their way into print",
-    "glossary": "Every term of the lab in one plain sentence",
-    "papers": "Every figure of the five papers this lab is built on",
-}
+WITHOUT_A_PICTURE = ("glossary",)
 
 
 @pytest.mark.parametrize("page", on.PAGES)
-def test_a_page_prints_what_only_it_prints(page: str) -> None:
+def test_every_page_opens_with_its_title_and_what_stands_at_its_foot(page: str) -> None:
     screen = on.visit(page, **on.SMALL)
-    told = on.words(screen)
-    assert OWN_WORDS[page] in told
-    assert not any(words in told for other, words in OWN_WORDS.items() if other != page)
+    assert screen.session_state["page"] == menu.named(page).address
     assert not screen.warning and not screen.error
     assert len(screen.title) == 1
-    assert [link.proto.label for link in screen.get("page_link")][-2:] == ["Glossary", "Errata"]
+    feet = [each.title for each in menu.pages() if each.at_foot]
+    assert [link.proto.label for link in screen.get("page_link")][-2:] == feet == ["Glossary", "Errata"]
 
 
-def test_pages_are_all_known_here() -> None:
-    files = {path.stem for path in (on.ROOT / "pages").glob("*.py")}
-    assert files == set(on.PAGES) == set(OWN_WORDS)
+def test_titles_icons_and_places_of_the_pages_are_all_different() -> None:
+    pages = menu.pages()
+    for name in ("title", "icon", "place", "address"):
+        assert len({getattr(page, name) for page in pages}) == len(pages) >= 12, name
+    assert {page.name for page in pages} == {path.stem for path in menu.FOLDER.glob("*.py")}
+    assert [page.name for page in pages if not page.address] == ["home"]
+
+
+def test_reading_the_pages_imports_none_of_what_they_import(project: Path) -> None:
+    code = "import sys; from ui import menu; menu.pages(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "ui" in loaded and not loaded & {"streamlit", "bandit_core", "numpy", "pandas", "plotly", "pages"}
+
+
+@pytest.mark.parametrize("page", menu.pages(), ids=lambda page: page.name)
+def test_a_page_states_every_field_of_the_address_that_it_reads(
+    page: menu.Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a link to the page would be told as broken, and its fields be dropped when the experiment changes."""
+    asked: set[str] = set()
+    for name in ("page_field", "keep_page_field"):
+        real = getattr(state, name)
+        monkeypatch.setattr(state, name, lambda field, *more, real=real: asked.add(field) or real(field, *more))
+    on.visit(page.name, lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
+    assert asked - {"controls"} <= set(page.fields.split())
 
 
 @pytest.mark.parametrize("page", on.PAGES)
@@ -53,7 +66,7 @@ def test_every_control_says_what_it_is_for(page: str) -> None:
     )
     controls = [element for kind in kinds.split() for element in getattr(screen, kind)]
     silent = [element.label for element in controls if not element.help.strip()]
-    assert len(controls) > {"home": 0, "errata": 0, "glossary": 0, "papers": 5, "mechanisms": 6}.get(page, 10)
+    assert len(controls) > (0 if menu.named(page).own_controls else 10)
     assert silent == []
 
 
@@ -61,7 +74,7 @@ def test_every_control_says_what_it_is_for(page: str) -> None:
 def test_every_picture_has_a_text_alternative(page: str) -> None:
     screen = on.visit(page, lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
     charts = screen.get("plotly_chart")
-    assert (charts or page == "glossary") and all(chart.proto.alt for chart in charts)
+    assert (charts or page in WITHOUT_A_PICTURE) and all(chart.proto.alt for chart in charts)
     pictures = [image for element in screen.get("image") for image in element.proto.imgs]
     assert all(image.alt for image in pictures)
 

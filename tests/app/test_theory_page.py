@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from bandit_core.experiments.presets import load_preset
 from bandit_core.literature.errata import KINDS, errata
 from bandit_core.model.bound import STATUS_WORDS, status_words
 from bandit_core.theory.definitions import DEFINITIONS
-from ui import diagrams, errata_view, glossary
+from ui import diagrams, errata_view, glossary, menu
 
 TRUST = {"preset": "trust", **on.SMALL}
 
@@ -230,10 +229,6 @@ def test_searching_the_glossary() -> None:
 
 
 def test_pages_are_called_the_same_everywhere() -> None:
-    """Navigation, the table in the README and the glossary's links use one name for a page."""
-    source = Path(on.ROOT / "app.py").read_text(encoding="utf-8")
-    titles = dict(re.findall(r'"pages/([\w-]+)\.py",\s*title="([^"]+)"', source))
-    assert set(titles) == set(on.PAGES)
+    """Menu and the table in the README use one name for a page."""
     rows = dict(re.findall(r"^\| ([\w -]+) `/([\w-]*)` \|", (on.ROOT / "README.md").read_text(), re.MULTILINE))
-    assert {address or "home": name for name, address in rows.items()} == titles
-    assert all(titles[page] == title for page, title in glossary.PAGE_TITLES.items())
+    assert {address: name for name, address in rows.items()} == {page.address: page.title for page in menu.pages()}

@@ -16,6 +16,7 @@ import test_conformance as suite
 from bandit_core import policies
 from bandit_core.experiments import links
 from bandit_core.policies import registry
+from ui import menu
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "adding-a-policy.md").read_text(encoding="utf-8")
@@ -85,22 +86,8 @@ def test_a_link_of_the_readme_opens_what_it_says(page, query):
 
     assert page == "/" or (ROOT / "pages" / f"{page[1:]}.py").exists()
     fields = dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True)) if query else {}
-    own = {
-        "embed",
-        "controls",
-        "eps",
-        "from",
-        "to",
-        "v",
-        "budget",
-        "trust",
-        "users",
-        "law",
-        "instance",
-        "base",
-        "lifts",
-    }
-    _, problems = links.read(fields, ignored=own | {"unit"})
+    own = {name for each in menu.pages() for name in each.fields.split()} | {"controls"} | links.STREAMLIT_OWN
+    _, problems = links.read(fields, ignored=own)
     assert problems == []
 
 

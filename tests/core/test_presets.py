@@ -7,7 +7,7 @@ import tomllib
 import numpy as np
 import pytest
 
-from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.experiment import Experiment, parse
 from bandit_core.experiments.presets import FOLDER, load_preset, preset_names, presets
 from bandit_core.simulation.costs import STEP_SECONDS
 from bandit_core.spec.errors import InputError
@@ -34,6 +34,7 @@ def test_a_preset_speaks_in_one_plain_sentence(preset):
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_file_says_nothing_that_the_spec_drops(name):
     document = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    assert document.pop("group")
     view = {name: value for name, value in document.get("view", {}).items() if (name, value) != ("x", "log")}
     assert Experiment.model_validate(document).spec() == {**document, **({"view": view} if view else {})}
 
@@ -107,10 +108,16 @@ def test_the_default_compares_no_privacy_with_both_mechanisms():
     np.testing.assert_allclose(experiment.means, MEANS)
 
 
-def test_groups_follow_from_names():
+def test_every_file_says_its_group_which_is_no_part_of_the_spec():
     groups = {preset.name: preset.group for preset in presets()}
+    said = {path.stem: tomllib.loads(path.read_text(encoding="utf-8"))["group"] for path in FOLDER.glob("*.toml")}
+    assert groups == said
     assert groups["ren-1c-quick"] == groups["ren-2"] != groups["shy-users"]
     assert {groups[name] for name in LESSONS} == {"Lessons"}
+    text = (FOLDER / "ren-1c.toml").read_text(encoding="utf-8")
+    assert parse(text, "toml") == load_preset("ren-1c")
+    with pytest.raises(InputError, match="group"):
+        Experiment.model_validate(tomllib.loads(text))
 
 
 @pytest.mark.parametrize("name", ["ren-1x", "", "../presets/default", "default.toml", "\0"])

@@ -1,0 +1,60 @@
+"""How the privacy budget epsilon (in nats, per response) is spread over users. One file each, found by itself.
+
+A file ends in ``DISTRIBUTION = ...``: a class with its atoms or density, and how one user's budget is drawn. The spec,
+the notation, the kernels, the sidebar and ``list epsilons`` take it from here.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from bandit_core.spec.budgets.base import (
+    CLAMPED_GAUSSIAN,
+    DISCRETE,
+    FIXED,
+    LARGEST,
+    LOGNORMAL,
+    UNIFORM,
+    Budget,
+    BudgetDistribution,
+    DiscreteBudgets,
+)
+from bandit_core.spec.budgets.clamped_gaussian import ClampedGaussian
+from bandit_core.spec.budgets.discrete import Discrete
+from bandit_core.spec.budgets.empirical import EmpiricalEpsilon
+from bandit_core.spec.budgets.fixed import Fixed
+from bandit_core.spec.budgets.lognormal import Lognormal
+from bandit_core.spec.budgets.uniform import UniformEpsilon
+from bandit_core.spec.found import distributions
+
+DISTRIBUTIONS: dict[str, type[BudgetDistribution]] = distributions(
+    __name__, (Fixed, Discrete, ClampedGaussian, UniformEpsilon, Lognormal, EmpiricalEpsilon)
+)
+if TYPE_CHECKING:
+    Epsilon = BudgetDistribution
+else:
+    Epsilon = Annotated[reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind")]
+
+__all__ = [
+    "CLAMPED_GAUSSIAN",
+    "DISCRETE",
+    "DISTRIBUTIONS",
+    "FIXED",
+    "LARGEST",
+    "LOGNORMAL",
+    "UNIFORM",
+    "Budget",
+    "BudgetDistribution",
+    "ClampedGaussian",
+    "Discrete",
+    "DiscreteBudgets",
+    "EmpiricalEpsilon",
+    "Epsilon",
+    "Fixed",
+    "Lognormal",
+    "UniformEpsilon",
+]

@@ -1,0 +1,53 @@
+"""Budgets in a range."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from bandit_core.spec.budgets.base import LARGEST, UNIFORM, Budget, BudgetDistribution, Draw
+from bandit_core.spec.field_types import Number
+
+
+class UniformEpsilon(BudgetDistribution):
+    """Any budget between ``low`` and ``high``, all equally likely."""
+
+    words: ClassVar[str] = "anything in a range, all equally likely"
+    example: ClassVar[str] = "uniform(0.1, 3)"
+    code: ClassVar[int] = UNIFORM
+    kind: Literal["uniform"] = "uniform"
+    low: Budget
+    high: Annotated[Number, Field(gt=0, le=LARGEST)]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> UniformEpsilon:
+        if not self.low < self.high:
+            raise ValueError("low must be below high")
+        return self
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return (self.low, self.high)
+
+    def density(self, epsilon: np.ndarray) -> np.ndarray:
+        return np.where((epsilon >= self.low) & (epsilon <= self.high), 1 / (self.high - self.low), 0.0)
+
+    @property
+    def largest(self) -> float:
+        return self.high
+
+    @property
+    def parameters(self) -> tuple[float, ...]:
+        return (self.low, self.high)
+
+    @staticmethod
+    def sampler(kernels: Any) -> Draw:
+        def draw_uniform_epsilon(form: Any, uniform: Any) -> float:
+            return form[0] + (form[1] - form[0]) * uniform
+
+        return draw_uniform_epsilon
+
+
+DISTRIBUTION = UniformEpsilon

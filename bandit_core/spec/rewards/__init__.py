@@ -1,0 +1,125 @@
+"""Reward distributions: what an arm pays, in reward units. One file each, which is found by itself.
+
+A file ends in ``DISTRIBUTION = ...``: a class with its formula, support, moments, and how one reward is drawn. Spec,
+notation, kernels, sidebar and ``list arms`` take it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.spec.found import distributions
+from bandit_core.spec.rewards.base import (
+    BETA,
+    EMPIRICAL,
+    GAUSSIAN,
+    PARAMETERS,
+    PARETO,
+    STUDENT,
+    TWO_POINT,
+    UNIFORM,
+    DiscreteDistribution,
+    RewardDistribution,
+)
+from bandit_core.spec.rewards.bernoulli import Bernoulli
+from bandit_core.spec.rewards.beta import Beta
+from bandit_core.spec.rewards.empirical import MOST_OBSERVED, Empirical
+from bandit_core.spec.rewards.gaussian import Gaussian
+from bandit_core.spec.rewards.pareto import Pareto
+from bandit_core.spec.rewards.student import Student
+from bandit_core.spec.rewards.two_point import TwoPoint
+from bandit_core.spec.rewards.uniform import Uniform
+
+T = TypeVar("T")
+ROW = 1 + PARAMETERS  # numbers per arm in the kernel's table: code and parameters
+
+DISTRIBUTIONS: dict[str, type[RewardDistribution]] = distributions(
+    __name__, (Bernoulli, Beta, Uniform, TwoPoint, Gaussian, Pareto, Student, Empirical)
+)
+if TYPE_CHECKING:
+    Arm = RewardDistribution
+else:
+    Arm = Annotated[reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind")]
+
+__all__ = [
+    "BETA",
+    "DISTRIBUTIONS",
+    "EMPIRICAL",
+    "GAUSSIAN",
+    "MOST_OBSERVED",
+    "PARETO",
+    "ROW",
+    "STUDENT",
+    "TWO_POINT",
+    "UNIFORM",
+    "Arm",
+    "Bernoulli",
+    "Beta",
+    "DiscreteDistribution",
+    "Empirical",
+    "Gaussian",
+    "Pareto",
+    "RewardDistribution",
+    "Student",
+    "TwoPoint",
+    "Uniform",
+    "distinct",
+    "each",
+    "expand",
+    "rows",
+    "tables",
+]
+
+
+def expand(arms: tuple[RewardDistribution, ...]) -> tuple[RewardDistribution, ...]:
+    """Every arm by itself: an entry with ``count`` n stands n times. Equal arms are one object."""
+    known: dict[RewardDistribution, RewardDistribution] = {}
+    single = []
+    for arm in arms:
+        once = arm.single
+        single += [known.setdefault(once, once)] * arm.count
+    return tuple(single)
+
+
+def distinct(arms: Iterable[RewardDistribution]) -> list[RewardDistribution]:
+    """The arms without repetitions of one object (see `expand`), in order."""
+    arms = tuple(arms)
+    return list(dict(zip(map(id, arms), arms, strict=True)).values())
+
+
+def each(arms: Iterable[RewardDistribution], function: Callable[[RewardDistribution], T]) -> list[T]:
+    """``function(arm)`` for every arm, called once for all arms that are one object (see `expand`)."""
+    arms = tuple(arms)
+    known = {id(arm): function(arm) for arm in distinct(arms)}
+    return [known[number] for number in map(id, arms)]
+
+
+def rows(arms: tuple[RewardDistribution, ...]) -> np.ndarray:
+    """What the kernels read of single arms, but for the place of observed values; shape (arms, ROW)."""
+    return np.array(each(arms, lambda arm: arm.row()), float).reshape(len(arms), ROW)
+
+
+def tables(arms: tuple[RewardDistribution, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values, once for equal arms."""
+    pools: list[np.ndarray] = []
+    length = 0
+
+    def pooled(arm: RewardDistribution) -> int:
+        nonlocal length
+        values = arm.values_for_kernel
+        pools.append(values)
+        length += len(values)
+        return length - len(values)
+
+    table = rows(arms)
+    observed = table[:, 0] == EMPIRICAL
+    table[observed, 1] = each((arm for arm in arms if isinstance(arm, Empirical)), pooled)
+    if len(pools) == 1:
+        return table, pools[0]
+    return table, np.concatenate(pools) if pools else np.zeros(1)
