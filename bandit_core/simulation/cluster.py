@@ -1,8 +1,9 @@
 """Blocks of trials on a Dask cluster, through joblib's dask backend (``LAB_DASK_SCHEDULER``: its scheduler's address).
 
 The same blocks with the same streams as in threads, hence the same numbers. The cluster's workers need this project in
-the same version; every block says which version made it. Whatever goes wrong there ends in `Unreachable`, and the
-engine computes the rest by itself. Needs the packages of ``requirements-dask.txt``.
+a version that plays the same: each prepares the line by itself, and only where its kernel, the version of that code and
+every number that it is called with are the same as here is its block believed. Whatever goes wrong there ends in
+`Unreachable`, and the engine computes the rest by itself. Needs the packages of ``requirements-dask.txt``.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.jit.version import fingerprint
 from bandit_core.model import Block, RunSetup, Signal
 from bandit_core.policies import registry
+from bandit_core.simulation.prepared import prepared_line
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 60.0  # after a failure the cluster is left in peace for so long
 TICK = 0.2
 
-Call = tuple[int, str, RunSetup, np.ndarray, np.ndarray]  # number of the task, policy, instance, streams, checkpoints
+# Number of the task, identity of what is to be played, policy, setup, streams, checkpoints.
+Call = tuple[int, bytes, str, RunSetup, np.ndarray, np.ndarray]
+OTHER_VERSION = "another version"
 
 _lock = threading.Lock()
 _clients: dict[str, Any] = {}
@@ -40,15 +43,14 @@ def scheduler() -> str:
     return os.environ.get("LAB_DASK_SCHEDULER", "").strip()
 
 
-def play(version: str, call: Call) -> Any:
-    """Compute one block on a worker: its number and the block, or the worker's version where that is another.
+def compute(call: Call) -> Any:
+    """Compute one block on a worker: its number and the block, or `OTHER_VERSION` where it would play something else.
 
     The call is one tuple: joblib would send larger arguments ahead, to be lost with the worker that holds them.
     """
-    if fingerprint() != version:
-        return fingerprint()
-    number, policy, setup, rows, times = call
-    return number, registry()[policy].simulate(setup, rows.copy(), times, Signal())
+    number, identity, policy, setup, rows, times = call
+    line = prepared_line(registry()[policy], setup)
+    return (number, line.play(rows, times, Signal())) if line.identity == identity else OTHER_VERSION
 
 
 def _client(address: str) -> Any:
@@ -100,7 +102,6 @@ def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> 
             return max(2, int(super().effective_n_jobs(n_jobs)))
 
     client = _client(address)
-    version = fingerprint()
     arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
     ended = threading.Event()
 
@@ -108,7 +109,7 @@ def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> 
         for call in calls:
             if ended.is_set() or stopped():
                 return
-            yield joblib.delayed(play)(version, call)
+            yield joblib.delayed(compute)(call)
 
     def collect() -> None:
         # In a thread of its own: where the scheduler is gone joblib may wait for ever, and we must not.
@@ -134,7 +135,7 @@ def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> 
                         raise _lost(address, client, "its scheduler is gone") from None
                     if not client.ncores():
                         raise _lost(address, client, "its last worker is gone") from None
-            if isinstance(result, str):
+            if result == OTHER_VERSION:
                 raise _failure(address, "its workers have another version of this project or of its packages")
             if isinstance(result, BaseException):
                 raise _lost(address, client, f"{type(result).__name__}: {result}")
