@@ -38,7 +38,7 @@ def player(policy: str, users: dict, horizon: int, **params):
     """A call that plays one trial."""
     experiment = experiment_of(policy, users, horizon, **params)
     instance, times = experiment.setups[0], checkpoints(horizon)
-    return lambda: registry()[policy].simulate(instance, streams(0, 0, 1), times, Signal())
+    return lambda: registry()[policy].play(instance, streams(0, 0, 1), times, Signal())
 
 
 def against_numpy() -> None:

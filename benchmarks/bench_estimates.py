@@ -49,7 +49,7 @@ def ratio(policy: Policy, users: dict[str, Any], horizon: int) -> float | None:
     trials = max(1, math.ceil(SHORTEST / one))
 
     def play(trials: int = trials) -> None:
-        policy.simulate(instance, streams(0, 0, trials), times, Signal())
+        policy.play(instance, streams(0, 0, trials), times, Signal())
 
     play(1)  # compile
     return min(seconds(play) for _ in range(2)) / (one * trials)

@@ -40,7 +40,7 @@ def player(line: dict, arms: int, horizon: int, trials: int, sampler: str):
     def work(times=times):
         chosen, index_family.sampler = index_family.sampler, lambda instance, release: sampler
         try:
-            registry()[line["policy"]].simulate(instance, rows.copy(), times, Signal())
+            registry()[line["policy"]].play(instance, rows.copy(), times, Signal())
         finally:
             index_family.sampler = chosen
 
@@ -76,7 +76,7 @@ def preset() -> None:
     """Wall-clock and processor time of a whole preset with two workers."""
     experiment = load_preset("ren-1c").with_changes(horizon=10**7)
     for line, instance in zip(experiment.lines, experiment.setups, strict=True):
-        line.entry.simulate(instance, streams(1, 0, 1), checkpoints(1000), Signal())  # compile
+        line.entry.play(instance, streams(1, 0, 1), checkpoints(1000), Signal())  # compile
     start, used = time.perf_counter(), time.process_time()
     result = simulate(experiment, jobs=2, store=Store(None, 0))
     wall, used = time.perf_counter() - start, time.process_time() - used

@@ -38,7 +38,7 @@ def player(line: dict, arms: int, horizon: int, lockstep: bool):
     def work():
         chosen, index.lockstep_wins = index.lockstep_wins, lambda arms, horizon: lockstep
         try:
-            registry()[line["policy"]].simulate(instance, rows.copy(), times, Signal())
+            registry()[line["policy"]].play(instance, rows.copy(), times, Signal())
         finally:
             index.lockstep_wins = chosen
 

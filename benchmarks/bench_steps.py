@@ -45,7 +45,7 @@ def main() -> None:
             policy, times, all_rows = registry()[line["policy"]], checkpoints(horizon), streams(0, 0, TRIALS)
 
             def ours(policy=policy, instance=instance, times=times, all_rows=all_rows):
-                return policy.simulate(instance, all_rows.copy(), times, Signal())
+                return policy.play(instance, all_rows.copy(), times, Signal())
 
             def theirs(line=line, instance=instance, horizon=horizon, some=some):
                 return straight_pulls(line, instance.means, horizon, some)
@@ -77,7 +77,7 @@ def main() -> None:
     times, all_rows, means = checkpoints(horizon), streams(0, 0, TRIALS), instance.means
     mine, python, numpy = fastest(
         [
-            (lambda: registry()["ucb"].simulate(instance, all_rows.copy(), times, Signal()), horizon * TRIALS),
+            (lambda: registry()["ucb"].play(instance, all_rows.copy(), times, Signal()), horizon * TRIALS),
             (lambda: straight.plain_python(means.tolist(), horizon, 0), horizon),
             (lambda: straight.vectorised_numpy(means, horizon, TRIALS, 0), horizon * TRIALS),
         ],

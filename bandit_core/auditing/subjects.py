@@ -187,7 +187,7 @@ def _first_choices(policy: str, users: int) -> Sampler:
             arms = [{"kind": "bernoulli", "mean": float(value)}, {"kind": "bernoulli", "mean": 0.0}]
             [setup] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users, "trials": 1}).setups
             streams = _in_listed_order(rng, int(chosen.sum()))
-            block = policies()[policy].simulate(setup, streams, np.array([users]), Signal())
+            block = policies()[policy].play(setup, streams, np.array([users]), Signal())
             pulls[chosen] = block.pulls[:, 1]
         return pulls
 

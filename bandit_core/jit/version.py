@@ -1,30 +1,42 @@
-"""Which version of the sources this is: of what decides numbers, and of what is compiled."""
+"""Which version of the code this is: of one kernel, and of everything that is compiled.
+
+The version of a kernel follows from what it can compute with: the syntax tree of its source without comments,
+docstrings and layout, the flags it is compiled with, the constants of modules that it reads, and the same of every
+function that it calls. An edit of prose changes no version, an edit of a constant that of the kernels that reach it.
+"""
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import linecache
 import sys
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
 
 import numba
+import numpy as np
+from numba.core.dispatcher import Dispatcher
 
 _COMPILED = (
     "jit",
     "kernels",
     "mechanisms",
+    "model/kernel_call.py",
     "spec/rewards",
     "spec/budgets",
     "spec/contexts.py",
 )
 _DECIDING = (*_COMPILED, "policies", "policies/contextual", "theory/accounting.py", "simulation/engine.py")
+_VERSIONS = f"{sys.version_info[:2]} {numba.__version__} {np.__version__}"
 
 
 def _hash(places: tuple[str, ...]) -> str:
     """Hash of the sources in ``places`` (files and folders of the core), with the versions that matter."""
-    import numpy
-
-    digest = hashlib.sha256(f"{sys.version_info[:2]} {numba.__version__} {numpy.__version__}".encode())
+    digest = hashlib.sha256(_VERSIONS.encode())
     core = Path(__file__).parent.parent
     for place in places:
         for source in sorted((core / place).glob("*.py")) if (core / place).is_dir() else [core / place]:
@@ -34,11 +46,103 @@ def _hash(places: tuple[str, ...]) -> str:
 
 @cache
 def fingerprint() -> str:
-    """Hash of the sources that decide the numbers, with the versions of Python, numba and NumPy."""
+    """Hash of the sources that decide the numbers of policies that do not say yet what their kernel is called with."""
     return _hash(_DECIDING)
 
 
 @cache
 def code_fingerprint() -> str:
-    """Hash of the sources that are compiled: names the folder of machine code."""
+    """Hash of the sources that are compiled, prose included: names the folder of machine code.
+
+    Taking prose out would mean parsing all of them at every start, for machine code that takes seconds to make again.
+    """
     return _hash(_COMPILED)
+
+
+def kernel_name(kernel: Callable[..., Any]) -> str:
+    """Module and name of the function that was compiled, such as ``bandit_core.kernels.index.lockstep``."""
+    function = _source_function(kernel)
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+@cache
+def kernel_version(kernel: Callable[..., Any]) -> str:
+    """Hash of everything that a compiled function computes with, besides its arguments; see above."""
+    found: dict[str, str] = {}
+    _collect(kernel, found)
+    text = "\n".join(f"{name} {content}" for name, content in sorted(found.items()))
+    return hashlib.sha256(f"{_VERSIONS}\n{text}".encode()).hexdigest()[:16]
+
+
+def _source_function(kernel: Any) -> Any:
+    """The plain function of a compiled one, or of what wraps one."""
+    while hasattr(kernel, "__wrapped__"):
+        kernel = kernel.__wrapped__
+    return kernel
+
+
+def _collect(kernel: Any, found: dict[str, str]) -> None:
+    """Note the content of a function, and that of every function that it reaches."""
+    name, function = kernel_name(kernel), _source_function(kernel)
+    if name in found:
+        return
+    while not isinstance(kernel, Dispatcher) and hasattr(kernel, "__wrapped__"):
+        kernel = kernel.__wrapped__
+    flags = sorted(kernel.targetoptions.items()) if isinstance(kernel, Dispatcher) else []
+    found[name] = ""  # functions may call each other in circles
+    tree = _functions(function.__code__.co_filename)[function.__code__.co_firstlineno]
+    read = {path: _described(value, found) for path, value in _read_from_outside(function, tree)}
+    found[name] = f"{ast.dump(tree)} {flags} {sorted(read.items())}"
+
+
+@cache
+def _functions(path: str) -> dict[int, ast.AST]:
+    """The functions of a file (or of a notebook's cell), without decorators and docstrings, by their first line."""
+    found: dict[int, ast.AST] = {}
+    for node in ast.walk(ast.parse("".join(linecache.getlines(path)))):
+        if isinstance(node, ast.Lambda):
+            found.setdefault(node.lineno, node)
+        if isinstance(node, ast.FunctionDef):
+            found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])] = node
+            node.decorator_list = []
+            if ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:] or [ast.Pass()]
+    return found
+
+
+def _read_from_outside(function: FunctionType, tree: ast.AST) -> Iterator[tuple[str, Any]]:
+    """What a function reads of its module and of the functions around it: path and value."""
+    code = function.__code__
+    around = {name: cell.cell_contents for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)}
+    attributes = {node.value: node for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Name) or node.id in code.co_varnames:
+            continue
+        if node.id in around or node.id in function.__globals__:
+            path, value, here = node.id, around.get(node.id, function.__globals__.get(node.id)), attributes.get(node)
+            while isinstance(value, ModuleType) and here is not None:  # a constant of another module
+                path, value = f"{path}.{here.attr}", getattr(value, here.attr)
+                here = attributes.get(here)
+            yield path, value
+
+
+def _described(value: Any, found: dict[str, str]) -> str:
+    """A value that a function reads, as words that change with it."""
+    if isinstance(value, Dispatcher) or (isinstance(value, FunctionType) and not _of_a_library(value)):
+        _collect(value, found)
+        return kernel_name(value)
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape} {hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()}"
+    if isinstance(value, tuple):
+        return f"{type(value).__name__}({', '.join(_described(each, found) for each in value)})"
+    if isinstance(value, bool | int | float | complex | str | bytes | np.generic | None):
+        return f"{type(value).__name__} {value!r}"
+    if hasattr(value, "__qualname__"):  # classes and functions of libraries, whose versions are in every hash
+        return f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
+    kind = f"{type(value).__module__}.{type(value).__qualname__}"
+    return f"{kind} {value}" if _of_a_library(type(value)) else kind  # numba's types; what only Python can read
+
+
+def _of_a_library(value: Any) -> bool:
+    """Whether it comes from Python, NumPy or numba."""
+    return (value.__module__ or "").partition(".")[0] in {"numba", "numpy", *sys.stdlib_module_names}

@@ -67,7 +67,7 @@ def _chosen(rule, means, counts, t, epsilon, alpha):
 @kernel
 def by_index(
     state, laws, values, at_once, rule, epsilon, alpha, growth, first,
-    gaps, checkpoints, regret, best_pulls, pulls, signal,
+    gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
@@ -75,6 +75,7 @@ def by_index(
     ``growth`` (by one pull at least). The AdaP rules estimate an arm by its last batch alone, the DP rules by all its
     batches together with the noise of each.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     horizon = checkpoints[-1]
     forgets = rule in (ADAP_UCB, ADAP_KLUCB)
@@ -136,7 +137,7 @@ def by_index(
 
 @kernel
 def elimination(
-    state, laws, values, at_once, epsilon, beta, gaps, checkpoints, regret, best_pulls, pulls, signal
+    state, laws, values, at_once, epsilon, beta, gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``: in epochs, every arm that is left the same number of times.
 
@@ -144,6 +145,7 @@ def elimination(
     8 ln(4 |S| e^2 / beta) / (epsilon D)) + 1] times, in turns, releases the mean of these pulls with
     Laplace(1/(epsilon R)) noise, and drops every arm that lies more than 2 h + 2 c below the highest.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     horizon = checkpoints[-1]
     members = np.empty(arms, np.int64)

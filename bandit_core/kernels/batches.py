@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import record
+from bandit_core.kernels.curves import note
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -66,7 +66,7 @@ def pull_in_turns(
         t += length
         steps -= length
         if t == checkpoints[place]:
-            record(pulled, gaps, trial, place, regret, best_pulls)
+            note(pulled, gaps, trial, place, regret, best_pulls)
             signal[1] += t - (checkpoints[place - 1] if place > 0 else 0)
             place += 1
             if signal[0] != 0:

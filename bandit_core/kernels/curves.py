@@ -6,7 +6,7 @@ from bandit_core.jit.decorators import inlined
 
 
 @inlined
-def record(pulled, gaps, trial, checkpoint, regret, best_pulls):
+def note(pulled, gaps, trial, checkpoint, regret, best_pulls):
     """Note what so many pulls of each arm have lost, and how many of them were of best arms."""
     lost = 0.0
     good = 0.0

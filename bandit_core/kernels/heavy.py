@@ -20,7 +20,7 @@ import numpy as np
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.batches import STOPPED, pull_in_turns
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import record
+from bandit_core.kernels.curves import note
 from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_quantile
@@ -47,7 +47,7 @@ def _power(powers, exponent, count):
 @kernel
 def by_index(
     state, laws, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale,
-    gaps, checkpoints, regret, best_pulls, pulls, signal,
+    gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
@@ -56,6 +56,7 @@ def by_index(
     truncated rewards and, if ``node_scale`` > 0, the noise of a binary tree whose node closed at the n-th reward has
     Laplace(``node_scale`` B_n) noise. ``powers[n]`` is n^-p. Ties go to the lowest label.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     held = np.empty((arms, _COLUMNS))
     counts = np.empty(arms, np.int64)
@@ -134,7 +135,7 @@ def by_index(
                 sums[arm] = total
                 means[arm] = noisy / count
                 widths[arm] = _power(powers, exponent, count)
-            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
+            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
@@ -259,7 +260,7 @@ def epoch_numbers(local, shrink, tau, size, v, u, epsilon, kappa, beta):
 @kernel
 def elimination(
     state, laws, values, at_once, local, shrink, v, u, epsilon, inside_epsilon, kappa, beta, table,
-    gaps, checkpoints, regret, best_pulls, pulls, signal,
+    gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``: in epochs, every arm that is left R times in turns, each R times afresh.
 
@@ -268,6 +269,7 @@ def elimination(
     ``inside_epsilon`` stands for epsilon in R, B and err; ``epsilon`` is the noise's. An epoch that the horizon cuts
     short releases nothing. ``table`` (rows, COLUMNS + arms) keeps the epochs of the last trial.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     horizon = checkpoints[-1]
     counted = np.zeros_like(

@@ -26,7 +26,7 @@ import numpy as np
 from numba import uint64
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.curves import record
+from bandit_core.kernels.curves import note
 from bandit_core.kernels.labels import arrange, draw_labels, relabel
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_lanes, next_uniform
@@ -136,9 +136,10 @@ def _all_simple(laws, squash):
 @kernel
 def lockstep(
     state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
-    user_code, user_form, user_table, eps_min, gaps, checkpoints, regret, best_pulls, pulls, signal,
+    user_code, user_form, user_table, eps_min, gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state`` (at most a few dozen), filling the outputs at the checkpoints."""
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     lanes = state.shape[0]
     words = np.empty((4, lanes), np.uint64)
@@ -328,9 +329,10 @@ def _first_below(least, leaves, floor):
 @kernel
 def tournament(
     state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
-    user_code, user_form, user_table, eps_min, gaps, checkpoints, regret, best_pulls, pulls, signal,
+    user_code, user_form, user_table, eps_min, gaps, record,
 ):  # fmt: skip
     """The same game as `lockstep`, one trial after the other, with the same arguments and the same result."""
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     leaves = 2
     while leaves < arms:
@@ -469,7 +471,7 @@ def tournament(
                         while node >= 1:
                             least[node] = min(least[2 * node], least[2 * node + 1])
                             node >>= 1
-            record(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
+            note(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

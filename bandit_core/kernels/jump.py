@@ -130,7 +130,7 @@ def _take_one(piece_of, group, low, high, unit, release, state, row):
 def jump(
     state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
     two_valued, lows, highs, chances, shares, noises, units, kept, shift, stretch,
-    gaps, checkpoints, regret, best_pulls, pulls, signal,
+    gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
@@ -139,6 +139,7 @@ def jump(
     group g with probability ``shares[g]``; ``noises`` are as in `kernels.index`, and ``kept`` says whose responses
     are used. The other arguments are those of `kernels.index.lockstep`.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     groups = shares.shape[0]
     horizon = checkpoints[-1]

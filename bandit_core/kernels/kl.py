@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.curves import record
+from bandit_core.kernels.curves import note
 from bandit_core.kernels.labels import arrange, relabel
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
@@ -113,12 +113,13 @@ def _solve(arm, means, counts, level, low, high, log_high, log_rest, base, slope
 
 @kernel
 def play(
-    state, laws, values, chances, release, low, high, gaps, checkpoints, regret, best_pulls, pulls, signal
+    state, laws, values, chances, release, low, high, gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
     ``chances`` are the probabilities that a response is 1 (for bits); [low, high] the range of its mean.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     horizon = checkpoints[-1]
     known = min(horizon, 65536)
@@ -226,7 +227,7 @@ def play(
                 capped[arm] = False
                 t += done
                 window = window * 2 if done == window else max(1, done)
-            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
+            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.curves import record
+from bandit_core.kernels.curves import note
 from bandit_core.kernels.labels import arrange, draw_labels
 from bandit_core.kernels.streams import beta, next_uniform
 
 
 @kernel
-def play(state, chances, gaps, checkpoints, regret, best_pulls, pulls, signal):
+def play(state, chances, gaps, record):
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = chances.shape[0]
     ones = np.empty(arms)
     zeros = np.empty(arms)
@@ -49,7 +50,7 @@ def play(state, chances, gaps, checkpoints, regret, best_pulls, pulls, signal):
                 t += 1
             for arm in range(arms):
                 pulled[arm] = ones[arm] + zeros[arm]
-            record(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
+            note(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

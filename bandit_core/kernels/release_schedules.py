@@ -70,7 +70,7 @@ def _lasting(arm, now, last, means, wide, deep):
 @kernel
 def by_index(
     state, laws, values, at_once, schedule, first, epsilon, v, per_root, per_level,
-    gaps, checkpoints, regret, best_pulls, pulls, signal,
+    gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
@@ -79,6 +79,7 @@ def by_index(
     fresh rewards, their sum with Laplace(1/epsilon) noise. EVERY: the mean of all n = first, 2 first, ... rewards with
     Laplace(n^(v/2 - 1)) noise of its own.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     horizon = checkpoints[-1]
     everyone = np.arange(arms)
@@ -148,13 +149,14 @@ def by_index(
 
 @kernel
 def thompson(
-    state, laws, values, at_once, epsilon, gaps, checkpoints, regret, best_pulls, pulls, signal
+    state, laws, values, at_once, epsilon, gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``: lazily released means, posteriors drawn at every step.
 
     After one pull of each arm, the arm with the largest draw from Beta(m n + 1, (1-m) n + 1) is pulled, where m is
     the released mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and n = 1, 2, 4, ... the fresh rewards in it.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     horizon = checkpoints[-1]
     everyone = np.arange(arms)

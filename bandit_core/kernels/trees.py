@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel
-from bandit_core.kernels.curves import record
+from bandit_core.kernels.curves import note
 from bandit_core.kernels.labels import relabel
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
@@ -48,13 +48,14 @@ def _factor(shape, count, since):
 @kernel
 def own_counters(
     state, laws, values, hybrid, block_scale, level_scale, per_pull, shape, slope, offset,
-    gaps, checkpoints, regret, best_pulls, pulls, signal,
+    gaps, record,
 ):  # fmt: skip
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
     ``hybrid``: blocks have Laplace(``block_scale``) noise, tree nodes Laplace(depth x ``level_scale``); else all nodes
     have Laplace(``level_scale``) noise. ``per_pull``: 2 for the root in the index, 0 without.
     """
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     known = min(checkpoints[-1], _KNOWN)
     logs = np.zeros(known + 1)
@@ -149,7 +150,7 @@ def own_counters(
                 means[arm] = noisy / count
                 widths[arm] = math.sqrt(per_pull * count) / count
                 margins[arm] = _factor(shape, count, count - (1 << (depth - 1))) / count
-            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
+            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return
@@ -159,9 +160,17 @@ def own_counters(
 
 @kernel
 def common_counters(
-    state, laws, values, block_scale, level_scale, per_pull, gaps, checkpoints, regret, best_pulls, pulls, signal
+    state,
+    laws,
+    values,
+    block_scale,
+    level_scale,
+    per_pull,
+    gaps,
+    record,
 ):
     """The same with hybrid counters that all grow at every step, and no margin for noise in the index."""
+    checkpoints, regret, best_pulls, pulls, _, signal = record
     arms = laws.shape[0]
     held = np.empty((arms, _COLUMNS))
     counts = np.empty(arms)
@@ -198,7 +207,7 @@ def common_counters(
                     if index > best:
                         best = index
                         choice = arm
-            record(counts, gaps_here, trial, checkpoint, regret, best_pulls)
+            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
             signal[1] += t - started
             if signal[0] != 0:
                 return

@@ -28,6 +28,7 @@ from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.papers import Played, Window
 from bandit_core.places import ROOT, project_version
 from bandit_core.simulation.costs import worker_count
+from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import baseline
 from bandit_core.spec.errors import InputError, Issue
@@ -168,6 +169,12 @@ def document(result: Result, played: Played, cost: Cost) -> dict[str, Any]:
         "t": result.times[places].tolist(),
         "lines": lines,
     }
+
+
+def outdated(shipped: Shipped) -> set[str]:
+    """The kernels that play the figure now in another version than the file was made with: their figures are stale."""
+    made = shipped.made["kernels"]
+    return {line.kernel for line in prepared_lines(shipped.experiment) if made.get(line.kernel) != line.version}
 
 
 def _samplers(metadata: dict[str, Any]) -> str:

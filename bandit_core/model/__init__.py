@@ -1,8 +1,9 @@
-"""What the other packages agree on and none of them owns: setup, guarantee, block, bound, policy."""
+"""What the other packages agree on and none of them owns: setup, guarantee, block, bound, policy, kernel call."""
 
 from bandit_core.model.block import Block, Signal, Stopped
 from bandit_core.model.bound import Bound
 from bandit_core.model.guarantee import PRIVACY_WORDS, Guarantee, Privacy, Release
+from bandit_core.model.kernel_call import KernelCall, Record, run_kernel
 from bandit_core.model.policy import Acceptor, Policy, Setting, Simulator, any_rewards, numbers_held
 from bandit_core.model.setup import Parameters, RunSetup, Tables
 
@@ -12,9 +13,11 @@ __all__ = [
     "Block",
     "Bound",
     "Guarantee",
+    "KernelCall",
     "Parameters",
     "Policy",
     "Privacy",
+    "Record",
     "Release",
     "RunSetup",
     "Setting",
@@ -24,4 +27,5 @@ __all__ = [
     "Tables",
     "any_rewards",
     "numbers_held",
+    "run_kernel",
 ]  # fmt: skip

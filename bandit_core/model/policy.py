@@ -11,6 +11,7 @@ import numpy as np
 from bandit_core.model.block import Block, Signal
 from bandit_core.model.bound import Bound
 from bandit_core.model.guarantee import Guarantee, Privacy, Release
+from bandit_core.model.kernel_call import KernelCall, run_kernel
 from bandit_core.model.setup import Parameters, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
@@ -38,13 +39,13 @@ class Policy:
     """A learning algorithm as the rest of the project sees it.
 
     ``accepts`` looks at single arms and returns None, or the words it refuses with.
-    ``simulate(setup, streams, checkpoints, signal)`` plays one trial per row of ``streams``.
+    ``prepare(setup)`` gives the kernel that plays the line, and the numbers that it is called with; a policy that does
+    not say so yet plays by itself, with ``simulate(setup, streams, checkpoints, signal)``.
     ``resolve(parameters, epsilon)`` replaces every "auto" by a number; ``settle(setup)`` those that depend on the
     arms or the horizon.
     ``spending(setup, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
     ``releases(setup)`` lists what the account of one reward (or user) is made of; nothing without privacy.
-    ``sampler(setup)`` names how the instance is drawn, for those that know more than one way: part of the key of
-    stored blocks, because another sampler of the same distribution gives other numbers.
+    ``sampler(setup)`` names how the instance is drawn, for those that know more than one way.
     ``step_cost`` is the rough time of one pull relative to ``ucb`` (for cost estimates only); a function of the
     instance where that decides it.
     ``held(setup, trials)`` counts the numbers (of 8 bytes) that a kernel holds while it plays so many trials,
@@ -62,9 +63,10 @@ class Policy:
     anytime: bool
     parameters: type[Parameters]
     accepts: Acceptor
-    simulate: Simulator
     bounds: Callable[[RunSetup], list[Bound]]
     guarantee: Callable[[RunSetup], Guarantee]
+    prepare: Callable[[RunSetup], KernelCall] | None = None
+    simulate: Simulator | None = None
     resolve: Callable[[Any, BudgetDistribution | None], Parameters] = lambda parameters, epsilon: parameters
     settle: Callable[[RunSetup], Parameters] = lambda setup: setup.parameters
     refuses: Callable[[RunSetup], str | None] = lambda setup: None
@@ -76,6 +78,13 @@ class Policy:
     step_cost: float | Callable[[RunSetup], float] = 1.0
     held: Callable[[RunSetup, int], float] = numbers_held
     setting: Setting = "arms"
+
+    def play(self, setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+        """One trial per row of ``streams``, see `run_kernel`."""
+        if self.prepare is None:
+            assert self.simulate is not None
+            return self.simulate(setup, streams, checkpoints, signal)
+        return run_kernel(self.prepare(setup), streams, checkpoints, signal)
 
     def cost(self, setup: RunSetup) -> float:
         """Rough time of one pull of this instance relative to ``ucb``."""

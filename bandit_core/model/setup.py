@@ -17,10 +17,25 @@ from bandit_core.spec.field_types import Frozen
 
 
 class Tables:
-    """Kernel tables of some arms, and these arms, so that nothing else can have their identity."""
+    """What kernels read of some arms, and these arms, so that nothing else can have their identity."""
 
     def __init__(self, arms: tuple[distributions.RewardDistribution, ...]) -> None:
-        self.arms, self.arrays = arms, distributions.tables(arms)
+        self.arms = arms
+
+    @cached_property
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """See `bandit_core.spec.rewards.tables`."""
+        return distributions.tables(self.arms)
+
+    @cached_property
+    def means(self) -> np.ndarray:
+        """Mean rewards, shape (arms,)."""
+        return np.array(distributions.each(self.arms, lambda arm: arm.expected))
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """Best mean minus mean, shape (arms,), reward units."""
+        return self.means.max() - self.means
 
 
 _sharing = threading.Lock()
@@ -49,7 +64,7 @@ class RunSetup:
     @cached_property
     def means(self) -> np.ndarray:
         """Mean rewards, shape (arms,)."""
-        return np.array(distributions.each(self.arms, lambda arm: arm.expected))
+        return self.shared_tables().means
 
     @property
     def fixed_epsilon(self) -> float:
@@ -72,4 +87,4 @@ class RunSetup:
     @cached_property
     def gaps(self) -> np.ndarray:
         """Best mean minus mean, shape (arms,), reward units."""
-        return self.means.max() - self.means
+        return self.shared_tables().gaps

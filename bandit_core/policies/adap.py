@@ -14,21 +14,21 @@ first pull (1, not 1/2); the number of rewards is used throughout. The conferenc
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
 from bandit_core.kernels import batched
-from bandit_core.model import Block, RunSetup, Signal, Simulator
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _player(rule: int) -> Simulator:
-    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _preparer(rule: int) -> Callable[[RunSetup], KernelCall]:
+    def prepare(setup: RunSetup) -> KernelCall:
         settings = (rule, nominal(setup), setup.parameters.alpha, 2.0, 1)
-        return batch_family.play(batched.by_index, setup, streams, checkpoints, signal, *settings)
+        return batch_family.prepare(batched.by_index, setup, *settings)
 
-    return simulate
+    return prepare
 
 
 _PSEUDO_CODE = """pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1
@@ -44,7 +44,7 @@ POLICIES = (
         paper="Azize, Basu 2022",
         summary="UCB in batches that double; each batch is summed once, with noise, and the older ones forgotten.",
         parameters=batch_family.ExplorationParameters,
-        simulate=_player(batched.ADAP_UCB),
+        prepare=_preparer(batched.ADAP_UCB),
         bounds=batch_family.with_lower_bounds(central.adap_ucb),
         parent="ucb",
         pseudo_code=_PSEUDO_CODE.format(index="m_a + sqrt(alpha ln t / (2 n_a)) + alpha ln t / (epsilon n_a)"),
@@ -55,7 +55,7 @@ POLICIES = (
         paper="Azize, Basu 2022",
         summary="As AdaP-UCB, with the sharper margin of kl-UCB.",
         parameters=batch_family.ExplorationParameters,
-        simulate=_player(batched.ADAP_KLUCB),
+        prepare=_preparer(batched.ADAP_KLUCB),
         bounds=batch_family.with_lower_bounds(central.adap_klucb),
         step_cost=batch_family.cost_of_roots(2.0),
         parent="kl-ucb",

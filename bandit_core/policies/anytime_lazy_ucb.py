@@ -13,18 +13,16 @@ regret from the abstracts, not the printed index); read its curve as that of the
 
 from __future__ import annotations
 
-import numpy as np
-
 from bandit_core.kernels import release_schedules
-from bandit_core.model import Block, Parameters, RunSetup, Signal
+from bandit_core.model import KernelCall, Parameters, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     settings = (release_schedules.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
-    return batch_family.play(release_schedules.by_index, setup, streams, checkpoints, signal, *settings)
+    return batch_family.prepare(release_schedules.by_index, setup, *settings)
 
 
 POLICY = batch_family.pure_policy(
@@ -33,7 +31,7 @@ POLICY = batch_family.pure_policy(
     paper="Hu, Huang, Mehta 2021",
     summary="UCB on the last full batch of each arm, batches doubling; index constants reconstructed, not quoted.",
     parameters=Parameters,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="ucb",
     pseudo_code="""pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1

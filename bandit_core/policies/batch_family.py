@@ -1,4 +1,4 @@
-"""Shared by the policies that see rewards only through sums over batches: from an instance to a block of trials."""
+"""Shared by the policies that see rewards only through sums over batches: from an instance to its kernel's numbers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
-from bandit_core.model import Block, Parameters, Policy, RunSetup, Signal, Stopped
+from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
 from bandit_core.spec import rewards as distributions
@@ -60,38 +59,13 @@ def refuse_tiny_budget(setup: RunSetup) -> str | None:
     return f"epsilon is {nominal(setup):g}; allowed: from {SMALLEST:g} on"
 
 
-def play(
-    kernel: Callable[..., None],
-    setup: RunSetup,
-    streams: np.ndarray,
-    checkpoints: np.ndarray,
-    signal: Signal,
-    *settings: float,
-    at_once: bool = True,
-) -> Block:
-    """Play one trial per stream with a kernel of `bandit_core.kernels.batched` or
-    `bandit_core.kernels.release_schedules`.
+def prepare(kernel: Callable[..., None], setup: RunSetup, *settings: float, at_once: bool = True) -> KernelCall:
+    """A call of a kernel of `bandit_core.kernels.batched` or `bandit_core.kernels.release_schedules`.
 
     ``settings`` are the numbers that the kernel takes between ``at_once`` and the gaps. ``at_once`` = False draws
     every reward by itself instead of the sum of a batch: other draws, the same distribution.
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
     """
-    trials, arms = len(streams), len(setup.arms)
-    table, values = setup.tables
-    regret = np.zeros((trials, len(checkpoints)))
-    best_pulls = np.zeros_like(regret)
-    pulls = np.zeros((trials, arms))
-    kernel(
-        streams.copy(), table, values, at_once, *settings, setup.gaps,
-        checkpoints, regret, best_pulls, pulls, signal.cells,
-    )  # fmt: skip
-    if signal.stopped:
-        raise Stopped
-    return Block(regret, best_pulls, pulls)
+    return KernelCall(kernel, (*setup.tables, at_once, *settings, setup.gaps), len(setup.arms))
 
 
 def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -> float:

@@ -21,21 +21,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from bandit_core.kernels import index
-from bandit_core.model import Block, Parameters, Policy, RunSetup, Signal
+from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family, kl_family, posterior_family
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local, local_upper
 
 
-def _play_ucb(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare_ucb(setup: RunSetup) -> KernelCall:
     # lambda^-1(mean bit + sqrt(f/2N)) = mean of g + sqrt(f V / 2)/N with V = N coth(epsilon/2)^2.
-    return index_family.play(
-        setup, streams, checkpoints, signal, release=index.BITS, per_spread=0.5, clock=index.KL_CLOCK
-    )
+    return index_family.prepare(setup, release=index.BITS, per_spread=0.5, clock=index.KL_CLOCK)
 
 
 def _ucb_bounds(setup: RunSetup) -> list[Bound]:
@@ -69,7 +65,7 @@ POLICIES = (
         name="ucb-cf",
         title="UCB-CF",
         summary="Each user answers with one coin-flipped bit; UCB with a margin tuned to the known corruption.",
-        simulate=_play_ucb,
+        prepare=_prepare_ucb,
         bounds=_ucb_bounds,
         sampler=lambda setup: index_family.sampler(setup, index.BITS),
         step_cost=index_family.cost(index.BITS),
@@ -84,7 +80,7 @@ for t = K+1, K+2, ...:
         name="kl-ucb-cf",
         title="kl-UCB-CF",
         summary="Each user answers with one coin-flipped bit; for yes-or-no rewards no private policy loses less.",
-        simulate=kl_family.play,
+        prepare=kl_family.prepare,
         bounds=_kl_bounds,
         parent="kl-ucb",
         pseudo_code=f"""pull each arm once; {_ANSWER}
@@ -98,7 +94,7 @@ for t = K+1, K+2, ...:
         name="ts-cf",
         title="TS-CF",
         summary="Each user answers with one coin-flipped bit; Thompson sampling on the bits.",
-        simulate=posterior_family.play,
+        prepare=posterior_family.prepare,
         bounds=_posterior_bounds,
         parent="thompson",
         pseudo_code=f"""for t = 1, 2, ...:

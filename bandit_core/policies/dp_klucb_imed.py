@@ -16,23 +16,23 @@ buries the best arm may never be corrected, and these rare runs of linear regret
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
 from bandit_core.kernels import batched
-from bandit_core.model import Block, RunSetup, Signal, Simulator
+from bandit_core.model import KernelCall, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _player(rule: int) -> Simulator:
-    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _preparer(rule: int) -> Callable[[RunSetup], KernelCall]:
+    def prepare(setup: RunSetup) -> KernelCall:
         parameters = setup.parameters
         first = min(parameters.first_batch, setup.horizon)
         settings = (rule, nominal(setup), 0.0, parameters.growth, first)
-        return batch_family.play(batched.by_index, setup, streams, checkpoints, signal, *settings)
+        return batch_family.prepare(batched.by_index, setup, *settings)
 
-    return simulate
+    return prepare
 
 
 _PSEUDO_CODE = """pull each arm first_batch times;  S_a = sum + Laplace(1 / epsilon),  n_a = first_batch
@@ -48,7 +48,7 @@ POLICIES = (
         paper="arXiv 2505.05613",
         summary="kl-UCB with the divergence that central privacy leaves, in growing batches: nearly the least regret.",
         parameters=batch_family.BatchParameters,
-        simulate=_player(batched.DP_KLUCB),
+        prepare=_preparer(batched.DP_KLUCB),
         bounds=batch_family.with_lower_bounds(central.dp_klucb),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,
@@ -61,7 +61,7 @@ POLICIES = (
         paper="arXiv 2505.05613",
         summary="Plays the arm with the least evidence against it, its pulls counted in; growing batches, no clock.",
         parameters=batch_family.BatchParameters,
-        simulate=_player(batched.DP_IMED),
+        prepare=_preparer(batched.DP_IMED),
         bounds=batch_family.with_lower_bounds(central.dp_imed),
         step_cost=batch_family.cost_of_roots(0.25),
         resolve=batch_family.resolve_first_batch,

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from bandit_core.mechanisms.counter import depth
-from bandit_core.model import Block, Policy, Release, RunSetup, Signal, any_rewards
+from bandit_core.model import KernelCall, Policy, Release, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
 from bandit_core.policies.central_family import central_release, nominal, pure
@@ -30,12 +30,12 @@ def node_scale(setup: RunSetup) -> float:
     return 2 * float(depth(setup.horizon)) / nominal(setup)
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     p, epsilon = setup.parameters, min(1.0, nominal(setup))
     log_t, order = heavy_family.log_horizon(setup), 1 + p.v
     bonus = p.kappa * 18 * p.u ** (1 / order) * (log_t ** (1.5 + 1 / p.v) / epsilon) ** (p.v / order)
-    return heavy_family.play_index(
-        setup, streams, checkpoints, signal,
+    return heavy_family.prepare_index(
+        setup,
         bonus=bonus, slope=4.0, offset=math.log(2.0), level=(epsilon * p.u / log_t**1.5) ** (1 / order),
         node_scale=node_scale(setup),
     )  # fmt: skip
@@ -70,7 +70,7 @@ POLICY = Policy(
     settle=heavy_family.settle,
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=_bounds,
     guarantee=pure,
     spending=_spending,

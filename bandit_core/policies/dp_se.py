@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import batched
-from bandit_core.model import Block, Parameters, RunSetup, Signal
+from bandit_core.model import KernelCall, Parameters, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.spec.field_types import Number
@@ -38,9 +37,9 @@ def failure_probability(setup: RunSetup) -> float:
     return 1 / setup.horizon if beta == "auto" else float(beta)
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     settings = (nominal(setup), failure_probability(setup))
-    return batch_family.play(batched.elimination, setup, streams, checkpoints, signal, *settings)
+    return batch_family.prepare(batched.elimination, setup, *settings)
 
 
 POLICY = batch_family.pure_policy(
@@ -50,7 +49,7 @@ POLICY = batch_family.pure_policy(
     summary="Plays all arms equally often and drops the ones that are clearly worse, comparing noisy means.",
     anytime=False,
     parameters=EliminationParameters,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.dp_se),
     step_cost=lambda setup: batch_family.cost(setup, look=0.0),  # rounds, each with one look at every arm
     parent="ucb",

@@ -13,18 +13,16 @@ that noise, so an arm with few pulls can look far better or worse than it is.
 
 from __future__ import annotations
 
-import numpy as np
-
-from bandit_core.model import Block, Policy, RunSetup, Signal
+from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
 from bandit_core.theory import central
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    return tree_family.play(
-        setup, streams, checkpoints, signal,
+def _prepare(setup: RunSetup) -> KernelCall:
+    return tree_family.prepare(
+        setup,
         counter=tree_family.hybrid_counter(setup), per_pull=tree_family.per_pull(setup), common=True,
     )  # fmt: skip
 
@@ -44,7 +42,7 @@ POLICY = Policy(
     anytime=True,
     parameters=ReadIndexParameters,
     accepts=unit_rewards,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=_bounds,
     guarantee=tree_family.hybrid_guarantee,
     spending=tree_family.hybrid_spending,

@@ -19,11 +19,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import trees
-from bandit_core.model import Block, Policy, RunSetup, Signal
+from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
@@ -41,7 +40,7 @@ class DPUCBBoundParameters(ReadIndexParameters):
     gamma: Gamma = "t^-4"
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     parameters = setup.parameters
     counter = tree_family.hybrid_counter(setup)
     scale = math.sqrt(8) / counter.tree_epsilon  # half the budget doubles the margin
@@ -50,8 +49,8 @@ def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, sig
         slope, offset = 4.0, 0.0 if printed else math.log(4)
     else:
         slope, offset = 0.0, math.log(2 / parameters.gamma)
-    return tree_family.play(
-        setup, streams, checkpoints, signal,
+    return tree_family.prepare(
+        setup,
         counter=counter, per_pull=tree_family.per_pull(setup),
         shape=trees.LOG_SINCE if printed else trees.LOG_PULLS, slope=scale * slope, offset=scale * offset,
     )  # fmt: skip
@@ -77,7 +76,7 @@ POLICY = Policy(
     anytime=True,
     parameters=DPUCBBoundParameters,
     accepts=unit_rewards,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=_bounds,
     guarantee=tree_family.hybrid_guarantee,
     spending=tree_family.hybrid_spending,

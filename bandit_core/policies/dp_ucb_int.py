@@ -31,7 +31,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import release_schedules
-from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
@@ -96,10 +96,10 @@ def _releases(setup: RunSetup) -> list[Release]:
     return found
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     every = min(interval(setup), setup.horizon)
     settings = (release_schedules.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
-    return batch_family.play(release_schedules.by_index, setup, streams, checkpoints, signal, *settings)
+    return batch_family.prepare(release_schedules.by_index, setup, *settings)
 
 
 def _cost(setup: RunSetup) -> float:
@@ -124,7 +124,7 @@ POLICY = Policy(
     parameters=IntervalParameters,
     accepts=unit_rewards,
     refuses=batch_family.refuse_tiny_budget,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,

@@ -1,4 +1,4 @@
-"""Shared by the policies for heavy-tailed rewards: moments, parameters, and from an instance to a block of trials."""
+"""Shared by the policies for heavy-tailed rewards: moments, parameters, and the numbers that their kernels take."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bandit_core.kernels import heavy
 from bandit_core.kernels.streams import streams as fresh_streams
-from bandit_core.model import Block, Parameters, RunSetup, Signal, Stopped, numbers_held
+from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, numbers_held, run_kernel
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Positive
 
@@ -134,16 +134,8 @@ def _powers(exponent: float, size: int) -> np.ndarray:
         return np.arange(size, dtype=float) ** -exponent
 
 
-def _empty(setup: RunSetup, trials: int, checkpoints: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    shape = (trials, len(checkpoints))
-    return np.zeros(shape), np.zeros(shape), np.zeros((trials, len(setup.arms)))
-
-
-def play_index(
+def prepare_index(
     setup: RunSetup,
-    streams: np.ndarray,
-    checkpoints: np.ndarray,
-    signal: Signal,
     *,
     bonus: float,
     slope: float,
@@ -151,26 +143,15 @@ def play_index(
     level: float,
     shrinks: bool = False,
     node_scale: float = 0.0,
-) -> Block:
-    """Play one trial per stream (see `bandit_core.kernels.heavy.by_index` for the meaning of the numbers).
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
-    """
+) -> KernelCall:
+    """The index policies (see `bandit_core.kernels.heavy.by_index` for the meaning of the numbers)."""
     v = setup.parameters.v
     exponent = v / (1 + v)
-    powers = _powers(exponent, min(int(checkpoints[-1]) + 2, _TABLED))
-    table, values = setup.tables
-    block = _empty(setup, len(streams), checkpoints)
-    heavy.by_index(
-        streams.copy(), table, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale,
-        setup.gaps, checkpoints, *block, signal.cells,
+    powers = _powers(exponent, min(setup.horizon + 2, _TABLED))
+    arguments = (
+        *setup.tables, powers, exponent, bonus, slope, offset, level, shrinks, node_scale, setup.gaps,
     )  # fmt: skip
-    if signal.stopped:
-        raise Stopped
-    return Block(*block)
+    return KernelCall(heavy.by_index, arguments, len(setup.arms))
 
 
 def _budgets(setup: RunSetup) -> tuple[float, float]:
@@ -188,38 +169,20 @@ def is_local(setup: RunSetup) -> bool:
     return isinstance(setup.parameters, LocalEliminationParameters)
 
 
-def play_epochs(
-    setup: RunSetup,
-    streams: np.ndarray,
-    checkpoints: np.ndarray,
-    signal: Signal,
-    *,
-    at_once: bool = True,
-    table: np.ndarray | None = None,
-) -> Block:
-    """Play one trial per stream by elimination (see `bandit_core.kernels.heavy.elimination`).
+def prepare_epochs(setup: RunSetup, *, at_once: bool = True, table: np.ndarray | None = None) -> KernelCall:
+    """Elimination (see `bandit_core.kernels.heavy.elimination`).
 
     ``at_once`` = False draws every reward by itself instead of the sum of an epoch: other draws, the same distribution.
     ``table`` takes the epochs of the last trial.
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
     """
     p: Any = setup.parameters
-    rows, values = setup.tables
-    if table is None:
-        table = np.zeros((0, heavy.COLUMNS + len(rows)))
-    block = _empty(setup, len(streams), checkpoints)
-    heavy.elimination(
-        streams.copy(), rows, values, at_once, is_local(setup), float(getattr(p, "shrink", 2)), float(p.v),
-        float(p.u), *_budgets(setup), float(p.kappa), float(p.beta), table,
-        setup.gaps, checkpoints, *block, signal.cells,
+    arms = len(setup.arms)
+    arguments = (
+        *setup.tables, at_once, is_local(setup), float(getattr(p, "shrink", 2)), float(p.v),
+        float(p.u), *_budgets(setup), float(p.kappa), float(p.beta),
+        np.zeros((0, heavy.COLUMNS + arms)) if table is None else table, setup.gaps,
     )  # fmt: skip
-    if signal.stopped:
-        raise Stopped
-    return Block(*block)
+    return KernelCall(heavy.elimination, arguments, arms)
 
 
 def epochs(setup: RunSetup, seed: int = 0, trial: int = 0) -> pd.DataFrame:
@@ -241,7 +204,7 @@ def epochs(setup: RunSetup, seed: int = 0, trial: int = 0) -> pd.DataFrame:
         raise TypeError("only dp-robust-se and ldp-robust-se play in epochs")
     table = np.zeros((_MOST_EPOCHS, heavy.COLUMNS + len(setup.arms)))
     end = np.array([setup.horizon], np.int64)
-    play_epochs(setup, fresh_streams(seed, trial, trial + 1), end, Signal(), table=table)
+    run_kernel(prepare_epochs(setup, table=table), fresh_streams(seed, trial, trial + 1), end, Signal())
     table = table[table[:, heavy.TAU] > 0]
     kept = table[:, heavy.COLUMNS :] > 0
     whole = {name: table[:, place].astype(np.int64) for name, place in _WHOLE.items()}

@@ -11,12 +11,11 @@ Deviations from print: Curator 3 and Lemma 9 have epsilon where e^epsilon is mea
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from bandit_core.kernels import index
-from bandit_core.model import Block, Policy, RunSetup, Signal, Simulator, any_rewards
+from bandit_core.model import KernelCall, Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.policies.local_family import (
@@ -30,14 +29,14 @@ from bandit_core.policies.local_family import (
 from bandit_core.theory import local, local_upper
 
 
-def _player(squash: bool) -> Simulator:
-    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-        return index_family.play(
-            setup, streams, checkpoints, signal,
+def _preparer(squash: bool) -> Callable[[RunSetup], KernelCall]:
+    def prepare(setup: RunSetup) -> KernelCall:
+        return index_family.prepare(
+            setup,
             release=index.BITS, squash=squash, per_spread=2.0, eps_min=setup.parameters.eps_min,
         )  # fmt: skip
 
-    return simulate
+    return prepare
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
@@ -77,7 +76,7 @@ POLICIES = (
         title="HeLDP-UCB-B",
         summary="Each user answers with one coin-flipped bit; UCB on the corrected averages.",
         accepts=bounded_rewards("heldp-ucb-bs"),
-        simulate=_player(squash=False),
+        prepare=_preparer(squash=False),
         releases=random_bits("a bit for the reward"),
         bounds=_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTB (randomised response of the reward)"),
@@ -88,7 +87,7 @@ POLICIES = (
         title="HeLDP-UCB-BS",
         summary="For rewards without limits: squeezed into (0, 1) by a sigmoid, then one coin-flipped bit.",
         accepts=any_rewards,
-        simulate=_player(squash=True),
+        prepare=_preparer(squash=True),
         releases=random_bits("a bit for the sigmoid of the reward"),
         bounds=_sigmoid_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTB-S (randomised response of the sigmoid of the reward)"),

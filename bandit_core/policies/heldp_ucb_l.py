@@ -13,12 +13,11 @@ Deviations from print: line 4 reads A before it exists at time t; the value of t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from bandit_core.kernels import index
-from bandit_core.model import Block, Policy, RunSetup, Signal, Simulator, any_rewards
+from bandit_core.model import KernelCall, Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.policies.local_family import (
@@ -32,15 +31,15 @@ from bandit_core.policies.local_family import (
 from bandit_core.theory import local, local_upper
 
 
-def _player(squash: bool) -> Simulator:
-    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _preparer(squash: bool) -> Callable[[RunSetup], KernelCall]:
+    def prepare(setup: RunSetup) -> KernelCall:
         eps_min = setup.parameters.eps_min
-        return index_family.play(
-            setup, streams, checkpoints, signal,
+        return index_family.prepare(
+            setup,
             release=index.LAPLACE, squash=squash, per_pull=2.0, per_spread=32.0, forced=4 / eps_min**2, eps_min=eps_min,
         )  # fmt: skip
 
-    return simulate
+    return prepare
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
@@ -81,7 +80,7 @@ POLICIES = (
         title="HeLDP-UCB-L",
         summary="Each user adds Laplace noise to the reward; UCB with a margin that covers the noise.",
         accepts=bounded_rewards("heldp-ucb-ls"),
-        simulate=_player(squash=False),
+        prepare=_preparer(squash=False),
         releases=noisy_answers("the reward"),
         bounds=_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTL (reward + Laplace(1/epsilon))"),
@@ -92,7 +91,7 @@ POLICIES = (
         title="HeLDP-UCB-LS",
         summary="For rewards without limits: squeezed into (0, 1) by a sigmoid, then Laplace noise.",
         accepts=any_rewards,
-        simulate=_player(squash=True),
+        prepare=_preparer(squash=True),
         releases=noisy_answers("the sigmoid of the reward"),
         bounds=_sigmoid_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTL-S (sigmoid of the reward + Laplace(1/epsilon))"),

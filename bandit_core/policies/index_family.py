@@ -1,4 +1,4 @@
-"""Shared by the policies whose index is mean + width x clock: from an instance to a block of trials."""
+"""Shared by the policies whose index is mean + width x clock: from an instance to its kernel's numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from bandit_core.kernels import index
 from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, jump
 from bandit_core.mechanisms.sigmoid import sigmoid
-from bandit_core.model import Block, RunSetup, Signal, Stopped, numbers_held
+from bandit_core.model import KernelCall, RunSetup, numbers_held
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
 
@@ -75,11 +75,11 @@ def held(release: int) -> Callable[[RunSetup, int], float]:
 
 
 def _jump(
-    setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal, release: int, squash: bool,
-    per_pull: float, per_spread: float, clock: int, forced: float, eps_min: float,
-) -> Block:  # fmt: skip
-    """Play by jumps: the numbers that `kernels.jump` needs, from the distributions."""
-    trials, arms = len(streams), len(setup.arms)
+    setup: RunSetup, release: int, squash: bool, per_pull: float, per_spread: float, clock: int, forced: float,
+    eps_min: float,
+) -> KernelCall:  # fmt: skip
+    """The numbers that `kernels.jump` needs, from the distributions."""
+    arms = len(setup.arms)
     table, values = setup.tables
     code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
     epsilons, shares = groups[:, 1], np.diff(groups[:, 0], prepend=0.0)
@@ -96,23 +96,15 @@ def _jump(
         noises, lows, highs, shift = 1.0 / np.tanh(safe / 2), np.full(arms, -1.0), np.ones(arms), 0.5
         chances = 0.5 + (means[:, None] - 0.5) / noises
         units, stretch = (units, 0.5 * noises[0]) if code == FIXED else (noises, 0.5)
-    regret = np.zeros((trials, len(checkpoints)))
-    best_pulls, pulls = np.zeros_like(regret), np.zeros((trials, arms))
-    jump(
-        streams.copy(), table, values, means, release, squash, per_pull, per_spread, clock, forced,
-        _two_valued(setup.arms, release), lows, highs, chances, shares, noises, units, kept, shift, stretch,
-        setup.gaps, checkpoints, regret, best_pulls, pulls, signal.cells,
+    arguments = (
+        table, values, means, release, squash, per_pull, per_spread, clock, forced,
+        _two_valued(setup.arms, release), lows, highs, chances, shares, noises, units, kept, shift, stretch, setup.gaps,
     )  # fmt: skip
-    if signal.stopped:
-        raise Stopped
-    return Block(regret, best_pulls, pulls)
+    return KernelCall(jump, arguments, arms)
 
 
-def play(
+def prepare(
     setup: RunSetup,
-    streams: np.ndarray,
-    checkpoints: np.ndarray,
-    signal: Signal,
     *,
     release: int = index.RAW,
     squash: bool = False,
@@ -121,33 +113,16 @@ def play(
     clock: int = index.PLAIN_CLOCK,
     forced: float = 0.0,
     eps_min: float = 0.0,
-) -> Block:
-    """Play one trial per stream (see `bandit_core.kernels.index` for the meaning of the numbers).
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
-    """
+) -> KernelCall:
+    """The sampler that plays the instance best (see `bandit_core.kernels.index` for the meaning of the numbers)."""
     if sampler(setup, release) == "jump":
-        return _jump(setup, streams, checkpoints, signal, release, squash, per_pull, per_spread, clock, forced, eps_min)
-    trials, arms = len(streams), len(setup.arms)
-    table, values = setup.tables
-    code, form, shares = (setup.epsilon or _NOBODY_HIDES).kernel_form()
-    regret = np.zeros((trials, len(checkpoints)))
-    best_pulls = np.zeros_like(regret)
-    pulls = np.zeros((trials, arms))
-    lockstep = index.lockstep_wins(arms, int(checkpoints[-1]))
-    kernel = index.lockstep if lockstep else index.tournament
-    groups = np.array_split(np.arange(trials), -(-trials // index.LANES) if lockstep else 1)
-    squashed_means = transformed_means(setup.arms, squash)
-    for group in groups:
-        part = slice(group[0], group[-1] + 1)
-        kernel(
-            streams[part].copy(), table, values, squashed_means, release, squash,
-            per_pull, per_spread, clock, forced, code, form, shares, eps_min, setup.gaps, checkpoints,
-            regret[part], best_pulls[part], pulls[part], signal.cells,
-        )  # fmt: skip
-        if signal.stopped:
-            raise Stopped
-    return Block(regret, best_pulls, pulls)
+        return _jump(setup, release, squash, per_pull, per_spread, clock, forced, eps_min)
+    arms = len(setup.arms)
+    lockstep = index.lockstep_wins(arms, setup.horizon)
+    arguments = (
+        *setup.tables, transformed_means(setup.arms, squash), release, squash, per_pull, per_spread, clock, forced,
+        *(setup.epsilon or _NOBODY_HIDES).kernel_form(), eps_min, setup.gaps,
+    )  # fmt: skip
+    return KernelCall(
+        index.lockstep if lockstep else index.tournament, arguments, arms, lanes=index.LANES if lockstep else None
+    )

@@ -36,7 +36,7 @@ POLICY = Policy(
     anytime=True,
     parameters=Parameters,
     accepts=bounded_rewards("ucb", whose="its index"),
-    simulate=kl_family.play,
+    prepare=kl_family.prepare,
     bounds=_bounds,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""pull each arm once

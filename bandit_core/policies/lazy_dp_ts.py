@@ -12,17 +12,15 @@ Deviations from print: none known; the logarithm of the bonus is to base 2, as i
 
 from __future__ import annotations
 
-import numpy as np
-
 from bandit_core.kernels import release_schedules
-from bandit_core.model import Block, Parameters, RunSetup, Signal
+from bandit_core.model import KernelCall, Parameters, RunSetup
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal
 from bandit_core.theory import central
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    return batch_family.play(release_schedules.thompson, setup, streams, checkpoints, signal, nominal(setup))
+def _prepare(setup: RunSetup) -> KernelCall:
+    return batch_family.prepare(release_schedules.thompson, setup, nominal(setup))
 
 
 def _cost(setup: RunSetup) -> float:
@@ -36,7 +34,7 @@ POLICY = batch_family.pure_policy(
     paper="Hu, Hegde 2022",
     summary="Thompson sampling whose beliefs change only when a batch is full, and then with noise.",
     parameters=Parameters,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="thompson",
     pseudo_code="""pull each arm once;  m_a = reward + Laplace(1 / epsilon),  n_a = 1

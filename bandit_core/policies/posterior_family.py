@@ -1,39 +1,21 @@
-"""Shared by the policies that sample from beta posteriors: from an instance to a block of trials."""
+"""Shared by the policies that sample from beta posteriors: from an instance to its kernel's numbers."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from bandit_core.kernels import posterior
 from bandit_core.mechanisms import CTB
-from bandit_core.model import Block, RunSetup, Signal, Stopped
+from bandit_core.model import KernelCall, RunSetup
 
 
-def play(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    """Play one trial per stream; behind randomised response if the instance has an epsilon.
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
-    """
-    trials, arms = len(streams), len(setup.arms)
+def prepare(setup: RunSetup) -> KernelCall:
+    """The kernel; behind randomised response if the instance has an epsilon."""
     epsilon = math.inf
     if setup.epsilon is not None:
         assert setup.epsilon.fixed is not None
         epsilon = setup.epsilon.fixed
-    regret = np.zeros((trials, len(checkpoints)))
-    best_pulls = np.zeros_like(regret)
-    pulls = np.zeros((trials, arms))
-    posterior.play(
-        streams.copy(), CTB.mean(setup.means, epsilon), setup.gaps, checkpoints,
-        regret, best_pulls, pulls, signal.cells,
-    )  # fmt: skip
-    if signal.stopped:
-        raise Stopped
-    return Block(regret, best_pulls, pulls)
+    return KernelCall(posterior.play, (CTB.mean(setup.means, epsilon), setup.gaps), len(setup.arms))
 
 
 def cost(setup: RunSetup) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.mechanisms import Binary
-from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import nominal, pure, unit_rewards
@@ -55,14 +55,14 @@ def _counter(setup: RunSetup) -> Binary:
     return Binary(nominal(setup) / _split(setup), setup.horizon)
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     log_horizon = math.log(max(2, setup.horizon))  # one user sees no index, whatever ln 1 makes of it
     scale = setup.parameters.margin * _split(setup) * log_horizon**2 / nominal(setup)
     base = math.log(len(setup.arms) * setup.horizon * log_horizon)
     gamma = setup.parameters.gamma
     slope, power = (4.0, 0.0) if gamma == "t^-4" else (0.0, -math.log(gamma))
-    return tree_family.play(
-        setup, streams, checkpoints, signal,
+    return tree_family.prepare(
+        setup,
         counter=_counter(setup), slope=scale * slope, offset=scale * (base + power),
     )  # fmt: skip
 
@@ -98,7 +98,7 @@ POLICY = Policy(
     anytime=False,
     parameters=PrivateUCBParameters,
     accepts=unit_rewards,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,

@@ -8,22 +8,17 @@ with the present t, which would need every reward to be stored. kappa below 1 (t
 
 from __future__ import annotations
 
-import numpy as np
-
-from bandit_core.model import Block, Guarantee, Policy, RunSetup, Signal, any_rewards
+from bandit_core.model import Guarantee, KernelCall, Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import heavy_family
 from bandit_core.theory import floors, heavy
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     p = setup.parameters
     unit = p.u ** (1 / (1 + p.v))
-    return heavy_family.play_index(
+    return heavy_family.prepare_index(
         setup,
-        streams,
-        checkpoints,
-        signal,
         bonus=p.kappa * 4 * unit,
         slope=2.0,
         offset=0.0,
@@ -50,7 +45,7 @@ POLICY = Policy(
     settle=heavy_family.settle,
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=_bounds,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     parent="ucb",

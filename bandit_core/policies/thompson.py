@@ -37,7 +37,7 @@ POLICY = Policy(
     anytime=True,
     parameters=Parameters,
     accepts=bounded_rewards("ucb", whose="its posterior"),
-    simulate=posterior_family.play,
+    prepare=posterior_family.prepare,
     bounds=_bounds,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""for t = 1, 2, ...:

@@ -1,4 +1,4 @@
-"""Shared by the policies whose sums come from a counter for each arm: from an instance to a block of trials."""
+"""Shared by the policies whose sums come from a counter for each arm: from an instance to its kernel's numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from bandit_core.kernels import trees
 from bandit_core.mechanisms import Binary, Hybrid
 from bandit_core.mechanisms.counter import depth
-from bandit_core.model import Block, Guarantee, Release, RunSetup, Signal, Stopped
+from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies.central_family import central_release, nominal, pure
 from bandit_core.spec.field_types import Number
 
@@ -64,11 +64,8 @@ def per_pull(setup: RunSetup) -> float:
     return 2.0 if setup.parameters.index == "with root" else 0.0
 
 
-def play(
+def prepare(
     setup: RunSetup,
-    streams: np.ndarray,
-    checkpoints: np.ndarray,
-    signal: Signal,
     *,
     counter: Binary | Hybrid,
     per_pull: float = 2.0,
@@ -76,31 +73,14 @@ def play(
     slope: float = 0.0,
     offset: float = 0.0,
     common: bool = False,
-) -> Block:
-    """Play one trial per stream (see `bandit_core.kernels.trees` for the meaning of the numbers).
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
-    """
-    trials, arms = len(streams), len(setup.arms)
-    table, values = setup.tables
-    regret = np.zeros((trials, len(checkpoints)))
-    best_pulls = np.zeros_like(regret)
-    pulls = np.zeros((trials, arms))
-    out = (setup.gaps, checkpoints, regret, best_pulls, pulls, signal.cells)
+) -> KernelCall:
+    """The kernel of the counters (see `bandit_core.kernels.trees` for the meaning of the numbers)."""
+    hybrid, arms = isinstance(counter, Hybrid), len(setup.arms)
     if isinstance(counter, Hybrid):
         scales = (1 / counter.block_epsilon, 1 / counter.tree_epsilon)
     else:
         scales = (0.0, counter.node_scale)
     if common:
-        trees.common_counters(streams.copy(), table, values, *scales, per_pull, *out)
-    else:
-        hybrid = isinstance(counter, Hybrid)
-        trees.own_counters(
-            streams.copy(), table, values, hybrid, *scales, per_pull, shape, slope, offset, *out
-        )  # fmt: skip
-    if signal.stopped:
-        raise Stopped
-    return Block(regret, best_pulls, pulls)
+        return KernelCall(trees.common_counters, (*setup.tables, *scales, per_pull, setup.gaps), arms)
+    arguments = (*setup.tables, hybrid, *scales, per_pull, shape, slope, offset, setup.gaps)
+    return KernelCall(trees.own_counters, arguments, arms)

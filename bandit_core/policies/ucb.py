@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import index
-from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal, any_rewards
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.spec.field_types import Number
@@ -27,8 +26,8 @@ class UCBParameters(Parameters):
     ] = 2.0
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    return index_family.play(setup, streams, checkpoints, signal, per_pull=setup.parameters.alpha)
+def _prepare(setup: RunSetup) -> KernelCall:
+    return index_family.prepare(setup, per_pull=setup.parameters.alpha)
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
@@ -51,7 +50,7 @@ POLICY = Policy(
     anytime=True,
     parameters=UCBParameters,
     accepts=any_rewards,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=_bounds,
     sampler=lambda setup: index_family.sampler(setup, index.RAW),
     step_cost=index_family.cost(index.RAW),

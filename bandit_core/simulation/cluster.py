@@ -1,9 +1,10 @@
 """Blocks of trials on a Dask cluster (``LAB_DASK_SCHEDULER``: the address of its scheduler).
 
 The same blocks with the same streams as in threads, hence the same numbers. The cluster's workers need this project in
-the same version; every block says which version made it. What a lost worker had is given to another one by Dask.
-Whatever else goes wrong ends in `Unreachable`, and the engine computes the rest by itself. Needs the packages of
-``requirements-dask.txt``.
+a version that plays the same: each prepares the line by itself, and only where its kernel, the version of that code and
+every number that it is called with are the same as here is its block believed. What a lost worker had is given to
+another one by Dask. Whatever else goes wrong ends in `Unreachable`, and the engine computes the rest by itself. Needs
+the packages of ``requirements-dask.txt``.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.jit.version import fingerprint
 from bandit_core.model import Block, RunSetup, Signal
 from bandit_core.policies import registry
+from bandit_core.simulation.prepared import prepared_line
 
 CONNECT_SECONDS = 5.0
 RETRY_SECONDS = 60.0  # after a failure the cluster is left in peace for so long
 RETRIES = 2  # of a block that failed on a worker
 TICK = 0.05  # seconds between two looks at what has arrived, whether the run was stopped and the cluster is there
 
-Call = tuple[str, RunSetup, np.ndarray, np.ndarray]  # policy, setup, streams, checkpoints
+Call = tuple[bytes, str, RunSetup, np.ndarray, np.ndarray]  # identity of what is played, policy, setup, streams, times
 Arriving = Generator[tuple[int, Block], None, None]
 
 _failed: dict[str, tuple[float, str]] = {}  # when a cluster failed and what was told, by address
@@ -39,11 +40,10 @@ def scheduler() -> str:
     return os.environ.get("LAB_DASK_SCHEDULER", "").strip()
 
 
-def play(version: str, policy: str, setup: RunSetup, rows: np.ndarray, times: np.ndarray) -> Block | None:
-    """Compute one block on a worker; nothing where the worker has another version."""
-    if fingerprint() != version:
-        return None
-    return registry()[policy].simulate(setup, rows.copy(), times, Signal())
+def compute(identity: bytes, policy: str, setup: RunSetup, rows: np.ndarray, times: np.ndarray) -> Block | None:
+    """Compute one block on a worker; nothing where the worker would play something else."""
+    line = prepared_line(registry()[policy], setup)
+    return line.play(rows, times, Signal()) if line.identity == identity else None
 
 
 def blocks(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) -> Arriving:
@@ -75,8 +75,7 @@ def _arriving(address: str, calls: Sequence[Call], stopped: Callable[[], bool]) 
     except ImportError:
         raise OSError("the package distributed is not installed here") from None
     with Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
-        version = fingerprint()
-        futures = [client.submit(play, version, *call, pure=False, retries=RETRIES) for call in calls]
+        futures = [client.submit(compute, *call, pure=False, retries=RETRIES) for call in calls]
         numbers = {future.key: number for number, future in enumerate(futures)}
         arrived = as_completed(futures, loop=client.loop, with_results=True)
         del futures  # a block goes from the cluster when it is here

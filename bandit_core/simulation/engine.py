@@ -9,9 +9,7 @@ stopped run keeps what is done.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import itertools
-import json
 import math
 import os
 import sys
@@ -23,40 +21,16 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
-from bandit_core.jit.version import fingerprint
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, Signal, Stopped
 from bandit_core.simulation import cluster, costs, scheduler
 from bandit_core.simulation.costs import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
+from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.shared_trials import shared_trials
 from bandit_core.simulation.store import Store, default_store
 
 SHORT_RUN_SECONDS, MIDDLE_RUN_SECONDS = 1.0, 10.0  # on all workers; a run of more gives way to shorter ones
-
-
-def line_key(experiment: Experiment, line: int) -> str:
-    """Everything a line's numbers depend on, and nothing else, as a hash."""
-    setup = experiment.setups[line]
-    arms: list[list] = []  # equal neighbours are one entry, however the spec wrote them
-    for arm in experiment.arms:
-        distribution = arm.single.model_dump(mode="json")
-        if arms and arms[-1][0] == distribution:
-            arms[-1][1] += arm.count
-        else:
-            arms.append([distribution, arm.count])
-    content = {
-        "kernels": fingerprint(),
-        "policy": experiment.lines[line].policy,
-        "sampler": experiment.lines[line].entry.sampler(setup),
-        "arms": arms,
-        "contexts": experiment.contexts.model_dump(mode="json") if experiment.contexts else None,
-        "epsilon": setup.epsilon.model_dump(mode="json") if setup.epsilon else None,
-        "parameters": setup.parameters.model_dump(mode="json"),
-        "checkpoints": checkpoints(experiment.horizon).tolist(),
-        "seed": experiment.seed,
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def watched(times: np.ndarray, seconds: float) -> np.ndarray:
@@ -123,7 +97,8 @@ class Simulation:
         self._failure: BaseException | None = None
         self._caller = 0
         self._watched = [watched(self.times, trial_seconds(experiment, line)) for line in range(len(experiment.lines))]
-        self._keys = [line_key(experiment, line) for line in range(len(experiment.lines))]
+        self._lines = prepared_lines(experiment)
+        self._keys = [line.key(self.times, experiment.seed) for line in self._lines]
         self._seconds = [trial_seconds(experiment, line) for line in range(len(experiment.lines))]
         self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
         self._trials = []
@@ -209,12 +184,11 @@ class Simulation:
             if self.stopped:
                 return False
             self._running.add(task)
-        policy, setup = self.experiment.lines[task.line].entry, self.experiment.setups[task.line]
         block = None
         try:
             times = self._watched[task.line]
-            block = policy.simulate(setup, rows.copy(), times, task.signal)
-            block = self._kept(task, seen_at(block, times, self.times))
+            played = self._lines[task.line].play(rows, times, task.signal)
+            block = self._kept(task, seen_at(played, times, self.times))
         except Stopped:
             pass
         except BaseException as error:  # also Ctrl-C; run() raises it in the caller's thread
@@ -267,7 +241,6 @@ class Simulation:
         renewed = self.store.renewed
         tasks = self._plan(workers)
         rows = self._rows(tasks)
-        tables = [setup.shared_tables() for setup in self.experiment.setups if tasks]  # one copy for all
         upcoming = itertools.takewhile(lambda _: not self.stopped, tasks)
         calls = ((task, rows[task.first : task.last], admitted) for task in upcoming)
         finished: Iterator[bool]
@@ -291,7 +264,6 @@ class Simulation:
         finally:
             with self._idle:
                 self._idle.wait_for(lambda: not self._running)
-        del tables
         if self.store.renewed > renewed:
             self.notices.append(
                 "The folder of finished blocks was removed while this run went on. It was made again; what stood there "
@@ -303,10 +275,10 @@ class Simulation:
 
     def _run_on_cluster(self, tasks: list[_Task], on_progress: Callable[[Simulation], None] | None) -> None:
         """Let a cluster compute the tasks; what it leaves over is told, and still to be computed."""
-        rows, lines = self._rows(tasks), self.experiment.lines
+        rows = self._rows(tasks)
         calls = [
-            (lines[task.line].policy, self.experiment.setups[task.line], rows[task.first : task.last], self.times)
-            for task in tasks
+            (line.identity, line.policy.name, line.setup, rows[task.first : task.last], self.times)
+            for task, line in ((task, self._lines[task.line]) for task in tasks)
         ]
         try:
             with contextlib.closing(cluster.blocks(cluster.scheduler(), calls, lambda: self.stopped)) as arriving:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Band, Experiment
-from bandit_core.jit.version import fingerprint
+from bandit_core.simulation.prepared import prepared_lines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,7 +202,7 @@ class Result:
         return {
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,
-            "kernels": fingerprint(),
+            "kernels": {line.kernel: line.version for line in prepared_lines(self.experiment)},
             "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
             "samplers": samplers,
             "guarantees": guarantees,

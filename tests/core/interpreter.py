@@ -18,7 +18,7 @@ def assert_left_free(entry: Policy, instance: RunSetup) -> None:
 
     The instance must be too long to be played to its end (horizon 10^8 or more).
     """
-    entry.simulate(instance, streams(0, 0, 1), np.array([1, 10]), Signal())  # compiled before the clock starts
+    entry.play(instance, streams(0, 0, 1), np.array([1, 10]), Signal())  # compiled before the clock starts
     times = np.linspace(1, instance.horizon, 10_000).astype(np.int64)
     told = ""
     for _ in range(ATTEMPTS):
@@ -26,7 +26,7 @@ def assert_left_free(entry: Policy, instance: RunSetup) -> None:
 
         def play(signal: Signal = signal, stopped: list[bool] = stopped) -> None:
             try:
-                entry.simulate(instance, streams(0, 0, 1), times, signal)
+                entry.play(instance, streams(0, 0, 1), times, signal)
             except Stopped:
                 stopped.append(True)
 

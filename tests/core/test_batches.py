@@ -14,7 +14,7 @@ from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import batched, divergence, release_schedules
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Signal, Stopped
+from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import batch_family, dp_ucb_int, registry
 from bandit_core.simulation.store import Store
 from bandit_core.theory import accounting, central
@@ -32,7 +32,7 @@ def budget(epsilon: float) -> dict:
 
 def one_by_one(monkeypatch) -> None:
     """Draw every reward by itself, also where a binomial sum would do."""
-    monkeypatch.setattr(batch_family, "play", partial(batch_family.play, at_once=False))
+    monkeypatch.setattr(batch_family, "prepare", partial(batch_family.prepare, at_once=False))
 
 
 def expected_play(policy, instance, words, at_once=True):
@@ -76,8 +76,8 @@ def test_the_arms_of_the_reference(monkeypatch, at_once, policy, arms, epsilon, 
     entry, instance = instance_of(policy, arms, budget(epsilon), horizon, **params)
     rows = streams(7, 0, 2)
     few = np.unique([1, max(1, horizon // 3), horizon])
-    dense = entry.simulate(instance, rows, np.arange(1, horizon + 1), Signal())
-    sparse = entry.simulate(instance, rows, few, Signal())
+    dense = entry.play(instance, rows, np.arange(1, horizon + 1), Signal())
+    sparse = entry.play(instance, rows, few, Signal())
     for trial in range(len(rows)):
         steps = np.diff(dense.regret[trial], prepend=0.0)
         pulled = np.abs(steps[:, None] - instance.gaps).argmin(axis=1)
@@ -90,7 +90,7 @@ def test_the_arms_of_the_reference(monkeypatch, at_once, policy, arms, epsilon, 
 
 def final_pulls(policy, arms, epsilon, horizon, trials, seed, **params) -> np.ndarray:
     entry, instance = instance_of(policy, arms, budget(epsilon), horizon, **params)
-    return entry.simulate(instance, streams(seed, 0, trials), np.array([horizon]), Signal()).pulls
+    return entry.play(instance, streams(seed, 0, trials), np.array([horizon]), Signal()).pulls
 
 
 def same_law(one: np.ndarray, other: np.ndarray) -> float:
@@ -174,7 +174,7 @@ def test_every_reward_enters_exactly_one_release(policy, arms):
     rows = streams(3, 0, 1)
     pulled, curator = expected_play(policy, instance, rows[0])
     np.testing.assert_array_equal(
-        entry.simulate(instance, rows, np.array([instance.horizon]), Signal()).pulls[0],
+        entry.play(instance, rows, np.array([instance.horizon]), Signal()).pulls[0],
         np.bincount(pulled, minlength=len(instance.arms)),
     )
     released = [number for _, rewards in curator.releases for number in rewards]
@@ -221,11 +221,11 @@ def test_a_horizon_of_a_billion(policy):
     """Anytime: the first million steps are those of a horizon of a million. The arms of any laws cost per release."""
     entry, instance = instance_of(policy, FIVE, budget(0.1), 10**9)
     times = np.union1d(checkpoints(10**6), checkpoints(10**9))
-    block = entry.simulate(instance, streams(0, 0, 2), times, Signal())
+    block = entry.play(instance, streams(0, 0, 2), times, Signal())
     np.testing.assert_array_equal(block.pulls.sum(axis=1), 10**9)
     assert np.all(np.diff(block.regret, axis=1) > 0)  # the gaps of a numbered instance are all above 0
     if entry.anytime:
-        short = entry.simulate(instance, streams(0, 0, 2), checkpoints(10**6), Signal())
+        short = entry.play(instance, streams(0, 0, 2), checkpoints(10**6), Signal())
         np.testing.assert_array_equal(short.regret, block.regret[:, np.searchsorted(times, checkpoints(10**6))])
     else:
         assert policy == "dp-se"
@@ -243,13 +243,13 @@ def test_a_signal_counts_steps_and_stops(policy):
     entry, instance = instance_of(policy, UNIT, budget(1.0), 3000)
     signal, rows, times = Signal(), streams(0, 0, 5), np.array([1, 10, 300, 3000])
     before = rows.copy()
-    entry.simulate(instance, rows, times, signal)
+    entry.play(instance, rows, times, signal)
     assert signal.steps == 5 * 3000
     np.testing.assert_array_equal(rows, before)
     stopped = Signal()
     stopped.stop()
     with pytest.raises(Stopped):
-        entry.simulate(instance, rows, times, stopped)
+        entry.play(instance, rows, times, stopped)
     assert 0 < stopped.steps < 5 * 3000
 
 
@@ -411,7 +411,9 @@ def test_rules_of_the_committed_kernel_differ():
     _, instance = instance_of("adap-ucb", FIVE, budget(1.0), 3000)
     rows, times = streams(7, 0, 2), np.array([3000])
     blocks = [
-        batch_family.play(batched.by_index, instance, rows, times, Signal(), rule, 1.0, alpha, 2.0, 1).pulls
+        run_kernel(
+            batch_family.prepare(batched.by_index, instance, rule, 1.0, alpha, 2.0, 1), rows, times, Signal()
+        ).pulls
         for rule, alpha in ((batched.ADAP_UCB, 0.5), (batched.ADAP_KLUCB, 0.5), (batched.ADAP_UCB, 0.45))
     ]
     assert (blocks[0] != blocks[1]).any()

@@ -12,7 +12,7 @@ import pytest
 from test_engine import LINES, experiment_of, memory, numbers
 
 from bandit_core import Simulation, simulate
-from bandit_core.simulation import cluster, costs, engine
+from bandit_core.simulation import cluster, costs, engine, prepared
 from bandit_core.simulation.store import Store
 
 distributed = pytest.importorskip("distributed")
@@ -106,7 +106,7 @@ class TestCluster:
 
     def test_workers_of_another_version_are_not_used(self, started, monkeypatch, everything_is_long, reference):
         monkeypatch.setenv("LAB_DASK_SCHEDULER", started[0])
-        monkeypatch.setattr(cluster, "fingerprint", lambda: "another version")
+        monkeypatch.setattr(prepared, "kernel_version", lambda kernel: "another version")  # here, not on the workers
         simulation = Simulation(long_experiment(), memory())
         assert numbers(simulation.run(2)) == reference
         assert "another version of this project" in simulation.notices[0]

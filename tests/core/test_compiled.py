@@ -49,11 +49,12 @@ def test_damaged_machine_code_is_compiled_anew(ending, damage):
 def test_the_fingerprint_follows_the_sources(tmp_path, monkeypatch):
     here = version.fingerprint()
     core = tmp_path / "bandit_core"
-    for folder in ("jit", "kernels", "mechanisms", "policies/contextual", "theory", "simulation"):
+    for folder in ("jit", "kernels", "mechanisms", "model", "policies/contextual", "theory", "simulation"):
         (core / folder).mkdir(parents=True)
     for folder in ("spec/rewards", "spec/budgets"):
         (core / folder).mkdir(parents=True)
-    for name in ("spec/rewards/beta", "spec/budgets/fixed", "spec/contexts", "theory/accounting", "simulation/engine"):
+    compiled = ("model/kernel_call", "spec/rewards/beta", "spec/budgets/fixed", "spec/contexts")
+    for name in (*compiled, "theory/accounting", "simulation/engine"):
         (core / f"{name}.py").write_text("one")
     monkeypatch.setattr(version, "__file__", str(core / "jit" / "version.py"))
     first = version.fingerprint.__wrapped__()

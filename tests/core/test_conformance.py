@@ -143,7 +143,7 @@ def test_workers_and_cuts_change_no_byte(name):
         for field in ("regret", "best_pulls", "pulls"):
             assert getattr(line, field).tobytes() == getattr(threaded.lines[number], field).tobytes()
             assert getattr(line, field)[:4].tobytes() == getattr(fewer.lines[number], field).tobytes()
-        instance, play = experiment.setups[number], experiment.lines[number].entry.simulate
+        instance, play = experiment.setups[number], experiment.lines[number].entry.play
         cuts = [
             play(instance, streams(4, first, last), whole.times, Signal()) for first, last in ((0, 1), (1, 6), (6, 9))
         ]
@@ -166,8 +166,8 @@ def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, lockstep):
     for line in every_kind_of_line(name):
         short, long = experiment_of(line, horizon=700), experiment_of(line, horizon=1500)
         rows = streams(1, 0, 4)
-        first = short.lines[0].entry.simulate(short.setups[0], rows, np.array([10, 700]), Signal())
-        second = long.lines[0].entry.simulate(long.setups[0], rows, np.array([10, 300, 700, 1500]), Signal())
+        first = short.lines[0].entry.play(short.setups[0], rows, np.array([10, 700]), Signal())
+        second = long.lines[0].entry.play(long.setups[0], rows, np.array([10, 300, 700, 1500]), Signal())
         assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
         assert first.best_pulls.tobytes() == second.best_pulls[:, [0, 2]].tobytes()
 

@@ -105,7 +105,7 @@ def test_workers_and_cuts_change_no_byte(name, users):
     for field in ("regret", "best_pulls", "pulls", "error"):
         assert getattr(whole, field).tobytes() == getattr(threaded, field).tobytes()
         assert getattr(whole, field)[:4].tobytes() == getattr(fewer, field).tobytes()
-    instance, play = experiment.setups[0], experiment.lines[0].entry.simulate
+    instance, play = experiment.setups[0], experiment.lines[0].entry.play
     times = run(experiment).times
     cuts = [play(instance, streams(4, first, last), times, Signal()) for first, last in ((0, 1), (1, 6), (6, 9))]
     for field in ("regret", "pulls", "error"):

@@ -53,8 +53,8 @@ def willing(policy: str, contexts: dict) -> bool:
 def compare(policy: str, contexts: dict, horizon: int, **params) -> None:
     experiment = experiment_of(policy, contexts, horizon, **params)
     instance, rows = experiment.setups[0], streams(3, 0, 2)
-    block = registry()[policy].simulate(instance, rows, np.arange(1, horizon + 1), Signal())
-    few = registry()[policy].simulate(instance, rows, np.array([1, horizon]), Signal())
+    block = registry()[policy].play(instance, rows, np.arange(1, horizon + 1), Signal())
+    few = registry()[policy].play(instance, rows, np.array([1, horizon]), Signal())
     for trial in range(2):
         regret, arms, error = reference.played(policy, instance, rows[trial])
         np.testing.assert_allclose(block.regret[trial], regret, rtol=1e-8, atol=1e-10)
@@ -137,7 +137,7 @@ def test_a_shorter_horizon_is_a_prefix_for_anytime_policies(policy):
     long, short = (experiment_of(policy, MANY, horizon).setups[0] for horizon in (90, 40))
     rows = streams(1, 0, 2)
     blocks = [
-        registry()[policy].simulate(each, rows, np.array([20, 40, *more]), Signal())
+        registry()[policy].play(each, rows, np.array([20, 40, *more]), Signal())
         for each, more in ((long, [90]), (short, []))
     ]
     np.testing.assert_array_equal(blocks[0].regret[:, :2], blocks[1].regret)
@@ -149,7 +149,7 @@ def test_a_stop_is_heard(policy):
     signal.stop()
     instance = experiment_of(policy, ONE, 50).setups[0]
     with pytest.raises(Stopped):
-        registry()[policy].simulate(instance, streams(0, 0, 1), checkpoints(50), signal)
+        registry()[policy].play(instance, streams(0, 0, 1), checkpoints(50), signal)
 
 
 def test_blocks_of_contextual_lines_survive_the_store(tmp_path):

@@ -197,7 +197,7 @@ def test_every_kernel_looks_at_its_signal_every_second(experiment):
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
-        experiment.lines[0].entry.simulate(experiment.setups[0], streams(0, 0, 1), times, signal)
+        experiment.lines[0].entry.play(experiment.setups[0], streams(0, 0, 1), times, signal)
     assert signal.steps <= 2 * np.diff(times, prepend=0).max()
 
 

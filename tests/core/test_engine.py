@@ -1,5 +1,6 @@
 """No number depends on workers, blocks, order or cache; stopping and failing lose nothing that was finished."""
 
+import functools
 import itertools
 import os
 import random
@@ -16,9 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bandit_core import Experiment, InputError, Simulation, simulate
-from bandit_core.model import Block, Stopped
+from bandit_core.model import Block, KernelCall, Signal, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine
+from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
@@ -36,6 +38,10 @@ LINES = [
 
 def experiment_of(**fields) -> Experiment:
     return Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 600, "trials": 13, "seed": 5, **fields})
+
+
+def keys_of(experiment) -> list[str]:
+    return [line.key(engine.checkpoints(experiment.horizon), experiment.seed) for line in prepared_lines(experiment)]
 
 
 def memory() -> Store:
@@ -68,21 +74,27 @@ def take_time(monkeypatch, seconds=0.03):
 
 
 class Counted:
-    """Replaces a policy's simulator: counts calls and trials, optionally interferes, then plays as before."""
+    """Wraps a policy's kernel: counts calls and trials, optionally interferes, then plays as before."""
 
     def __init__(self, monkeypatch, name, interfere=None):
         self.calls: list[int] = []
         self.policy = registry()[name]
         self.interfere = interfere
         self.lock = threading.Lock()
-        monkeypatch.setitem(registry(), name, replace(self.policy, simulate=self))
+        monkeypatch.setitem(registry(), name, replace(self.policy, prepare=self.prepare))
 
-    def __call__(self, instance, streams, checkpoints, stop) -> Block:
-        with self.lock:
-            self.calls.append(len(streams))
-        if self.interfere is not None:
-            self.interfere(self, stop)
-        return self.policy.simulate(instance, streams, checkpoints, stop)
+    def prepare(self, setup) -> KernelCall:
+        call = self.policy.prepare(setup)
+
+        @functools.wraps(call.kernel)  # of the same version, hence with the same blocks
+        def kernel(state, *arguments):
+            with self.lock:
+                self.calls.append(len(state))
+            if self.interfere is not None:
+                self.interfere(self, Signal(arguments[-1].signal))
+            call.kernel(state, *arguments)
+
+        return replace(call, kernel=kernel)
 
     @property
     def trials(self) -> int:
@@ -119,15 +131,13 @@ def test_what_is_only_drawn_or_written_differently_costs_nothing(monkeypatch, re
 
 @pytest.mark.parametrize("change", [{"seed": 6}, {"horizon": 601}, {"arms": ARMS[:1] * 2}, {"arms": ARMS[::-1]}])
 def test_what_changes_a_number_changes_the_key(change):
-    experiment, other = experiment_of(), experiment_of(**change)
-    for line in range(len(LINES)):
-        assert engine.line_key(experiment, line) != engine.line_key(other, line)
+    pairs = zip(keys_of(experiment_of()), keys_of(experiment_of(**change)), strict=True)
+    assert all(key != other for key, other in pairs)
 
 
 def test_lines_have_different_keys():
     more = [*LINES, {"policy": "ucb", "params": {"alpha": 1.0}}]
-    keys = {engine.line_key(experiment_of(lines=more), line) for line in range(len(more))}
-    assert len(keys) == len(more)
+    assert len(set(keys_of(experiment_of(lines=more)))) == len(more)
 
 
 def test_more_trials_cost_only_the_new_ones(monkeypatch):
@@ -153,7 +163,7 @@ def test_a_partly_filled_store_changes_nothing(monkeypatch, reference, kept):
         for first, last in kept:
             rows = slice(first, last)
             block = Block(trials.regret[rows], trials.best_pulls[rows], trials.pulls[rows])
-            store.put(engine.line_key(experiment, line), first, block)
+            store.put(keys_of(experiment)[line], first, block)
     counted = Counted(monkeypatch, "ucb")
     assert numbers(simulate(experiment, store=store)) == reference
     assert counted.trials < 13
@@ -173,7 +183,7 @@ def test_a_second_visitor_finds_everything_on_disk(monkeypatch, reference, tmp_p
 
 def test_blocks_of_a_wrong_shape_are_ignored(reference):
     store = memory()
-    store.put(engine.line_key(experiment_of(), 0), 0, Block(np.zeros((13, 3)), np.zeros((13, 3)), np.zeros((13, 4))))
+    store.put(keys_of(experiment_of())[0], 0, Block(np.zeros((13, 3)), np.zeros((13, 3)), np.zeros((13, 4))))
     assert numbers(simulate(experiment_of(), store=store)) == reference
 
 
@@ -267,10 +277,12 @@ def test_an_error_in_a_kernel_reaches_the_caller_and_finished_blocks_are_kept(mo
 
 
 def test_a_block_of_the_wrong_shape_is_an_error(monkeypatch):
-    def too_short(instance, streams, checkpoints, stop):
-        return Block(*(np.zeros((len(streams) - 1, width)) for width in (len(checkpoints), len(checkpoints), 4)))
+    prepare = registry()["ucb"].prepare
 
-    monkeypatch.setitem(registry(), "ucb", replace(registry()["ucb"], simulate=too_short))
+    def too_many_arms(setup):
+        return replace(prepare(setup), arms=99)
+
+    monkeypatch.setitem(registry(), "ucb", replace(registry()["ucb"], prepare=too_many_arms))
     with pytest.raises(RuntimeError, match="wrong shape"):
         simulate(experiment_of(), store=memory())
 

@@ -82,7 +82,7 @@ def test_the_order_of_arms_is_judged_on_the_policy_itself():
         arms = [{"kind": "bernoulli", "mean": mean} for mean in order]
         [instance] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users}).setups
         streams = rng.integers(0, 2**64, (1, 8), dtype=np.uint64)
-        block = registry()["adap-klucb"].simulate(instance, streams, np.array([users]), Signal())
+        block = registry()["adap-klucb"].play(instance, streams, np.array([users]), Signal())
         compiled.append(block.regret.item())
     error = math.sqrt((np.var(plain) + np.var(compiled)) / runs)
     assert abs(np.mean(plain) - np.mean(compiled)) < 3.5 * error

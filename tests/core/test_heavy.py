@@ -13,7 +13,7 @@ from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.presets import load_preset
 from bandit_core.kernels import heavy as kernels
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Signal
+from bandit_core.model import Signal, run_kernel
 from bandit_core.policies import heavy_family, registry
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, Student, TwoPoint, Uniform, tables
 from bandit_core.theory import divergences, heavy, robust_mean
@@ -51,7 +51,7 @@ class _Coded:
 
 def pulled_arms(policy, instance, row, **options):
     times = np.arange(1, instance.horizon + 1)
-    block = registry()[policy].simulate(_Coded(instance), row, times, Signal(), **options)
+    block = run_kernel(registry()[policy].prepare(_Coded(instance), **options), row, times, Signal())
     return np.log2(np.diff(block.regret[0], prepend=0.0)).round().astype(int).tolist()
 
 
@@ -286,7 +286,7 @@ def tree_release(share):
     instance = instance_of("dp-robust-ucb", horizon=4, v=0.9)
     parameters = instance.parameters
     levels = (parameters.u * np.array([1, 2, 4]) / math.log(4) ** 1.5) ** (1 / 1.9)
-    node_scale = registry()["dp-robust-ucb"].simulate.__globals__["node_scale"](instance)
+    node_scale = registry()["dp-robust-ucb"].play.__globals__["node_scale"](instance)
     scales = node_scale * levels
 
     def respond(rewards, epsilon, rng):
@@ -315,7 +315,7 @@ def test_the_kernels_noise_is_what_the_epoch_table_says():
     # Noise alone drops one of them in the first epoch with P(|L1 - L2| > c b) = e^-c (1 + c/2), b its scale.
     ratio = epoch.threshold / epoch.noise
     trials = 3000
-    block = registry()["dp-robust-se"].simulate(
+    block = registry()["dp-robust-se"].play(
         instance, streams(5, 0, trials), np.array([int(2 * epoch.R) + 1, 10**6]), Signal()
     )
     second = heavy_family.epochs(instance).iloc[1]
@@ -415,7 +415,7 @@ def test_the_printed_constants_give_the_first_epochs_that_the_papers_figures_can
 def test_an_epoch_table_accounts_for_every_pull():
     instance = instance_of("dp-robust-se", S1, horizon=10**6, v=0.9)
     table = heavy_family.epochs(instance, seed=4, trial=7)
-    block = registry()["dp-robust-se"].simulate(instance, streams(4, 7, 8), np.array([10**6]), Signal())
+    block = registry()["dp-robust-se"].play(instance, streams(4, 7, 8), np.array([10**6]), Signal())
     assert table["first pull"].tolist() == [1, *(table["last pull"][:-1] + 1)]
     assert table["last pull"].iloc[-1] == 10**6
     assert block.pulls.sum() == 10**6
@@ -429,7 +429,7 @@ def test_an_epoch_table_accounts_for_every_pull():
 
 def test_at_a_billion_pulls_the_best_arm_is_found():
     instance = instance_of("dp-robust-se", S1, 0.5, horizon=10**9, v=0.9)
-    block = registry()["dp-robust-se"].simulate(instance, streams(0, 0, 20), np.array([10, 10**9]), Signal())
+    block = registry()["dp-robust-se"].play(instance, streams(0, 0, 20), np.array([10, 10**9]), Signal())
     assert (block.pulls.argmax(axis=1) == 0).all()
     assert (block.pulls[:, 0] > 0.999 * 10**9).all()
 

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from interpreter import assert_left_free
 from scipy import stats
+from test_engine import keys_of
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import index_family
-from bandit_core.simulation import costs, engine
+from bandit_core.simulation import costs
 from bandit_core.simulation.store import Store
 
 SIZE = 1e-3
@@ -54,7 +55,7 @@ def jumping(monkeypatch):
 def played(line: dict, arms: list[dict], horizon: int, seed: int, trials: int = TRIALS):
     experiment = experiment_of(line, arms, horizon)
     times = np.array([horizon // 20, horizon // 3, horizon])
-    return experiment.lines[0].entry.simulate(experiment.setups[0], streams(seed, 0, trials), times, Signal())
+    return experiment.lines[0].entry.play(experiment.setups[0], streams(seed, 0, trials), times, Signal())
 
 
 def least_p(mine, theirs) -> float:
@@ -118,7 +119,7 @@ EVERY = [
 @pytest.mark.parametrize("line", EVERY)
 def test_a_shorter_horizon_is_a_prefix(jumping, line):
     short, long = (experiment_of(line, APART, horizon) for horizon in (7_777, 40_000))
-    play, rows = short.lines[0].entry.simulate, streams(3, 0, 6)
+    play, rows = short.lines[0].entry.play, streams(3, 0, 6)
     first = play(short.setups[0], rows, np.array([10, 7_777]), Signal())
     second = play(long.setups[0], rows, np.array([10, 300, 7_777, 40_000]), Signal())
     assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
@@ -132,7 +133,7 @@ def test_workers_and_cuts_change_no_byte(jumping, line):
     experiment = experiment_of(line, APART, 30_000, trials=9)
     whole = simulate(experiment, jobs=1, store=Store(None, 2**24)).lines[0]
     threaded = simulate(experiment, jobs=2, store=Store(None, 2**24)).lines[0]
-    play, times = experiment.lines[0].entry.simulate, checkpoints(30_000)
+    play, times = experiment.lines[0].entry.play, checkpoints(30_000)
     cuts = [play(experiment.setups[0], streams(0, *cut), times, Signal()).regret for cut in ((0, 1), (1, 7), (7, 9))]
     assert whole.regret.tobytes() == threaded.regret.tobytes() == np.concatenate(cuts).tobytes()
     assert len(np.unique(whole.regret, axis=0)) == 9
@@ -141,7 +142,7 @@ def test_workers_and_cuts_change_no_byte(jumping, line):
 def test_regret_within_a_block_is_linear(jumping):
     """One arm that is never left: best pulls at every checkpoint, whatever the blocks."""
     experiment = experiment_of(line_of("ucb", None), bernoulli(0.4), 10**9)
-    block = experiment.lines[0].entry.simulate(experiment.setups[0], streams(0, 0, 3), checkpoints(10**9), Signal())
+    block = experiment.lines[0].entry.play(experiment.setups[0], streams(0, 0, 3), checkpoints(10**9), Signal())
     np.testing.assert_array_equal(block.best_pulls, np.tile(checkpoints(10**9), (3, 1)))
     assert (block.regret == 0).all()
 
@@ -178,10 +179,10 @@ def test_the_sampler_is_told_and_separates_stored_blocks(monkeypatch):
     experiment = experiment_of(line_of("ucb", None), APART, 5_000, trials=3)
     store = Store(None, 2**24)
     before = simulate(experiment, store=store)
-    key = engine.line_key(experiment, 0)
+    [key] = keys_of(experiment)
     monkeypatch.setattr(index_family, "LONG", 1)
     after = simulate(experiment, store=store)
-    assert engine.line_key(experiment, 0) != key
+    assert keys_of(experiment) != [key]
     assert after.metadata["samplers"] == ["jump"]
     assert after.lines[0].regret.tobytes() != before.lines[0].regret.tobytes()
     monkeypatch.undo()
@@ -202,7 +203,7 @@ def test_a_stop_is_heard_within_a_trial():
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
-        experiment.lines[0].entry.simulate(experiment.setups[0], streams(0, 0, 1), np.array([10**9]), signal)
+        experiment.lines[0].entry.play(experiment.setups[0], streams(0, 0, 1), np.array([10**9]), signal)
 
 
 def test_a_running_kernel_leaves_the_interpreter_free():

@@ -10,7 +10,7 @@ import reference
 from bandit_core import Experiment
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
-from bandit_core.model import RunSetup, Signal, Stopped
+from bandit_core.model import RunSetup, Signal, Stopped, run_kernel
 from bandit_core.policies import index_family, kl_family
 
 FIXED = {"kind": "fixed", "value": 1.0}
@@ -64,8 +64,8 @@ def compare_with_reference(policy, arms, epsilon, horizon, trials=2, seed=7, **p
     rows = streams(seed, 0, trials)
     every_step = np.arange(1, horizon + 1)
     few = np.unique([1, max(1, horizon // 3), horizon])
-    dense = entry.simulate(instance, rows, every_step, Signal())
-    sparse = entry.simulate(instance, rows, few, Signal())
+    dense = entry.play(instance, rows, every_step, Signal())
+    sparse = entry.play(instance, rows, few, Signal())
     for trial in range(trials):
         steps = np.diff(dense.regret[trial], prepend=0.0)
         pulled = np.abs(steps[:, None] - instance.gaps).argmin(axis=1)
@@ -184,7 +184,7 @@ def test_both_samplers_agree_bit_for_bit(monkeypatch, policy, arms, epsilon, hor
     blocks = []
     for lockstep in (True, False):
         monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon, chosen=lockstep: chosen)
-        blocks.append(entry.simulate(instance, streams(3, 0, 5), times, Signal()))
+        blocks.append(entry.play(instance, streams(3, 0, 5), times, Signal()))
     for name in ("regret", "best_pulls", "pulls"):
         np.testing.assert_array_equal(getattr(blocks[0], name), getattr(blocks[1], name))
 
@@ -196,8 +196,8 @@ def test_a_wrong_index_is_noticed(wrong):
     """The comparison above has teeth: slightly wrong constants pull other arms."""
     _, instance = instance_of("ucb", TWO, None, 2000)
     times = np.array([500, 2000])
-    right = index_family.play(instance, streams(7, 0, 2), times, Signal(), per_pull=2.0)
-    other = index_family.play(instance, streams(7, 0, 2), times, Signal(), **wrong)
+    right = run_kernel(index_family.prepare(instance, per_pull=2.0), streams(7, 0, 2), times, Signal())
+    other = run_kernel(index_family.prepare(instance, **wrong), streams(7, 0, 2), times, Signal())
     expected = reference.pulled_arms("ucb", instance, streams(7, 0, 1)[0])
     np.testing.assert_array_equal(right.pulls[0], np.bincount(expected, minlength=2))
     assert (other.pulls != right.pulls).any()
@@ -211,7 +211,7 @@ def test_the_order_of_the_arms_does_not_decide_where_every_index_is_at_its_end()
         experiment = Experiment.model_validate(
             {"arms": arms, "lines": [{"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": 0.2}}]}
         )
-        block = kl_family.play(experiment.setups[0], streams(0, 0, 40), np.array([1000, 5000]), Signal())
+        block = run_kernel(kl_family.prepare(experiment.setups[0]), streams(0, 0, 40), np.array([1000, 5000]), Signal())
         regrets.append(block.regret[:, -1])
     spread = math.hypot(*(values.std(ddof=1) / math.sqrt(len(values)) for values in regrets))
     assert abs(regrets[0].mean() - regrets[1].mean()) < 4 * spread
@@ -243,7 +243,7 @@ def test_lazy_kl_indices_decide_as_a_full_scan(arms, epsilon):
     horizon = 8000
     entry, instance = instance_of(policy, arms, epsilon and {"kind": "fixed", "value": epsilon}, horizon)
     rows = streams(11, 0, 1)
-    block = entry.simulate(instance, rows, np.array([1000, horizon]), Signal())
+    block = entry.play(instance, rows, np.array([1000, horizon]), Signal())
     expected = reference.by_labels(instance, rows[0], lambda here, words: full_scan(here, words, horizon))
     np.testing.assert_array_equal(block.pulls[0], np.bincount(expected, minlength=len(instance.arms)))
     np.testing.assert_allclose(block.regret[0, 0], instance.gaps[expected[:1000]].sum(), rtol=1e-12)
@@ -275,11 +275,11 @@ def test_a_signal_counts_steps_and_stops(monkeypatch, policy, lockstep):
     entry, instance = instance_of(policy, TWO, None, 300)
     signal, rows, times = Signal(), streams(0, 0, 40), np.array([1, 10, 300])
     before = rows.copy()
-    entry.simulate(instance, rows, times, signal)
+    entry.play(instance, rows, times, signal)
     assert signal.steps == 40 * 300
     np.testing.assert_array_equal(rows, before)  # streams are not used up: playing again gives the same trials
     stopped = Signal()
     stopped.stop()
     with pytest.raises(Stopped):
-        entry.simulate(instance, rows, times, stopped)
+        entry.play(instance, rows, times, stopped)
     assert 0 < stopped.steps < 40 * 300

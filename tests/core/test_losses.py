@@ -16,6 +16,7 @@ from bandit_core.kernels import heavy as heavy_kernels
 from bandit_core.mechanisms import AdaptiveTree, Binary, Hybrid, Logarithmic, gaussian, registry
 from bandit_core.mechanisms.l2_ball import ball_along, radius, release
 from bandit_core.mechanisms.losses import chance_of_right_guess, nodes, noise_density, play_round, profile, span
+from bandit_core.model import Signal
 
 ANSWERS = [one for one in registry().values() if one.kind == "answer"]
 COUNTERS = [one for one in registry().values() if one.kind == "counter"]
@@ -289,13 +290,13 @@ def test_the_kernel_of_the_policy_uses_the_same_tree():
     [instance] = Experiment.model_validate(document).setups
     seen = {}
 
-    def tap(state, laws, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale, *rest):
+    def tap(state, table, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale, *rest):
         seen.update(exponent=exponent, level=level, node_scale=node_scale)
 
     original = heavy_kernels.by_index
     try:
         heavy_kernels.by_index = tap
-        dp_robust_ucb.POLICY.simulate(instance, np.zeros((1, 8), np.uint64), np.array([500]), dp_robust_ucb.Signal())
+        dp_robust_ucb.POLICY.play(instance, np.zeros((1, 8), np.uint64), np.array([500]), Signal())
     finally:
         heavy_kernels.by_index = original
     tree = AdaptiveTree(0.4, 500, v=instance.parameters.v, u=1.5)

@@ -9,7 +9,7 @@ import pytest
 from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbers
 
 from bandit_core import InputError, Simulation, simulate
-from bandit_core.model import Stopped
+from bandit_core.model import KernelCall, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine, scheduler
 from bandit_core.simulation.scheduler import Job, Scheduler
@@ -224,12 +224,14 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
     long_ucb = replace(registry()["ucb"], step_cost=10**4)  # called long by its estimate alone
     release, busy = threading.Event(), threading.Event()
 
-    def hang(instance, streams, checkpoints, stop):
+    def hang(*arguments):
         busy.set()
         release.wait(30)
         raise Stopped
 
-    monkeypatch.setitem(registry(), "ucb", replace(long_ucb, simulate=hang))
+    monkeypatch.setitem(
+        registry(), "ucb", replace(long_ucb, prepare=lambda setup: KernelCall(hang, (), len(setup.arms)))
+    )
     heavy = Simulation(experiment_of(lines=LINES[:1]), memory())
     thread = threading.Thread(target=heavy.run, args=(2,))
     thread.start()
@@ -253,12 +255,13 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
     monkeypatch.setattr(costs, "SHORTEST_TASK", 1e-9)
     release, busy = threading.Event(), []
 
-    def hang(instance, streams, checkpoints, stop):
+    def hang(*arguments):
         busy.append(1)
         release.wait(60)
         raise Stopped
 
-    monkeypatch.setitem(registry(), "ucb", replace(registry()["ucb"], step_cost=10**7, simulate=hang))
+    endless = replace(registry()["ucb"], step_cost=10**7, prepare=lambda setup: KernelCall(hang, (), len(setup.arms)))
+    monkeypatch.setitem(registry(), "ucb", endless)
     heavy = [Simulation(experiment_of(lines=LINES[:1], seed=seed), memory()) for seed in (1, 2)]
     threads = [threading.Thread(target=simulation.run, args=(jobs,)) for simulation in heavy]
     for thread in threads:

@@ -66,7 +66,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     made: list[str] = []
     for policy in registry().values():
 
-        def counted(instance, streams, times, signal, name=policy.name, play=policy.simulate):
+        def counted(instance, streams, times, signal, name=policy.name, play=policy.play):
             made.append(name)
             return play(instance, streams, times, signal)
 

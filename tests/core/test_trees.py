@@ -13,7 +13,7 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import trees
 from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, laplace_sum_bound
-from bandit_core.model import Signal, Stopped
+from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import registry, tree_family
 from bandit_core.spec.errors import InputError
 from bandit_core.spec.rewards import expand, tables
@@ -344,7 +344,7 @@ def instance_of(name, means, horizon, epsilon, **params):
 
 
 def simulate(name, instance, seed, trial, checkpoints):
-    return registry()[name].simulate(instance, streams(seed, trial, trial + 1), np.array(checkpoints), Signal())
+    return registry()[name].play(instance, streams(seed, trial, trial + 1), np.array(checkpoints), Signal())
 
 
 CASES = [
@@ -398,8 +398,9 @@ def test_runs_of_the_leader_change_no_arm_in_a_long_game(shape, epsilon):
     instance = instance_of("dp-ucb-bound", [0.7, 0.6, 0.55, 0.5], 60_000, epsilon)
     for counter in (Hybrid.calibrated(epsilon), Binary(epsilon, instance.horizon)):
         game = {"counter": counter, "shape": shape, "slope": 1 / epsilon, "offset": 1 / epsilon}
-        every = tree_family.play(instance, streams(1, 0, 2), np.arange(1, 60_001), Signal(), **game)
-        runs = tree_family.play(instance, streams(1, 0, 2), np.array([60_000]), Signal(), **game)
+        call = tree_family.prepare(instance, **game)
+        every = run_kernel(call, streams(1, 0, 2), np.arange(1, 60_001), Signal())
+        runs = run_kernel(call, streams(1, 0, 2), np.array([60_000]), Signal())
         np.testing.assert_array_equal(every.pulls, runs.pulls)
         np.testing.assert_array_equal(every.regret[:, -1:], runs.regret)
 
@@ -412,9 +413,10 @@ def test_without_noise_and_margin_they_are_ucb(common):
     document = {"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 20_000, "trials": 1}
     instance = Experiment.model_validate(document).setups[0]
     checkpoints = np.array([1, 3, 10, 1000, 20_000])
-    plain = registry()["ucb"].simulate(instance, streams(0, 0, 3), checkpoints, Signal())
+    plain = registry()["ucb"].play(instance, streams(0, 0, 3), checkpoints, Signal())
     quiet = Hybrid(1e300, 1e300)
-    noisy = tree_family.play(instance, streams(0, 0, 3), checkpoints, Signal(), counter=quiet, common=common)
+    call = tree_family.prepare(instance, counter=quiet, common=common)
+    noisy = run_kernel(call, streams(0, 0, 3), checkpoints, Signal())
     np.testing.assert_array_equal(noisy.pulls, plain.pulls)
     np.testing.assert_array_equal(noisy.regret, plain.regret)
 
@@ -496,12 +498,12 @@ def test_private_ucb_needs_its_horizon():
 def test_a_stop_is_obeyed_and_steps_are_counted(name):
     instance = instance_of(name, FEW, 1000, 1.0)
     signal = Signal()
-    registry()[name].simulate(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
+    registry()[name].play(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
     assert signal.steps == 3000
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
-        registry()[name].simulate(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
+        registry()[name].play(instance, streams(0, 0, 3), np.array([10, 1000]), signal)
     assert signal.steps == 10
 
 
@@ -524,7 +526,7 @@ def test_mean_regret_is_below_every_proved_bound(means):
             line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
             document = {"arms": arms, "lines": [line], "horizon": 50_000, "trials": 1}
             instance = Experiment.model_validate(document).setups[0]
-            mean = registry()[name].simulate(instance, streams(2, 0, 20), times, Signal()).regret.mean(axis=0)
+            mean = registry()[name].play(instance, streams(2, 0, 20), times, Signal()).regret.mean(axis=0)
             for bound in registry()[name].bounds(instance):
                 if (bound.side, bound.status) == ("upper", "proved") and not bound.not_applicable:
                     values = bound.values(times, instance.gaps.max())
@@ -552,7 +554,7 @@ def test_dp_ucb_bound_meets_an_independent_simulation(epsilon, index, mean):
         "trials": 1,
     }
     instance = Experiment.model_validate(document).setups[0]
-    block = registry()["dp-ucb-bound"].simulate(instance, streams(0, 0, 40), np.array([100_000]), Signal())
+    block = registry()["dp-ucb-bound"].play(instance, streams(0, 0, 40), np.array([100_000]), Signal())
     assert block.regret[:, -1].mean() == pytest.approx(mean, rel=0.06)
 
 

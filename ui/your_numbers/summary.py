@@ -113,14 +113,15 @@ def _origin(answer: Reply, made: datetime) -> str:
             f"<tr><td>{escape(PROMISE_WORDS[row.privacy])}<td>{escape(title)}, the best of {screened}"
             f"{f'<br>{escape(params)}' if params else ''}<td>{escape(guarantee['words'])}"
         )
+    kernels = {name.rpartition("kernels.")[2]: version for name, version in meta["kernels"].items()}
     version = places.project_version()
-    used = ", ".join(f"{name} {number}" for name, number in meta["versions"].items())
+    used = ", ".join(f"{name} {number}" for name, number in {**meta["versions"], **kernels}.items())
     asked = answer.question
     return (
         "<h2>Where these numbers come from</h2><table><tr><th>who is trusted<th>method<th>what it promises"
         f"{''.join(rows)}</table><p class='small'>Simulated {asked.reported} times with seed {asked.seed}; the methods "
         f"were chosen by other runs, up to {asked.rounds[-1]} each, with seed {asked.screening_seed}. Private Bandit "
-        f"Lab {escape(version)}, simulator {escape(str(meta['kernels'])[:12])}, {escape(used)}. "
+        f"Lab {escape(version)}, {escape(used)}. "
         f"Made on {made:%Y-%m-%d %H:%M} UTC.</p>"
     )
 

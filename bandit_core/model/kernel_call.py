@@ -1,0 +1,66 @@
+"""What a policy's compiled kernel is called with, and the one way to play it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bandit_core.model.block import Block, Signal, Stopped
+
+
+class Record(NamedTuple):
+    """Where a kernel writes: curves (trials, checkpoints), pulls (trials, arms), and the cells of a `Signal`.
+
+    ``error`` has no columns where a kernel estimates no parameters. After the checkpoint of place c a kernel adds the
+    steps since the one before to ``signal[1]``, and gives up where ``signal[0]`` is not 0.
+    """
+
+    checkpoints: np.ndarray
+    regret: np.ndarray
+    best_pulls: np.ndarray
+    pulls: np.ndarray
+    error: np.ndarray
+    signal: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCall:
+    """One line of an experiment in the plain numbers that its kernel takes.
+
+    ``kernel(state, *arguments, record)`` plays one trial per row of ``state`` (trials, 8), which it may change, and
+    writes to the `Record`. ``arguments`` are numbers, arrays and NamedTuples of them, which it only reads: together
+    with the streams, the checkpoints and the code of the kernel they decide every number, and nothing else does.
+    ``arms`` is the number of arms, ``lanes`` how many trials the kernel takes at most at once (no number depends on
+    it), ``error`` whether it estimates parameters (see `Block`).
+    """
+
+    kernel: Callable[..., None]
+    arguments: tuple[Any, ...]
+    arms: int
+    lanes: int | None = None
+    error: bool = False
+
+
+def run_kernel(call: KernelCall, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+    """Play one trial per row of ``streams`` (trials, 8), which stay as they are, to the last of ``checkpoints``.
+
+    Raises
+    ------
+    Stopped
+        When the signal asked for a stop.
+    """
+    trials, times = len(streams), len(checkpoints)
+    regret, best_pulls = np.zeros((trials, times)), np.zeros((trials, times))
+    pulls, error = np.zeros((trials, call.arms)), np.zeros((trials, times if call.error else 0))
+    state = streams.copy()
+    groups = -(-trials // call.lanes) if call.lanes else 1
+    for group in np.array_split(np.arange(trials), groups):
+        part = slice(group[0], group[-1] + 1)
+        record = Record(checkpoints, regret[part], best_pulls[part], pulls[part], error[part], signal.cells)
+        call.kernel(state[part], *call.arguments, record)
+        if signal.stopped:
+            raise Stopped
+    return Block(regret, best_pulls, pulls, error if call.error else None)

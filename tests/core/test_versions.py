@@ -1,0 +1,259 @@
+"""One identity for numbers: what changes the key of stored blocks, and what does not."""
+
+import importlib.util
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, Simulation, simulate
+from bandit_core.experiments.experiment import checkpoints
+from bandit_core.jit import decorators, version
+from bandit_core.jit.version import kernel_name, kernel_version
+from bandit_core.kernels import index, jump, kl, streams
+from bandit_core.literature import papers, reproductions
+from bandit_core.policies import registry
+from bandit_core.simulation.prepared import prepared_line, prepared_lines
+from bandit_core.simulation.store import Store
+from bandit_core.theory import accounting
+
+PLAIN = [name for name, policy in registry().items() if policy.prepare is not None]
+
+MODULE = '''
+"""A kernel file."""
+import math
+import numpy as np
+from bandit_core.jit.decorators import inlined, kernel, piece
+
+STEP = 2.0
+CODES = (1, 2)
+UNUSED = 1.0
+TABLE = np.arange(3.0)
+
+@inlined
+def scaled(x):
+    return STEP * x
+
+@piece
+def longer(x):
+    """Adds a little."""
+    return scaled(x) + math.sqrt(CODES[0]) + TABLE[1]
+
+@kernel
+def play(x):
+    # A comment.
+    return longer(x)
+
+@kernel
+def other(x):
+    """Reaches no constant."""
+    return -x
+'''
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Import a version of the kernel file above: (name of the kernel) -> version, always under one module name."""
+    numbers = iter(range(100))
+
+    def versions(*changes: tuple[str, str]) -> dict[str, str]:
+        text = MODULE
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / f"file{next(numbers)}.py"
+        path.write_text(text)
+        spec = importlib.util.spec_from_file_location("kernel_file", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return {name: kernel_version(getattr(module, name)) for name in ("play", "other")}
+
+    return versions
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ('"""Adds a little."""', '"""Adds more\n\n    than a little."""'),
+        ('    """Adds a little."""\n', ""),
+        ("    return STEP * x", '    """Said at last."""\n    return STEP * x'),
+        ("# A comment.", "# Another comment,\n    # longer."),
+        ("return STEP * x", "return (\n        STEP\n        * x\n    )"),
+        ("UNUSED = 1.0", "UNUSED = 2.0\n\n\n"),
+        ('"""A kernel file."""', '"""The same file, described."""'),
+    ],
+)
+def test_prose_and_layout_change_no_version(written, change):
+    assert written(change) == written()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("STEP = 2.0", "STEP = 2.5"),
+        ("STEP = 2.0", "STEP = 2"),
+        ("CODES = (1, 2)", "CODES = (2, 2)"),
+        ("np.arange(3.0)", "np.arange(1.0, 4.0)"),
+        ("math.sqrt(C", "math.exp(C"),
+        ("return STEP * x", "return x * STEP"),
+        ("@piece\ndef", "@kernel\ndef"),
+    ],
+)
+def test_what_a_kernel_reaches_changes_its_version_and_no_other(written, change):
+    before, after = written(), written(change)
+    assert after["play"] != before["play"]
+    assert after["other"] == before["other"]
+
+
+def fresh_version(kernel) -> str:
+    return version.kernel_version.__wrapped__(kernel)
+
+
+def line_of(name: str, **changes):
+    line = {"policy": name, **changes}
+    if registry()[name].epsilon != "none":
+        line.setdefault("epsilon", {"kind": "fixed", "value": 1.0})
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.8, 0.5, 0.3)]
+    return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 500, "trials": 3, "seed": 4})
+
+
+def identities(monkeypatch) -> dict[str, bytes]:
+    """The identity of every policy's line, with versions that are not remembered."""
+    found = {}
+    for name in PLAIN:
+        version.kernel_version.cache_clear()
+        found[name] = prepared_lines(line_of(name))[0].identity
+    version.kernel_version.cache_clear()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("module", "constant", "kernels"),
+    [
+        (jump, "CAUTION", {jump.jump}),
+        (index, "KL_CLOCK", {index.lockstep, index.tournament, jump.jump}),
+        (kl, "MARGIN", {kl.play}),
+    ],
+)
+def test_a_constant_changes_exactly_the_kernels_that_reach_it(monkeypatch, module, constant, kernels):
+    everything = {index.lockstep, index.tournament, jump.jump, kl.play}
+    before = {kernel: fresh_version(kernel) for kernel in everything}
+    monkeypatch.setattr(module, constant, getattr(module, constant) + 7)
+    assert {kernel for kernel in everything if fresh_version(kernel) != before[kernel]} == kernels
+
+
+def test_a_constant_of_the_kl_kernel_invalidates_exactly_the_policies_that_use_it(monkeypatch):
+    before = identities(monkeypatch)
+    monkeypatch.setattr(kl, "MARGIN", 1e-9)
+    after = identities(monkeypatch)
+    assert {name for name in PLAIN if before[name] != after[name]} == {"kl-ucb", "kl-ucb-cf"}
+
+
+def test_another_release_interval_invalidates_exactly_the_policy_that_waits_for_it(monkeypatch):
+    before = identities(monkeypatch)
+    interval = accounting.release_interval
+    monkeypatch.setattr(accounting, "release_interval", lambda *arguments: interval(*arguments) + 1)
+    after = identities(monkeypatch)
+    assert {name for name in PLAIN if before[name] != after[name]} == {"dp-ucb-int"}
+
+
+def changed(value):
+    """The value with one number or one array in it changed, each in turn."""
+    if isinstance(value, tuple):
+        for place, each in enumerate(value):
+            for other in changed(each):
+                parts = (*value[:place], other, *value[place + 1 :])
+                yield type(value)(*parts) if hasattr(value, "_fields") else parts
+    elif isinstance(value, np.ndarray):
+        other = np.ones((1, 9)) if value.size == 0 else value.copy()
+        other.flat[-1] = not other.flat[-1] if other.dtype == bool else other.flat[-1] + 1
+        yield other
+    else:
+        whole = isinstance(value, int)
+        yield not value if isinstance(value, bool) else value + 1 if whole else np.nextafter(value, -np.inf)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_an_identity_comes_out_again_and_follows_every_argument(name):
+    experiment = line_of(name)
+    [line] = prepared_lines(experiment)
+    assert prepared_lines(line_of(name))[0].identity == line.identity
+    for arguments in changed(line.call.arguments):
+        other = replace(registry()[name], prepare=lambda setup, a=arguments: replace(line.call, arguments=a))
+        assert prepared_line(other, experiment.setups[0]).identity != line.identity, arguments
+
+
+def test_whole_numbers_floats_and_flags_are_different_arguments():
+    policy, setup = registry()["ucb"], line_of("ucb").setups[0]
+    call = policy.prepare(setup)
+
+    def identity(*arguments):
+        changed = replace(policy, prepare=lambda setup: replace(call, arguments=arguments))
+        return prepared_line(changed, setup).identity
+
+    values = [1, 1.0, True, (1,), np.array([1]), np.array([1.0]), np.array([[1.0]]), 0.0, -0.0, np.float32(1)]
+    assert len({identity(value) for value in values}) == len(values)
+    assert identity(np.float64(1.0)) == identity(1.0)
+    assert identity((1, 2)) != identity(1, 2)
+    with pytest.raises(TypeError, match="str"):
+        identity("words")
+
+
+def test_equal_calls_share_blocks_whatever_the_policy_is_called(monkeypatch):
+    renamed = replace(registry()["ucb"], name="renamed")
+    monkeypatch.setitem(registry(), "renamed", renamed)
+    store = Store(None, 2**24)
+    first = simulate(line_of("ucb"), store=store)
+    again = Simulation(line_of("renamed"), store)
+    assert again.missing_seconds == 0
+    assert again.result().lines[0].regret.tobytes() == first.lines[0].regret.tobytes()
+    both = line_of("ucb").with_changes(lines=[{"policy": "ucb"}, {"policy": "renamed"}], seed=5)
+    result = simulate(both, store=store)
+    assert result.lines[0].regret.tobytes() == result.lines[1].regret.tobytes()
+
+
+def test_keys_follow_checkpoints_seed_and_the_code_of_the_streams(monkeypatch):
+    [line] = prepared_lines(line_of("ucb"))
+    times = checkpoints(500)
+    keys = {line.key(times, 4), line.key(times, 5), line.key(times[1:], 4)}
+    monkeypatch.setattr(version, "_VERSIONS", "another NumPy")
+    version.kernel_version.cache_clear()
+    keys.add(line.key(times, 4))
+    version.kernel_version.cache_clear()
+    assert len(keys) == 4
+    assert kernel_name(streams.streams) == "bandit_core.kernels.streams.streams"
+
+
+def test_a_key_tells_nothing_of_ones_own_data():
+    secret = [0.123456, 0.654321, 0.777777]
+    arms = [{"kind": "empirical", "values": secret}, {"kind": "bernoulli", "mean": 0.5}]
+    experiment = Experiment.model_validate({"arms": arms, "lines": [{"policy": "ucb"}], "horizon": 50, "trials": 2})
+    [line] = prepared_lines(experiment)
+    key = line.key(checkpoints(50), 0)
+    assert len(key) == 64 and len(line.identity) == 32
+
+
+def test_a_wrapped_kernel_has_the_version_of_the_kernel():
+    def wrapper(*arguments):
+        index.lockstep(*arguments)
+
+    wrapper.__wrapped__ = index.lockstep
+    assert kernel_version(wrapper) == kernel_version(index.lockstep)
+    assert kernel_name(wrapper) == kernel_name(index.lockstep) == "bandit_core.kernels.index.lockstep"
+
+
+def test_functions_typed_in_have_versions_too():
+    step = 3
+    doubled = decorators.kernel(lambda x: x * step)
+    tripled = decorators.kernel(lambda x: x * 3)
+    assert kernel_version(doubled) != kernel_version(tripled)
+
+
+def test_a_file_says_which_kernels_made_it_and_is_outdated_by_a_change_of_theirs(monkeypatch):
+    shipped = reproductions.load(papers.reproducible()[0])
+    now = {line.kernel: line.version for line in prepared_lines(shipped.experiment)}
+    fresh = replace(shipped, made={**shipped.made, "kernels": now})
+    assert reproductions.outdated(fresh) == set()
+    one = sorted(now)[0]
+    old = replace(shipped, made={**shipped.made, "kernels": {**now, one: "0" * 16}})
+    assert reproductions.outdated(old) == {one}
