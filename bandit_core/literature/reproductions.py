@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.experiments.experiment import Band, Experiment
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.papers import Played, Window
 from bandit_core.places import ROOT, project_version
@@ -61,7 +61,7 @@ class ShippedLine:
     price: np.ndarray | None = None
     price_stderr: np.ndarray | None = None
 
-    def quantile(self, q: float) -> np.ndarray:
+    def quantile(self, q: float, /) -> np.ndarray:
         """The 5 % or the 95 % quantile over trials; a shipped file holds no other."""
         return {0.05: self.q05, 0.95: self.q95}[q]
 
@@ -69,10 +69,6 @@ class ShippedLine:
     def std(self) -> np.ndarray:
         """Standard deviation over trials, shape (times,)."""
         return self.stderr * np.sqrt(self.count)
-
-    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
-        """As of a `LineResult`."""
-        return LineResult.band(self, kind)  # type: ignore[arg-type]  # needs mean, std and quantile only
 
 
 @dataclass(frozen=True)
