@@ -1,7 +1,8 @@
 """Private Bandit Lab's core: what does privacy cost a learning system?
 
 A simulator of private multi-armed bandits and of the bounds on their regret. It simulates private learning; it is
-not a privacy product and protects nobody's data.
+not a privacy product and protects nobody's data. What stands here is the public interface; what is only needed for
+studies, own data, papers and audits is imported when it is first asked for.
 
 >>> from bandit_core import load_preset, simulate
 >>> result = simulate(load_preset("ren-1c").with_changes(horizon=1000, trials=4))
@@ -9,22 +10,119 @@ not a privacy product and protects nobody's data.
 ['heldp-ucb-b', 'heldp-ucb-l', 'ucb']
 """
 
-from bandit_core.auditing.auditor import AuditResult, audit
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from bandit_core.experiments.curves import bounds
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.experiments.presets import load_preset
+from bandit_core.experiments.experiment import read as read_experiment
+from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.simulation.engine import Simulation, simulate
+from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 from bandit_core.theory.threshold import thresholds
 
+if TYPE_CHECKING:
+    from bandit_core.auditing.auditor import AuditResult, audit
+    from bandit_core.auditing.subjects import subjects
+    from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
+    from bandit_core.data.observations import read_budgets, read_observations
+    from bandit_core.experiments.links import address
+    from bandit_core.literature.claims import verdicts
+    from bandit_core.literature.errata import errata
+    from bandit_core.literature.papers import figures, papers
+    from bandit_core.literature.reproductions import load as load_shipped
+    from bandit_core.literature.reproductions import reproduce
+    from bandit_core.simulation.summaries import summaries
+    from bandit_core.studies.accounts import composed, releases
+    from bandit_core.studies.best_method import Question, best_methods
+    from bandit_core.studies.business_case import typed_arms
+    from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
+    from bandit_core.studies.sweep import SweepResult, sweep
+    from bandit_core.studies.tradeoff import frontier
+
+_LATER = {  # the same, for use: name -> module, or module:its name there
+    "AuditResult": "auditing.auditor",
+    "BestSearch": "studies.goal_search",
+    "Goal": "studies.goal_search",
+    "Question": "studies.best_method",
+    "SweepResult": "studies.sweep",
+    "address": "experiments.links",
+    "audit": "auditing.auditor",
+    "best_methods": "studies.best_method",
+    "composed": "studies.accounts",
+    "errata": "literature.errata",
+    "fewest_users": "studies.goal_search",
+    "figures": "literature.papers",
+    "frontier": "studies.tradeoff",
+    "lending_document": "data.lending",
+    "load_shipped": "literature.reproductions:load",
+    "papers": "literature.papers",
+    "read_budgets": "data.observations",
+    "read_lending": "data.lending",
+    "read_observations": "data.observations",
+    "read_table": "data.lending",
+    "releases": "studies.accounts",
+    "reproduce": "literature.reproductions",
+    "smallest_epsilon": "studies.goal_search",
+    "subjects": "auditing.subjects",
+    "summaries": "simulation.summaries",
+    "sweep": "studies.sweep",
+    "typed_arms": "studies.business_case",
+    "verdicts": "literature.claims",
+    "write_synthetic_csv": "data.lending",
+}
+
 __all__ = [
     "AuditResult",
+    "BestSearch",
     "Experiment",
+    "Goal",
     "InputError",
+    "Question",
+    "Result",
     "Simulation",
+    "SweepResult",
+    "address",
     "audit",
+    "best_methods",
     "bounds",
+    "composed",
+    "errata",
+    "fewest_users",
+    "figures",
+    "frontier",
+    "lending_document",
     "load_preset",
+    "load_shipped",
+    "papers",
+    "preset_names",
+    "read_budgets",
+    "read_experiment",
+    "read_lending",
+    "read_observations",
+    "read_table",
+    "releases",
+    "reproduce",
     "simulate",
+    "smallest_epsilon",
+    "subjects",
+    "summaries",
+    "sweep",
     "thresholds",
-]
+    "typed_arms",
+    "verdicts",
+    "write_synthetic_csv",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, original = _LATER[name].partition(":")
+    globals()[name] = found = getattr(import_module(f"{__name__}.{module}"), original or name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,10 +14,9 @@ import os
 import runpy
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 from bandit_core import places
 from bandit_core.data.spreadsheets import to_csv
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bandit_core.experiments.experiment import Experiment
-    from bandit_core.literature.papers import Played
     from bandit_core.model import Policy
     from bandit_core.simulation.engine import Simulation
     from bandit_core.simulation.results import Result
@@ -148,6 +146,14 @@ class _Progress:
 
 # ---------------------------------------------------------------------------------------------------------------
 # Commands
+
+
+@overload
+def _finished(simulation: Simulation, jobs: int | None) -> Result | None: ...
+
+
+@overload
+def _finished(simulation: Sweep, jobs: int | None) -> SweepResult | None: ...
 
 
 def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | SweepResult | None:
@@ -313,11 +319,13 @@ def _reproduce(options: argparse.Namespace) -> int:
     reproductions.check_folder(folder)
     wanted = sorted((papers.played()[name] for name in names), key=lambda each: estimated_seconds(each.experiment, 1))
     for place, each in enumerate(wanted, 1):
-        print(f"{each.name} ({place} of {len(wanted)})", end=", ", file=sys.stderr)
-        content = _reproduced(each, jobs, trials, options.fresh)
-        if content is None:
+        whole = each.experiment.trials
+        told = f"{each.name} ({place} of {len(wanted)}), {min(trials or whole, whole)} of {whole} trials"
+        print(told, file=sys.stderr)
+        path = reproductions.reproduce(each.name, folder, trials, jobs, options.fresh, _finished)
+        if path is None:
             return INTERRUPTED
-        print(reproductions.write(content, folder))
+        print(path)
     return DONE
 
 
@@ -326,28 +334,6 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise InputError([Issue("since", path, f"cannot be read: {error}")]) from None
-
-
-def _reproduced(played: Played, jobs: int | None, most: int | None, fresh: bool) -> dict[str, Any] | None:
-    """One file of results played, as the document to ship; None after Ctrl-C."""
-    from bandit_core.literature import reproductions
-    from bandit_core.simulation.engine import Simulation
-    from bandit_core.simulation.results import Result
-    from bandit_core.simulation.store import Store
-    from bandit_core.simulation.warm_up import compile_for
-
-    experiment = played.experiment
-    part = experiment.with_changes(trials=min(most or experiment.trials, experiment.trials))
-    print(f"{part.trials} of {experiment.trials} trials", file=sys.stderr)
-    compile_for(part)  # before the clock runs
-    simulation = Simulation(part, Store(None, 0) if fresh else None)
-    found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
-    result = _finished(simulation, jobs)
-    if result is None:
-        return None
-    assert isinstance(result, Result)
-    cost = reproductions.Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
-    return reproductions.document(result, played, cost)
 
 
 def _app(options: argparse.Namespace) -> int:

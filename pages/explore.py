@@ -18,11 +18,12 @@ st.title(words.plain(title))
 if note:
     st.caption(words.plain(note))
 
-result = runner.shared_result()
-if result is None:
-    result = runner.preview_of(experiment)
-    if result is None:
-        page_frame.leave()
+whole = runner.shared_result()
+found = whole or runner.preview_of(experiment)
+if found is None:
+    page_frame.leave()
+result = found
+if whole is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
 st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))

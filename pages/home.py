@@ -19,8 +19,9 @@ st.markdown(
 )
 epsilon = gallery.home_slider()
 experiment = gallery.home_experiment(epsilon)
-result = runner.result_of(experiment, "home", along=True)
-if result is not None:
+found = runner.result_of(experiment, "home", along=True)
+if found is not None:
+    result = found
     st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
     dark, direct = theme.is_dark(), not theme.is_phone()
     before = gallery.ghosts(result)

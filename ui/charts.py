@@ -16,7 +16,7 @@ from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
 from bandit_core.experiments.experiment import budget_words
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Drawable, LineResult, Result, band
 from bandit_core.simulation.summaries import QUANTITY_WORDS, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.rewards import each
@@ -85,7 +85,7 @@ def marked(privacy: Privacy, colour: str, points: int) -> dict[str, Any]:
     }
 
 
-def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np.ndarray | None:
+def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> np.ndarray | None:
     """Band, sample runs and mean of one line; returns the mean as drawn."""
     experiment, view = result.experiment, result.experiment.view
     line, divisor = result.lines[number], scale(result, number, view.quantity)
@@ -96,13 +96,13 @@ def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np
     group = {"legendgroup": f"line-{number}"}
     quiet = {"hoverinfo": "skip", "showlegend": False, **group}
     if line.count > 1:
-        low, high = (_shown(edge / divisor, log) for edge in line.band(view.band))
+        low, high = (_shown(edge / divisor, log) for edge in band(line, view.band))
         figure.add_scatter(x=result.times, y=high, mode="lines", line={"width": 0}, **quiet)
         fill = theme.transparent(colour, 0.15)
         figure.add_scatter(
             x=result.times, y=low, mode="lines", line={"width": 0}, fill="tonexty", fillcolor=fill, **quiet
         )
-    if view.runs:
+    if view.runs and isinstance(line, LineResult):
         for run in line.regret[:SAMPLE_RUNS]:
             thin = {"width": 0.7, "color": theme.transparent(colour, 0.45)}
             figure.add_scatter(x=result.times, y=_shown(run / divisor, log), mode="lines", line=thin, **quiet)
@@ -118,7 +118,7 @@ def _add_line(figure: go.Figure, result: Result, number: int, colour: str) -> np
     return mean
 
 
-def _bounds_of(result: Result, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
+def _bounds_of(result: Drawable, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
     """Every bound to draw once, with its values and the lines it speaks of (many bounds hold for several lines)."""
     experiment, view = result.experiment, result.experiment.view
     found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
@@ -136,7 +136,7 @@ def _bounds_of(result: Result, visible: list[int]) -> list[tuple[Bound, np.ndarr
     return list(found.values())
 
 
-def _beside(bound: Bound, result: Result, mean: np.ndarray) -> np.ndarray | None:
+def _beside(bound: Bound, result: Drawable, mean: np.ndarray) -> np.ndarray | None:
     """What of a bound is drawn beside the curve of a line; of a slope its end, if it is reached."""
     view = result.experiment.view
     values = bound.values(result.times, result.experiment.largest_gap)
@@ -147,7 +147,7 @@ def _beside(bound: Bound, result: Result, mean: np.ndarray) -> np.ndarray | None
     return None if np.isnan(drawn).all() else drawn
 
 
-def _add_bounds(figure: go.Figure, result: Result, visible: list[int], colours: list[str]) -> None:
+def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours: list[str]) -> None:
     for bound, values, lines in _bounds_of(result, visible):
         shared = len(lines) > 1 and len(lines) == len(visible)
         several = len(lines) > 1 and not shared
@@ -212,7 +212,7 @@ def _rows(label: str) -> list[str]:
 
 def _add_direct_labels(
     figure: go.Figure,
-    result: Result,
+    result: Drawable,
     curves: dict[int, np.ndarray],
     colours: list[str],
     height: int,
@@ -248,7 +248,7 @@ def _add_direct_labels(
 
 
 def regret_chart(
-    result: Result,
+    result: Drawable,
     dark: bool = False,
     height: int = 520,
     direct_labels: bool = True,
@@ -295,7 +295,7 @@ def regret_chart(
 
 def add_ghosts(figure: go.Figure, before: Result, now: Result, dark: bool) -> None:
     """The curves of an earlier picture as thin lines behind those that have changed since, named "before"."""
-    ghosts = []
+    ghosts: list[go.Scatter] = []
     for number, (old, new) in enumerate(zip(before.lines, now.lines, strict=True)):
         if old is None or new is None or np.array_equal(old.mean, new.mean):
             continue
@@ -316,7 +316,7 @@ def add_ghosts(figure: go.Figure, before: Result, now: Result, dark: bool) -> No
     figure.add_traces(ghosts)
 
 
-def describe(result: Result) -> str:
+def describe(result: Drawable) -> str:
     """The chart's content as text, for screen readers."""
     experiment = result.experiment
     parts = [f"{QUANTITY_WORDS['regret']} against the number of users, up to {words.count(experiment.horizon)}."]
@@ -350,7 +350,7 @@ def read_aloud(figure: go.Figure, what: str) -> str:
         if not trace.name or trace.showlegend is False or trace.x is None or trace.y is None:
             continue
         values = [axis for axis in map(_numbers, (trace.x, trace.y)) if axis is not None]
-        places = np.flatnonzero(np.isfinite(values[-1])) if values else []
+        places = np.flatnonzero(np.isfinite(values[-1])) if values else np.array([], int)
         if not len(places):
             continue
         if trace.type == "bar" or len(values) < 2:
@@ -398,15 +398,15 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
         )
     style(figure, 380, dark)
     figure.update_layout(barmode="group", hovermode="x")
-    heights = np.concatenate([np.asarray(trace.y, float) for trace in figure.data] or [np.ones(1)])
-    positive = np.log10(heights[heights > 0]) if (heights > 0).any() else np.zeros(1)
+    pulled = np.concatenate([np.asarray(trace.y, float) for trace in figure.data] or [np.ones(1)])
+    positive = np.log10(pulled[pulled > 0]) if (pulled > 0).any() else np.zeros(1)
     axis = ticks(True, float(positive.min()) - 0.3, float(positive.max()))
     figure.update_yaxes(type="log", title="pulls per arm (mean over trials)", **axis)
     figure.update_xaxes(title="arm: mean and reward law" if experiment.contexts is None else "arm", type="category")
     return figure
 
 
-def sparkline(result: Result, dark: bool = False, width: int = 260, height: int = 110) -> str:
+def sparkline(result: Drawable, dark: bool = False, width: int = 260, height: int = 110) -> str:
     """A small SVG of the mean curves on a log time axis, made from the same numbers as the large chart."""
     experiment = result.experiment
     colours = theme.line_colours(experiment, dark)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Model
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
@@ -159,15 +161,15 @@ def implications(chosen: Model, dark: bool) -> str:
         (x, y), (to_x, to_y) = _BOXES[each.source], _BOXES[each.target]
         colour = theme.MODEL_COLOURS[each.source]
         mark = "same ε" if each.mark == "ε" else each.mark
-        style = {"dashed": not each.lasting, "wide": 2.2}
+        arrow = partial(_arrow, colour=colour, dashed=not each.lasting, wide=2.2)
         if y != to_y:
-            parts.append(_arrow(x + _WIDE / 2, y + _HIGH + 2, to_x + _WIDE / 2, to_y - 3, colour, **style))
+            parts.append(arrow(x + _WIDE / 2, y + _HIGH + 2, to_x + _WIDE / 2, to_y - 3))
             parts.append(_text(x + _WIDE / 2 + 38, (y + _HIGH + to_y) / 2 + 4, mark, ink, 13))
         elif to_x > x:
-            parts.append(_arrow(x + _WIDE + 2, y + 16, to_x - 3, y + 16, colour, **style))
+            parts.append(arrow(x + _WIDE + 2, y + 16, to_x - 3, y + 16))
             parts.append(_text((x + _WIDE + to_x) / 2, y + 6, mark, ink, 13))
         else:
-            parts.append(_arrow(x - 2, y + 40, to_x + _WIDE + 3, y + 40, colour, **style))
+            parts.append(arrow(x - 2, y + 40, to_x + _WIDE + 3, y + 40))
             parts.append(_text((to_x + _WIDE + x) / 2, y + 58, mark, ink, 13))
     for name, (x, y) in _BOXES.items():
         hue = theme.MODEL_COLOURS[name]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -10,6 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import Issue
 from ui import state, words
+
+Word = TypeVar("Word", bound=str)
 
 
 def _told(name: str, allowed: str, default: str) -> None:
@@ -51,13 +54,14 @@ def number(name: str, default: str, low: float, high: float, whole: bool = False
     return wanted
 
 
-def choice(name: str, default: str, allowed: Iterable[str]) -> str:
+def choice(name: str, default: Word, allowed: Collection[Word]) -> Word:
     """One of some words; the default stands in for anything else, and is told."""
     wanted = state.page_field(name, default)
-    if wanted not in allowed:
-        _told(name, "one of " + ", ".join(allowed), default)
-        return default
-    return wanted
+    for word in allowed:
+        if word == wanted:
+            return word
+    _told(name, "one of " + ", ".join(allowed), default)
+    return default
 
 
 def keep(name: str, value: float, default: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -19,6 +19,7 @@ from bandit_core.simulation.summaries import QUANTITY_WORDS
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
+from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from ui import charts, epsilon_grid, line_cards, render_lock, state, theme, words
@@ -80,7 +81,7 @@ def _contexts_section(base: Experiment) -> str:
     assert base.contexts is not None
     text = notation.write_contexts(base.contexts)
     with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
-        if base.contexts.law.name == "table":
+        if isinstance(base.contexts.law, Table):
             st.caption(f"{len(base.contexts.law.rows):,} rows of a data set. Load another spec to change them.")
             return text
         return st.text_area(
@@ -182,7 +183,7 @@ def _budget_picture(written: str, experiment: Experiment) -> None:
     if drawn.fixed is not None:
         return
     thresholds = [
-        instance.parameters.eps_min  # type: ignore[attr-defined]
+        instance.parameters.eps_min
         for instance in experiment.setups
         if hasattr(instance.parameters, "eps_min") and instance.epsilon == drawn
     ]
@@ -390,7 +391,7 @@ def _foot() -> DeltaGenerator:
             if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
                 told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
                 raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", told)])
-            form = "toml" if upload.name.lower().endswith(".toml") else "json"
+            form: Literal["json", "toml"] = "toml" if upload.name.lower().endswith(".toml") else "json"
             with render_lock.computing():
                 experiment = parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
             state.adopt(experiment, own_file=True)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.model import Privacy
-from bandit_core.model.bound import Bound
+from bandit_core.model.bound import Bound, Model
 from bandit_core.policies import registry
 
 # On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
@@ -65,7 +65,11 @@ MODEL_WORDS = {
 MARKERS: dict[Privacy, str] = {"local": "circle", "central": "square", "none": "line-ns-open"}
 TRUST_COLOURS: dict[Privacy, str] = {"none": "#6b7680", "central": "#0072b2", "local": "#d55e00"}
 # Promises of privacy, also those that no policy of the lab gives.
-MODEL_COLOURS: dict[str, str] = {**TRUST_COLOURS, "instantaneous": "#7a6bd1", "environment": "#009e73"}
+MODEL_COLOURS: dict[Model, str] = {
+    **{model: TRUST_COLOURS[model] for model in TRUST_COLOURS},
+    "instantaneous": "#7a6bd1",
+    "environment": "#009e73",
+}
 TRUST_SIGNS: dict[Privacy, str] = {"local": "●", "central": "■", "none": "–"}
 
 

@@ -18,13 +18,13 @@ from bandit_core.experiments import links
 from bandit_core.experiments.curves import beside
 from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
-from bandit_core.studies.goal_search import Answer, Goal, fewest_users, smallest_epsilon
+from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import SweepResult, swept_label
 from ui import charts, epsilon_grid, exports, page_fields, real_world_budgets, render_lock, state, theme, words
 
 GRID = epsilon_grid.between(0.05, 10)
 POINTS = 9
-GOALS = {
+GOALS: dict[Kind, str] = {
     "price": "times the regret without privacy",
     "regret": "lost rewards in all",
     "missed": "share of the last tenth of users who miss the best arm",

@@ -155,8 +155,8 @@ def verdict(result: Result) -> str:
     users = f"{count(experiment.horizon)} users"
     if not private:
         ends = [pick(rows, key=lambda row: row.regret) for pick in (min, max)]
-        told = [f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]]
-        return f"{told[0]} rewards in {users}{', '.join(['', *told[1:]])}."
+        lost = [f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]]
+        return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
     cheapest, dearest = (pick(private, key=lambda row: row.price) for pick in (min, max))
     told = [cheapest] if cheapest is dearest else [cheapest, dearest]
     costs = [_cost(row, users) for row in told]

@@ -15,7 +15,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, overload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +70,15 @@ def read_csv(file: Any) -> pd.DataFrame:
     return _with_text(pd.read_csv(file), restored)
 
 
-def to_csv(frame: pd.DataFrame, out: Any = None) -> str | None:
+@overload
+def to_csv(frame: pd.DataFrame, out: None = None) -> str: ...
+
+
+@overload
+def to_csv(frame: pd.DataFrame, out: str | Path | TextIO) -> None: ...
+
+
+def to_csv(frame: pd.DataFrame, out: str | Path | TextIO | None = None) -> str | None:
     """The `defused_frame` as CSV: to a file or its name, or returned where there is none."""
     safe = defused_frame(frame)
     # Left to itself the writer quotes line feeds only, and a bare carriage return ends a row, too.

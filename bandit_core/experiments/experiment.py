@@ -170,6 +170,7 @@ class Experiment(_Document):
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Experiment:
+        """The experiment of a document, such as `spec` gives; refuses what it must with an `InputError`."""
         if isinstance(obj, cls):
             return obj
         if not isinstance(obj, Mapping):

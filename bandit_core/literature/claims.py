@@ -128,7 +128,7 @@ class _Found:
 class _Files:
     """The shipped files of one figure in one study, by preset; statements may reach into others' by name."""
 
-    def __init__(self, figure: Figure, folder: Path | None, study: str) -> None:
+    def __init__(self, figure: Figure, folder: Path | str | None, study: str) -> None:
         self.figure, self.folder, self.study = figure, folder, study
 
     def file(self, preset: str) -> Shipped:
@@ -440,7 +440,7 @@ def _verdict(claim: Any, files: _Files) -> Verdict:
     return Verdict(claim.says, answer.held, answer.measured, answer.reported, answer.detail, answer.test, claim.basis)
 
 
-def verdicts(figure: Figure, folder: Path | None = None) -> list[Verdict]:
+def verdicts(figure: Figure, folder: Path | str | None = None) -> list[Verdict]:
     """One verdict per statement about the figure, from the shipped files (or those in ``folder``)."""
     found = []
     for claim in figure.claims:

@@ -15,7 +15,9 @@ import json
 import math
 import os
 import platform
+import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,14 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.experiments.experiment import Band, Experiment
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import preset_names
-from bandit_core.literature.papers import Played, Window
+from bandit_core.literature.papers import Played, Window, played, reproducible
 from bandit_core.places import ROOT, project_version
 from bandit_core.simulation.costs import worker_count
+from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline
+from bandit_core.simulation.warm_up import compile_for
 from bandit_core.spec.errors import InputError, Issue
 
 FOLDER = ROOT / "papers" / "results"
@@ -61,7 +66,7 @@ class ShippedLine:
     price: np.ndarray | None = None
     price_stderr: np.ndarray | None = None
 
-    def quantile(self, q: float) -> np.ndarray:
+    def quantile(self, q: float, /) -> np.ndarray:
         """The 5 % or the 95 % quantile over trials; a shipped file holds no other."""
         return {0.05: self.q05, 0.95: self.q95}[q]
 
@@ -69,10 +74,6 @@ class ShippedLine:
     def std(self) -> np.ndarray:
         """Standard deviation over trials, shape (times,)."""
         return self.stderr * np.sqrt(self.count)
-
-    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
-        """As of a `LineResult`."""
-        return LineResult.band(self, kind)  # type: ignore[arg-type]  # needs mean, std and quantile only
 
 
 @dataclass(frozen=True)
@@ -282,16 +283,62 @@ def write(content: dict[str, Any], folder: Path) -> Path:
     return path
 
 
+def reproduce(
+    name: str,
+    folder: Path | str,
+    trials: int | None = None,
+    jobs: int | None = None,
+    fresh: bool = False,
+    run: Callable[[Simulation, int | None], Result | None] = Simulation.run,
+) -> Path | None:
+    """Play a preset that a paper's figure draws (or a study of it) at the paper's scale, and write it to ``folder``.
+
+    Parameters
+    ----------
+    name
+        Of the file, as `files_of` a figure and the command ``reproduce`` call it.
+    folder
+        Where the file goes; `load` reads it from there.
+    trials
+        Plays at most so many trials of each line; the file says so.
+    jobs
+        Worker threads; never changes a number.
+    fresh
+        Uses nothing that was computed before, for honest times.
+    run
+        Runs the simulation; None from it means that it was interrupted, and nothing is written.
+
+    Raises
+    ------
+    InputError
+        For a name that is none, or a folder that cannot be written to.
+    """
+    if name not in reproducible():
+        raise InputError([Issue("name", name, f"allowed: {', '.join(reproducible())}")])
+    folder, wanted = Path(folder), played()[name]
+    check_folder(folder)
+    experiment = wanted.experiment
+    part = experiment.with_changes(trials=min(trials or experiment.trials, experiment.trials))
+    compile_for(part)  # before the clock runs
+    simulation = Simulation(part, Store(None, 0) if fresh else None)
+    found, start, worked = simulation.fraction, time.perf_counter(), time.process_time()
+    result = run(simulation, jobs)
+    if result is None:
+        return None
+    cost = Cost(time.perf_counter() - start, time.process_time() - worked, found, jobs)
+    return write(document(result, wanted, cost), folder)
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # Reading
 
 
-def path_of(name: str, folder: Path | None = None) -> Path:
+def path_of(name: str, folder: Path | str | None = None) -> Path:
     """Where the file of that name stands, or would."""
-    return (folder or FOLDER) / f"{name}.json"
+    return Path(folder or FOLDER) / f"{name}.json"
 
 
-def load(name: str, folder: Path | None = None) -> Shipped | None:
+def load(name: str, folder: Path | str | None = None) -> Shipped | None:
     """The shipped file of that name; None where it has not been made.
 
     Raises

@@ -22,7 +22,7 @@ from bandit_core.spec.errors import InputError, Issue
 
 
 @inlined
-def tree_noise(held, row, bits, fresh):
+def tree_noise(held: np.ndarray, row: int, bits: int, fresh: float) -> float:
     """Noise in the sum of the first n items, where n has ``bits`` ones and ``fresh`` is the new node's noise.
 
     ``held[row, j]`` is the noise of the j largest nodes in the sum. From n - 1 to n the small nodes of the trailing
@@ -34,7 +34,7 @@ def tree_noise(held, row, bits, fresh):
 
 
 @kernel
-def _advance(held, bits, uniforms, scale, noises):
+def _advance(held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
     for row in range(held.shape[0]):
         noises[row] = tree_noise(held, row, bits, laplace_noise(uniforms[row], scale))
 

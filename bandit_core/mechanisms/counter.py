@@ -22,7 +22,7 @@ MOST_NODES = 64  # summed noise terms that one release can hold, for any count b
 
 
 @inlined
-def set_bits(count):
+def set_bits(count: int) -> int:
     """Number of ones in ``count`` written in base 2."""
     x = uint64(count)
     x -= (x >> uint64(1)) & uint64(0x5555555555555555)

@@ -23,13 +23,13 @@ from bandit_core.mechanisms.logarithmic import block_noise
 
 
 @inlined
-def hybrid_noise(held, row, bits, fresh):
+def hybrid_noise(held: np.ndarray, row: int, bits: int, fresh: float) -> float:
     """Noise in the sum of the first n items, where n has ``bits`` ones: blocks at ``held[row, 1]``, the tree on top."""
     return block_noise(held, row, fresh) if bits == 1 else tree_noise(held, row, bits, fresh)
 
 
 @kernel
-def _advance(held, bits, uniforms, scale, noises):
+def _advance(held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
     for row in range(held.shape[0]):
         noises[row] = hybrid_noise(held, row, bits, laplace_noise(uniforms[row], scale))
 

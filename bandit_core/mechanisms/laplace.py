@@ -13,14 +13,14 @@ from bandit_core.mechanisms.description import Formulas, answer
 
 
 @inlined
-def laplace_noise(uniform, scale):
+def laplace_noise(uniform: float, scale: float) -> float:
     """Laplace(scale) noise by inversion of one uniform in [0, 1) (on a grid of 2^-52, so never infinite)."""
     centred = (uniform - 0.5) + 2.0**-53
     return scale * math.copysign(math.log(1.0 - 2.0 * abs(centred)), centred)
 
 
 @kernel
-def _add_noise(rewards, uniforms, scales, responses):
+def _add_noise(rewards: np.ndarray, uniforms: np.ndarray, scales: np.ndarray, responses: np.ndarray) -> None:
     for place in range(rewards.shape[0]):
         responses[place] = rewards[place] + laplace_noise(uniforms[place], scales[place])
 

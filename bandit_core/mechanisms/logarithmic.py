@@ -19,7 +19,7 @@ from bandit_core.mechanisms.laplace import laplace_noise
 
 
 @inlined
-def block_noise(held, row, fresh):
+def block_noise(held: np.ndarray, row: int, fresh: float) -> float:
     """Noise in the sum released at a power of two, where ``fresh`` is the noise of the newest block."""
     total = held[row, 1] + fresh
     held[row, 1] = total
@@ -27,7 +27,7 @@ def block_noise(held, row, fresh):
 
 
 @kernel
-def _advance(held, uniforms, scale, noises):
+def _advance(held: np.ndarray, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
     for row in range(held.shape[0]):
         noises[row] = block_noise(held, row, laplace_noise(uniforms[row], scale))
 

@@ -18,7 +18,7 @@ from bandit_core.mechanisms.description import Formulas, answer
 
 
 @inlined
-def chance_of_one(reward, contrast):
+def chance_of_one(reward: float, contrast: float) -> float:
     """Probability that the response is 1; ``contrast`` = tanh(epsilon / 2)."""
     return 0.5 + contrast * (reward - 0.5)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -44,6 +45,43 @@ def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
     rest = rise - slope * across
     total = float(rise @ rise)
     return slope, float(y.mean() - slope * x.mean()), 1 - float(rest @ rest) / total if total > 0 else float("nan")
+
+
+class Curve(Protocol):
+    """What a chart draws of one line: a `LineResult`, or one that ships with the project (`ShippedLine`)."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def mean(self) -> np.ndarray: ...
+    @property
+    def std(self) -> np.ndarray: ...
+    @property
+    def stderr(self) -> np.ndarray: ...
+    def quantile(self, q: float, /) -> np.ndarray: ...
+
+
+class Drawable(Protocol):
+    """What a chart draws: a `Result`, or one that ships with the project (`Shipped`)."""
+
+    @property
+    def experiment(self) -> Experiment: ...
+    @property
+    def times(self) -> np.ndarray: ...
+    @property
+    def lines(self) -> Sequence[Curve | None]: ...
+
+
+def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
+
+    "middle-90" goes from the 5 % to the 95 % quantile over trials; "half-sd" and "quarter-sd" that share of a
+    standard deviation below and above the mean, as some papers draw it (it need not hold any share of the runs).
+    """
+    if kind == "middle-90":
+        return line.quantile(0.05), line.quantile(0.95)
+    width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
+    return line.mean - width, line.mean + width
 
 
 @dataclass(frozen=True)
@@ -86,17 +124,6 @@ class LineResult:
     def quantile(self, q: float) -> np.ndarray:
         """Quantile over trials at the checkpoints."""
         return np.quantile(self.regret, q, axis=0)
-
-    def band(self, kind: Band) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
-
-        "middle-90" goes from the 5 % to the 95 % quantile over trials; "half-sd" and "quarter-sd" that share of a
-        standard deviation below and above the mean, as some papers draw it (it need not hold any share of the runs).
-        """
-        if kind == "middle-90":
-            return self.quantile(0.05), self.quantile(0.95)
-        width = self.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
-        return self.mean - width, self.mean + width
 
     def difference_to(self, other: LineResult) -> tuple[float, float]:
         """Final mean regret minus another line's over pairs of trials, and its standard error (NaN for one pair)."""

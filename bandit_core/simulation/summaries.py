@@ -12,7 +12,7 @@ from bandit_core.experiments.experiment import Experiment, Line, Quantity
 from bandit_core.model import Guarantee, Policy
 from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
-from bandit_core.simulation.results import LineResult, Result
+from bandit_core.simulation.results import Curve, Drawable, LineResult, Result
 from bandit_core.spec.errors import InputError
 
 QUANTITY_WORDS: dict[Quantity, str] = {
@@ -232,7 +232,7 @@ def summaries(result: Result) -> list[Summary]:
     return rows
 
 
-def scale(result: Result, line: int, quantity: Quantity) -> np.ndarray | None:
+def scale(result: Drawable, line: int, quantity: Quantity) -> np.ndarray | None:
     """What regret is divided by at every checkpoint to give ``quantity``; None where it cannot be had."""
     times = result.times.astype(float)
     if quantity == "regret":
@@ -241,9 +241,11 @@ def scale(result: Result, line: int, quantity: Quantity) -> np.ndarray | None:
         return times
     if quantity == "regret-per-log":
         return np.where(times > 1, np.log(np.maximum(times, 2)), np.nan)
-    against = reference(result, line)
-    free = result.experiment.lines[line].entry.privacy == "none"
-    other = result.lines[line] if free else against.played if against is not None else None
+    other: Curve | None = None
+    if result.experiment.lines[line].entry.privacy == "none":
+        other = result.lines[line]
+    elif isinstance(result, Result) and (against := reference(result, line)) is not None:
+        other = against.played
     if other is None:
         return None
     return np.where(other.mean > 0, other.mean, np.nan)

@@ -394,7 +394,7 @@ class Contest:
         return sorted(rows, key=lambda row: (not row.chosen, row.lost))
 
 
-def decide(
+def best_methods(
     question: Question,
     promises: Sequence[Privacy] = PROMISES,
     jobs: int | None = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.simulation.results import Result
+from bandit_core.simulation.results import Drawable
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.theory import threshold
 
@@ -51,7 +51,7 @@ def experiment_of(base: Experiment, distribution: BudgetDistribution, thresholds
     return base.with_changes(lines=lines, title="Regret against the threshold", note="")
 
 
-def points(result: Result) -> pd.DataFrame:
+def points(result: Drawable) -> pd.DataFrame:
     """One row per finished line: ``line, label, policy, eps_min, v, regret, stderr`` (regret at the horizon)."""
     import pandas as pd
 

@@ -9,6 +9,7 @@ from bandit_core import load_preset, simulate
 from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
 from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.reproductions import Shipped, load
+from bandit_core.simulation.results import band
 from bandit_core.studies.sweep import sweep
 from ui import charts, theme, tradeoff_view
 
@@ -113,5 +114,5 @@ def test_a_shaded_band_is_seen_whole_unless_it_dwarfs_its_curve():
     assert charts.vertical_range({0: curve}, log=False, highest=500)[1] <= 25
     assert charts.vertical_range({0: curve}, log=False) == (0, 13.5)
     result = simulate(load_preset("trust").with_changes(trials=20), jobs=2)
-    top = max(line.band(result.experiment.view.band)[1].max() for line in result.lines)
+    top = max(band(line, result.experiment.view.band)[1].max() for line in result.lines)
     assert top < charts.regret_chart(result).layout.yaxis.range[1]

@@ -21,7 +21,7 @@ from streamlit.testing.v1 import AppTest
 from bandit_core.simulation import engine
 from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
-from bandit_core.studies.best_method import PROMISES, Question, candidates, decide
+from bandit_core.studies.best_method import PROMISES, Question, best_methods, candidates
 from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found, Point
 from ui import render_lock, runner, theme
@@ -77,7 +77,7 @@ def _answered(**address: str) -> tuple[AppTest, answers.Reply]:
     arms = typed_arms(10, [20, 50], True, (0, 100))
     question = Question(arms, 400, 1.0)
     asked = Asked(arms, ("baseline", "option 1", "option 2"), 0.0, 1.0, None, "Typed.", "%")
-    answer = answers.reply(asked, Setting(400, "conversions", 1.0), question, decide(question))
+    answer = answers.reply(asked, Setting(400, "conversions", 1.0), question, best_methods(question))
     return screen, answer
 
 
@@ -131,7 +131,7 @@ def answer() -> answers.Reply:
     arms = (Bernoulli(mean=0.3), Bernoulli(mean=0.6))
     question = Question(arms, 200, 1.0)
     asked = Asked(arms, ("old <b>", "new"), 0.0, 1.0, None, "Typed.", "%")
-    decision = decide(question, store=Store(None, 2**24))
+    decision = best_methods(question, store=Store(None, 2**24))
     return answers.reply(asked, Setting(200, "clicks", 1.0), question, decision)
 
 

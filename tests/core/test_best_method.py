@@ -14,7 +14,16 @@ from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Discrete
 from bandit_core.spec.rewards import Bernoulli, Empirical
-from bandit_core.studies.best_method import CLEARLY, PROMISES, Contest, Question, Tried, _survivors, candidates, decide
+from bandit_core.studies.best_method import (
+    CLEARLY,
+    PROMISES,
+    Contest,
+    Question,
+    Tried,
+    _survivors,
+    best_methods,
+    candidates,
+)
 
 ARMS = (Bernoulli(mean=0.3), Bernoulli(mean=0.5))
 SMALL = Question(ARMS, 300, 1.0)
@@ -86,7 +95,7 @@ def test_amounts_are_asked_of_those_who_take_them_and_a_question_for_nobody_is_r
 
 def test_the_chosen_are_as_good_as_the_best_on_trials_of_their_own(store: Store) -> None:
     question = Question(ARMS, 1500, 0.5, trials=100, seed=11)
-    decision = decide(question, store=store)
+    decision = best_methods(question, store=store)
     assert [line.entry.privacy for line in decision.result.experiment.lines] == list(PROMISES)
     for privacy in PROMISES:
         field = [simulate(each.with_changes(seed=99), store=store).lines[0] for each in candidates(question, privacy)]
@@ -100,7 +109,7 @@ def test_the_chosen_are_as_good_as_the_best_on_trials_of_their_own(store: Store)
 
 
 def test_what_is_reported_had_no_part_in_the_choice(store: Store) -> None:
-    decision = decide(SMALL, store=store)
+    decision = best_methods(SMALL, store=store)
     experiment = decision.result.experiment
     assert experiment.seed == SMALL.seed != SMALL.screening_seed
     again = simulate(experiment, store=Store(None, 2**26))
@@ -169,7 +178,7 @@ def test_a_round_drops_who_is_clearly_worse_and_the_worse_half_of_the_rest() -> 
 
 
 def test_options_that_are_equal_cannot_be_told_apart_by_any_method(store: Store) -> None:
-    decision = decide(Question((Bernoulli(mean=0.4),) * 2, 200, 1.0), store=store)
+    decision = best_methods(Question((Bernoulli(mean=0.4),) * 2, 200, 1.0), store=store)
     for privacy in PROMISES:
         assert len(decision.equals(privacy)) == len(decision.of(privacy)) - 1
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bandit_core import Experiment
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.simulation.results import CURVE_COLUMNS, LineResult, Result, linear_fit
+from bandit_core.simulation.results import CURVE_COLUMNS, LineResult, Result, band, linear_fit
 
 
 @settings(max_examples=200)
@@ -119,8 +119,8 @@ def test_metadata_is_enough_to_get_the_numbers_again():
 
 def test_bands_are_quantiles_or_shares_of_a_standard_deviation():
     line = line_of(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]]))
-    low, high = line.band("middle-90")
+    low, high = band(line, "middle-90")
     np.testing.assert_allclose((low, high), np.quantile(line.regret, [0.05, 0.95], axis=0))
     for kind, share in (("half-sd", 0.5), ("quarter-sd", 0.25)):
         width = share * math.sqrt((9 + 1 + 16) / 2)  # around the mean 4, two degrees of freedom
-        np.testing.assert_allclose(line.band(kind), [[0, 4 - width], [0, 4 + width]])
+        np.testing.assert_allclose(band(line, kind), [[0, 4 - width], [0, 4 + width]])

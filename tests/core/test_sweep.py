@@ -21,7 +21,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies import tradeoff
-from bandit_core.studies.best_method import Question, decide
+from bandit_core.studies.best_method import Question, best_methods
 from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import (
     SWEEP_COLUMNS,
@@ -367,7 +367,7 @@ def test_the_best_method_is_looked_for_at_every_budget(store: Store) -> None:
     assert [each.privacy for each in found] == ["local", "central"]
     for each in found:
         answer = each.answer
-        decision = decide(replace(OPTIONS, epsilon=answer.best), (each.privacy,), store=store)
+        decision = best_methods(replace(OPTIONS, epsilon=answer.best), (each.privacy,), store=store)
         best = decision.of(each.privacy)[0]
         assert (each.method, each.lost, each.lost_stderr) == (best.title, best.lost, best.stderr)
         assert each.lost <= goal.limit and not each.at_random
@@ -380,8 +380,8 @@ def test_the_best_method_is_looked_for_at_every_budget(store: Store) -> None:
 
 def test_losses_beyond_no_privacy_are_compared_with_its_best_method(store: Store) -> None:
     [found] = BestSearch(OPTIONS, Goal("extra", 15.0), ("local",), store=store).run(1)
-    free = decide(OPTIONS, ("none",), store=store).result.lines[0]
-    mine = decide(replace(OPTIONS, epsilon=found.answer.best), ("local",), store=store).result.lines[0]
+    free = best_methods(OPTIONS, ("none",), store=store).result.lines[0]
+    mine = best_methods(replace(OPTIONS, epsilon=found.answer.best), ("local",), store=store).result.lines[0]
     point = next(point for point in found.answer.points if point.at == found.answer.best)
     assert (point.value, point.stderr) == mine.difference_to(free)
 
@@ -398,7 +398,7 @@ def test_the_fewest_users_of_the_best_method(store: Store) -> None:
     for each in found:
         assert each.answer.best == int(each.answer.best) <= OPTIONS.horizon and not each.at_random
         asked = replace(OPTIONS, horizon=int(each.answer.best))
-        assert goal.measure(decide(asked, (each.privacy,), store=store).result, 0)[0] <= goal.limit
+        assert goal.measure(best_methods(asked, (each.privacy,), store=store).result, 0)[0] <= goal.limit
     assert found[0].answer.best <= found[1].answer.best  # privacy takes more users
     never = BestSearch(OPTIONS, Goal("percent", 0.0), ("none",), users=True, store=store).run(1)
     assert never[0].answer.points[-1].at == OPTIONS.horizon  # the whole horizon has been tried before it is said

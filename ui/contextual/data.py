@@ -92,7 +92,8 @@ def _made(table: Table, title: str = "Auto lending") -> _Made:
     named = title == "Auto lending" or bool(table.action_names)
     prices = None if named else np.linspace(table.actions.min(), table.actions.max(), PRICES).tolist()
     document = lending.lending_document(table, trials=TRIALS, title=title, prices=prices)
-    return _Made(*table.features.shape, table.label, table.synthetic, document)
+    rows, features = table.features.shape
+    return _Made(rows, features, table.label, table.synthetic, document)
 
 
 def _invented() -> _Made:

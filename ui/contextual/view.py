@@ -242,10 +242,10 @@ def messages_panel(whole: Experiment, shared: bool = True) -> None:
                 + "; ".join(_tuple(x) for x in sent.sent),
             )
             st.caption(_caption(sent))
-    few = " and ".join(f"**{_needed(sent)}** under {_title(sent.policy)}" for sent in told)
+    needed = " and ".join(f"**{_needed(each)}** under {_title(each.policy)}" for each in told)
     st.markdown(
         "One message says almost nothing; many together do, because noise averages out. To know the average of what "
-        f"users tell to within 0.1 in every feature, the server needs about {few}."
+        f"users tell to within 0.1 in every feature, the server needs about {needed}."
     )
     with st.expander("The same messages as numbers"):
         st.dataframe(_table(users, told), hide_index=True, width="stretch", alt="Contexts and private messages")
@@ -457,8 +457,8 @@ def exponent_chart(beta: float, slopes: dict[str, float], colours: dict[str, str
                 marker={"size": 12, "color": colours[name]},
                 hovertemplate="%{y:.2f}",
             )
-    for x, y, text in ((0.0, 0.5, "√T"), (1.0, 0.0, "ln T")):
-        figure.add_annotation(x=x, y=y, text=text, showarrow=False, yshift=14, xshift=16 if x == 0 else -12)
+    for x, exponent, text in ((0.0, 0.5, "√T"), (1.0, 0.0, "ln T")):
+        figure.add_annotation(x=x, y=exponent, text=text, showarrow=False, yshift=14, xshift=16 if x == 0 else -12)
     charts.style(figure, 420, dark, legend_below=True)
     figure.update_layout(
         legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 130}, hovermode="closest"

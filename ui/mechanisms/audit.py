@@ -208,15 +208,12 @@ def _interval(event: tuple[float, float]) -> str:
 
 def _found(subject: Subject, epsilon: float, samples: int, confidence: float, seed: int) -> AuditResult:
     bar = st.progress(0.0, "Drawing samples …")
+
+    def drawn(share: float) -> None:
+        bar.progress(min(1.0, share), "Drawing samples …")
+
     with render_lock.computing():
-        found = audit(
-            subject.name,
-            epsilon,
-            samples=samples,
-            confidence=confidence,
-            seed=seed,
-            on_progress=lambda done: bar.progress(min(1.0, done), "Drawing samples …"),
-        )
+        found = audit(subject.name, epsilon, samples=samples, confidence=confidence, seed=seed, on_progress=drawn)
     bar.empty()
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
+from typing import Literal
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -14,7 +15,7 @@ from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
 from bandit_core.literature import claims, papers, reproductions
-from bandit_core.literature.claims import Verdict
+from bandit_core.literature.claims import Held, Verdict
 from bandit_core.literature.papers import Figure, Paper
 from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulation.costs import estimated_seconds
@@ -25,8 +26,8 @@ from ui.papers import rerun
 
 EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
 EVERY = "all"
-HELD = ("held", "not held", "not decided", "not checked")
-_MARKS = {
+HELD: tuple[Held, ...] = ("held", "not held", "not decided", "not checked")
+_MARKS: dict[Held, tuple[str, Literal["green", "red", "orange", "grey"]]] = {
     "held": ("check_circle", "green"),
     "not held": ("cancel", "red"),
     "not decided": ("help", "orange"),
@@ -61,9 +62,10 @@ def _pills(label: str, options: list[str], name: str, default: str, help: str, s
     asked = state.page_field(name, default)
     if f"papers-{name}" not in now or asked != now.get(f"papers-{name}-address"):
         now[f"papers-{name}"] = page_fields.choice(name, default, options)
-    chosen: str = st.pills(
+    picked = st.pills(
         label, options, key=f"papers-{name}", required=True, help=help, format_func=lambda option: shown[option]
     )
+    chosen = picked or default  # required, so one always is
     if chosen != asked and asked in options:
         state.keep_page_field(name, chosen, default)
     now[f"papers-{name}-address"] = state.page_field(name, default)
@@ -92,7 +94,7 @@ def choose() -> tuple[list[Paper], str]:
     st.session_state["papers-opened"] = asked
     chips = {name: chip(paper) for name, paper in known.items()} | {EVERY: "All papers"}
     chosen = _pills("Paper", [*known, EVERY], "paper", first, "Whose figures to look at.", chips)
-    offered = {EVERY: "any", **{held: f"{_SHORT[held]} {held}" for held in HELD}}
+    offered = {EVERY: "any"} | {str(held): f"{_SHORT[held]} {held}" for held in HELD}
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
     wanted = _pills(
@@ -139,7 +141,7 @@ def about(paper: Paper) -> None:
 def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
     """The figure from shipped numbers of a panel or of a reading of it, and its text alternative."""
     if is_fit(figure):
-        points = threshold_check.points(shipped)  # type: ignore[arg-type]
+        points = threshold_check.points(shipped)
         return threshold_view.fit_chart(points, dark), f"Regret against V for {len(points)} lines, and a straight line."
     quiet = load_preset(panel).view.model_copy(update={"bounds": False, "runs": False})
     plain = dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
@@ -185,7 +187,7 @@ def made_words(shipped: Shipped) -> str:
     )
 
 
-def badge(held: str) -> None:
+def badge(held: Held) -> None:
     """A verdict as sign, word and colour."""
     icon, colour = _MARKS[held]
     st.badge(held, icon=f":material/{icon}:", color=colour)

@@ -119,8 +119,8 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
     )
     if answer.first > 0:
         name = f"keep {charts.escape(answer.asked.names[0])} for everybody"
-        line = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
-        figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=line, **still)
+        dashes = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
+        figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=dashes, **still)
     charts.style(figure, 440, dark, legend_below=True)
     figure.layout.legend.y = -0.25  # on a phone it has a row for each name, below the title of the axis
     figure.update_xaxes(title="users so far", tickformat="~s", range=ends)
@@ -179,13 +179,13 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
     memory = st.session_state.setdefault("own-found", {})
     if axis not in memory or memory[axis][0] != what:
         try:
-            rows = runner.study_of(build, what, name)
+            found = runner.study_of(build, what, name)
         except InputError as error:
             uploads.refuse(error)
             return []
-        if rows is None:
+        if found is None:
             return []
-        memory[axis] = what, rows
+        memory[axis] = what, found
     rows: list[Found] = memory[axis][1]
     users = axis == "users"
     st.markdown(

@@ -1,0 +1,95 @@
+"""The notebooks of the site, run cell by cell as a reader would; what they show is what they say.
+
+Their sources are Markdown, so that a change can be read. The site itself is built by Sphinx, which only a checkout with
+docs/requirements.txt has; the workflow builds it.
+"""
+
+import contextlib
+import importlib.util
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bandit_core
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "notebooks"
+
+
+@pytest.fixture(scope="module")
+def played() -> dict[str, dict[str, Any]]:
+    """The names that every notebook has made when its last cell has run, and what it has printed."""
+    found: dict[str, dict[str, Any]] = {}
+    for path in sorted(FOLDER.glob("*.md")):
+        cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        assert cells, path
+        names: dict[str, Any] = {}
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            for number, cell in enumerate(cells, 1):
+                exec(compile(cell, f"{path.name}, cell {number}", "exec"), names)
+        found[path.stem] = names | {"printed": out.getvalue()}
+    return found
+
+
+def test_the_lecture_shows_that_privacy_costs_more_the_more_of_it_there_is(played: dict[str, dict[str, Any]]) -> None:
+    prices = played["lecturer"]["prices"]
+    assert list(prices.columns) == ["trusting a curator", "trusting nobody"]
+    assert prices["trusting nobody"].is_monotonic_decreasing
+    assert (prices["trusting nobody"] > prices["trusting a curator"]).tolist() == [True, True, True, True, False]
+    assert "controls=off" in played["lecturer"]["link"]
+
+
+def test_the_decision_names_a_method_and_a_budget_for_every_promise(played: dict[str, dict[str, Any]]) -> None:
+    names = played["practitioner"]
+    lost = names["chosen"]["lost clicks"]
+    assert lost["local"] > lost["central"] and lost["local"] > lost["none"]
+    smallest = {each.privacy: each.answer.best for each in names["found"]}
+    assert 0 < smallest["central"] < smallest["local"]
+    released = names["released"]
+    assert set(released["guarantee_epsilon"]) == {1.0}
+
+
+def test_the_paper_measures_bounds_reproduces_and_audits(played: dict[str, dict[str, Any]]) -> None:
+    names = played["researcher"]
+    experiment = names["experiment"]
+    upper = names["beside"].query("side == 'upper'")
+    assert set(upper["line"]) == {0, 1, 2} and (upper["measured"] <= upper["value"]).all()
+    assert (upper.groupby("line")["value"].min() < experiment.horizon * experiment.largest_gap).all()  # not the cap
+    assert names["again"].share < names["shipped"].share == 1
+    assert {name: found.verdict for name, found in names["audits"].items()} == {
+        "ctb-as-printed": "violates",
+        "ctb": "consistent",
+    }
+    assert names["curator"].confirmed
+    assert {each.held for each in names["judged"]} & {"held", "not held"}
+
+
+def test_the_reference_names_everything_public() -> None:
+    text = (ROOT / "docs" / "reference" / "library.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\.\. auto\w+:: bandit_core\.(\w+)(?:\(.*\))?$", text, re.MULTILINE))
+    assert named == set(bandit_core.__all__)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("myst_nb") is None, reason="docs/requirements.txt is not installed")
+def test_the_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path: Path) -> None:
+    # The notebooks have run above; a language that nobody has asked a kernel for is no fault of the pages.
+    settings = ("-D", "nb_execution_mode=off", "-D", "suppress_warnings=myst-nb.lexer")
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "--keep-going", *settings, "docs", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = sorted(tmp_path.rglob("*.html"))
+    assert {f"{path.stem}.html" for path in FOLDER.glob("*.md")} <= {page.name for page in pages}
+    # A link may lead elsewhere when it is clicked; what a browser loads by itself may not.
+    loaded = r"<(?:script|img|iframe|source|video|audio)\b[^>]*\bsrc=\"([^\"]*)|<link\b[^>]*\bhref=\"([^\"]*)"
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        addresses = ["".join(found) for found in re.findall(loaded, text)]
+        assert addresses
+        assert [address for address in addresses if re.match(r"(?:\w+:)?//", address)] == [], page
+    styles = "".join(path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.css"))
+    assert not re.search(r"(?:@import|url\()\s*['\"]?(?:https?:)?//", styles)

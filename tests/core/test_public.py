@@ -1,0 +1,77 @@
+"""The public interface: everything that is promised is there, is documented, and what the README shows runs."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bandit_core
+from bandit_core import cli
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+LATER = bandit_core._LATER  # private: the table of what is imported when it is asked for
+
+
+@pytest.mark.parametrize("name", bandit_core.__all__)
+def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
+    thing = getattr(bandit_core, name)
+    assert inspect.getdoc(thing)
+    assert name in dir(bandit_core)
+
+
+def test_a_name_that_is_none_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        bandit_core.no_such_name  # noqa: B018
+
+
+def test_names_for_type_checkers_are_those_that_are_imported_later() -> None:
+    tree = ast.parse(Path(bandit_core.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    told = {
+        alias.asname or alias.name: f"{node.module}:{alias.name}".removeprefix("bandit_core.")
+        for node in ast.walk(block)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert told == {name: place if ":" in place else f"{place}:{name}" for name, place in LATER.items()}
+    assert set(LATER) <= set(bandit_core.__all__)
+
+
+def test_the_start_imports_neither_studies_nor_papers() -> None:
+    code = "import sys, bandit_core; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "bandit_core.simulation.engine" in loaded
+    assert not {"bandit_core.studies", "bandit_core.literature", "bandit_core.auditing"} & loaded
+
+
+def test_every_command_that_computes_has_its_function() -> None:
+    commands = set(re.findall(r"^    python -m bandit_core (\w+)", README, re.MULTILINE))
+    same = {"run": "simulate", "check": "Experiment", "link": "address"}
+    assert {"run", "sweep", "bounds", "releases", "errata", "thresholds", "audit", "reproduce"} <= commands
+    assert {same.get(name, name) for name in commands - {"list"}} <= set(bandit_core.__all__)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
+def test_an_example_of_the_readme_runs_on_public_names_alone(
+    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modules = {node.module: node.names for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
+    ours = {module for module in modules if module and module.startswith("bandit_core")}
+    assert ours == {"bandit_core"}
+    assert {alias.name for alias in modules["bandit_core"]} <= set(bandit_core.__all__)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "README.md", "exec"), {})
+
+
+def test_the_document_of_the_readme_is_a_valid_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (document,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "mine.toml").write_text(document, encoding="utf-8")
+    assert cli.main(["check", str(tmp_path / "mine.toml")]) == 0
+    assert capsys.readouterr().out == "ok\n"
