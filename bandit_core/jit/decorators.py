@@ -54,3 +54,12 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 def piece(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a larger piece that kernels call; it must not create arrays."""
     return numba.njit(nogil=True, error_model="numpy", **_BORROWED)(function)
+
+
+def expanded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop that several kernels share: numba copies it into each of them.
+
+    Its arguments may be pieces, which are then called directly. Given to a compiled function they would be addresses of
+    this process, and a kernel with such addresses is not cached on disk.
+    """
+    return numba.njit(nogil=True, error_model="numpy", inline="always")(function)

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import least_squares
+from bandit_core.kernels import ridge
 from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal
 from bandit_core.policies.contextual import family
 from bandit_core.spec.field_types import Number, Positive
@@ -42,8 +42,8 @@ def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, sig
     optimistic = isinstance(parameters, LinUCBParameters)
     width = parameters.width if optimistic else 0.0
     warm_up = 0 if optimistic or contexts.models == 1 else contexts.arms * parameters.warm_up
-    numbers = (parameters.ridge, width, warm_up)
-    return family.play(least_squares.exact, setup, streams, checkpoints, signal, *numbers)
+    learner = ridge.Learner(ridge=parameters.ridge, width=width, warm_up=warm_up)
+    return family.play(ridge.play, setup, streams, checkpoints, signal, learner)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels.contexts import MOST_TRIES
+from bandit_core.kernels.contextual import Record
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Block, Guarantee, Parameters, Release, RunSetup, Signal, Stopped
 from bandit_core.spec.contexts import Contexts, Discrete, Table
@@ -100,9 +101,9 @@ def play(
     streams: np.ndarray,
     checkpoints: np.ndarray,
     signal: Signal,
-    *numbers: float,
+    learner: NamedTuple,
 ) -> Block:
-    """Play one trial per stream with a contextual kernel, whose own numbers come after the description of the users.
+    """Play one trial per stream with a contextual kernel and its learner's numbers.
 
     Raises
     ------
@@ -113,12 +114,8 @@ def play(
     trials, times = len(streams), len(checkpoints)
     regret, best_pulls, error = (np.zeros((trials, times)) for _ in range(3))
     pulls = np.zeros((trials, contexts.arms))
-    points = contexts.law.points if isinstance(contexts.law, Discrete) else 0
-    pool = np.empty((points, contexts.vectors * contexts.dimension))
-    kernel(
-        streams.copy(), contexts.kernel_form(), pool, contexts.arms, contexts.models, contexts.vectors,
-        contexts.dimension, *numbers, checkpoints, regret, best_pulls, pulls, error, signal.cells,
-    )  # fmt: skip
+    record = Record(checkpoints, regret, best_pulls, pulls, error, signal.cells)
+    kernel(streams.copy(), contexts.kernel_form(), learner, record)
     if signal.stopped:
         raise Stopped
     return Block(regret, best_pulls, pulls, error)
@@ -184,7 +181,11 @@ class WarmUpParameters(Parameters):
     warm_up: WarmUp = 1000
     h: Elimination = "off"
 
-    @property
-    def spread(self) -> float:
-        """h/2; infinite without elimination."""
-        return np.inf if self.h == "off" else self.h / 2
+
+def warm_up(setup: RunSetup) -> dict[str, Any]:
+    """Users of the round-robin warm-up, and h/2 of the elimination after it: none with one parameter for all arms."""
+    contexts, parameters = contexts_of(setup), setup.parameters
+    if contexts.models == 1:
+        return {"warm_up": 0, "spread": math.inf}
+    spread = math.inf if parameters.h == "off" else parameters.h / 2
+    return {"warm_up": contexts.arms * parameters.warm_up, "spread": spread}

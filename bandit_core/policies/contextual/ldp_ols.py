@@ -99,12 +99,16 @@ def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, sig
     sigma, matrix_sd, vector_sd = noise(setup)
     tries = 2 * setup.horizon * contexts.models / parameters.alpha
     shift = 2 * sigma * (4 * math.sqrt(contexts.dimension) + 2 * math.log(tries))
-    return family.play(
-        least_squares.private, setup, streams, checkpoints, signal,
-        parameters.context_bound, parameters.reward_bound, matrix_sd, vector_sd,
-        parameters.shift * parameters.context_bound**2 * shift, parameters.refresh,
-        contexts.arms * parameters.warm_up if contexts.models > 1 else 0, parameters.spread,
-    )  # fmt: skip
+    learner = least_squares.Learner(
+        bound=parameters.context_bound,
+        reward_bound=parameters.reward_bound,
+        matrix_sd=matrix_sd,
+        vector_sd=vector_sd,
+        shift=parameters.shift * parameters.context_bound**2 * shift,
+        refresh=parameters.refresh,
+        **family.warm_up(setup),
+    )
+    return family.play(least_squares.play, setup, streams, checkpoints, signal, learner)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -100,15 +100,20 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 
 def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    parameters, contexts = setup.parameters, family.contexts_of(setup)
-    epsilon, limit = release_epsilon(setup), parameters.gradient_bound
-    return family.play(
-        gradient.play, setup, streams, checkpoints, signal,
-        limit, 1 / (1 + math.exp(-epsilon)), radius(contexts.dimension, epsilon, limit), parameters.step,
-        parameters.offset, parameters.decay, parameters.ridge,
-        math.inf if parameters.project == "off" else parameters.project,
-        contexts.arms * parameters.warm_up if contexts.models > 1 else 0, parameters.spread,
-    )  # fmt: skip
+    parameters, contexts, epsilon = setup.parameters, family.contexts_of(setup), release_epsilon(setup)
+    bound = parameters.gradient_bound
+    reach = radius(contexts.dimension, epsilon, bound)
+    learner = gradient.Learner(
+        link=contexts.kernel_form().link,
+        ball=gradient.Ball(bound, keep=1 / (1 + math.exp(-epsilon)), radius=reach),
+        step=parameters.step,
+        offset=parameters.offset,
+        decay=parameters.decay,
+        ridge=parameters.ridge,
+        project=math.inf if parameters.project == "off" else parameters.project,
+        **family.warm_up(setup),
+    )
+    return family.play(gradient.play, setup, streams, checkpoints, signal, learner)
 
 
 def _cost(setup: RunSetup) -> float:

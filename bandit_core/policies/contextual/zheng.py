@@ -113,15 +113,18 @@ def _releases(gloc: bool) -> Callable[[RunSetup], list[Release]]:
 def _player(gloc: bool) -> Simulator:
     def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         parameters, contexts, horizon = setup.parameters, family.contexts_of(setup), setup.horizon
-        sd = _sd(setup, gloc)
         size = contexts.dimension * contexts.models
-        level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha)
-        zeta = parameters.zeta if gloc else 0.0
-        return family.play(
-            optimism.play, setup, streams, checkpoints, signal,
-            1.0, np.inf if gloc else 1.0, sd, level, math.log(horizon), gloc, zeta, least_slope(contexts.link),
-            parameters.refresh,
-        )  # fmt: skip
+        learner = optimism.Learner(
+            link=contexts.kernel_form().link,
+            sd=_sd(setup, gloc),
+            level=4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha),
+            horizon_log=math.log(horizon),
+            gloc=gloc,
+            zeta=parameters.zeta if gloc else 0.0,
+            slope=least_slope(contexts.link),
+            refresh=parameters.refresh,
+        )
+        return family.play(optimism.play, setup, streams, checkpoints, signal, learner)
 
     return simulate
 
