@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,18 +31,8 @@ from bandit_core.kernels.contexts import (
     row_of,
 )
 from bandit_core.kernels.linalg import quadratic
+from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
-
-
-class Record(NamedTuple):
-    """What a kernel fills, one row per trial, and its signal."""
-
-    checkpoints: np.ndarray  # (times,) int64
-    regret: np.ndarray  # (trials, times)
-    best_pulls: np.ndarray  # (trials, times)
-    pulls: np.ndarray  # (trials, arms), zeros at first
-    error: np.ndarray  # (trials, times)
-    signal: np.ndarray  # (2,) int64
 
 
 @expanded

@@ -14,9 +14,10 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
-from bandit_core.kernels.contextual import Record, greedy_after_warm_up, play_users, remember
+from bandit_core.kernels.contextual import greedy_after_warm_up, play_users, remember
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
 

@@ -16,9 +16,10 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, row_of, users_of
-from bandit_core.kernels.contextual import Record, clipped, greedy_after_warm_up, play_users, remember, shrunk
+from bandit_core.kernels.contextual import clipped, greedy_after_warm_up, play_users, remember, shrunk
 from bandit_core.kernels.linalg import factorise, solve_factored, solve_indefinite
 from bandit_core.kernels.normals import normal
+from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
 

@@ -14,10 +14,11 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, mean_reward, row_of, users_of
-from bandit_core.kernels.contextual import Record, clipped, optimistic_arm, play_users, shrunk
+from bandit_core.kernels.contextual import clipped, optimistic_arm, play_users, shrunk
 from bandit_core.kernels.least_squares import add_noise, add_user, next_due
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.normals import normal
+from bandit_core.model import Record
 from bandit_core.spec.contexts import IDENTITY, Environment
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.kernels.contexts import Users, arms_of, predictor, row_of, users_of
-from bandit_core.kernels.contextual import Record, greedy_arm, optimistic_arm, play_users
+from bandit_core.kernels.contextual import greedy_arm, optimistic_arm, play_users
+from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
 

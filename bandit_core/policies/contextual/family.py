@@ -1,4 +1,4 @@
-"""What the contextual policies share: common parameters, refusals, and the way from an instance to a block."""
+"""What the contextual policies share: common parameters, refusals, and the call of a kernel."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels.contexts import MOST_TRIES
-from bandit_core.kernels.contextual import Record
 from bandit_core.mechanisms.gaussian import smallest_epsilon
-from bandit_core.model import Block, Guarantee, Parameters, Release, RunSetup, Signal, Stopped
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.spec.contexts import Contexts, Discrete, Table
 from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
@@ -95,30 +94,10 @@ def one_message(
     ]
 
 
-def play(
-    kernel: Callable[..., None],
-    setup: RunSetup,
-    streams: np.ndarray,
-    checkpoints: np.ndarray,
-    signal: Signal,
-    learner: NamedTuple,
-) -> Block:
-    """Play one trial per stream with a contextual kernel and its learner's numbers.
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
-    """
+def kernel_call(setup: RunSetup, kernel: Callable[..., None], learner: NamedTuple) -> KernelCall:
+    """The call of a contextual kernel: the users that it meets, and the learner's own numbers."""
     contexts = contexts_of(setup)
-    trials, times = len(streams), len(checkpoints)
-    regret, best_pulls, error = (np.zeros((trials, times)) for _ in range(3))
-    pulls = np.zeros((trials, contexts.arms))
-    record = Record(checkpoints, regret, best_pulls, pulls, error, signal.cells)
-    kernel(streams.copy(), contexts.kernel_form(), learner, record)
-    if signal.stopped:
-        raise Stopped
-    return Block(regret, best_pulls, pulls, error)
+    return KernelCall(kernel, (contexts.kernel_form(), learner), contexts.arms, error=True)
 
 
 def solutions(horizon: int, refresh: float) -> float:

@@ -29,13 +29,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import gradient
 from bandit_core.mechanisms.l2_ball import radius
-from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
+from bandit_core.spec.contexts import LINKS
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
@@ -99,12 +99,12 @@ def _releases(setup: RunSetup) -> list[Release]:
     return family.one_message(what, budget=release_epsilon(setup))
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     parameters, contexts, epsilon = setup.parameters, family.contexts_of(setup), release_epsilon(setup)
     bound = parameters.gradient_bound
     reach = radius(contexts.dimension, epsilon, bound)
     learner = gradient.Learner(
-        link=contexts.kernel_form().link,
+        link=LINKS.index(contexts.link),
         ball=gradient.Ball(bound, keep=1 / (1 + math.exp(-epsilon)), radius=reach),
         step=parameters.step,
         offset=parameters.offset,
@@ -113,7 +113,7 @@ def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, sig
         project=math.inf if parameters.project == "off" else parameters.project,
         **family.warm_up(setup),
     )
-    return family.play(gradient.play, setup, streams, checkpoints, signal, learner)
+    return family.kernel_call(setup, gradient.play, learner)
 
 
 def _cost(setup: RunSetup) -> float:
@@ -133,7 +133,7 @@ POLICY = Policy(
     anytime=True,
     parameters=SGDParameters,
     accepts=family.no_arms,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=contextual.greedy_private,
     guarantee=_guarantee,
     releases=_releases,

@@ -37,13 +37,13 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import optimism
 from bandit_core.mechanisms.gaussian import analytic_sd
-from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal, Simulator
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
+from bandit_core.spec.contexts import LINKS
 from bandit_core.spec.field_types import Positive
 from bandit_core.theory import contextual
 
@@ -110,12 +110,12 @@ def _releases(gloc: bool) -> Callable[[RunSetup], list[Release]]:
     return lambda setup: family.one_message(what, sensitivity=SENSITIVITY[key], sd=_sd(setup, gloc))
 
 
-def _player(gloc: bool) -> Simulator:
-    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(gloc: bool) -> Callable[[RunSetup], KernelCall]:
+    def prepare(setup: RunSetup) -> KernelCall:
         parameters, contexts, horizon = setup.parameters, family.contexts_of(setup), setup.horizon
         size = contexts.dimension * contexts.models
         learner = optimism.Learner(
-            link=contexts.kernel_form().link,
+            link=LINKS.index(contexts.link),
             sd=_sd(setup, gloc),
             level=4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha),
             horizon_log=math.log(horizon),
@@ -124,9 +124,9 @@ def _player(gloc: bool) -> Simulator:
             slope=least_slope(contexts.link),
             refresh=parameters.refresh,
         )
-        return family.play(optimism.play, setup, streams, checkpoints, signal, learner)
+        return family.kernel_call(setup, optimism.play, learner)
 
-    return simulate
+    return prepare
 
 
 def _settled(setup: RunSetup) -> Parameters:
@@ -159,7 +159,7 @@ _COMMON: dict[str, Any] = dict(
     bounds=contextual.optimistic_private,
     parent="linucb",
     setting="contexts",
-    held=family.numbers_held(lambda users: 3.0 * (users.models * users.dimension) ** 2),
+    held=family.numbers_held(lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2),
 )
 
 POLICIES = (
@@ -171,7 +171,7 @@ POLICIES = (
         refuses=family.linear_only,
         guarantee=_guarantee(gloc=False),
         releases=_releases(gloc=False),
-        simulate=_player(gloc=False),
+        prepare=_prepare(gloc=False),
         step_cost=_cost(gloc=False),
         pseudo_code="""V = 0; u = 0
 for t = 1, 2, ...:
@@ -187,7 +187,7 @@ for t = 1, 2, ...:
         parameters=GLOCParameters,
         guarantee=_guarantee(gloc=True),
         releases=_releases(gloc=True),
-        simulate=_player(gloc=True),
+        prepare=_prepare(gloc=True),
         settle=_settled,
         step_cost=_cost(gloc=True),
         pseudo_code="""V = 0; u = 0; theta_hat = 0
