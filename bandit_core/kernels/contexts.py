@@ -52,15 +52,9 @@ class Users(NamedTuple):
 @kernel
 def users_of(environment: Environment, state: np.ndarray, signal: np.ndarray) -> Users:
     """The arrays, not filled yet."""
-    return Users(
-        state,
-        signal,
-        np.empty(environment.arms, np.int64),
-        np.empty((environment.models, environment.dimension)),
-        np.empty((environment.points, environment.vectors * environment.dimension)),
-        np.empty((environment.vectors, environment.dimension)),
-        np.empty(environment.arms),
-    )
+    arms, vectors, d = environment.arms, environment.vectors, environment.dimension
+    theta, pool = np.empty((environment.models, d)), np.empty((environment.points, vectors * d))
+    return Users(state, signal, np.empty(arms, np.int64), theta, pool, np.empty((vectors, d)), np.empty(arms))
 
 
 @inlined

@@ -151,14 +151,14 @@ def optimistic_arm(x: np.ndarray, estimate: np.ndarray, inverses: np.ndarray, bo
 
 @inlined
 def shrunk(x: np.ndarray, i: int, bound: float, shared: np.ndarray) -> float:
-    """Put row i of ``x`` into the ball of radius ``bound``: ``shared`` receives it; returns the factor.
+    """Put row i of ``x`` into the ball of radius ``bound``: ``shared`` (1, dimension) receives it; returns the factor.
 
     Where the mean is linear the reward shrinks by the same factor, which keeps the model true.
     """
     norm = math.sqrt(dot(x, i, x, i))
     scale = bound / norm if norm > bound else 1.0
     for k in range(x.shape[1]):
-        shared[k] = scale * x[i, k]
+        shared[0, k] = scale * x[i, k]
     return scale
 
 

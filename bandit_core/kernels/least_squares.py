@@ -47,7 +47,7 @@ class Memory(NamedTuple):
     owed: np.ndarray  # (models,), releases whose noise is not drawn yet
     due: np.ndarray  # (1,), step of the next solution
     work: np.ndarray  # (dimension, dimension)
-    shared: np.ndarray  # (dimension,), the context of the present user as it is sent
+    shared: np.ndarray  # (1, dimension), the context of the present user as it is sent
 
 
 @inlined
@@ -58,12 +58,12 @@ def next_due(t: int, refresh: float) -> int:
 
 @inlined
 def add_user(gram: np.ndarray, moment: np.ndarray, start: int, shared: np.ndarray, weight: float) -> None:
-    """Add x x^T and weight x for x = ``shared``, in the block that begins at ``start``."""
-    d = shared.shape[0]
+    """Add x x^T and weight x for the row x of ``shared``, in the block that begins at ``start``."""
+    d = shared.shape[1]
     for i in range(d):
-        moment[start + i] += weight * shared[i]
+        moment[start + i] += weight * shared[0, i]
         for j in range(i, d):
-            gram[start + i, start + j] += shared[i] * shared[j]
+            gram[start + i, start + j] += shared[0, i] * shared[0, j]
 
 
 @piece
@@ -129,16 +129,10 @@ def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm
 def play(state: np.ndarray, environment: Environment, learner: Learner, record: Record) -> None:
     """One trial per row of ``state``."""
     models, d = environment.models, environment.dimension
+    small = (models, d)
     memory = Memory(
-        np.empty((models, d)),
-        np.empty((models, d)),
-        np.empty((models, d, d)),
-        np.empty((models, d)),
-        np.empty(models),
-        np.empty(models),
-        np.empty(1, np.int64),
-        np.empty((d, d)),
-        np.empty(d),
-    )
+        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(small), np.empty(models),
+        np.empty(models), np.empty(1, np.int64), np.empty((d, d)), np.empty((1, d)),
+    )  # fmt: skip
     users = users_of(environment, state, record.signal)
     play_users(_reset, greedy_after_warm_up, _learn, learner, memory, environment, users, record)

@@ -38,22 +38,35 @@ def factorise(matrix: np.ndarray, shift: float, factor: np.ndarray, signal: np.n
     return True
 
 
-@piece
-def solve_factored(factor: np.ndarray, right: np.ndarray, solution: np.ndarray) -> None:
-    """Solve factor^T factor s = ``right`` into ``solution``."""
+@inlined
+def _substitute_back(upper: np.ndarray, solution: np.ndarray) -> None:
+    """Solve upper s = ``solution`` in place, for an upper triangle."""
+    size = upper.shape[0]
+    for i in range(size - 1, -1, -1):
+        value = solution[i]
+        for j in range(i + 1, size):
+            value -= upper[i, j] * solution[j]
+        solution[i] = value / upper[i, i]
+
+
+@inlined
+def _substitute(factor: np.ndarray, solution: np.ndarray, first: int) -> None:
+    """Solve factor^T factor s = ``solution`` in place; its numbers before ``first`` are 0."""
     size = factor.shape[0]
-    for i in range(size):
-        solution[i] = right[i]
-    for i in range(size):
+    for i in range(first, size):
         value = solution[i] / factor[i, i]
         solution[i] = value
         for j in range(i + 1, size):
             solution[j] -= value * factor[i, j]
-    for i in range(size - 1, -1, -1):
-        value = solution[i]
-        for j in range(i + 1, size):
-            value -= factor[i, j] * solution[j]
-        solution[i] = value / factor[i, i]
+    _substitute_back(factor, solution)
+
+
+@piece
+def solve_factored(factor: np.ndarray, right: np.ndarray, solution: np.ndarray) -> None:
+    """Solve factor^T factor s = ``right`` into ``solution``."""
+    for i in range(right.shape[0]):
+        solution[i] = right[i]
+    _substitute(factor, solution, 0)
 
 
 @piece
@@ -83,11 +96,7 @@ def solve_indefinite(
             for j in range(i, size):
                 work[k, j] -= weight * work[i, j]
             solution[k] -= weight * solution[i]
-    for i in range(size - 1, -1, -1):
-        value = solution[i]
-        for j in range(i + 1, size):
-            value -= work[i, j] * solution[j]
-        solution[i] = value / work[i, i]
+    _substitute_back(work, solution)
     return True
 
 
@@ -100,16 +109,7 @@ def invert_factored(factor: np.ndarray, inverse: np.ndarray, signal: np.ndarray)
             return
         for j in range(size):
             inverse[column, j] = 1.0 if j == column else 0.0
-        for i in range(column, size):
-            value = inverse[column, i] / factor[i, i]
-            inverse[column, i] = value
-            for j in range(i + 1, size):
-                inverse[column, j] -= value * factor[i, j]
-        for i in range(size - 1, -1, -1):
-            value = inverse[column, i]
-            for j in range(i + 1, size):
-                value -= factor[i, j] * inverse[column, j]
-            inverse[column, i] = value / factor[i, i]
+        _substitute(factor, inverse[column], column)
 
 
 @inlined

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.contexts import Users, mean_reward, row_of, users_of
+from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of, users_of
 from bandit_core.kernels.contextual import clipped, optimistic_arm, play_users, shrunk
 from bandit_core.kernels.least_squares import add_noise, add_user, next_due
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
@@ -46,7 +46,7 @@ class Memory(NamedTuple):
     solution: np.ndarray  # (D,)
     factor: np.ndarray  # (D, D)
     inverse: np.ndarray  # (D, D)
-    shared: np.ndarray  # (dimension,), the context of the present user as it is sent
+    shared: np.ndarray  # (1, dimension), the context of the present user as it is sent
     bonus: np.ndarray  # (1,), beta_t
     owed: np.ndarray  # (1,), releases whose noise is not drawn yet
     due: np.ndarray  # (1,), step of the next solution
@@ -69,30 +69,19 @@ def _choose(learner: Learner, memory: Memory, x: np.ndarray, t: int) -> int:
     return optimistic_arm(x, memory.estimate, memory.inverses, memory.bonus[0])
 
 
-@inlined
-def _online_prediction(memory: Memory, model: int) -> float:
-    total = 0.0
-    for k in range(memory.shared.shape[0]):
-        total += memory.online[model, k] * memory.shared[k]
-    return total
-
-
 @piece
 def _follow_gradient(learner: Learner, memory: Memory, users: Users, row: int, model: int, reward: float) -> float:
     """GLOC's noisy gradient step; returns what it now predicts, in place of the reward."""
-    shared = memory.shared
-    square = 0.0
-    for k in range(shared.shape[0]):
-        square += shared[k] * shared[k]
-    miss = mean_reward(learner.link, clipped(_online_prediction(memory, model), 5.0)) - reward
-    length = abs(miss) * math.sqrt(square)
+    online, shared = memory.online, memory.shared
+    miss = mean_reward(learner.link, clipped(dot(online, model, shared, 0), 5.0)) - reward
+    length = abs(miss) * math.sqrt(dot(shared, 0, shared, 0))
     if length > 1.0:  # the gradient's noise is meant for norms of at most 1
         miss /= length
-    for i in range(memory.online.shape[0]):
-        for k in range(shared.shape[0]):
-            slope = miss * shared[k] if i == model else 0.0
-            memory.online[i, k] -= learner.zeta * (slope + learner.sd * normal(users.state, row, 4))
-    return clipped(_online_prediction(memory, model), 1.0)  # and so is that of (x . theta) x
+    for i in range(online.shape[0]):
+        for k in range(online.shape[1]):
+            slope = miss * shared[0, k] if i == model else 0.0
+            online[i, k] -= learner.zeta * (slope + learner.sd * normal(users.state, row, 4))
+    return clipped(dot(online, model, shared, 0), 1.0)  # and so is that of (x . theta) x
 
 
 @piece
@@ -127,7 +116,7 @@ def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm
     if learner.link == IDENTITY:
         reward *= scale
     weight = _follow_gradient(learner, memory, users, row, model, reward) if learner.gloc else clipped(reward, 1.0)
-    add_user(memory.gram, memory.moment, model * shared.shape[0], shared, weight)
+    add_user(memory.gram, memory.moment, model * shared.shape[1], shared, weight)
     memory.owed[0] += 1.0
     if t >= memory.due[0]:
         memory.due[0] = next_due(t, learner.refresh)
@@ -139,19 +128,10 @@ def play(state: np.ndarray, environment: Environment, learner: Learner, record: 
     """One trial per row of ``state``."""
     models, d = environment.models, environment.dimension
     size = models * d
+    small, large = (models, d), (size, size)
     memory = Memory(
-        np.empty((models, d)),
-        np.empty((models, d)),
-        np.empty((models, d, d)),
-        np.empty((size, size)),
-        np.empty(size),
-        np.empty(size),
-        np.empty((size, size)),
-        np.empty((size, size)),
-        np.empty(d),
-        np.empty(1),
-        np.empty(1),
-        np.empty(1, np.int64),
-    )
+        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(large), np.empty(size), np.empty(size),
+        np.empty(large), np.empty(large), np.empty((1, d)), np.empty(1), np.empty(1), np.empty(1, np.int64),
+    )  # fmt: skip
     users = users_of(environment, state, record.signal)
     play_users(_reset, _choose, _learn, learner, memory, environment, users, record)
