@@ -14,12 +14,20 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_reward, draw_theta, means_of
+from bandit_core.kernels.contexts import (
+    draw_contexts,
+    draw_pool,
+    draw_reward,
+    draw_theta,
+    find_means,
+    row_of,
+    users_of,
+)
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import gaussian, l2_ball
 from bandit_core.model import RunSetup
 from bandit_core.policies.contextual import family, ldp_ols, ldp_sgd
-from bandit_core.spec.contexts import Contexts, Discrete
+from bandit_core.spec.contexts import Contexts, Environment
 
 
 @dataclass(frozen=True)
@@ -51,27 +59,24 @@ class Messages:
 
 
 @kernel
-def _meet(state, world, pool, order, theta, x, arm_means, contexts, arms, rewards):  # type: ignore[no-untyped-def]
-    draw_theta(world, state, 0, order, theta)
-    draw_pool(world, state, 0, theta, x, pool, np.zeros(1, np.int64))
+def _meet(
+    state: np.ndarray, environment: Environment, contexts: np.ndarray, arms: np.ndarray, rewards: np.ndarray
+) -> None:
+    users = users_of(environment, state, np.zeros(1, np.int64))
+    draw_theta(environment, users, 0)
+    draw_pool(environment, users, 0)
     for user in range(arms.shape[0]):
-        draw_contexts(world, state, 0, order, theta, pool, x)
-        means_of(world, theta, x, arm_means)
-        arms[user] = user % arm_means.shape[0]
-        contexts[user] = x[arms[user] if x.shape[0] > 1 else 0]
-        rewards[user] = draw_reward(world, state, 0, arm_means[arms[user]])
+        draw_contexts(environment, users, 0)
+        find_means(environment.link, users)
+        arms[user] = user % environment.arms
+        contexts[user] = users.x[row_of(arms[user], users.x)]
+        rewards[user] = draw_reward(environment, state, 0, users.means[arms[user]])
 
 
 def first_users(contexts: Contexts, seed: int, count: int) -> Users:
     """The first ``count`` users of the first trial, who try the arms in turn."""
-    points = contexts.law.points if isinstance(contexts.law, Discrete) else 0
-    size = contexts.vectors * contexts.dimension
     played, arms, rewards = np.empty((count, contexts.dimension)), np.empty(count, np.int64), np.empty(count)
-    _meet(
-        streams(seed, 0, 1), contexts.kernel_form(), np.empty((points, size)), np.empty(contexts.arms, np.int64),
-        np.empty((contexts.models, contexts.dimension)), np.empty((contexts.vectors, contexts.dimension)),
-        np.empty(contexts.arms), played, arms, rewards,
-    )  # fmt: skip
+    _meet(streams(seed, 0, 1), contexts.kernel_form(), played, arms, rewards)
     return Users(played, arms, rewards)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 
 from bandit_core.jit.machine_code import ON_DISK, forgive_damage
+
+Function = TypeVar("Function", bound=Callable[..., Any])  # a compiled one is called as the plain one is
 
 
 def _skip_the_search_for_blas() -> None:
@@ -38,7 +40,7 @@ with contextlib.suppress(ImportError, AttributeError):  # private to numba: shou
 _BORROWED = {"_nrt": False}
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+def kernel(function: Function) -> Function:
     """Compile an entry point: releases the interpreter lock, keeps IEEE arithmetic, cached on disk."""
     compiled = numba.njit(nogil=True, error_model="numpy", cache=ON_DISK)(function)
     if ON_DISK:
@@ -46,11 +48,20 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return compiled
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+def inlined(function: Function) -> Function:
     """Compile a small piece that kernels are built of; LLVM merges it into its caller."""
     return numba.njit(nogil=True, error_model="numpy", forceinline=True, **_BORROWED)(function)
 
 
-def piece(function: Callable[..., Any]) -> Callable[..., Any]:
+def piece(function: Function) -> Function:
     """Compile a larger piece that kernels call; it must not create arrays."""
     return numba.njit(nogil=True, error_model="numpy", **_BORROWED)(function)
+
+
+def expanded(function: Function) -> Function:
+    """Compile a loop that several kernels share: numba copies it into each of them.
+
+    Its arguments may be pieces, which are then called directly. Given to a compiled function they would be addresses of
+    this process, and a kernel with such addresses is not cached on disk.
+    """
+    return numba.njit(nogil=True, error_model="numpy", inline="always")(function)

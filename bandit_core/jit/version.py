@@ -30,24 +30,7 @@ _COMPILED = (
     "spec/budgets",
     "spec/contexts.py",
 )
-_DECIDING = (*_COMPILED, "policies", "policies/contextual", "theory/accounting.py", "simulation/engine.py")
 _VERSIONS = f"{sys.version_info[:2]} {numba.__version__} {np.__version__}"
-
-
-def _hash(places: tuple[str, ...]) -> str:
-    """Hash of the sources in ``places`` (files and folders of the core), with the versions that matter."""
-    digest = hashlib.sha256(_VERSIONS.encode())
-    core = Path(__file__).parent.parent
-    for place in places:
-        for source in sorted((core / place).glob("*.py")) if (core / place).is_dir() else [core / place]:
-            digest.update(source.name.encode() + source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-@cache
-def fingerprint() -> str:
-    """Hash of the sources that decide the numbers of policies that do not say yet what their kernel is called with."""
-    return _hash(_DECIDING)
 
 
 @cache
@@ -56,7 +39,12 @@ def code_fingerprint() -> str:
 
     Taking prose out would mean parsing all of them at every start, for machine code that takes seconds to make again.
     """
-    return _hash(_COMPILED)
+    digest = hashlib.sha256(_VERSIONS.encode())
+    core = Path(__file__).parent.parent
+    for place in _COMPILED:
+        for source in sorted((core / place).glob("*.py")) if (core / place).is_dir() else [core / place]:
+            digest.update(source.name.encode() + source.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 def kernel_name(kernel: Callable[..., Any]) -> str:

@@ -1,29 +1,64 @@
-"""Users with features: drawing theta, contexts and rewards, from the first generator of a stream.
+"""Contextual bandits: drawing theta, contexts and rewards, from the first generator of a stream.
 
-``world`` is `contexts.Contexts.kernel_form`: (distribution, its numbers, table, actions, given theta, link, noise,
-drawn). Draws here depend on no choice of a policy, so all lines of an experiment meet the same users in the same trial.
-Everything of a step is drawn in this order: context(s), then the reward's noise (none where there is none). ``theta``
-is (models, d): one row, or one for each arm; ``x`` is (vectors, d): one row for each arm, or one.
+Draws here depend on no choice of a policy, so all lines of an experiment meet the same users in the same trial.
+Everything of a step is drawn in this order: context(s), then the reward's noise (none where there is none).
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
+import numpy as np
 from numba import int64
 
-from bandit_core.jit.decorators import inlined, piece
+from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.labels import draw_labels
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.spec.contexts import CUBE, DISCRETE, GAUSSIAN, IDENTITY, LOGISTIC, MARGIN, POISSON_CAP, SPHERE, TABLE
+from bandit_core.spec.contexts import (
+    CUBE,
+    DISCRETE,
+    GAUSSIAN,
+    IDENTITY,
+    LOGISTIC,
+    MARGIN,
+    POISSON_CAP,
+    SPHERE,
+    TABLE,
+    Environment,
+)
 
 MOST_TRIES = 2000  # draws of a discrete type until its gap is large enough
 SHIFT_TRIES = 20  # draws of a context whose two best arms stay the best when it is moved to their border
 
 
+class Users(NamedTuple):
+    """Where the users of a block of trials come from, and the present trial's: its arrays are filled again and again.
+
+    With one parameter theta there is a context for each arm, else one context and a parameter for each arm. Arms are
+    known by the labels of the trial (see `kernels.labels`).
+    """
+
+    state: np.ndarray  # (trials, 8) uint64, the streams
+    signal: np.ndarray  # (2,) int64: stop asked for, steps done
+    order: np.ndarray  # (arms,) int64, the arm that each label stands for
+    theta: np.ndarray  # (models, dimension)
+    pool: np.ndarray  # (points, vectors x dimension), the types of users of a discrete distribution
+    x: np.ndarray  # (vectors, dimension), the context(s) of the present user
+    means: np.ndarray  # (arms,), mean rewards for this user
+
+
+@kernel
+def users_of(environment: Environment, state: np.ndarray, signal: np.ndarray) -> Users:
+    """The arrays, not filled yet."""
+    arms, vectors, d = environment.arms, environment.vectors, environment.dimension
+    theta, pool = np.empty((environment.models, d)), np.empty((environment.points, vectors * d))
+    return Users(state, signal, np.empty(arms, np.int64), theta, pool, np.empty((vectors, d)), np.empty(arms))
+
+
 @inlined
-def dot(left, i, right, j):
+def dot(left: np.ndarray, i: int, right: np.ndarray, j: int) -> float:
     """Inner product of row i of ``left`` and row j of ``right``."""
     total = 0.0
     for k in range(left.shape[1]):
@@ -32,18 +67,36 @@ def dot(left, i, right, j):
 
 
 @inlined
-def mean_reward(link, predictor):
-    """mu(predictor)."""
+def row_of(arm: int, table: np.ndarray) -> int:
+    """An arm's row among contexts or parameters, of which there is one for each arm, or one for all."""
+    return arm if table.shape[0] > 1 else 0
+
+
+@inlined
+def arms_of(x: np.ndarray, theta: np.ndarray) -> int:
+    """Number of arms for these contexts and parameters."""
+    return max(x.shape[0], theta.shape[0])
+
+
+@inlined
+def predictor(x: np.ndarray, theta: np.ndarray, arm: int) -> float:
+    """x . theta of an arm, for contexts (vectors, dimension) and parameters (models, dimension)."""
+    return dot(x, row_of(arm, x), theta, row_of(arm, theta))
+
+
+@inlined
+def mean_reward(link: int, predicted: float) -> float:
+    """mu(predicted)."""
     if link == IDENTITY:
-        return predictor
+        return predicted
     if link == LOGISTIC:
-        return 1.0 / (1.0 + math.exp(-predictor))
-    return math.exp(min(predictor, POISSON_CAP))
+        return 1.0 / (1.0 + math.exp(-predicted))
+    return math.exp(min(predicted, POISSON_CAP))
 
 
 @piece
-def _on_sphere(state, row, x, i):
-    """Row i uniform on the unit sphere."""
+def _on_sphere(state: np.ndarray, row: int, x: np.ndarray, i: int) -> None:
+    """Row i of ``x`` uniform on the unit sphere."""
     total = 0.0
     while total == 0.0:
         total = 0.0
@@ -56,20 +109,26 @@ def _on_sphere(state, row, x, i):
 
 
 @piece
-def draw_theta(world, state, row, order, theta):
+def draw_theta(environment: Environment, users: Users, row: int) -> None:
     """The labels of this trial, and its parameters: given (one row, or one for each arm), or uniform on the sphere."""
-    draw_labels(state, row, order)
-    given = world[4]
+    given, theta = environment.theta, users.theta
+    draw_labels(users.state, row, users.order)
     for i in range(theta.shape[0]):
         if given.shape[0] > 0:
             for k in range(theta.shape[1]):
-                theta[i, k] = given[order[i] if theta.shape[0] > 1 else i, k]
+                theta[i, k] = given[users.order[i] if theta.shape[0] > 1 else i, k]
         else:
-            _on_sphere(state, row, theta, i)
+            _on_sphere(users.state, row, theta, i)
+
+
+@inlined
+def _axis(theta: np.ndarray, norm: float, k: int) -> float:
+    """Feature k of the direction of a single theta of this norm; any direction where theta is 0."""
+    return theta[0, k] / norm if norm > 0.0 else (1.0 if k == 0 else 0.0)
 
 
 @piece
-def _margin_of_contexts(state, row, theta, x, gap):
+def _margin_of_contexts(state: np.ndarray, row: int, theta: np.ndarray, x: np.ndarray, gap: float) -> None:
     """One parameter: unit contexts whose components along theta have exactly this gap between the best two."""
     arms, d = x.shape
     norm = math.sqrt(dot(theta, 0, theta, 0))
@@ -86,21 +145,18 @@ def _margin_of_contexts(state, row, theta, x, gap):
         _on_sphere(state, row, x, arm)
         along = 0.0
         for k in range(d):
-            axis = theta[0, k] / norm if norm > 0.0 else (1.0 if k == 0 else 0.0)
-            along += x[arm, k] * axis
+            along += x[arm, k] * _axis(theta, norm, k)
         across = 0.0
         for k in range(d):
-            axis = theta[0, k] / norm if norm > 0.0 else (1.0 if k == 0 else 0.0)
-            x[arm, k] -= along * axis
+            x[arm, k] -= along * _axis(theta, norm, k)
             across += x[arm, k] * x[arm, k]
         stretch = math.sqrt(max(0.0, 1.0 - level * level) / across) if across > 1e-300 and d > 1 else 0.0
         for k in range(d):
-            axis = theta[0, k] / norm if norm > 0.0 else (1.0 if k == 0 else 0.0)
-            x[arm, k] = stretch * x[arm, k] + level * axis
+            x[arm, k] = stretch * x[arm, k] + level * _axis(theta, norm, k)
 
 
 @piece
-def _top_two(theta, x):
+def _top_two(theta: np.ndarray, x: np.ndarray) -> tuple[int, int, float]:
     """Best arm, second arm and their gap, for one context and a parameter for each arm."""
     best = 0
     second = -1
@@ -120,7 +176,7 @@ def _top_two(theta, x):
 
 
 @piece
-def _margin_of_parameters(state, row, theta, x, gap):
+def _margin_of_parameters(state: np.ndarray, row: int, theta: np.ndarray, x: np.ndarray, gap: float) -> None:
     """A parameter for each arm: a context moved towards the border of its two best arms until their gap is ``gap``."""
     for _ in range(SHIFT_TRIES):
         _on_sphere(state, row, x, 0)
@@ -140,7 +196,7 @@ def _margin_of_parameters(state, row, theta, x, gap):
 
 
 @inlined
-def _gap_of(beta, smallest, uniform):
+def _gap_of(beta: float, smallest: float, uniform: float) -> float:
     """Inverse of (h^beta - m^beta) / (1 - m^beta); m^(1-u) at beta = 0."""
     if beta == 0.0:
         return smallest ** (1.0 - uniform)
@@ -149,19 +205,19 @@ def _gap_of(beta, smallest, uniform):
 
 
 @piece
-def draw_pool(world, state, row, theta, x, pool, signal):
-    """The types of a discrete distribution, drawn once for this trial: rows of ``pool``, (points, vectors x d)."""
-    if world[0] != DISCRETE:
+def draw_pool(environment: Environment, users: Users, row: int) -> None:
+    """The types of a discrete distribution, drawn once for this trial; fewer where a stop is asked for."""
+    if environment.distribution != DISCRETE:
         return
-    least = world[1][1]
-    d = x.shape[1]
+    state, theta, x, pool = users.state, users.theta, users.x, users.pool
+    least = environment.form[1]
+    vectors, d = x.shape
     for point in range(pool.shape[0]):
-        if signal[0] != 0:
+        if users.signal[0] != 0:
             return
         if theta.shape[0] == 1:
-            gap = least + (1.0 - least) * next_uniform(state, row, 0)
-            _margin_of_contexts(state, row, theta, x, gap)
-            for i in range(x.shape[0]):
+            _margin_of_contexts(state, row, theta, x, least + (1.0 - least) * next_uniform(state, row, 0))
+            for i in range(vectors):
                 for k in range(d):
                     pool[point, i * d + k] = x[i, k]
             continue
@@ -177,52 +233,68 @@ def draw_pool(world, state, row, theta, x, pool, signal):
                 break
 
 
-@piece
-def draw_contexts(world, state, row, order, theta, pool, x):
+@inlined
+def _from_table(environment: Environment, users: Users, user: int) -> None:
+    """The context(s) of one row of the table."""
+    table, actions, x = environment.table, environment.actions, users.x
+    vectors, d = x.shape
+    half = d // 2
+    for i in range(vectors):
+        arm = users.order[i] if vectors > 1 else i
+        for k in range(d):
+            if actions.shape[0] == 0:
+                x[i, k] = table[user, arm * d + k]
+            elif k < half:
+                x[i, k] = table[user, k]
+            else:
+                x[i, k] = actions[arm] * table[user, k - half]
+
+
+@inlined
+def draw_contexts(environment: Environment, users: Users, row: int) -> None:
     """The context(s) of the next user."""
-    distribution = world[0]
-    form = world[1]
-    rows, d = x.shape
+    state, x = users.state, users.x
+    distribution, form = environment.distribution, environment.form
+    vectors, d = x.shape
     if distribution == SPHERE:
-        for i in range(rows):
+        for i in range(vectors):
             _on_sphere(state, row, x, i)
     elif distribution == GAUSSIAN:
-        for i in range(rows):
+        for i in range(vectors):
             for k in range(d):
                 x[i, k] = form[0] * normal(state, row, 0)
     elif distribution == CUBE:
-        for i in range(rows):
+        for i in range(vectors):
             for k in range(d):
                 x[i, k] = form[0] * (2.0 * next_uniform(state, row, 0) - 1.0)
     elif distribution == MARGIN:
         gap = _gap_of(form[0], form[1], next_uniform(state, row, 0))
-        if theta.shape[0] == 1:
-            _margin_of_contexts(state, row, theta, x, gap)
+        if users.theta.shape[0] == 1:
+            _margin_of_contexts(state, row, users.theta, x, gap)
         else:
-            _margin_of_parameters(state, row, theta, x, gap)
+            _margin_of_parameters(state, row, users.theta, x, gap)
     elif distribution == DISCRETE:
-        point = int64(next_uniform(state, row, 0) * pool.shape[0])
-        for i in range(rows):
+        point = int64(next_uniform(state, row, 0) * users.pool.shape[0])
+        for i in range(vectors):
             for k in range(d):
-                x[i, k] = pool[point, i * d + k]
+                x[i, k] = users.pool[point, i * d + k]
     elif distribution == TABLE:
-        table = world[2]
-        actions = world[3]
-        user = int64(next_uniform(state, row, 0) * table.shape[0])
-        half = d // 2
-        for i in range(rows):
-            arm = order[i] if rows > 1 else i
-            for k in range(d):
-                if actions.shape[0] == 0:
-                    x[i, k] = table[user, arm * d + k]
-                elif k < half:
-                    x[i, k] = table[user, k]
-                else:
-                    x[i, k] = actions[arm] * table[user, k - half]
+        _from_table(environment, users, int64(next_uniform(state, row, 0) * environment.table.shape[0]))
 
 
 @inlined
-def _count(mean, uniform):
+def find_means(link: int, users: Users) -> float:
+    """Mean reward of every arm for the present user, into ``users.means``; returns the largest."""
+    x, theta, means = users.x, users.theta, users.means
+    top = -math.inf
+    for arm in range(means.shape[0]):
+        means[arm] = mean_reward(link, predictor(x, theta, arm))
+        top = max(top, means[arm])
+    return top
+
+
+@inlined
+def _count(mean: float, uniform: float) -> float:
     """Poisson variable by inversion (means are at most e^5, so that e^-mean is far from 0)."""
     mass = math.exp(-mean)
     total = mass
@@ -235,100 +307,13 @@ def _count(mean, uniform):
 
 
 @inlined
-def draw_reward(world, state, row, mean):
+def draw_reward(environment: Environment, state: np.ndarray, row: int, mean: float) -> float:
     """The reward of an arm of this mean; takes the same draws whatever the mean is."""
-    if world[7]:
+    if environment.drawn:
         uniform = next_uniform(state, row, 0)
-        if world[5] == LOGISTIC:
+        if environment.link == LOGISTIC:
             return 1.0 if uniform < mean else 0.0
         return _count(mean, uniform)
-    if world[6] > 0.0:
-        return mean + world[6] * normal(state, row, 0)
+    if environment.noise > 0.0:
+        return mean + environment.noise * normal(state, row, 0)
     return mean
-
-
-@inlined
-def means_of(world, theta, x, arm_means):
-    """Mean reward of every arm for this user; returns the largest."""
-    top = -math.inf
-    for arm in range(arm_means.shape[0]):
-        i = arm if x.shape[0] > 1 else 0
-        j = arm if theta.shape[0] > 1 else 0
-        arm_means[arm] = mean_reward(world[5], dot(x, i, theta, j))
-        top = max(top, arm_means[arm])
-    return top
-
-
-@inlined
-def greedy_arm(estimate, x, arms):
-    """Arm with the largest estimated predictor; ties go to the lowest label (see `kernels.labels`)."""
-    choice = 0
-    best = -math.inf
-    for arm in range(arms):
-        value = dot(x, arm if x.shape[0] > 1 else 0, estimate, arm if estimate.shape[0] > 1 else 0)
-        if value > best:
-            best = value
-            choice = arm
-    return choice
-
-
-@inlined
-def surviving_arm(estimate, early, x, spread):
-    """Greedy arm among those whose early predictor is above the best early one less ``spread`` (elimination)."""
-    top = -math.inf
-    for arm in range(estimate.shape[0]):
-        top = max(top, dot(x, 0, early, arm))
-    choice = 0
-    best = -math.inf
-    for arm in range(estimate.shape[0]):
-        if dot(x, 0, early, arm) > top - spread:
-            value = dot(x, 0, estimate, arm)
-            if value > best:
-                best = value
-                choice = arm
-    return choice
-
-
-@inlined
-def chosen_arm(t, warm_up, spread, estimate, early, x, arms):
-    """The arm of a greedy learner; with several parameters in turns at first, then of those that survive."""
-    if estimate.shape[0] > 1 and t <= warm_up:
-        return (t - 1) % arms
-    if estimate.shape[0] > 1 and spread < math.inf:
-        return surviving_arm(estimate, early, x, spread)
-    return greedy_arm(estimate, x, arms)
-
-
-@inlined
-def played(world, state, row, order, theta, x, arm, arm_means, pulls):
-    """Play ``arm`` for this user: what that loses against the best arm, whether it is one, and the reward."""
-    top = means_of(world, theta, x, arm_means)
-    pulls[row, order[arm]] += 1.0
-    mean = arm_means[arm]
-    return top - mean, mean == top, draw_reward(world, state, row, mean)
-
-
-@inlined
-def distance(estimate, theta):
-    """Root mean square, over the parameters, of the Euclidean distance."""
-    total = 0.0
-    for i in range(theta.shape[0]):
-        for k in range(theta.shape[1]):
-            total += (estimate[i, k] - theta[i, k]) ** 2
-    return math.sqrt(total / theta.shape[0])
-
-
-@inlined
-def shrunk(x, i, reward, bound, reward_bound, linear, shared):
-    """Put (x, reward) of a user into the ball of radius ``bound`` and [-reward_bound, reward_bound].
-
-    ``shared`` receives the context. Where the mean is linear the reward shrinks with its context, which keeps the
-    model true; the reward that comes out is returned.
-    """
-    norm = math.sqrt(dot(x, i, x, i))
-    scale = bound / norm if norm > bound else 1.0
-    for k in range(x.shape[1]):
-        shared[k] = scale * x[i, k]
-    if linear:
-        reward *= scale
-    return min(reward_bound, max(-reward_bound, reward))

@@ -1,36 +1,64 @@
 """LDP-SGD: one private gradient step for each user, released through the l2-ball mechanism.
 
-A response is a point on a sphere of radius ``reach``. It is uniform on the sphere and then turned to the side that two
-coins choose, which is the same distribution as drawing the half sphere first. At a zero gradient (synthetic updates of
-arms that were not chosen) it stays where it is.
+A response is a point on a sphere. It is uniform on the sphere and then turned to the side that two coins choose, which
+is the same distribution as drawing the half sphere first. At a zero gradient (synthetic updates of arms that were not
+chosen) it stays where it is.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import kernel, piece
-from bandit_core.kernels.contexts import (
-    chosen_arm,
-    distance,
-    dot,
-    draw_contexts,
-    draw_pool,
-    draw_theta,
-    mean_reward,
-    played,
-)
+from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
+from bandit_core.kernels.contextual import greedy_after_warm_up, play_users, remember
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.model import Record
+from bandit_core.spec.contexts import Environment
+
+
+class Ball(NamedTuple):
+    """The l2-ball mechanism at one epsilon."""
+
+    bound: float  # gradients are clipped to this norm
+    keep: float  # e^epsilon / (e^epsilon + 1)
+    radius: float  # norm of every response
+
+
+class Learner(NamedTuple):
+    """Steps of length step / (t + offset)^decay."""
+
+    link: int
+    ball: Ball
+    step: float
+    offset: float
+    decay: float
+    ridge: float  # weight of |theta|^2 / 2 in the loss
+    project: float  # largest norm of an estimate; infinite: any
+    warm_up: int  # round-robin users at first; 0 with one parameter
+    spread: float  # h/2 of the elimination; infinite: none
+
+
+class Memory(NamedTuple):
+    """What the server keeps, (models, dimension), and two vectors of the present user, (dimension,)."""
+
+    estimate: np.ndarray
+    early: np.ndarray  # the estimate after the warm-up
+    gradient: np.ndarray
+    response: np.ndarray
 
 
 @piece
-def release_into(state, row, gradient, zero, limit, keep, reach, response):
-    """Respond to ``gradient`` (clipped to norm ``limit``), or to 0, by a point on the sphere of radius ``reach``.
+def release_into(
+    ball: Ball, state: np.ndarray, row: int, gradient: np.ndarray, zero: bool, response: np.ndarray
+) -> None:
+    """Respond to ``gradient`` (clipped to the ball), or to 0; both vectors have shape (dimension,).
 
-    Draws the direction first, then two coins, from the second generator; ``keep`` = e^eps / (e^eps + 1).
+    Draws the direction first, then two coins, from the second generator.
     """
     size = 0.0
     while size == 0.0:
@@ -38,7 +66,7 @@ def release_into(state, row, gradient, zero, limit, keep, reach, response):
         for k in range(response.shape[0]):
             response[k] = normal(state, row, 4)
             size += response[k] * response[k]
-    scale = reach / math.sqrt(size)
+    scale = ball.radius / math.sqrt(size)
     coin = next_uniform(state, row, 4)
     other_coin = next_uniform(state, row, 4)
     if not zero:
@@ -47,69 +75,50 @@ def release_into(state, row, gradient, zero, limit, keep, reach, response):
         for k in range(response.shape[0]):
             square += gradient[k] * gradient[k]
             along += gradient[k] * response[k]
-        length = min(limit, math.sqrt(square))
+        length = min(ball.bound, math.sqrt(square))
         if length > 0.0:
-            rounded_up = coin < 0.5 + 0.5 * length / limit
-            kept = other_coin < keep
+            rounded_up = coin < 0.5 + 0.5 * length / ball.bound
+            kept = other_coin < ball.keep
             if (along > 0.0) != (rounded_up == kept):
                 scale = -scale
     for k in range(response.shape[0]):
         response[k] *= scale
 
 
+@inlined
+def _reset(learner: Learner, memory: Memory) -> None:
+    memory.estimate[:] = 0.0
+
+
+@inlined
+def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm: int, reward: float) -> None:
+    estimate, response = memory.estimate, memory.response
+    models, d = estimate.shape
+    at = row_of(arm, users.x)
+    model = row_of(arm, estimate)
+    miss = mean_reward(learner.link, predictor(users.x, estimate, arm)) - reward
+    for k in range(d):
+        memory.gradient[k] = miss * users.x[at, k]
+    late = t + learner.offset
+    length = learner.step / late if learner.decay == 1.0 else learner.step / late**learner.decay
+    for i in range(models):
+        if i != model and t <= learner.warm_up:
+            continue
+        release_into(learner.ball, users.state, row, memory.gradient, i != model, response)
+        for k in range(d):
+            estimate[i, k] -= length * (response[k] + learner.ridge * estimate[i, k])
+        if learner.project < math.inf:
+            norm = math.sqrt(dot(estimate, i, estimate, i))
+            for k in range(d):
+                estimate[i, k] *= min(1.0, learner.project / norm) if norm > 0.0 else 1.0
+    if t == learner.warm_up:
+        remember(estimate, memory.early)
+
+
 @kernel
-def play(
-    state, world, pool, arms, models, vectors, d, limit, keep, reach, step, offset, decay, ridge, project, warm_up,
-    spread, checkpoints, regret, best_pulls, pulls, error, signal,
-):  # fmt: skip
-    """One trial per row of ``state``, filling the outputs at the checkpoints. The step is step / (t + offset)^decay."""
-    theta = np.empty((models, d))
-    x = np.empty((vectors, d))
-    arm_means = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    gradient = np.empty(d)
-    response = np.empty(d)
-    estimate = np.empty((models, d))
-    early = np.empty((models, d))
-    link = world[5]
-    for trial in range(state.shape[0]):
-        draw_theta(world, state, trial, order, theta)
-        draw_pool(world, state, trial, theta, x, pool, signal)
-        estimate[:] = 0.0
-        early[:] = 0.0
-        lost = 0.0
-        good = 0.0
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            started = t
-            while t <= checkpoints[checkpoint]:
-                draw_contexts(world, state, trial, order, theta, pool, x)
-                arm = chosen_arm(t, warm_up, spread, estimate, early, x, arms)
-                loss, best_played, reward = played(world, state, trial, order, theta, x, arm, arm_means, pulls)
-                lost += loss
-                good += best_played
-                at = arm if vectors > 1 else 0
-                model = arm if models > 1 else 0
-                miss = mean_reward(link, dot(x, at, estimate, model)) - reward
-                for k in range(d):
-                    gradient[k] = miss * x[at, k]
-                length = step / (t + offset) if decay == 1.0 else step / (t + offset) ** decay
-                for i in range(models):
-                    if i != model and t <= warm_up:
-                        continue
-                    release_into(state, trial, gradient, i != model, limit, keep, reach, response)
-                    for k in range(d):
-                        estimate[i, k] -= length * (response[k] + ridge * estimate[i, k])
-                    if project < math.inf:
-                        norm = math.sqrt(dot(estimate, i, estimate, i))
-                        for k in range(d):
-                            estimate[i, k] *= min(1.0, project / norm) if norm > 0.0 else 1.0
-                if t == warm_up:
-                    early[:] = estimate
-                t += 1
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
-            error[trial, checkpoint] = distance(estimate, theta)
-            signal[1] += t - started
-            if signal[0] != 0:
-                return
+def play(state: np.ndarray, environment: Environment, learner: Learner, record: Record) -> None:
+    """One trial per row of ``state``."""
+    shape = (environment.models, environment.dimension)
+    memory = Memory(np.empty(shape), np.empty(shape), np.empty(shape[1]), np.empty(shape[1]))
+    users = users_of(environment, state, record.signal)
+    play_users(_reset, greedy_after_warm_up, _learn, learner, memory, environment, users, record)

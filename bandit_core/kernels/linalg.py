@@ -1,17 +1,20 @@
 """Small dense linear systems inside kernels. Only the upper triangle of a symmetric matrix is read and written.
 
-Loops run along rows, so that they use the vector units; nothing here creates an array.
+Matrices have shape (size, size), vectors (size,). Loops run along rows, so that they use the vector units; nothing here
+creates an array.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from bandit_core.jit.decorators import inlined, piece
 
 
 @piece
-def factorise(matrix, shift, factor, signal):
+def factorise(matrix: np.ndarray, shift: float, factor: np.ndarray, signal: np.ndarray) -> bool:
     """Cholesky: factor^T factor = matrix + shift I, upper triangle; False where that is not positive definite.
 
     False also where ``signal`` asks for a stop: large matrices take seconds.
@@ -35,33 +38,48 @@ def factorise(matrix, shift, factor, signal):
     return True
 
 
-@piece
-def solve_factored(factor, right, row, solution, to):
-    """Solve factor^T factor s = row ``row`` of ``right`` into row ``to`` of ``solution``."""
-    size = factor.shape[0]
-    for i in range(size):
-        solution[to, i] = right[row, i]
-    for i in range(size):
-        value = solution[to, i] / factor[i, i]
-        solution[to, i] = value
-        for j in range(i + 1, size):
-            solution[to, j] -= value * factor[i, j]
+@inlined
+def _substitute_back(upper: np.ndarray, solution: np.ndarray) -> None:
+    """Solve upper s = ``solution`` in place, for an upper triangle."""
+    size = upper.shape[0]
     for i in range(size - 1, -1, -1):
-        value = solution[to, i]
+        value = solution[i]
         for j in range(i + 1, size):
-            value -= factor[i, j] * solution[to, j]
-        solution[to, i] = value / factor[i, i]
+            value -= upper[i, j] * solution[j]
+        solution[i] = value / upper[i, i]
+
+
+@inlined
+def _substitute(factor: np.ndarray, solution: np.ndarray, first: int) -> None:
+    """Solve factor^T factor s = ``solution`` in place; its numbers before ``first`` are 0."""
+    size = factor.shape[0]
+    for i in range(first, size):
+        value = solution[i] / factor[i, i]
+        solution[i] = value
+        for j in range(i + 1, size):
+            solution[j] -= value * factor[i, j]
+    _substitute_back(factor, solution)
 
 
 @piece
-def solve_indefinite(matrix, shift, right, row, work, solution, to):
-    """Solve (matrix + shift I) s = row ``row`` of ``right`` by elimination with pivots; False where it is singular."""
+def solve_factored(factor: np.ndarray, right: np.ndarray, solution: np.ndarray) -> None:
+    """Solve factor^T factor s = ``right`` into ``solution``."""
+    for i in range(right.shape[0]):
+        solution[i] = right[i]
+    _substitute(factor, solution, 0)
+
+
+@piece
+def solve_indefinite(
+    matrix: np.ndarray, shift: float, right: np.ndarray, work: np.ndarray, solution: np.ndarray
+) -> bool:
+    """Solve (matrix + shift I) s = ``right`` by elimination with pivots; False where it is singular."""
     size = matrix.shape[0]
     for i in range(size):
         for j in range(size):
             work[i, j] = matrix[i, j] if j >= i else matrix[j, i]
         work[i, i] += shift
-        solution[to, i] = right[row, i]
+        solution[i] = right[i]
     for i in range(size):
         pivot = i
         for k in range(i + 1, size):
@@ -72,22 +90,18 @@ def solve_indefinite(matrix, shift, right, row, work, solution, to):
         if pivot != i:
             for j in range(i, size):
                 work[i, j], work[pivot, j] = work[pivot, j], work[i, j]
-            solution[to, i], solution[to, pivot] = solution[to, pivot], solution[to, i]
+            solution[i], solution[pivot] = solution[pivot], solution[i]
         for k in range(i + 1, size):
             weight = work[k, i] / work[i, i]
             for j in range(i, size):
                 work[k, j] -= weight * work[i, j]
-            solution[to, k] -= weight * solution[to, i]
-    for i in range(size - 1, -1, -1):
-        value = solution[to, i]
-        for j in range(i + 1, size):
-            value -= work[i, j] * solution[to, j]
-        solution[to, i] = value / work[i, i]
+            solution[k] -= weight * solution[i]
+    _substitute_back(work, solution)
     return True
 
 
 @piece
-def invert_factored(factor, inverse, signal):
+def invert_factored(factor: np.ndarray, inverse: np.ndarray, signal: np.ndarray) -> None:
     """The whole inverse of factor^T factor; a part of it where ``signal`` asks for a stop."""
     size = factor.shape[0]
     for column in range(size):
@@ -95,25 +109,16 @@ def invert_factored(factor, inverse, signal):
             return
         for j in range(size):
             inverse[column, j] = 1.0 if j == column else 0.0
-        for i in range(column, size):
-            value = inverse[column, i] / factor[i, i]
-            inverse[column, i] = value
-            for j in range(i + 1, size):
-                inverse[column, j] -= value * factor[i, j]
-        for i in range(size - 1, -1, -1):
-            value = inverse[column, i]
-            for j in range(i + 1, size):
-                value -= factor[i, j] * inverse[column, j]
-            inverse[column, i] = value / factor[i, i]
+        _substitute(factor, inverse[column], column)
 
 
 @inlined
-def quadratic(matrix, at, x, i):
-    """x^T M x, where M is the square block of ``matrix`` that starts at row and column ``at``, x row i of ``x``."""
+def quadratic(matrix: np.ndarray, x: np.ndarray, i: int) -> float:
+    """x^T matrix x, where x is row i of ``x``."""
     total = 0.0
     for k in range(x.shape[1]):
         part = 0.0
         for j in range(x.shape[1]):
-            part += matrix[at + k, at + j] * x[i, j]
+            part += matrix[k, j] * x[i, j]
         total += x[i, k] * part
     return total

@@ -39,7 +39,7 @@ SIGNS = np.array([1.0, -1.0])
 
 
 @piece
-def _rare(layer, value, state, row, at):
+def _rare(layer: int, value: float, state: np.ndarray, row: int, at: int) -> float:
     """The other 1.2 %: the tail, or the part of a layer that the curve cuts; NaN asks for another word."""
     if layer == uint64(0):
         while True:
@@ -51,7 +51,7 @@ def _rare(layer, value, state, row, at):
 
 
 @inlined
-def normal(state, row, at):
+def normal(state: np.ndarray, row: int, at: int) -> float:
     """One standard normal variable from the generator whose four words start at column ``at``."""
     while True:
         word = next_word(state, row, at)

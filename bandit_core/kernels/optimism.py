@@ -8,131 +8,130 @@ intervals, with c_t and beta_t of the step when it was solved.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.contexts import (
-    distance,
-    dot,
-    draw_contexts,
-    draw_pool,
-    draw_theta,
-    mean_reward,
-    played,
-    shrunk,
-)
-from bandit_core.kernels.least_squares import add_noise, next_due
-from bandit_core.kernels.linalg import factorise, invert_factored, quadratic, solve_factored
+from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of, users_of
+from bandit_core.kernels.contextual import clipped, optimistic_arm, play_users, shrunk
+from bandit_core.kernels.least_squares import add_noise, add_user, next_due
+from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.normals import normal
+from bandit_core.model import Record
+from bandit_core.spec.contexts import IDENTITY, Environment
+
+
+class Learner(NamedTuple):
+    """Noise, exploration and when to solve."""
+
+    link: int
+    sd: float  # noise of every released number
+    level: float  # 4 sqrt(D) + 2 ln(2T/alpha)
+    horizon_log: float  # ln T
+    gloc: bool  # LDP-GLOC, not LDP-LinUCB
+    zeta: float  # GLOC's gradient step
+    slope: float  # least slope of the link
+    refresh: float  # next solution when users have grown by this share
+
+
+class Memory(NamedTuple):
+    """What the server keeps, and room to work in."""
+
+    estimate: np.ndarray  # (models, dimension)
+    online: np.ndarray  # (models, dimension), GLOC's estimate by gradient steps
+    inverses: np.ndarray  # (models, dimension, dimension), the blocks on the inverse's diagonal
+    gram: np.ndarray  # (D, D), upper triangle
+    moment: np.ndarray  # (D,)
+    solution: np.ndarray  # (D,)
+    factor: np.ndarray  # (D, D)
+    inverse: np.ndarray  # (D, D)
+    shared: np.ndarray  # (1, dimension), the context of the present user as it is sent
+    bonus: np.ndarray  # (1,), beta_t
+    owed: np.ndarray  # (1,), releases whose noise is not drawn yet
+    due: np.ndarray  # (1,), step of the next solution
+
+
+@inlined
+def _reset(learner: Learner, memory: Memory) -> None:
+    memory.estimate[:] = 0.0
+    memory.online[:] = 0.0
+    memory.inverses[:] = 0.0
+    memory.gram[:] = 0.0
+    memory.moment[:] = 0.0
+    memory.bonus[0] = 0.0
+    memory.owed[0] = 0.0
+    memory.due[0] = 1
+
+
+@inlined
+def _choose(learner: Learner, memory: Memory, x: np.ndarray, t: int) -> int:
+    return optimistic_arm(x, memory.estimate, memory.inverses, memory.bonus[0])
+
+
+@piece
+def _follow_gradient(learner: Learner, memory: Memory, users: Users, row: int, model: int, reward: float) -> float:
+    """GLOC's noisy gradient step; returns what it now predicts, in place of the reward."""
+    online, shared = memory.online, memory.shared
+    miss = mean_reward(learner.link, clipped(dot(online, model, shared, 0), 5.0)) - reward
+    length = abs(miss) * math.sqrt(dot(shared, 0, shared, 0))
+    if length > 1.0:  # the gradient's noise is meant for norms of at most 1
+        miss /= length
+    for i in range(online.shape[0]):
+        for k in range(online.shape[1]):
+            slope = miss * shared[0, k] if i == model else 0.0
+            online[i, k] -= learner.zeta * (slope + learner.sd * normal(users.state, row, 4))
+    return clipped(dot(online, model, shared, 0), 1.0)  # and so is that of (x . theta) x
+
+
+@piece
+def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> None:
+    """Draw the noise that is owed and solve; the last solution stands where the matrix is not positive definite."""
+    sd, size = learner.sd, memory.gram.shape[0]
+    models, d = memory.estimate.shape
+    add_noise(users.state, row, memory.gram, memory.moment, memory.owed[0], sd, sd)
+    memory.owed[0] = 0.0
+    upsilon = sd * math.sqrt(t) * learner.level
+    if not factorise(memory.gram, 2.0 * upsilon, memory.factor, users.signal):
+        return
+    solve_factored(memory.factor, memory.moment, memory.solution)
+    invert_factored(memory.factor, memory.inverse, users.signal)
+    for i in range(models):
+        for k in range(d):
+            memory.estimate[i, k] = memory.solution[i * d + k]
+            for j in range(d):
+                memory.inverses[i, k, j] = memory.inverse[i * d + k, i * d + j]
+    if learner.gloc:
+        memory.bonus[0] = math.sqrt(sd / learner.slope * math.sqrt(size * t))
+    else:
+        bonus = 2.0 * sd * math.sqrt(size * learner.horizon_log)
+        bonus += (math.sqrt(3.0 * upsilon) + sd * math.sqrt(size * t / upsilon)) * size * learner.horizon_log
+        memory.bonus[0] = bonus
+
+
+@inlined
+def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm: int, reward: float) -> None:
+    model, shared = row_of(arm, memory.estimate), memory.shared
+    scale = shrunk(users.x, row_of(arm, users.x), 1.0, shared)
+    if learner.link == IDENTITY:
+        reward *= scale
+    weight = _follow_gradient(learner, memory, users, row, model, reward) if learner.gloc else clipped(reward, 1.0)
+    add_user(memory.gram, memory.moment, model * shared.shape[1], shared, weight)
+    memory.owed[0] += 1.0
+    if t >= memory.due[0]:
+        memory.due[0] = next_due(t, learner.refresh)
+        _solve(learner, memory, users, row, t)
 
 
 @kernel
-def play(
-    state, world, pool, arms, models, vectors, d, bound, reward_bound, sd, level, horizon_log, gloc, zeta,
-    slope, refresh, checkpoints, regret, best_pulls, pulls, error, signal,
-):  # fmt: skip
-    """One trial per row of ``state``, filling the outputs at the checkpoints.
-
-    ``sd`` is the noise of every released number, ``level`` = 4 sqrt(D) + 2 ln(2T/alpha), ``horizon_log`` = ln T.
-    ``gloc`` switches from LinUCB to GLOC, with gradient step ``zeta`` and least slope ``slope`` of the link.
-    """
-    theta = np.empty((models, d))
-    x = np.empty((vectors, d))
-    arm_means = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    shared = np.empty(d)
+def play(state: np.ndarray, environment: Environment, learner: Learner, record: Record) -> None:
+    """One trial per row of ``state``."""
+    models, d = environment.models, environment.dimension
     size = models * d
-    gram = np.empty((size, size))
-    factor = np.empty((size, size))
-    inverse = np.empty((size, size))
-    moment = np.empty((1, size))
-    whole = np.empty((1, size))
-    estimate = np.empty((models, d))
-    online = np.empty((models, d))
-    link = world[5]
-    linear = link == 0
-    for trial in range(state.shape[0]):
-        draw_theta(world, state, trial, order, theta)
-        draw_pool(world, state, trial, theta, x, pool, signal)
-        gram[:] = 0.0
-        moment[:] = 0.0
-        estimate[:] = 0.0
-        online[:] = 0.0
-        inverse[:] = 0.0
-        bonus = 0.0
-        owed = 0.0
-        lost = 0.0
-        good = 0.0
-        due = 1
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            started = t
-            while t <= checkpoints[checkpoint]:
-                draw_contexts(world, state, trial, order, theta, pool, x)
-                arm = 0
-                best = -math.inf
-                for other in range(arms):
-                    at = other if vectors > 1 else 0
-                    model = other if models > 1 else 0
-                    index = dot(x, at, estimate, model)
-                    index += bonus * math.sqrt(max(0.0, quadratic(inverse, model * d, x, at)))
-                    if index > best:
-                        best = index
-                        arm = other
-                loss, best_played, reward = played(world, state, trial, order, theta, x, arm, arm_means, pulls)
-                lost += loss
-                good += best_played
-                at = arm if vectors > 1 else 0
-                model = arm if models > 1 else 0
-                reward = shrunk(x, at, reward, bound, reward_bound, linear, shared)
-                start = model * d
-                weight = reward
-                if gloc:
-                    predictor = 0.0
-                    square = 0.0
-                    for k in range(d):
-                        predictor += online[model, k] * shared[k]
-                        square += shared[k] * shared[k]
-                    miss = mean_reward(link, min(5.0, max(-5.0, predictor))) - reward
-                    length = abs(miss) * math.sqrt(square)
-                    if length > 1.0:  # the gradient's noise is meant for norms of at most 1
-                        miss /= length
-                    for i in range(models):
-                        for k in range(d):
-                            pull = miss * shared[k] if i == model else 0.0
-                            online[i, k] -= zeta * (pull + sd * normal(state, trial, 4))
-                    predictor = 0.0
-                    for k in range(d):
-                        predictor += online[model, k] * shared[k]
-                    weight = min(1.0, max(-1.0, predictor))  # and so is that of (x . theta) x
-                for i in range(d):
-                    moment[0, start + i] += weight * shared[i]
-                    for j in range(i, d):
-                        gram[start + i, start + j] += shared[i] * shared[j]
-                owed += 1.0
-                if t >= due:
-                    due = next_due(t, refresh)
-                    add_noise(state, trial, gram, moment, 0, owed, sd, sd)
-                    owed = 0.0
-                    upsilon = sd * math.sqrt(t) * level
-                    if factorise(gram, 2.0 * upsilon, factor, signal):  # else the last solution stands
-                        solve_factored(factor, moment, 0, whole, 0)
-                        invert_factored(factor, inverse, signal)
-                        for i in range(models):
-                            for k in range(d):
-                                estimate[i, k] = whole[0, i * d + k]
-                        if gloc:
-                            bonus = math.sqrt(sd / slope * math.sqrt(size * t))
-                        else:
-                            bonus = 2.0 * sd * math.sqrt(size * horizon_log)
-                            bonus += (
-                                (math.sqrt(3.0 * upsilon) + sd * math.sqrt(size * t / upsilon)) * size * horizon_log
-                            )
-                t += 1
-            regret[trial, checkpoint] = lost
-            best_pulls[trial, checkpoint] = good
-            error[trial, checkpoint] = distance(estimate, theta)
-            signal[1] += t - started
-            if signal[0] != 0:
-                return
+    small, large = (models, d), (size, size)
+    memory = Memory(
+        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(large), np.empty(size), np.empty(size),
+        np.empty(large), np.empty(large), np.empty((1, d)), np.empty(1), np.empty(1), np.empty(1, np.int64),
+    )  # fmt: skip
+    users = users_of(environment, state, record.signal)
+    play_users(_reset, _choose, _learn, learner, memory, environment, users, record)

@@ -4,7 +4,7 @@ from bandit_core.model.block import Block, Signal, Stopped
 from bandit_core.model.bound import Bound
 from bandit_core.model.guarantee import PRIVACY_WORDS, Guarantee, Privacy, Release
 from bandit_core.model.kernel_call import KernelCall, Record, run_kernel
-from bandit_core.model.policy import Acceptor, Policy, Setting, Simulator, any_rewards, numbers_held
+from bandit_core.model.policy import Acceptor, Policy, Setting, any_rewards, numbers_held
 from bandit_core.model.setup import Parameters, RunSetup, Tables
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "RunSetup",
     "Setting",
     "Signal",
-    "Simulator",
     "Stopped",
     "Tables",
     "any_rewards",

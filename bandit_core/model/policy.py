@@ -25,7 +25,6 @@ def numbers_held(setup: RunSetup, rows: int) -> float:
     return len(setup.arms) * (48 + 6 * together) + min(setup.horizon, 65_536)
 
 
-Simulator = Callable[[RunSetup, np.ndarray, np.ndarray, Signal], Block]
 Acceptor = Callable[[Sequence[distributions.RewardDistribution]], str | None]
 
 
@@ -39,8 +38,7 @@ class Policy:
     """A learning algorithm as the rest of the project sees it.
 
     ``accepts`` looks at single arms and returns None, or the words it refuses with.
-    ``prepare(setup)`` gives the kernel that plays the line, and the numbers that it is called with; a policy that does
-    not say so yet plays by itself, with ``simulate(setup, streams, checkpoints, signal)``.
+    ``prepare(setup)`` gives the kernel that plays the line, and the numbers that it is called with.
     ``resolve(parameters, epsilon)`` replaces every "auto" by a number; ``settle(setup)`` those that depend on the
     arms or the horizon.
     ``spending(setup, times)`` is needed only where the budget of one reward is spent little by little: see `spent`.
@@ -65,8 +63,7 @@ class Policy:
     accepts: Acceptor
     bounds: Callable[[RunSetup], list[Bound]]
     guarantee: Callable[[RunSetup], Guarantee]
-    prepare: Callable[[RunSetup], KernelCall] | None = None
-    simulate: Simulator | None = None
+    prepare: Callable[[RunSetup], KernelCall]
     resolve: Callable[[Any, BudgetDistribution | None], Parameters] = lambda parameters, epsilon: parameters
     settle: Callable[[RunSetup], Parameters] = lambda setup: setup.parameters
     refuses: Callable[[RunSetup], str | None] = lambda setup: None
@@ -81,9 +78,6 @@ class Policy:
 
     def play(self, setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         """One trial per row of ``streams``, see `run_kernel`."""
-        if self.prepare is None:
-            assert self.simulate is not None
-            return self.simulate(setup, streams, checkpoints, signal)
         return run_kernel(self.prepare(setup), streams, checkpoints, signal)
 
     def cost(self, setup: RunSetup) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.jit.version import fingerprint, kernel_name, kernel_version
+from bandit_core.jit.version import kernel_name, kernel_version
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Policy, RunSetup, Signal, run_kernel
 
@@ -24,22 +24,22 @@ Digests = dict[int, bytes]  # of arrays that are alive, by their id
 
 @dataclass(frozen=True, eq=False)
 class PreparedLine:
-    """A line with the call of its kernel, if its policy says so, and the ``identity`` of what is played."""
+    """A line with the call of its kernel, and the ``identity`` of what is played."""
 
     policy: Policy
     setup: RunSetup
-    call: KernelCall | None
+    call: KernelCall
     identity: bytes
 
     @property
     def kernel(self) -> str:
         """The name of the kernel."""
-        return self.policy.name if self.call is None else kernel_name(self.call.kernel)
+        return kernel_name(self.call.kernel)
 
     @property
     def version(self) -> str:
         """The version of the kernel's code."""
-        return fingerprint() if self.call is None else kernel_version(self.call.kernel)
+        return kernel_version(self.call.kernel)
 
     def key(self, times: np.ndarray, seed: int) -> str:
         """The key of stored blocks: what is played, at which checkpoints, with whose streams."""
@@ -48,8 +48,6 @@ class PreparedLine:
 
     def play(self, rows: np.ndarray, times: np.ndarray, signal: Signal) -> Block:
         """One trial per row of streams, see `run_kernel`."""
-        if self.call is None:
-            return self.policy.play(self.setup, rows.copy(), times, signal)
         return run_kernel(self.call, rows, times, signal)
 
 
@@ -63,8 +61,6 @@ def prepared_line(policy: Policy, setup: RunSetup, digests: Digests | None = Non
     TypeError
         When an argument of the kernel is no number, array or tuple of them.
     """
-    if policy.prepare is None:
-        return PreparedLine(policy, setup, None, _as_described(policy, setup))
     call = policy.prepare(setup)
     digest = hashlib.sha256(f"{kernel_name(call.kernel)} {kernel_version(call.kernel)}".encode())
     for part in _parts(call.arguments, {} if digests is None else digests):
@@ -97,11 +93,3 @@ def _parts(value: Any, digests: Digests) -> Iterator[bytes]:
         yield number.dtype.str.encode() + number.tobytes()
     else:
         raise TypeError(f"a kernel takes numbers, arrays and tuples of them, not {type(value).__name__}")
-
-
-def _as_described(policy: Policy, setup: RunSetup) -> bytes:
-    """The identity of a line whose policy does not say what its kernel is called with: everything that is known."""
-    contexts = setup.contexts.model_dump(mode="json") if setup.contexts else None
-    epsilon = setup.epsilon.model_dump(mode="json") if setup.epsilon else None
-    content = (fingerprint(), policy.name, contexts, epsilon, setup.parameters.model_dump(mode="json"), setup.horizon)
-    return hashlib.sha256(repr(content).encode()).digest()

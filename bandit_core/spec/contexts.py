@@ -1,4 +1,4 @@
-"""Users with features: what the learner sees of a user before it chooses, and how the mean reward follows from it.
+"""Contextual bandits (users with features): what the learner sees of a user before it chooses, and the mean reward.
 
 With one parameter theta for all arms (``single``) every arm brings its own context x_a of the arriving user, and its
 mean reward is mu(x_a . theta). With one parameter for each arm (``multi``) there is one context x, and the mean is
@@ -8,7 +8,7 @@ mu(x . theta_a). mu is the link. All contexts of one run are independent draws f
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -26,13 +26,31 @@ Structure = Literal["single", "multi"]
 Link = Literal["identity", "logistic", "poisson"]
 
 
+class Environment(NamedTuple):
+    """What kernels read of `Contexts`; lengths in features, rewards in reward units."""
+
+    distribution: int  # its code, SPHERE to TABLE
+    form: np.ndarray  # (2,) its numbers, see `_ContextDistribution.form`
+    table: np.ndarray  # (rows, width) users of a data set, else (0, 0)
+    actions: np.ndarray  # (arms,) what arms stand for in it, else (0,)
+    theta: np.ndarray  # (models, dimension) given parameters, or (0, dimension) where they are random
+    link: int  # IDENTITY, LOGISTIC or POISSON
+    noise: float  # standard deviation of the normal noise on a reward
+    drawn: bool  # rewards are coins or counts, not their mean
+    arms: int
+    models: int  # parameters theta: 1, or one for each arm
+    vectors: int  # contexts of a user: one for each arm, or 1
+    dimension: int
+    points: int  # types of users of a discrete distribution, else 0
+
+
 class _ContextDistribution(Frozen):
     words: ClassVar[str]
     code: ClassVar[int]
 
     @property
     def name(self) -> str:
-        """The law's ``kind``."""
+        """The distribution's ``kind``."""
         return str(type(self).model_fields["kind"].default)
 
     def largest_norm(self, dimension: int) -> float:
@@ -306,12 +324,23 @@ class Contexts(Frozen):
             return 0.0, 1.0
         return 0.0, math.inf if self.rewards == "drawn" else math.exp(min(reach, POISSON_CAP))
 
-    def kernel_form(self) -> tuple:
-        """What `kernels.contexts` reads: distribution, its numbers, table, actions, given theta, link, noise, drawn."""
+    def kernel_form(self) -> Environment:
+        """What `kernels.contexts` reads."""
         distribution = self.law
         form = np.zeros(2)
         form[: len(distribution.form())] = distribution.form()
-        table = distribution.array if isinstance(distribution, Table) else np.empty((0, 0))
-        actions = np.array(distribution.actions, float) if isinstance(distribution, Table) else np.empty(0)
-        drawn = self.rewards == "drawn" and self.link != "identity"
-        return distribution.code, form, table, actions, self.given, LINKS.index(self.link), self.noise, drawn
+        return Environment(
+            distribution=distribution.code,
+            form=form,
+            table=distribution.array if isinstance(distribution, Table) else np.empty((0, 0)),
+            actions=np.array(distribution.actions if isinstance(distribution, Table) else (), float),
+            theta=self.given,
+            link=LINKS.index(self.link),
+            noise=self.noise,
+            drawn=self.rewards == "drawn" and self.link != "identity",
+            arms=self.arms,
+            models=self.models,
+            vectors=self.vectors,
+            dimension=self.dimension,
+            points=distribution.points if isinstance(distribution, Discrete) else 0,
+        )

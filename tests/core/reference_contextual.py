@@ -85,7 +85,7 @@ class Users:
         return np.repeat(x, self.arms, axis=0) if contexts.structure == "multi" else x
 
     def with_gap(self, beta: float) -> np.ndarray:
-        """Unit contexts whose two best components along theta differ by a draw of the margin law."""
+        """Unit contexts whose two best components along theta differ by a draw of the margin distribution."""
         u, least = self.draws.uniform(), 1e-6
         gap = least ** (1 - u) if beta == 0 else (least**beta + u * (1 - least**beta)) ** (1 / beta)
         middle = (2 * self.draws.uniform() - 1) * (1 - gap / 2)

@@ -10,7 +10,7 @@ from scipy import stats
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_theta
+from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_theta, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
@@ -18,7 +18,7 @@ from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 
-GO_ON = np.zeros(1, np.int64)
+GO_ON = np.zeros(2, np.int64)  # a signal that asks for nothing
 NAMES = [name for name, policy in registry().items() if policy.setting == "contexts"]
 ONE = {"dimension": 2, "arms": 4}
 MANY = {"dimension": 3, "arms": 3, "structure": "multi", "law": {"kind": "gaussian", "sd": 0.8}, "noise": 0.1}
@@ -108,7 +108,7 @@ def test_one_step_one_dimension_two_arms(policy):
 
 
 @pytest.mark.parametrize("policy", AS_DEFINED)
-def test_solving_at_growing_intervals_has_the_same_law(policy):
+def test_solving_at_growing_intervals_has_the_same_distribution(policy):
     """Same mean error and regret as solving at every step, by a two-sample test over trials."""
     users = {"dimension": 3, "arms": 5, "noise": 0.1}
     results = [
@@ -180,21 +180,22 @@ def test_the_ziggurat_is_normal():
 
 
 @kernel
-def _meet(state, world, pool, order, theta, out):
-    draw_theta(world, state, 0, order, theta)
-    draw_pool(world, state, 0, theta, out[0], pool, GO_ON)
+def _meet(state, environment, signal, theta, out):
+    users = users_of(environment, state, signal)
+    draw_theta(environment, users, 0)
+    draw_pool(environment, users, 0)
+    theta[:] = users.theta
     for user in range(out.shape[0]):
-        draw_contexts(world, state, 0, order, theta, pool, out[user])
+        draw_contexts(environment, users, 0)
+        out[user] = users.x
 
 
 def meet(contexts: dict, users: int, seed: int = 0):
     """Theta, and contexts of many users, shape (users, vectors, dimension)."""
     model = experiment_of("ldp-sgd", contexts, 1).contexts
-    points = getattr(model.law, "points", 0) if model.law.kind == "discrete" else 0
     theta = np.empty((model.models, model.dimension))
     out = np.empty((users, model.vectors, model.dimension))
-    pool = np.empty((points, model.vectors * model.dimension))
-    _meet(streams(seed, 0, 1), model.kernel_form(), pool, np.empty(model.arms, np.int64), theta, out)
+    _meet(streams(seed, 0, 1), model.kernel_form(), GO_ON, theta, out)
     return theta, out
 
 
@@ -204,7 +205,7 @@ def gaps_of(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
-def test_the_margin_law_has_the_margin_it_promises(beta):
+def test_the_margin_distribution_has_the_margin_it_promises(beta):
     theta, x = meet({"dimension": 5, "arms": 4, "law": {"kind": "margin", "beta": beta}}, 20_000)
     np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1.0)
     least = 1e-6
@@ -218,7 +219,7 @@ def test_the_margin_law_has_the_margin_it_promises(beta):
 
 
 @pytest.mark.parametrize("beta", [0.0, 0.5])
-def test_the_margin_law_with_a_parameter_for_each_arm(beta):
+def test_the_margin_distribution_with_a_parameter_for_each_arm(beta):
     users = {"dimension": 4, "arms": 3, "structure": "multi"}
     theta, x = meet({**users, "law": {"kind": "margin", "beta": beta}}, 20_000)
     assert np.linalg.norm(x, axis=2).max() <= 1 + 1e-9
@@ -242,7 +243,7 @@ def test_discrete_users_keep_their_distance_from_the_border(structure):
     ("law", "variance"),
     [({"kind": "sphere"}, 1 / 3), ({"kind": "gaussian", "sd": 2.0}, 4.0), ({"kind": "cube", "half_width": 3.0}, 3.0)],
 )
-def test_laws_are_centred_with_the_right_spread(law, variance):
+def test_distributions_are_centred_with_the_right_spread(law, variance):
     _, x = meet({"dimension": 3, "arms": 2, "law": law}, 20_000)
     flat = x.reshape(-1, 3)
     np.testing.assert_allclose(flat.T @ flat / len(flat), variance * np.eye(3), atol=0.05 * variance)
@@ -253,16 +254,16 @@ def test_laws_are_centred_with_the_right_spread(law, variance):
 def test_linear_systems(size):
     rng = np.random.default_rng(size)
     half = rng.normal(size=(size, size))
-    matrix, right = half @ half.T, rng.normal(size=(1, size))
-    work, inverse, solution = np.zeros((size, size)), np.empty((size, size)), np.empty((1, size))
+    matrix, right = half @ half.T, rng.normal(size=size)
+    work, inverse, solution = np.zeros((size, size)), np.empty((size, size)), np.empty(size)
     assert factorise(np.triu(matrix), 0.5, work, GO_ON)
-    solve_factored(work, right, 0, solution, 0)
+    solve_factored(work, right, solution)
     shifted = matrix + 0.5 * np.eye(size)
-    np.testing.assert_allclose(solution[0], np.linalg.solve(shifted, right[0]), rtol=1e-8)
+    np.testing.assert_allclose(solution, np.linalg.solve(shifted, right), rtol=1e-8)
     invert_factored(work, inverse, GO_ON)
     np.testing.assert_allclose(inverse, np.linalg.inv(shifted), rtol=1e-7, atol=1e-9)
     down = matrix - 2 * np.trace(matrix) * np.eye(size)  # negative definite
     assert not factorise(np.triu(down), 0.0, work, GO_ON)
-    assert solve_indefinite(np.triu(down), 0.0, right, 0, work, solution, 0)
-    np.testing.assert_allclose(solution[0], np.linalg.solve(down, right[0]), rtol=1e-8)
-    assert not solve_indefinite(np.zeros((size, size)), 0.0, right, 0, work, solution, 0)
+    assert solve_indefinite(np.triu(down), 0.0, right, work, solution)
+    np.testing.assert_allclose(solution, np.linalg.solve(down, right), rtol=1e-8)
+    assert not solve_indefinite(np.zeros((size, size)), 0.0, right, work, solution)

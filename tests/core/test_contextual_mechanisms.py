@@ -11,7 +11,7 @@ from scipy import integrate, optimize, stats
 from bandit_core import Experiment, InputError
 from bandit_core.auditing.auditor import audit
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.gradient import release_into
+from bandit_core.kernels.gradient import Ball, release_into
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import gaussian, l2_ball
 from bandit_core.policies import registry
@@ -24,7 +24,7 @@ BUDGETS = [(0.1, 1e-5), (0.5, 0.01), (1.0, 0.01), (1.5, 0.1), (4.0, 1e-6), (50.0
 def test_gaussian_noise_keeps_its_promise_exactly(epsilon, delta):
     for sensitivity in (0.3, 1.0, 2.0):
         sd = gaussian.gaussian_sd(sensitivity, epsilon, delta)
-        # delta(epsilon) = integral of (p - e^epsilon q)+ over the two shifted normal laws, computed on its own
+        # delta(epsilon) = integral of (p - e^epsilon q)+ over the two shifted normal distributions, computed on its own
         edge = sensitivity / 2 - epsilon * sd**2 / sensitivity  # where the likelihood ratio is e^epsilon
         real = stats.norm.cdf((edge + 0.0) / sd, 0) - math.exp(epsilon) * stats.norm.cdf((edge - sensitivity) / sd)
         assert real <= delta * (1 + 1e-9)
@@ -34,7 +34,7 @@ def test_gaussian_noise_keeps_its_promise_exactly(epsilon, delta):
             assert gaussian.smallest_delta(sensitivity, 0.99 * sd, epsilon) > delta
 
 
-def test_the_profile_is_the_divergence_of_the_two_normal_laws():
+def test_the_profile_is_the_divergence_of_two_normal_distributions():
     epsilon, sd, sensitivity = 0.8, 1.3, 2.0
 
     def excess(z):
@@ -93,16 +93,16 @@ def test_ball_mechanism_is_unbiased(dimension, share):
 
 
 @kernel
-def _release(state, gradient, zero, limit, keep, reach, out):
+def _release(state, ball, gradient, zero, out):
     for row in range(out.shape[0]):
-        release_into(state, 0, gradient, zero, limit, keep, reach, out[row])
+        release_into(ball, state, 0, gradient, zero, out[row])
 
 
 def released(gradient: np.ndarray, epsilon: float, limit: float, count: int, seed: int = 0, zero: bool = False):
     """What LDP-SGD's kernel sends for one gradient, ``count`` times."""
     out = np.empty((count, len(gradient)))
-    reach = l2_ball.radius(len(gradient), epsilon, limit)
-    _release(streams(seed, 0, 1), gradient, zero, limit, 1 / (1 + math.exp(-epsilon)), reach, out)
+    ball = Ball(limit, keep=1 / (1 + math.exp(-epsilon)), radius=l2_ball.radius(len(gradient), epsilon, limit))
+    _release(streams(seed, 0, 1), ball, gradient, zero, out)
     return out
 
 

@@ -30,7 +30,7 @@ def spec(**fields):
     return {"contexts": USERS, "lines": [OLS], "horizon": 1000, "trials": 2, **fields}
 
 
-laws = st.one_of(
+distributions = st.one_of(
     st.just({"kind": "sphere"}),
     st.builds(lambda sd: {"kind": "gaussian", "sd": sd}, st.floats(0.01, 100)),
     st.builds(lambda width: {"kind": "cube", "half_width": width}, st.floats(0.01, 100)),
@@ -45,7 +45,7 @@ def users(draw):
         "dimension": draw(st.integers(1, 6)),
         "arms": draw(st.integers(2, 5)),
         "structure": draw(st.sampled_from(["single", "multi"])),
-        "law": draw(laws),
+        "law": draw(distributions),
         "link": draw(st.sampled_from(["identity", "logistic", "poisson"])),
         "rewards": draw(st.sampled_from(["drawn", "mean"])),
     }

@@ -15,7 +15,7 @@ from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.contexts import draw_pool
+from bandit_core.kernels.contexts import draw_pool, users_of
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
@@ -215,16 +215,20 @@ def test_more_looks_change_no_number(monkeypatch, name):
 
 
 @kernel
-def _pool(state, world, theta, x, pool, signal):
-    draw_pool(world, state, 0, theta, x, pool, signal)
+def _pool(state, environment, signal, pool):
+    users = users_of(environment, state, signal)
+    users.theta[:] = 1.0
+    users.pool[:] = np.nan
+    draw_pool(environment, users, 0)
+    pool[:] = users.pool
 
 
 @pytest.mark.parametrize(("stopped", "drawn"), [(0, 5), (1, 0)])
 def test_a_stop_is_noticed_while_types_of_users_are_drawn(stopped, drawn):
     law = {"kind": "discrete", "points": 5}
     users = spec(["ldp-sgd"], 10, 1, contexts={"dimension": 2, "arms": 3, "law": law}).contexts
-    pool = np.full((5, 6), np.nan)
-    _pool(streams(0, 0, 1), users.kernel_form(), np.ones((1, 2)), np.empty((3, 2)), pool, np.array([stopped]))
+    pool = np.empty((5, 6))
+    _pool(streams(0, 0, 1), users.kernel_form(), np.array([stopped, 0]), pool)
     assert np.isfinite(pool).all(axis=1).sum() == drawn
 
 

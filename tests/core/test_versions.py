@@ -10,14 +10,14 @@ from bandit_core import Experiment, Simulation, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit import decorators, version
 from bandit_core.jit.version import kernel_name, kernel_version
-from bandit_core.kernels import index, jump, kl, streams
+from bandit_core.kernels import contexts, index, jump, kl, optimism, streams
 from bandit_core.literature import papers, reproductions
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_line, prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.theory import accounting
 
-PLAIN = [name for name, policy in registry().items() if policy.prepare is not None]
+NAMES = list(registry())
 
 MODULE = '''
 """A kernel file."""
@@ -113,14 +113,16 @@ def line_of(name: str, **changes):
     line = {"policy": name, **changes}
     if registry()[name].epsilon != "none":
         line.setdefault("epsilon", {"kind": "fixed", "value": 1.0})
-    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.8, 0.5, 0.3)]
-    return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 500, "trials": 3, "seed": 4})
+    users = {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.8, 0.5, 0.3)]}
+    if registry()[name].setting == "contexts":
+        users = {"contexts": {"dimension": 2, "arms": 3, "structure": "multi"}}
+    return Experiment.model_validate({**users, "lines": [line], "horizon": 500, "trials": 3, "seed": 4})
 
 
 def identities(monkeypatch) -> dict[str, bytes]:
     """The identity of every policy's line, with versions that are not remembered."""
     found = {}
-    for name in PLAIN:
+    for name in NAMES:
         version.kernel_version.cache_clear()
         found[name] = prepared_lines(line_of(name))[0].identity
     version.kernel_version.cache_clear()
@@ -146,7 +148,24 @@ def test_a_constant_of_the_kl_kernel_invalidates_exactly_the_policies_that_use_i
     before = identities(monkeypatch)
     monkeypatch.setattr(kl, "MARGIN", 1e-9)
     after = identities(monkeypatch)
-    assert {name for name in PLAIN if before[name] != after[name]} == {"kl-ucb", "kl-ucb-cf"}
+    assert {name for name in NAMES if before[name] != after[name]} == {"kl-ucb", "kl-ucb-cf"}
+
+
+@pytest.mark.parametrize(
+    ("module", "constant", "policies"),
+    [
+        (contexts, "MOST_TRIES", {"ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc", "linucb", "greedy-ols"}),
+        (contexts, "POISSON_CAP", {"ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc", "linucb", "greedy-ols"}),
+        (optimism, "IDENTITY", {"ldp-linucb", "ldp-gloc"}),
+    ],
+)
+def test_a_constant_of_a_contextual_kernel_invalidates_exactly_the_policies_that_reach_it(
+    monkeypatch, module, constant, policies
+):
+    before = identities(monkeypatch)
+    monkeypatch.setattr(module, constant, getattr(module, constant) + 7)
+    after = identities(monkeypatch)
+    assert {name for name in NAMES if before[name] != after[name]} == policies
 
 
 def test_another_release_interval_invalidates_exactly_the_policy_that_waits_for_it(monkeypatch):
@@ -154,7 +173,7 @@ def test_another_release_interval_invalidates_exactly_the_policy_that_waits_for_
     interval = accounting.release_interval
     monkeypatch.setattr(accounting, "release_interval", lambda *arguments: interval(*arguments) + 1)
     after = identities(monkeypatch)
-    assert {name for name in PLAIN if before[name] != after[name]} == {"dp-ucb-int"}
+    assert {name for name in NAMES if before[name] != after[name]} == {"dp-ucb-int"}
 
 
 def changed(value):
@@ -173,7 +192,7 @@ def changed(value):
         yield not value if isinstance(value, bool) else value + 1 if whole else np.nextafter(value, -np.inf)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", NAMES)
 def test_an_identity_comes_out_again_and_follows_every_argument(name):
     experiment = line_of(name)
     [line] = prepared_lines(experiment)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import least_squares
-from bandit_core.model import Block, Guarantee, Parameters, Policy, RunSetup, Signal
+from bandit_core.kernels import ridge
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
@@ -37,13 +36,13 @@ class GreedyParameters(Parameters):
     warm_up: family.WarmUp = 10
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     parameters, contexts = setup.parameters, family.contexts_of(setup)
     optimistic = isinstance(parameters, LinUCBParameters)
     width = parameters.width if optimistic else 0.0
     warm_up = 0 if optimistic or contexts.models == 1 else contexts.arms * parameters.warm_up
-    numbers = (parameters.ridge, width, warm_up)
-    return family.play(least_squares.exact, setup, streams, checkpoints, signal, *numbers)
+    learner = ridge.Learner(ridge=parameters.ridge, width=width, warm_up=warm_up)
+    return family.kernel_call(setup, ridge.play, learner)
 
 
 def _cost(setup: RunSetup) -> float:
@@ -60,7 +59,7 @@ _COMMON: dict[str, Any] = dict(
     anytime=True,
     accepts=family.no_arms,
     refuses=family.linear_only,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=contextual.nothing_stated,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every context and reward"),
     setting="contexts",

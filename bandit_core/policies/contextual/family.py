@@ -1,17 +1,17 @@
-"""What the contextual policies share: common parameters, refusals, and the way from an instance to a block."""
+"""What the contextual policies share: common parameters, refusals, and the call of a kernel."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels.contexts import MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
-from bandit_core.model import Block, Guarantee, Parameters, Release, RunSetup, Signal, Stopped
+from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.spec.contexts import Contexts, Discrete, Table
 from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
@@ -94,34 +94,10 @@ def one_message(
     ]
 
 
-def play(
-    kernel: Callable[..., None],
-    setup: RunSetup,
-    streams: np.ndarray,
-    checkpoints: np.ndarray,
-    signal: Signal,
-    *numbers: float,
-) -> Block:
-    """Play one trial per stream with a contextual kernel, whose own numbers come after the description of the users.
-
-    Raises
-    ------
-    Stopped
-        When the signal asked for a stop.
-    """
+def kernel_call(setup: RunSetup, kernel: Callable[..., None], learner: NamedTuple) -> KernelCall:
+    """The call of a contextual kernel: the users that it meets, and the learner's own numbers."""
     contexts = contexts_of(setup)
-    trials, times = len(streams), len(checkpoints)
-    regret, best_pulls, error = (np.zeros((trials, times)) for _ in range(3))
-    pulls = np.zeros((trials, contexts.arms))
-    points = contexts.law.points if isinstance(contexts.law, Discrete) else 0
-    pool = np.empty((points, contexts.vectors * contexts.dimension))
-    kernel(
-        streams.copy(), contexts.kernel_form(), pool, contexts.arms, contexts.models, contexts.vectors,
-        contexts.dimension, *numbers, checkpoints, regret, best_pulls, pulls, error, signal.cells,
-    )  # fmt: skip
-    if signal.stopped:
-        raise Stopped
-    return Block(regret, best_pulls, pulls, error)
+    return KernelCall(kernel, (contexts.kernel_form(), learner), contexts.arms, error=True)
 
 
 def solutions(horizon: int, refresh: float) -> float:
@@ -184,7 +160,11 @@ class WarmUpParameters(Parameters):
     warm_up: WarmUp = 1000
     h: Elimination = "off"
 
-    @property
-    def spread(self) -> float:
-        """h/2; infinite without elimination."""
-        return np.inf if self.h == "off" else self.h / 2
+
+def warm_up(setup: RunSetup) -> dict[str, Any]:
+    """Users of the round-robin warm-up, and h/2 of the elimination after it: none with one parameter for all arms."""
+    contexts, parameters = contexts_of(setup), setup.parameters
+    if contexts.models == 1:
+        return {"warm_up": 0, "spread": math.inf}
+    spread = math.inf if parameters.h == "off" else parameters.h / 2
+    return {"warm_up": contexts.arms * parameters.warm_up, "spread": spread}

@@ -36,12 +36,11 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import least_squares
 from bandit_core.mechanisms.gaussian import analytic_sd, gaussian_sd
-from bandit_core.model import Block, Guarantee, Policy, Release, RunSetup, Signal
+from bandit_core.model import Guarantee, KernelCall, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
@@ -94,17 +93,21 @@ def _releases(setup: RunSetup) -> list[Release]:
     return family.one_message(what, sensitivity=SENSITIVITY, sd=noise(setup)[0])
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(setup: RunSetup) -> KernelCall:
     parameters, contexts = setup.parameters, family.contexts_of(setup)
     sigma, matrix_sd, vector_sd = noise(setup)
     tries = 2 * setup.horizon * contexts.models / parameters.alpha
     shift = 2 * sigma * (4 * math.sqrt(contexts.dimension) + 2 * math.log(tries))
-    return family.play(
-        least_squares.private, setup, streams, checkpoints, signal,
-        parameters.context_bound, parameters.reward_bound, matrix_sd, vector_sd,
-        parameters.shift * parameters.context_bound**2 * shift, parameters.refresh,
-        contexts.arms * parameters.warm_up if contexts.models > 1 else 0, parameters.spread,
-    )  # fmt: skip
+    learner = least_squares.Learner(
+        bound=parameters.context_bound,
+        reward_bound=parameters.reward_bound,
+        matrix_sd=matrix_sd,
+        vector_sd=vector_sd,
+        shift=parameters.shift * parameters.context_bound**2 * shift,
+        refresh=parameters.refresh,
+        **family.warm_up(setup),
+    )
+    return family.kernel_call(setup, least_squares.play, learner)
 
 
 def _cost(setup: RunSetup) -> float:
@@ -129,7 +132,7 @@ POLICY = Policy(
     parameters=OLSParameters,
     accepts=family.no_arms,
     refuses=family.linear_only,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=contextual.greedy_private,
     guarantee=_guarantee,
     releases=_releases,

@@ -29,13 +29,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import gradient
 from bandit_core.mechanisms.l2_ball import radius
-from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
+from bandit_core.spec.contexts import LINKS
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.theory import contextual
 
@@ -99,16 +99,21 @@ def _releases(setup: RunSetup) -> list[Release]:
     return family.one_message(what, budget=release_epsilon(setup))
 
 
-def _simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
-    parameters, contexts = setup.parameters, family.contexts_of(setup)
-    epsilon, limit = release_epsilon(setup), parameters.gradient_bound
-    return family.play(
-        gradient.play, setup, streams, checkpoints, signal,
-        limit, 1 / (1 + math.exp(-epsilon)), radius(contexts.dimension, epsilon, limit), parameters.step,
-        parameters.offset, parameters.decay, parameters.ridge,
-        math.inf if parameters.project == "off" else parameters.project,
-        contexts.arms * parameters.warm_up if contexts.models > 1 else 0, parameters.spread,
-    )  # fmt: skip
+def _prepare(setup: RunSetup) -> KernelCall:
+    parameters, contexts, epsilon = setup.parameters, family.contexts_of(setup), release_epsilon(setup)
+    bound = parameters.gradient_bound
+    reach = radius(contexts.dimension, epsilon, bound)
+    learner = gradient.Learner(
+        link=LINKS.index(contexts.link),
+        ball=gradient.Ball(bound, keep=1 / (1 + math.exp(-epsilon)), radius=reach),
+        step=parameters.step,
+        offset=parameters.offset,
+        decay=parameters.decay,
+        ridge=parameters.ridge,
+        project=math.inf if parameters.project == "off" else parameters.project,
+        **family.warm_up(setup),
+    )
+    return family.kernel_call(setup, gradient.play, learner)
 
 
 def _cost(setup: RunSetup) -> float:
@@ -128,7 +133,7 @@ POLICY = Policy(
     anytime=True,
     parameters=SGDParameters,
     accepts=family.no_arms,
-    simulate=_simulate,
+    prepare=_prepare,
     bounds=contextual.greedy_private,
     guarantee=_guarantee,
     releases=_releases,

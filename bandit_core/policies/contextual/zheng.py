@@ -37,13 +37,13 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import optimism
 from bandit_core.mechanisms.gaussian import analytic_sd
-from bandit_core.model import Block, Guarantee, Parameters, Policy, Release, RunSetup, Signal, Simulator
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.policies.contextual import family
+from bandit_core.spec.contexts import LINKS
 from bandit_core.spec.field_types import Positive
 from bandit_core.theory import contextual
 
@@ -110,20 +110,23 @@ def _releases(gloc: bool) -> Callable[[RunSetup], list[Release]]:
     return lambda setup: family.one_message(what, sensitivity=SENSITIVITY[key], sd=_sd(setup, gloc))
 
 
-def _player(gloc: bool) -> Simulator:
-    def simulate(setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
+def _prepare(gloc: bool) -> Callable[[RunSetup], KernelCall]:
+    def prepare(setup: RunSetup) -> KernelCall:
         parameters, contexts, horizon = setup.parameters, family.contexts_of(setup), setup.horizon
-        sd = _sd(setup, gloc)
         size = contexts.dimension * contexts.models
-        level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha)
-        zeta = parameters.zeta if gloc else 0.0
-        return family.play(
-            optimism.play, setup, streams, checkpoints, signal,
-            1.0, np.inf if gloc else 1.0, sd, level, math.log(horizon), gloc, zeta, least_slope(contexts.link),
-            parameters.refresh,
-        )  # fmt: skip
+        learner = optimism.Learner(
+            link=LINKS.index(contexts.link),
+            sd=_sd(setup, gloc),
+            level=4 * math.sqrt(size) + 2 * math.log(2 * horizon / parameters.alpha),
+            horizon_log=math.log(horizon),
+            gloc=gloc,
+            zeta=parameters.zeta if gloc else 0.0,
+            slope=least_slope(contexts.link),
+            refresh=parameters.refresh,
+        )
+        return family.kernel_call(setup, optimism.play, learner)
 
-    return simulate
+    return prepare
 
 
 def _settled(setup: RunSetup) -> Parameters:
@@ -156,7 +159,7 @@ _COMMON: dict[str, Any] = dict(
     bounds=contextual.optimistic_private,
     parent="linucb",
     setting="contexts",
-    held=family.numbers_held(lambda users: 3.0 * (users.models * users.dimension) ** 2),
+    held=family.numbers_held(lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2),
 )
 
 POLICIES = (
@@ -168,7 +171,7 @@ POLICIES = (
         refuses=family.linear_only,
         guarantee=_guarantee(gloc=False),
         releases=_releases(gloc=False),
-        simulate=_player(gloc=False),
+        prepare=_prepare(gloc=False),
         step_cost=_cost(gloc=False),
         pseudo_code="""V = 0; u = 0
 for t = 1, 2, ...:
@@ -184,7 +187,7 @@ for t = 1, 2, ...:
         parameters=GLOCParameters,
         guarantee=_guarantee(gloc=True),
         releases=_releases(gloc=True),
-        simulate=_player(gloc=True),
+        prepare=_prepare(gloc=True),
         settle=_settled,
         step_cost=_cost(gloc=True),
         pseudo_code="""V = 0; u = 0; theta_hat = 0
