@@ -18,6 +18,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.version import fingerprint, kernel_name, kernel_version
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Policy, RunSetup, Signal, run_kernel
+from bandit_core.policies import version_elsewhere
 
 Digests = dict[int, bytes]  # of arrays that are alive, by their id
 
@@ -103,5 +104,6 @@ def _as_described(policy: Policy, setup: RunSetup) -> bytes:
     """The identity of a line whose policy does not say what its kernel is called with: everything that is known."""
     contexts = setup.contexts.model_dump(mode="json") if setup.contexts else None
     epsilon = setup.epsilon.model_dump(mode="json") if setup.epsilon else None
-    content = (fingerprint(), policy.name, contexts, epsilon, setup.parameters.model_dump(mode="json"), setup.horizon)
+    parameters, version = setup.parameters.model_dump(mode="json"), version_elsewhere(policy.name)
+    content = (fingerprint(), version, policy.name, contexts, epsilon, parameters, setup.horizon)
     return hashlib.sha256(repr(content).encode()).digest()
