@@ -10,7 +10,7 @@ import hashlib
 import importlib.util
 import logging
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -23,13 +23,17 @@ from bandit_core.spec.found import found
 
 GROUP = "private_bandit_lab.policies"
 _added: dict[str, tuple[Policy, str]] = {}  # from files, with the version of each
+_versions: dict[str, str] = {}  # of policies from elsewhere, since `registry` was filled
 
 
 @cache
 def registry() -> dict[str, Policy]:
     """Every policy by name: those for arms first, then grouped by trust (none, local, central), then by file."""
-    policies: list[Policy] = list(_own())
-    policies += [policy for policy, _ in _others().values()]
+    policies: list[Policy] = [*found(__name__, "POLICY"), *found(f"{__name__}.contextual", "POLICY")]
+    others = _offered({policy.name for policy in policies}) | _added
+    policies += [policy for policy, _ in others.values()]
+    _versions.clear()
+    _versions.update({name: version for name, (_, version) in others.items()})
     order = ("none", "local", "central")
     policies.sort(key=lambda policy: (policy.setting == "contexts", order.index(policy.privacy)))
     return {policy.name: policy for policy in policies}
@@ -40,7 +44,7 @@ def version_elsewhere(name: str) -> str | None:
 
     Part of the key of stored blocks where a policy does not say what its kernel is called with.
     """
-    return _others()[name][1] if name in _others() else None
+    return _versions.get(name) if name in registry() else None
 
 
 def add_file(path: Path) -> None:
@@ -58,34 +62,26 @@ def add_file(path: Path) -> None:
     try:
         spec.loader.exec_module(module)
         version = _hash([path])
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError([Issue("policy", str(path), f"cannot be loaded: {type(error).__name__}: {error}")]) from None
     policies = _checked(getattr(module, "POLICIES", getattr(module, "POLICY", None)), str(path), registry())
     _added.update({policy.name: (policy, version) for policy in policies})
-    for known in (_others, registry):
-        known.cache_clear()
+    registry.cache_clear()
 
 
-@cache
-def _own() -> tuple[Policy, ...]:
-    return (*found(__name__, "POLICY"), *found(f"{__name__}.contextual", "POLICY"))
-
-
-@cache
-def _others() -> dict[str, tuple[Policy, str]]:
-    """Policies from elsewhere with their versions. A package that is broken is left out, and told in the log."""
-    taken: dict[str, Any] = {policy.name: policy for policy in _own()}
+def _offered(taken: set[str]) -> dict[str, tuple[Policy, str]]:
+    """Policies of other packages, with versions. A package that is broken is left out, and told in the log."""
     others: dict[str, tuple[Policy, str]] = {}
     for point in sorted(entry_points(group=GROUP)):
         try:
-            policies = _checked(point.load(), point.value, taken | others)
+            policies = _checked(point.load(), point.value, taken | others.keys())
             others |= {policy.name: (policy, _version(point)) for policy in policies}
         except Exception as error:
             logging.getLogger(__name__).warning("policies of %s are left out: %s", point.value, error)
-    return others | _added
+    return others
 
 
-def _checked(offered: Any, place: str, taken: dict[str, Any]) -> Sequence[Policy]:
+def _checked(offered: Any, place: str, taken: Collection[str]) -> Sequence[Policy]:
     policies = (offered,) if isinstance(offered, Policy) else offered
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
         raise InputError([Issue("policy", place, "a Policy, or several, named POLICY or POLICIES in a file")])
