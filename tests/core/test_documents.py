@@ -142,9 +142,9 @@ def test_blocks_of_a_policy_from_elsewhere_belong_to_its_sources(guide, tmp_path
     def key(text: str) -> str:
         monkeypatch.setattr(policies, "_added", {})
         registry.cache_clear()
-        (tmp_path / "own.py").write_text(text, encoding="utf-8")
+        (tmp_path / "own.py").write_text(text.replace(NAME, "own-bits"), encoding="utf-8")
         policies.add_file(tmp_path / "own.py")
-        lines = [{"policy": NAME, "epsilon": BUDGET}]
+        lines = [{"policy": "own-bits", "epsilon": BUDGET}]
         return line_key(Experiment.model_validate({**SPEC, "lines": lines}), 0)
 
     assert key(guide[1]) == key(guide[1]) != key(guide[1] + "# changed\n")
