@@ -32,8 +32,8 @@ def registry() -> dict[str, Policy]:
     policies: list[Policy] = [*found(__name__, "POLICY"), *found(f"{__name__}.contextual", "POLICY")]
     others = _offered({policy.name for policy in policies}) | _added
     policies += [policy for policy, _ in others.values()]
-    _versions.clear()
-    _versions.update({name: version for name, (_, version) in others.items()})
+    global _versions  # bound anew and never changed: other threads may look
+    _versions = {name: version for name, (_, version) in others.items()}
     order = ("none", "local", "central")
     policies.sort(key=lambda policy: (policy.setting == "contexts", order.index(policy.privacy)))
     return {policy.name: policy for policy in policies}
