@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ import test_conformance as suite
 from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links
 from bandit_core.policies import registry
-from bandit_core.simulation.engine import line_key
+from bandit_core.simulation.prepared import prepared_line
 from ui import menu
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,16 +139,17 @@ def test_a_broken_package_is_left_out_and_told(tmp_path, monkeypatch, caplog):
     registry.cache_clear()
 
 
-def test_blocks_of_a_policy_from_elsewhere_belong_to_its_sources(guide, tmp_path, monkeypatch):
-    def key(text: str) -> str:
+def test_blocks_of_a_policy_from_elsewhere_belong_to_its_sources_where_it_names_no_kernel(guide, tmp_path, monkeypatch):
+    def identity(text: str) -> bytes:
         monkeypatch.setattr(policies, "_added", {})
         registry.cache_clear()
         (tmp_path / "own.py").write_text(text.replace(NAME, "own-bits"), encoding="utf-8")
         policies.add_file(tmp_path / "own.py")
         lines = [{"policy": "own-bits", "epsilon": BUDGET}]
-        return line_key(Experiment.model_validate({**SPEC, "lines": lines}), 0)
+        [setup] = Experiment.model_validate({**SPEC, "lines": lines}).setups
+        return prepared_line(replace(registry()["own-bits"], prepare=None), setup).identity
 
-    assert key(guide[1]) == key(guide[1]) != key(guide[1] + "# changed\n")
+    assert identity(guide[1]) == identity(guide[1]) != identity(guide[1] + "# changed\n")
     assert policies.version_elsewhere("ucb") is None
     monkeypatch.undo()
     registry.cache_clear()
