@@ -54,6 +54,11 @@ class _Parser(argparse.ArgumentParser):
 
 def _experiment(options: argparse.Namespace) -> Experiment:
     """The experiment that SPEC names, with ``--horizon``, ``--trials`` and ``--seed`` put in."""
+    if files := getattr(options, "policy", None):
+        from bandit_core.policies import add_file
+
+        for file in files:
+            add_file(Path(file))
     from bandit_core.experiments.experiment import MOST_SPEC_BYTES, parse, read
     from bandit_core.experiments.presets import load_preset, preset_names
 
@@ -511,6 +516,9 @@ def _parser() -> argparse.ArgumentParser:
         for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
             simulated.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
         simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+        simulated.add_argument(
+            "--policy", metavar="FILE", action="append", help="run this Python file: it adds a policy"
+        )
     sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
     sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
     command("bounds", _bounds, "print the bounds of theory", out=True)

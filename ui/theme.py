@@ -9,6 +9,7 @@ from zlib import crc32
 import streamlit as st
 
 from bandit_core import Experiment
+from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound, Model
 from bandit_core.policies import registry
@@ -95,10 +96,13 @@ def _mix(colour: str, other: str, share: float) -> str:
 
 def policy_colour(policy: str, dark: bool = False) -> str:
     """The policy's shade on light or dark ground. Policies without one get it from their trust model and name."""
-    if policy in _SHADES:
-        return _SHADES[policy][dark]
-    hue, saturation = _HUES[registry()[policy].privacy]
-    place = crc32(policy.encode()) % 97 / 97
+    return _SHADES[policy][dark] if policy in _SHADES else _shade_of(policy, registry()[policy].privacy, dark)
+
+
+def _shade_of(name: str, trust: Privacy, dark: bool) -> str:
+    """A shade of the trust model's colour that depends on the name."""
+    hue, saturation = _HUES[trust]
+    place = crc32(name.encode()) % 97 / 97
     red, green, blue = colorsys.hls_to_rgb((hue + 0.10 * (place - 0.5)) % 1, 0.30 + 0.3 * place, saturation)
     shade = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
     return _mix(shade, "#ffffff", 0.35) if dark else shade
@@ -121,7 +125,9 @@ _PLAYED_BY = {
 
 def mechanism_colour(mechanism: str, dark: bool = False) -> str:
     """The mechanism's shade: warm for what users answer, cool for a curator's counters."""
-    return policy_colour(_PLAYED_BY[mechanism], dark) if mechanism in _PLAYED_BY else TRUST_COLOURS["local"]
+    if mechanism in _PLAYED_BY:
+        return policy_colour(_PLAYED_BY[mechanism], dark)
+    return _shade_of(mechanism, mechanisms()[mechanism].trust, dark)
 
 
 def quiet(dark: bool = False) -> str:

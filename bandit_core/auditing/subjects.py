@@ -16,18 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.kernels.labels import labels
-from bandit_core.mechanisms import (
-    CTL,
-    AdaptiveTree,
-    Binary,
-    Counter,
-    Description,
-    Hybrid,
-    Logarithmic,
-    Mechanism,
-    registry,
-)
+from bandit_core.mechanisms import CTL, Binary, Counter, Description, Hybrid, Mechanism, registry
 from bandit_core.mechanisms.base import Sampler
+from bandit_core.mechanisms.description import Audited
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
 from bandit_core.model import Signal
 from bandit_core.policies import registry as policies
@@ -35,7 +26,6 @@ from bandit_core.spec.errors import InputError, Issue
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
 _FAR = 40.0  # rewards whose sigmoids are 0 and 1 to 17 digits
-TREE_ITEMS, HYBRID_ITEMS = 8, 16
 # Policies whose first choices show their first user's reward, with the number of users: two try both arms, and the
 # third meets the choice. Thompson sampling may choose freely from the start, so there the second user does.
 RUNS = {
@@ -81,21 +71,20 @@ def _answers(mechanism: Mechanism) -> Sampler:
     return sampler
 
 
-def _sums(make: Callable[[float], Counter], items: int, place: int, nodes: list[tuple[int, int]]) -> Sampler:
-    """A counter over ``items`` zeros of which item number ``place`` may be one (the largest, for an adaptive tree).
+def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
+    """The sums that a counter releases of zeros, of which one item may have the least or the largest value.
 
-    ``nodes`` are pairs (late, early) of counts: the released sum at the first less that at the second is one noisy
-    node with the changed item in it. Each node tells by how far it lies from 0 towards 1, but no further.
+    Each node tells by how far it lies from the one value towards the other, but no further.
     """
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
         counter = make(epsilon)
-        low, high = (-counter.level(place), counter.level(place)) if isinstance(counter, AdaptiveTree) else (0.0, 1.0)
-        stream = np.zeros((len(inputs), items))
-        stream[:, place - 1] = low + (high - low) * inputs
+        low, high = counter.span(what.item)
+        stream = np.zeros((len(inputs), what.items))
+        stream[:, what.item - 1] = low + (high - low) * inputs
         released = np.concatenate([np.zeros((len(inputs), 1)), counter.release(stream, rng)], axis=1)
         told = np.zeros(len(inputs))
-        for late, early in nodes:
+        for late, early in what.nodes:
             scale = counter._fresh_scale(late)
             told += np.clip(released[:, late] - released[:, early], low, high) / scale
         return told
@@ -103,36 +92,11 @@ def _sums(make: Callable[[float], Counter], items: int, place: int, nodes: list[
     return sampler
 
 
-_TREE_NODES = [(1, 0), (2, 0), (4, 0), (8, 0)]  # every node that item 1 of 8 is in
-_ADAPTIVE_NODES = [(5, 4), (6, 4), (8, 0)]  # item 5, which spends most of 8
-_HYBRID_NODES = [(9, 8), (10, 8), (12, 8), (16, 8)]  # item 9 of 16: three nodes of its tree, and its block
-_SUM_INPUTS = "item {} of {} is 0 or 1, all others are 0"
-_SUM_SEEN = "the noisy sums of which the item is part, each cut to [0, 1], added up"
-_COUNTERS: dict[str, tuple[Sampler, str, str, str]] = {
-    "binary": (
-        _sums(lambda epsilon: Binary(epsilon, TREE_ITEMS), TREE_ITEMS, 1, _TREE_NODES),
-        _SUM_INPUTS.format(1, TREE_ITEMS), _SUM_SEEN, "",
-    ),
-    "logarithmic": (
-        _sums(Logarithmic, 1, 1, [(1, 0)]), "the first item is 0 or 1", "the first released sum, cut to [0, 1]", "",
-    ),
-    "hybrid": (
-        _sums(Hybrid.calibrated, HYBRID_ITEMS, 9, _HYBRID_NODES), _SUM_INPUTS.format(9, HYBRID_ITEMS), _SUM_SEEN,
-        "Within 16 items no item spends more than 7/8 of epsilon.",
-    ),
-    "adaptive-tree": (
-        _sums(lambda epsilon: AdaptiveTree(epsilon, TREE_ITEMS), TREE_ITEMS, 5, _ADAPTIVE_NODES),
-        "item 5 of 8 is the largest or the smallest that counts (B or -B), all others are 0",
-        "the noisy sums of which the item is part, each cut to [-B, B], added up",
-        "Within 8 items no item spends more than 0.66 epsilon.",
-    ),
-}  # fmt: skip
-
-
 def _mechanism(one: Description) -> Subject:
-    if one.kind == "counter":
-        sampler, inputs, seen, words = _COUNTERS[one.name]
-        delta = 0.0
+    delta, what = 0.0, one.audited
+    if what is not None:
+        sampler = _sums(lambda epsilon: one.started(epsilon, what.items), what)
+        inputs, seen, words = what.inputs, what.seen, what.words
     else:
         mechanism = one.make(1.0)
         ends = [end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain]
@@ -241,6 +205,8 @@ def _half_gaussian_epsilon(epsilon: float) -> float:
 
 def _specimens() -> list[Subject]:
     sound = {subject.name: subject for subject in _mechanisms()}
+    tree, hybrid = registry()["binary"].audited, registry()["hybrid"].audited
+    assert tree is not None and hybrid is not None
 
     def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
         return replace(sound[of], name=name, title=title, kind="specimen", flaw=flaw, words="", **told)
@@ -264,13 +230,13 @@ def _specimens() -> list[Subject]:
                sampler=_half_gaussian, real=_half_gaussian_epsilon),
         broken("binary-natural-log", "binary", "Tree with ln T in place of floor(log2 T) + 1",
                "An item lies in floor(log2 T) + 1 nodes, and the noise of each is made for ln T of them.",
-               sampler=_sums(lambda epsilon: _NaturalLogTree(epsilon, TREE_ITEMS), TREE_ITEMS, 1, _TREE_NODES),
-               real=lambda epsilon: epsilon * (math.floor(math.log2(TREE_ITEMS)) + 1) / math.log(TREE_ITEMS)),
+               sampler=_sums(lambda epsilon: _NaturalLogTree(epsilon, tree.items), tree),
+               real=lambda epsilon: epsilon * (math.floor(math.log2(tree.items)) + 1) / math.log(tree.items)),
         broken("hybrid-as-printed", "hybrid", "Hybrid counter with the full epsilon for both parts",
                "An item enters a block and a tree, and each part spends epsilon: 7/4 of it within 16 items, twice "
                "in the long run (Tossou and Dimitrakakis 2016 describe it so).",
-               sampler=_sums(Hybrid.as_printed, HYBRID_ITEMS, 9, _HYBRID_NODES),
-               real=lambda epsilon: float(Hybrid.as_printed(epsilon).spent(HYBRID_ITEMS))),
+               sampler=_sums(Hybrid.as_printed, hybrid),
+               real=lambda epsilon: float(Hybrid.as_printed(epsilon).spent(hybrid.items))),
     ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Policy, RunSetup
-from bandit_core.model.bound import TRIVIAL, Bound, Form
+from bandit_core.model.bound import PROMISES, TRIVIAL, Bound, Form
 from bandit_core.policies import registry
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.errors import InputError
@@ -308,9 +308,8 @@ def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]
         if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case and not entry.bound.only
     ]
     result = []
-    promises = ("none", "central", "local")  # each bound also holds under the promises after its own
-    for place, model in enumerate(promises):
-        values = [(height, name) for promise, height, name in usable if promise in promises[: place + 1]]
+    for place, model in enumerate(PROMISES):
+        values = [(height, name) for promise, height, name in usable if promise in PROMISES[: place + 1]]
         if values:
             result.append(Floor(model, *max(values)))
     return tuple(result)

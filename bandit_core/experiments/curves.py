@@ -10,7 +10,7 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model.bound import Bound, Curve
 from bandit_core.spec.contexts import Table
-from bandit_core.theory import classic, contextual
+from bandit_core.theory import classic, contextual, theorems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,9 @@ COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     setup = experiment.setups[line]
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
-    found = (*experiment.lines[line].entry.bounds(setup), cap)
+    policy = experiment.lines[line].entry
+    own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
+    found = (*policy.bounds(setup), *own_files, cap)
     return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
 
 

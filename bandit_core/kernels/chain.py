@@ -11,7 +11,9 @@ def _link(code, draw, others):
             return draw(*numbers)
         return others(asked, *numbers)
 
-    link.__qualname__ += f"_{draw.py_func.__name__}"  # names of compiled functions come from it; each is another one
+    link.__qualname__ += (
+        f".{draw.py_func.__qualname__}"  # names of compiled functions come from it; each is another one
+    )
     return inlined(link)
 
 
@@ -19,7 +21,7 @@ def _last(draw):
     def last(asked, *numbers):
         return draw(*numbers)
 
-    last.__qualname__ += f"_{draw.py_func.__name__}"
+    last.__qualname__ += f".{draw.py_func.__qualname__}"
     return inlined(last)
 
 

@@ -17,8 +17,6 @@ What each tells about itself, formulas included, is found by itself:
 True
 """
 
-import importlib
-import pkgutil
 from functools import cache
 
 from bandit_core.mechanisms.adaptive import AdaptiveTree
@@ -31,6 +29,7 @@ from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.logarithmic import Logarithmic
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.mechanisms.sigmoid import CTB_S, CTL_S
+from bandit_core.spec.found import found
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
 COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Logarithmic, Hybrid)}
@@ -41,13 +40,10 @@ _ORDER = (*MECHANISMS, "gaussian", "l2-ball", *COUNTERS)  # simplest first; othe
 @cache
 def registry() -> dict[str, Description]:
     """Every mechanism by name, as it describes itself: what users answer, then counters."""
-    found: list[Description] = []
-    for module in pkgutil.iter_modules(__path__):
-        contents = vars(importlib.import_module(f"{__name__}.{module.name}"))
-        found.extend(contents.get("DESCRIPTIONS", (contents["DESCRIPTION"],) if "DESCRIPTION" in contents else ()))
+    described: list[Description] = found(__name__, "DESCRIPTION")
     place = {name: number for number, name in enumerate(_ORDER)}
-    found.sort(key=lambda one: (one.kind == "counter", place.get(one.name, len(place))))
-    return {one.name: one for one in found}
+    described.sort(key=lambda one: (one.kind == "counter", place.get(one.name, len(place))))
+    return {one.name: one for one in described}
 
 
 __all__ = [

@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bandit_core.mechanisms.binary import Binary
-from bandit_core.mechanisms.description import Formulas, counter
+from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.spec.errors import InputError, Issue
 
 
@@ -48,6 +47,9 @@ class AdaptiveTree(Binary):
         log_t = math.log(max(2, self.horizon))
         return float((min(1.0, self.epsilon) * self.u * count / log_t**1.5) ** (1 / (1 + self.v)))
 
+    # An item is in as many nodes as in the binary tree, and spends less in those that close at a higher level.
+    overstates: ClassVar[bool] = True
+
     def _scale_at(self, count: int) -> float:
         """Scale of the noise of the node that is closed at item number ``count``."""
         return 2 * self.level(count) * self.node_scale
@@ -59,9 +61,8 @@ class AdaptiveTree(Binary):
             left &= left - 1
         return np.array(scales[::-1])
 
-    def spent(self, count: ArrayLike) -> np.ndarray:
-        """At most this: an item is in that many nodes, and spends less in those that close at a higher level."""
-        return super().spent(count)
+    def span(self, count: int) -> tuple[float, float]:
+        return -self.level(count), self.level(count)
 
     def _fresh_scale(self, count: int) -> float:
         super()._fresh_scale(count)  # refuses what lies beyond the horizon
@@ -76,6 +77,14 @@ class AdaptiveTree(Binary):
 DESCRIPTION = counter(
     AdaptiveTree,
     make=lambda epsilon, *, horizon: AdaptiveTree(epsilon, horizon),
+    audited=Audited(
+        items=8,
+        item=5,  # spends most
+        nodes=((5, 4), (6, 4), (8, 0)),
+        words="Within 8 items no item spends more than 0.66 epsilon.",
+        inputs="item 5 of 8 is the largest or the smallest that counts (B or -B), all others are 0",
+        seen="the noisy sums of which the item is part, each cut to [-B, B], added up",
+    ),
     settings=("horizon",),
     sensitivity="2 B_n: an item of [-B_n, B_n] changes, where B_n grows with n",
     formulas=Formulas(

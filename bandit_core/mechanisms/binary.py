@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.counter import Counter, depth
-from bandit_core.mechanisms.description import Formulas, counter
+from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.spec.errors import InputError, Issue
 
@@ -91,6 +91,7 @@ class Binary(Counter):
 DESCRIPTION = counter(
     Binary,
     make=lambda epsilon, *, horizon: Binary(epsilon, horizon),
+    audited=Audited(items=8, item=1, nodes=((1, 0), (2, 0), (4, 0), (8, 0))),
     settings=("horizon",),
     sensitivity="1: one item of [0, 1] changes; it lies in L = floor(log2 T) + 1 nodes",
     formulas=Formulas(

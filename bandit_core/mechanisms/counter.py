@@ -75,6 +75,7 @@ class Counter(ABC):
     paper: ClassVar[str]
     words: ClassVar[str]
     guarantee_words: ClassVar[str]
+    overstates: ClassVar[bool] = False  # whether `spent` is an upper bound that no item reaches
 
     def __post_init__(self) -> None:
         for budget in self.budgets:
@@ -113,6 +114,10 @@ class Counter(ABC):
         if len(outside):
             raise InputError([Issue("item", float(items[outside[0]]), "a number in [0, 1]")])
         return items
+
+    def span(self, count: int) -> tuple[float, float]:
+        """The smallest and the largest value that item number ``count`` may have."""
+        return 0.0, 1.0
 
     def variance(self, count: int) -> float:
         """Variance of the noise after ``count`` items, reward units squared."""

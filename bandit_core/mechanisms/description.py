@@ -6,7 +6,7 @@ Every file here ends in ``DESCRIPTION`` (or ``DESCRIPTIONS``), which `bandit_cor
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from bandit_core.mechanisms.base import Mechanism
@@ -26,12 +26,33 @@ class Formulas:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Audited:
+    """What an audit of a counter looks at: item number ``item`` of a stream of so many ``items`` is told apart.
+
+    ``nodes`` are pairs (late, early) of counts: the released sum at the first less that at the second is one noisy
+    node with the item in it. ``words`` say what that misses; ``inputs`` and ``seen`` replace the usual words for the
+    two inputs and for what is seen.
+    """
+
+    items: int
+    item: int
+    nodes: tuple[tuple[int, int], ...]
+    words: str = ""
+    inputs: str = ""
+    seen: str = "the noisy sums of which the item is part, each cut to [0, 1], added up"
+
+    def __post_init__(self) -> None:
+        if not self.inputs:
+            object.__setattr__(self, "inputs", f"item {self.item} of {self.items} is 0 or 1, all others are 0")
+
+
+@dataclass(frozen=True, kw_only=True)
 class Description:
     """One mechanism: who is trusted, what is promised, its formulas, and how to get one that runs.
 
     ``make(epsilon, **settings)`` builds it; ``settings`` are the names of those it takes besides epsilon.
     ``inputs`` are two inputs that show it well, in units of its domain; ``symbol`` says what an input is.
-    ``pure`` is False where the promise may fail with probability delta.
+    ``pure`` is False where the promise may fail with probability delta. Counters say what of them is ``audited``.
     """
 
     name: str
@@ -48,7 +69,12 @@ class Description:
     pure: bool = True
     inputs: tuple[float, float] = (0.0, 1.0)
     symbol: str = "reward"
-    remark: str = field(default="")
+    remark: str = ""
+    audited: Audited | None = None
+
+    def started(self, epsilon: float, horizon: int) -> Any:
+        """A counter that runs: for ``horizon`` items where it must know their number."""
+        return self.make(epsilon, **({"horizon": horizon} if "horizon" in self.settings else {}))
 
 
 def answer(
@@ -68,7 +94,7 @@ def answer(
     )
 
 
-def counter(kind: type[Counter], make: Callable[..., Counter], **told: Any) -> Description:
+def counter(kind: type[Counter], make: Callable[..., Counter], audited: Audited, **told: Any) -> Description:
     """Describe a curator's counter; name, title, words, guarantee and paper are the class's own."""
     return Description(
         name=kind.name,
@@ -79,6 +105,7 @@ def counter(kind: type[Counter], make: Callable[..., Counter], **told: Any) -> D
         trust="central",
         kind="counter",
         make=make,
+        audited=audited,
         symbol="item of the stream",
         **told,
     )

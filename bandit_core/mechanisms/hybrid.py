@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import Counter, depth
-from bandit_core.mechanisms.description import Formulas, counter
+from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.logarithmic import block_noise
 
@@ -89,6 +89,12 @@ class Hybrid(Counter):
 DESCRIPTION = counter(
     Hybrid,
     make=Hybrid.calibrated,
+    audited=Audited(
+        items=16,
+        item=9,
+        nodes=((9, 8), (10, 8), (12, 8), (16, 8)),  # three nodes of its tree, and its block
+        words="Within 16 items no item spends more than 7/8 of epsilon.",
+    ),
     sensitivity="1: one item of [0, 1] changes; it lies in one block and in one tree",
     formulas=Formulas(
         density=r"\hat S_t=\sum_{i\le t}x_i+\sum_{j=0}^{k}\mathrm{Lap}\Big(\frac2\epsilon\Big)"

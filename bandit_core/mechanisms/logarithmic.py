@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.counter import Counter, depth
-from bandit_core.mechanisms.description import Formulas, counter
+from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
 
 
@@ -67,6 +67,13 @@ class Logarithmic(Counter):
 DESCRIPTION = counter(
     Logarithmic,
     make=Logarithmic,
+    audited=Audited(
+        items=1,
+        item=1,
+        nodes=((1, 0),),
+        inputs="the first item is 0 or 1",
+        seen="the first released sum, cut to [0, 1]",
+    ),
     sensitivity="1: one item of [0, 1] changes; it lies in one block",
     formulas=Formulas(
         density=r"\hat S_t=\sum_{i\le 2^k}x_i+\sum_{j=0}^{k}\mathrm{Lap}\Big(\frac1\epsilon\Big),"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,6 +15,7 @@ Rewards = Literal["any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "feature
 Form = Literal["bound", "slope", "shape"]
 Kind = Literal["problem-dependent", "minimax", "Bayesian"]
 Curve = Callable[[np.ndarray], np.ndarray]
+PROMISES: tuple[Model, ...] = ("none", "central", "local")  # a lower bound for one also holds under those after it
 TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon times largest gap
 
 STATUS_WORDS: dict[str, str] = {
@@ -114,6 +115,26 @@ class Bound:
         if self.only:
             notes.append("for a class of policies")
         return f"{self.name} ({', '.join(notes)})" if notes else self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Theorem:
+    """A bound with a file of its own in ``theory``, which ends in ``BOUND = Theorem(...)`` and is found by itself.
+
+    ``state(setup)`` gives the bound for one line of an experiment. It speaks of the ``policies`` that are named; where
+    none is, of every policy that keeps ``promise`` or one that implies it (none, central, local).
+    """
+
+    state: Callable[[Any], Bound]
+    promise: Model = "none"
+    policies: tuple[str, ...] = ()
+    setting: Literal["arms", "contexts"] = "arms"
+
+    def speaks_of(self, policy: Any) -> bool:
+        """Whether the bound belongs beside the curves of a policy (`bandit_core.model.Policy`)."""
+        if self.policies or self.setting != policy.setting:
+            return policy.name in self.policies
+        return self.promise in PROMISES[: PROMISES.index(policy.privacy) + 1]
 
 
 def status_words(bound: Bound) -> str:

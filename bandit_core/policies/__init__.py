@@ -1,22 +1,77 @@
-"""The registry: every module here, or in `contextual`, with ``POLICY`` (or ``POLICIES``) is found by itself."""
+"""The registry: every module here, or in `contextual`, with ``POLICY`` (or ``POLICIES``) is found by itself.
+
+Other installed packages offer policies by entry points of the group `GROUP`; each names a `Policy`, or several. A file
+on one's own machine is added by `add_file`, which only the command line calls: it runs what the file says.
+"""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import importlib.util
+import logging
+import sys
+from collections.abc import Collection, Sequence
 from functools import cache
+from importlib.machinery import SourceFileLoader
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
 
 from bandit_core.model import Policy
+from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.found import found
+
+GROUP = "private_bandit_lab.policies"
+_added: dict[str, Policy] = {}  # from files
 
 
 @cache
 def registry() -> dict[str, Policy]:
     """Every policy by name: those for arms first, then grouped by trust (none, local, central), then by file."""
-    found: list[Policy] = []
-    for package in (__name__, f"{__name__}.contextual"):
-        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
-            contents = vars(importlib.import_module(f"{package}.{module.name}"))
-            found.extend(contents.get("POLICIES", (contents["POLICY"],) if "POLICY" in contents else ()))
+    policies: list[Policy] = [*found(__name__, "POLICY"), *found(f"{__name__}.contextual", "POLICY")]
+    policies += [*_offered({policy.name for policy in policies}).values(), *_added.values()]
     order = ("none", "local", "central")
-    found.sort(key=lambda policy: (policy.setting == "contexts", order.index(policy.privacy)))
-    return {policy.name: policy for policy in found}
+    policies.sort(key=lambda policy: (policy.setting == "contexts", order.index(policy.privacy)))
+    return {policy.name: policy for policy in policies}
+
+
+def add_file(path: Path) -> None:
+    """Run a Python file on this machine and add its ``POLICY`` (or ``POLICIES``). Call it before `registry` is used.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read or run, has no policy, or one whose name is taken.
+    """
+    name = f"policy_file_{path.stem}"  # never that of a module that somebody else may import
+    spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise InputError([Issue("policy", str(path), f"cannot be loaded: {type(error).__name__}: {error}")]) from None
+    policies = _checked(getattr(module, "POLICIES", getattr(module, "POLICY", None)), str(path), registry())
+    _added.update({policy.name: policy for policy in policies})
+    registry.cache_clear()
+
+
+def _offered(taken: set[str]) -> dict[str, Policy]:
+    """Policies of other packages. A package that is broken is left out, and told in the log."""
+    others: dict[str, Policy] = {}
+    for point in sorted(entry_points(group=GROUP)):
+        try:
+            policies = _checked(point.load(), point.value, taken | others.keys())
+            others |= {policy.name: policy for policy in policies}
+        except Exception as error:
+            logging.getLogger(__name__).warning("policies of %s are left out: %s", point.value, error)
+    return others
+
+
+def _checked(offered: Any, place: str, taken: Collection[str]) -> Sequence[Policy]:
+    policies = (offered,) if isinstance(offered, Policy) else offered
+    if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
+        raise InputError([Issue("policy", place, "a Policy, or several, named POLICY or POLICIES in a file")])
+    names = [policy.name for policy in policies]
+    if twice := sorted(name for name in names if name in taken or names.count(name) > 1):
+        raise InputError([Issue("policy", place, f"names that no other policy has; taken: {', '.join(twice)}")])
+    return policies

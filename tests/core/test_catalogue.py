@@ -13,7 +13,7 @@ from bandit_core.experiments import catalogue
 from bandit_core.experiments.catalogue import entries, entry_of
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.model.bound import TRIVIAL
+from bandit_core.model.bound import TRIVIAL, Theorem
 from bandit_core.policies import registry
 from bandit_core.theory import basu
 
@@ -104,6 +104,23 @@ def test_every_bound_of_every_policy_is_in_the_catalogue():
                 assert key in ALL
                 listed = known(setting, 0.5)[key].bound
                 assert (listed.name, listed.side, listed.model) == (bound.name, bound.side, bound.model)
+
+
+@pytest.mark.parametrize(
+    ("theorem", "spoken_of"),
+    [
+        ({"promise": "none"}, {"ucb", "dp-ucb", "ucb-cf"}),
+        ({"promise": "central"}, {"dp-ucb", "ucb-cf"}),
+        ({"promise": "local"}, {"ucb-cf"}),
+        ({"policies": ("dp-ucb", "linucb")}, {"dp-ucb", "linucb"}),
+        ({"setting": "contexts"}, {"linucb"}),
+    ],
+    ids=str,
+)
+def test_a_bound_with_a_file_of_its_own_speaks_of_whom_it_says(theorem, spoken_of):
+    names = ("ucb", "dp-ucb", "ucb-cf", "linucb")
+    told = Theorem(state=lambda setup: None, **theorem)
+    assert {name for name in names if told.speaks_of(registry()[name])} == spoken_of
 
 
 @pytest.mark.parametrize("setting", SETTINGS)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
+import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +15,14 @@ from pathlib import Path
 import pytest
 import test_conformance as suite
 
-from bandit_core import policies
+from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links
 from bandit_core.policies import registry
+from bandit_core.simulation.prepared import prepared_line
 from ui import menu
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = (ROOT / "docs" / "adding-a-policy.md").read_text(encoding="utf-8")
+GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NAME = "bold-bits"
 
@@ -37,19 +40,35 @@ def checks() -> Iterator[tuple[str, object]]:
 
 
 @pytest.fixture(scope="module")
-def one_more_policy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The guide followed to the letter, in a folder of its own that counts as bandit_core/policies for a while."""
+def guide() -> tuple[str, str]:
+    """Name of the guide's file, and what it holds."""
     place = re.search(r"Save it as `bandit_core/policies/(\w+)\.py`", GUIDE)
     code = re.search(r"```python\n(.*?)```", GUIDE, re.DOTALL)
     assert place and code
+    return place[1], code[1]
+
+
+@pytest.fixture(scope="module", params=["a file of the folder", "an installed package"])
+def one_more_policy(request, guide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The guide followed to the letter: in a folder that counts as bandit_core/policies, or as a package beside it."""
+    name, code = guide
     folder = tmp_path_factory.mktemp("policies")
-    (folder / f"{place[1]}.py").write_text(code[1], encoding="utf-8")
-    policies.__path__.append(str(folder))
+    (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    metadata = folder / "bold_package-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: bold-package\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[{policies.GROUP}]\n{NAME} = {name}:POLICY\n")
+    path, module = {
+        "a file of the folder": (policies.__path__, f"bandit_core.policies.{name}"),
+        "an installed package": (sys.path, name),
+    }[request.param]
+    path.append(str(folder))
     importlib.invalidate_caches()
     registry.cache_clear()
     yield
-    policies.__path__.remove(str(folder))
-    sys.modules.pop(f"bandit_core.policies.{place[1]}", None)
+    path.remove(str(folder))
+    sys.modules.pop(module, None)
+    importlib.invalidate_caches()
     registry.cache_clear()
 
 
@@ -71,6 +90,68 @@ def test_the_policy_of_the_guide_is_everywhere(one_more_policy, capsys):
     assert NAME in capsys.readouterr().out
     experiment, problems = links.read({"lines": f"ucb,{NAME}(1,exploration=0.5)"})
     assert not problems and experiment.lines[1].params == {"exploration": 0.5}
+
+
+SPEC = {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)], "horizon": 300, "trials": 3}
+BUDGET = {"kind": "fixed", "value": 1}
+
+
+@pytest.mark.parametrize("command", [["run"], ["sweep", "--epsilon", "0.5,2"]], ids=["run", "sweep"])
+def test_a_policy_of_ones_own_file_is_played_by_the_command_line(command, guide, tmp_path):
+    (tmp_path / "own.py").write_text(guide[1], encoding="utf-8")
+    spec = json.dumps({**SPEC, "lines": [{"policy": NAME, "epsilon": BUDGET}]})
+    name, *options = command
+
+    def played(*more: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-m", "bandit_core", name, "-", *options, *more]
+        return subprocess.run(line, cwd=ROOT, input=spec, capture_output=True, text=True, check=False)
+
+    there = played("--policy", str(tmp_path / "own.py"))
+    assert there.returncode == 0 and there.stdout.count("\n") > 10
+    assert played().returncode == 2  # nobody else has it
+
+
+@pytest.mark.parametrize(
+    "text", ["1 / 0", "POLICY = 1", "", None, "from bandit_core.policies.ucb import POLICY", "raise SystemExit"]
+)
+def test_a_file_without_a_policy_of_its_own_is_refused_in_one_line(text, tmp_path, capsys):
+    path = tmp_path / "own.py"
+    if text is not None:
+        path.write_text(text)
+    assert cli.main(["run", "default", "--policy", str(path)]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("policy: ") and told.count("\n") == 1
+
+
+def test_a_broken_package_is_left_out_and_told(tmp_path, monkeypatch, caplog):
+    metadata = tmp_path / "broken-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    offers = "a = broken_one:POLICY\nb = bandit_core.policies.ucb:POLICY\n"
+    (metadata / "entry_points.txt").write_text(f"[{policies.GROUP}]\n{offers}")
+    before = list(registry())
+    monkeypatch.syspath_prepend(tmp_path)
+    registry.cache_clear()
+    assert list(registry()) == before
+    assert [record.args[0] for record in caplog.records] == ["broken_one:POLICY", "bandit_core.policies.ucb:POLICY"]
+    monkeypatch.undo()
+    registry.cache_clear()
+
+
+def test_blocks_of_a_policy_from_a_file_belong_to_its_kernel(guide, tmp_path, monkeypatch):
+    def identity(text: str) -> bytes:
+        monkeypatch.setattr(policies, "_added", {})
+        registry.cache_clear()
+        (tmp_path / "own.py").write_text(text.replace(NAME, "own-bits"), encoding="utf-8")
+        policies.add_file(tmp_path / "own.py")
+        lines = [{"policy": "own-bits", "epsilon": BUDGET}]
+        [setup] = Experiment.model_validate({**SPEC, "lines": lines}).setups
+        return prepared_line(registry()["own-bits"], setup).identity
+
+    changed = guide[1].replace("per_spread=setup", "per_spread=0.5 * setup")
+    assert identity(guide[1]) == identity(guide[1] + "# prose\n") != identity(changed)
+    monkeypatch.undo()
+    registry.cache_clear()
 
 
 ADDRESSES = re.findall(r"\(http://localhost:8501(/[\w-]*)(?:\?([^)\s]*))?\)", README)

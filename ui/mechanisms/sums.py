@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,13 +10,13 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from bandit_core.mechanisms import AdaptiveTree, Counter
+from bandit_core.mechanisms import Counter
 from bandit_core.mechanisms.losses import noise_density
 from ui import charts, state, theme, words
 from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts
 from ui.page_fields import Fields
 
-DASHES = {"binary": "solid", "logarithmic": "dashdot", "hybrid": "dash", "adaptive-tree": "dot"}
+DASHES = dict(zip(COUNTERS, itertools.cycle(("solid", "dashdot", "dash", "dot", "longdash")), strict=False))
 AT = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64)
 LENGTHS = (64, 256, 1024, 4096, 16384)
 CHANCE = 0.4  # of an item that is 1
@@ -32,8 +33,7 @@ class Sums:
 
     def counter(self, name: str) -> Counter:
         """The counter of that name."""
-        told = COUNTERS[name]
-        counter: Counter = told.make(self.epsilon, **({"horizon": self.horizon} if told.settings else {}))
+        counter: Counter = COUNTERS[name].started(self.epsilon, self.horizon)
         return counter
 
 
@@ -132,7 +132,7 @@ def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
     """
     dark, colour = theme.is_dark(), theme.mechanism_colour(name, theme.is_dark())
     counter = chosen.counter(name)
-    item = counter.level(1) if isinstance(counter, AdaptiveTree) else 1.0
+    item = counter.span(1)[1]
     scales = counter.noise_scales(count)
     sd = float(np.sqrt(2 * (scales**2).sum()))
     x = np.linspace(-3 * sd, item + 3 * sd, 401)
@@ -262,12 +262,12 @@ def spending_chart(chosen: Sums) -> go.Figure:
     counts = np.unique(np.round(np.geomspace(1, chosen.horizon, 200)).astype(int))
     figure = go.Figure()
     for name, told in COUNTERS.items():
-        label = f"{told.title} (at most)" if name == "adaptive-tree" else told.title
+        counter = chosen.counter(name)
         figure.add_scatter(
             x=counts,
-            y=chosen.counter(name).spent(counts),
+            y=counter.spent(counts),
             mode="lines",
-            name=label,
+            name=f"{told.title} (at most)" if counter.overstates else told.title,
             line={
                 "color": theme.mechanism_colour(name, dark),
                 "width": 2.5,

@@ -12,17 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from bandit_core.spec.budgets.base import (
-    CLAMPED_GAUSSIAN,
-    DISCRETE,
-    FIXED,
-    LARGEST,
-    LOGNORMAL,
-    UNIFORM,
-    Budget,
-    BudgetDistribution,
-    DiscreteBudgets,
-)
+from bandit_core.spec.budgets.base import DISCRETE as DISCRETE
+from bandit_core.spec.budgets.base import FIXED as FIXED
+from bandit_core.spec.budgets.base import LARGEST as LARGEST
+from bandit_core.spec.budgets.base import BudgetDistribution
 from bandit_core.spec.budgets.clamped_gaussian import ClampedGaussian
 from bandit_core.spec.budgets.discrete import Discrete
 from bandit_core.spec.budgets.empirical import EmpiricalEpsilon
@@ -38,23 +31,3 @@ if TYPE_CHECKING:
     Epsilon = BudgetDistribution
 else:
     Epsilon = Annotated[reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind")]
-
-__all__ = [
-    "CLAMPED_GAUSSIAN",
-    "DISCRETE",
-    "DISTRIBUTIONS",
-    "FIXED",
-    "LARGEST",
-    "LOGNORMAL",
-    "UNIFORM",
-    "Budget",
-    "BudgetDistribution",
-    "ClampedGaussian",
-    "Discrete",
-    "DiscreteBudgets",
-    "EmpiricalEpsilon",
-    "Epsilon",
-    "Fixed",
-    "Lognormal",
-    "UniformEpsilon",
-]

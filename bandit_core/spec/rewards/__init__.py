@@ -15,21 +15,14 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.spec.found import distributions
-from bandit_core.spec.rewards.base import (
-    BETA,
-    EMPIRICAL,
-    GAUSSIAN,
-    PARAMETERS,
-    PARETO,
-    STUDENT,
-    TWO_POINT,
-    UNIFORM,
-    DiscreteDistribution,
-    RewardDistribution,
-)
+from bandit_core.spec.rewards.base import EMPIRICAL, PARAMETERS, RewardDistribution
+from bandit_core.spec.rewards.base import GAUSSIAN as GAUSSIAN
+from bandit_core.spec.rewards.base import PARETO as PARETO
+from bandit_core.spec.rewards.base import TWO_POINT as TWO_POINT
 from bandit_core.spec.rewards.bernoulli import Bernoulli
 from bandit_core.spec.rewards.beta import Beta
-from bandit_core.spec.rewards.empirical import MOST_OBSERVED, Empirical
+from bandit_core.spec.rewards.empirical import MOST_OBSERVED as MOST_OBSERVED
+from bandit_core.spec.rewards.empirical import Empirical
 from bandit_core.spec.rewards.gaussian import Gaussian
 from bandit_core.spec.rewards.pareto import Pareto
 from bandit_core.spec.rewards.student import Student
@@ -46,35 +39,6 @@ if TYPE_CHECKING:
     Arm = RewardDistribution
 else:
     Arm = Annotated[reduce(or_, DISTRIBUTIONS.values()), Field(discriminator="kind")]
-
-__all__ = [
-    "BETA",
-    "DISTRIBUTIONS",
-    "EMPIRICAL",
-    "GAUSSIAN",
-    "MOST_OBSERVED",
-    "PARETO",
-    "ROW",
-    "STUDENT",
-    "TWO_POINT",
-    "UNIFORM",
-    "Arm",
-    "Bernoulli",
-    "Beta",
-    "DiscreteDistribution",
-    "Empirical",
-    "Gaussian",
-    "Pareto",
-    "RewardDistribution",
-    "Student",
-    "TwoPoint",
-    "Uniform",
-    "distinct",
-    "each",
-    "expand",
-    "rows",
-    "tables",
-]
 
 
 def expand(arms: tuple[RewardDistribution, ...]) -> tuple[RewardDistribution, ...]:
