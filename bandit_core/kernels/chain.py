@@ -12,7 +12,7 @@ def _link(code, draw, others):
         return others(asked, *numbers)
 
     link.__qualname__ += (
-        f".{draw.py_func.__qualname__}"  # names of compiled functions come from it; each is another one
+        f".{draw.py_func.__qualname__}"  # names of compiled code come from it; each is another
     )
     return inlined(link)
 
