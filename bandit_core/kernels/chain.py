@@ -11,9 +11,7 @@ def _link(code, draw, others):
             return draw(*numbers)
         return others(asked, *numbers)
 
-    link.__qualname__ += (
-        f".{draw.py_func.__qualname__}"  # names of compiled functions come from it; each is another one
-    )
+    link.__qualname__ += f".{draw.py_func.__qualname__}"  # names of compiled code come from it; each is another
     return inlined(link)
 
 
