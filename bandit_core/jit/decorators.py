@@ -65,3 +65,8 @@ def expanded(function: Function) -> Function:
     this process, and a kernel with such addresses is not cached on disk.
     """
     return numba.njit(nogil=True, error_model="numpy", inline="always")(function)
+
+
+def allocating(function: Function) -> Function:
+    """Compile a part of kernels that creates their arrays; called from kernels only, once."""
+    return numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)

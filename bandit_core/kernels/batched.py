@@ -9,13 +9,14 @@ cannot exceed 1, so the random labels decide among them.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import STOPPED, fresh_sum, noise, pull_in_turns
+from bandit_core.kernels.batches import STOPPED, begin, fresh_sum, noise, pull_in_turns, room_for_batches
+from bandit_core.kernels.curves import note_pulls
 from bandit_core.kernels.divergence import d_eps, largest_mean, largest_private_mean
-from bandit_core.kernels.labels import relabel
 
 ADAP_UCB, ADAP_KLUCB, DP_KLUCB, DP_IMED = range(4)
 
@@ -64,42 +65,41 @@ def _chosen(rule, means, counts, t, epsilon, alpha):
     return arm
 
 
+class Commitment(NamedTuple):
+    """Which index decides, with its numbers, and how batches grow."""
+
+    rule: int
+    epsilon: float
+    alpha: float
+    growth: float
+    first: int
+
+
 @kernel
-def by_index(
-    state, laws, values, at_once, rule, epsilon, alpha, growth, first,
-    gaps, record,
-):  # fmt: skip
+def by_index(state, rewards, at_once, commitment, record):
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
     After ``first`` pulls of each arm in turns, the chosen arm is played until its pulls have grown by the factor
     ``growth`` (by one pull at least). The AdaP rules estimate an arm by its last batch alone, the DP rules by all its
     batches together with the noise of each.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
-    horizon = checkpoints[-1]
+    rule, epsilon, alpha, growth, first = commitment
+    arms = rewards.table.shape[0]
+    horizon = record.checkpoints[-1]
+    order, batches = room_for_batches(rewards, at_once, record)
+    pulled = batches.pulled
     forgets = rule in (ADAP_UCB, ADAP_KLUCB)
     everyone = np.arange(arms)
     members = np.zeros(1, np.int64)
     means = np.empty(arms)
     sums = np.empty(arms)
     counts = np.empty(arms)  # rewards in the mean
-    fresh = np.empty(arms)
-    pulled = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        begin(batches, rewards, order, state, trial)
         sums[:] = 0.0
         counts[:] = 0.0
-        fresh[:] = 0.0
-        pulled[:] = 0.0
         t = min(horizon, arms * first)
-        place = pull_in_turns(
-            everyone, arms, 0, t, state, trial, laws_here, values, at_once, fresh, pulled,
-            gaps_here, checkpoints, 0, regret, best_pulls, signal,
-        )  # fmt: skip
+        place = pull_in_turns(batches, everyone, arms, 0, t, 0, state, trial)
         if place == STOPPED:
             return
         opening = 0  # the next arm whose first batch is to be released
@@ -114,16 +114,13 @@ def by_index(
                 length = max(1, int(growth * before) - int(before))
                 steps = min(length, horizon - t)
                 members[0] = arm
-                place = pull_in_turns(
-                    members, 1, t, steps, state, trial, laws_here, values, at_once, fresh, pulled,
-                    gaps_here, checkpoints, place, regret, best_pulls, signal,
-                )  # fmt: skip
+                place = pull_in_turns(batches, members, 1, t, steps, place, state, trial)
                 if place == STOPPED:
                     return
                 t += steps
                 if t == horizon:
                     break  # nobody asks for this batch's release any more
-            total = fresh_sum(state, trial, laws_here, arm, length, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
+            total = fresh_sum(batches, arm, length, state, trial) + noise(state, trial, 1.0 / epsilon)
             if forgets:
                 sums[arm] = total
                 counts[arm] = length
@@ -131,34 +128,25 @@ def by_index(
                 sums[arm] += total
                 counts[arm] += length
             means[arm] = sums[arm] / counts[arm]
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
+        note_pulls(record, trial, order, pulled)
 
 
 @kernel
-def elimination(
-    state, laws, values, at_once, epsilon, beta, gaps, record,
-):  # fmt: skip
+def elimination(state, rewards, at_once, epsilon, beta, record):
     """Play one trial per row of ``state``: in epochs, every arm that is left the same number of times.
 
     Epoch e with D = 2^-e pulls each arm of S exactly R = [max(32 ln(8 |S| e^2 / beta) / D^2,
     8 ln(4 |S| e^2 / beta) / (epsilon D)) + 1] times, in turns, releases the mean of these pulls with
     Laplace(1/(epsilon R)) noise, and drops every arm that lies more than 2 h + 2 c below the highest.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
-    horizon = checkpoints[-1]
+    arms = rewards.table.shape[0]
+    horizon = record.checkpoints[-1]
+    order, batches = room_for_batches(rewards, at_once, record)
+    pulled = batches.pulled
     members = np.empty(arms, np.int64)
     means = np.empty(arms)
-    fresh = np.empty(arms)
-    pulled = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
-        fresh[:] = 0.0
-        pulled[:] = 0.0
+        begin(batches, rewards, order, state, trial)
         for arm in range(arms):
             members[arm] = arm
         size = arms
@@ -177,10 +165,7 @@ def elimination(
                 if wanted * size <= steps:
                     length = int(wanted)
                     steps = length * size
-            place = pull_in_turns(
-                members, size, t, steps, state, trial, laws_here, values, at_once, fresh, pulled,
-                gaps_here, checkpoints, place, regret, best_pulls, signal,
-            )  # fmt: skip
+            place = pull_in_turns(batches, members, size, t, steps, place, state, trial)
             if place == STOPPED:
                 return
             t += steps
@@ -189,9 +174,7 @@ def elimination(
             highest = -np.inf
             for turn in range(size):
                 arm = members[turn]
-                total = fresh_sum(state, trial, laws_here, arm, length, at_once, fresh) + noise(
-                    state, trial, 1.0 / epsilon
-                )
+                total = fresh_sum(batches, arm, length, state, trial) + noise(state, trial, 1.0 / epsilon)
                 means[arm] = total / length
                 highest = max(highest, means[arm])
             margin = 2.0 * math.sqrt(sampling / (2.0 * length)) + 2.0 * privacy / (length * epsilon)
@@ -201,5 +184,4 @@ def elimination(
                     members[left] = members[turn]
                     left += 1
             size = left
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
+        note_pulls(record, trial, order, pulled)

@@ -7,9 +7,13 @@ are drawn reward by reward. ``at_once`` = False does the same for two-valued dis
 
 from __future__ import annotations
 
-from bandit_core.jit.decorators import inlined, piece
+import numpy as np
+
+from bandit_core.jit.decorators import allocating, inlined, piece
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import note
+from bandit_core.kernels.curves import note, passed
+from bandit_core.kernels.labels import relabel_arms, room_for
+from bandit_core.kernels.records import Batches
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -18,36 +22,57 @@ from bandit_core.spec.rewards import TWO_POINT
 STOPPED = -1
 
 
+@allocating
+def room_for_batches(rewards, at_once, record):
+    """`Batches` to be filled by `begin`, and room for the labels."""
+    arms = rewards.table.shape[0]
+    order = np.empty(arms, np.int64)
+    return order, Batches(room_for(rewards), at_once, np.empty(arms), np.empty(arms), record)
+
+
 @inlined
-def _by_the_sum(laws, arm, at_once):
-    return at_once and laws[arm, 0] == TWO_POINT
+def begin(batches, rewards, order, state, trial):
+    """Begin a trial: draw the labels, forget what was pulled."""
+    relabel_arms(state, trial, rewards, order, batches.rewards)
+    for arm in range(order.shape[0]):
+        batches.fresh[arm] = 0.0
+        batches.pulled[arm] = 0.0
+
+
+@inlined
+def _by_the_sum(batches, arm):
+    return batches.at_once and batches.rewards.table[arm, 0] == TWO_POINT
+
+
+@inlined
+def _reward(batches, arm, state, trial):
+    rewards = batches.rewards
+    return draw_reward(rewards.table, rewards.values, arm, next_uniform(state, trial, 0), state, trial)
 
 
 @piece
-def pull_in_turns(
-    members, size, t, steps, state, trial, laws, values, at_once, fresh, pulled,
-    gaps, checkpoints, place, regret, best_pulls, signal,
-):  # fmt: skip
+def pull_in_turns(batches, members, size, t, steps, place, state, trial):
     """Pull the first ``size`` arms of ``members`` in turns, ``steps`` pulls in all, after ``t`` pulls so far.
 
-    Adds to ``pulled`` and fills the checkpoints passed. Rewards that are drawn one by one are added to ``fresh``
-    here, in the order of the pulls; those that are drawn by their sum wait for `fresh_sum`.
+    Counts the pulls and fills the checkpoints passed, the next of which is at ``place``. Rewards that are drawn one by
+    one are added up here, in the order of the pulls; those that are drawn by their sum wait for `fresh_sum`.
 
     Returns the place of the next checkpoint, or STOPPED.
     """
+    fresh, pulled, record = batches.fresh, batches.pulled, batches.record
     by_the_sum = True
     for turn in range(size):
-        by_the_sum &= _by_the_sum(laws, members[turn], at_once)
+        by_the_sum &= _by_the_sum(batches, members[turn])
     turn = 0  # whose turn it is
     while steps > 0:
-        length = min(steps, checkpoints[place] - t)
+        length = min(steps, record.checkpoints[place] - t)
         if size == 1:
             arm = members[0]
             pulled[arm] += length
             if not by_the_sum:
                 total = fresh[arm]
                 for _ in range(length):
-                    total += draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
+                    total += _reward(batches, arm, state, trial)
                 fresh[arm] = total
         elif by_the_sum:
             rounds = length // size
@@ -60,29 +85,29 @@ def pull_in_turns(
             for _ in range(length):
                 arm = members[turn]
                 pulled[arm] += 1.0
-                if not _by_the_sum(laws, arm, at_once):
-                    fresh[arm] += draw_reward(laws, values, arm, next_uniform(state, trial, 0), state, trial)
+                if not _by_the_sum(batches, arm):
+                    fresh[arm] += _reward(batches, arm, state, trial)
                 turn = turn + 1 if turn + 1 < size else 0
         t += length
         steps -= length
-        if t == checkpoints[place]:
-            note(pulled, gaps, trial, place, regret, best_pulls)
-            signal[1] += t - (checkpoints[place - 1] if place > 0 else 0)
-            place += 1
-            if signal[0] != 0:
+        if t == record.checkpoints[place]:
+            note(pulled, batches.rewards.gaps, trial, place, record.regret, record.best_pulls)
+            if passed(record, place, 1):
                 return STOPPED
+            place += 1
     return place
 
 
 @piece
-def fresh_sum(state, trial, laws, arm, count, at_once, fresh):
+def fresh_sum(batches, arm, count, state, trial):
     """Sum of the ``count`` rewards of ``arm`` since its last release. They are used up: no reward is summed twice."""
-    if _by_the_sum(laws, arm, at_once):
-        low = laws[arm, 1]
-        ones = binomial(count, laws[arm, 3], state, trial)
-        return low * (count - ones) + laws[arm, 2] * ones
-    total = fresh[arm]
-    fresh[arm] = 0.0
+    table = batches.rewards.table
+    if _by_the_sum(batches, arm):
+        low = table[arm, 1]
+        ones = binomial(count, table[arm, 3], state, trial)
+        return low * (count - ones) + table[arm, 2] * ones
+    total = batches.fresh[arm]
+    batches.fresh[arm] = 0.0
     return total
 
 

@@ -251,7 +251,7 @@ def _from_table(environment: Environment, users: Users, user: int) -> None:
 
 
 @inlined
-def draw_contexts(environment: Environment, users: Users, row: int) -> None:
+def draw_contexts(environment: Environment, users: Users, row: int) -> None:  # noqa: C901 (one step, whose parts go on from the same numbers)
     """The context(s) of the next user."""
     state, x = users.state, users.x
     distribution, form = environment.distribution, environment.form

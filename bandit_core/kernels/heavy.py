@@ -14,14 +14,16 @@ Truncated means set to 0, not moved to the bound: a reward x counts as x if |x| 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import STOPPED, pull_in_turns
+from bandit_core.kernels.batches import STOPPED, begin, pull_in_turns, room_for_batches
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import note
-from bandit_core.kernels.labels import relabel
+from bandit_core.kernels.curves import note, note_pulls, passed
+from bandit_core.kernels.labels import relabel_arms, room_for
+from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_quantile
 from bandit_core.mechanisms.binary import tree_noise
@@ -44,30 +46,39 @@ def _power(powers, exponent, count):
     return powers[count] if count < powers.shape[0] else float(count) ** -exponent
 
 
-@kernel
-def by_index(
-    state, laws, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale,
-    gaps, record,
-):  # fmt: skip
-    """Play one trial per row of ``state``, filling the outputs at the checkpoints.
+class Truncation(NamedTuple):
+    """With p = ``exponent`` = v/(1+v), the n-th reward of an arm is truncated at B_n = ``level`` n^(1-p).
 
-    With p = ``exponent`` = v/(1+v), the n-th reward of an arm is truncated at B_n = ``level`` n^(1-p), divided by
-    (2 ln t)^(1-p) if ``shrinks``; the index is S/n + ``bonus`` ((``slope`` ln t + ``offset``) / n)^p, where S holds the
-    truncated rewards and, if ``node_scale`` > 0, the noise of a binary tree whose node closed at the n-th reward has
-    Laplace(``node_scale`` B_n) noise. ``powers[n]`` is n^-p. Ties go to the lowest label.
+    B_n is divided by (2 ln t)^(1-p) if ``shrinks``. The index is S/n + ``bonus`` ((``slope`` ln t + ``offset``) / n)^p,
+    where S holds the truncated rewards and, if ``node_scale`` > 0, the noise of a binary tree whose node closed at the
+    n-th reward has Laplace(``node_scale`` B_n) noise. ``powers[n]`` is n^-p.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
+
+    powers: np.ndarray
+    exponent: float
+    bonus: float
+    slope: float
+    offset: float
+    level: float
+    shrinks: bool
+    node_scale: float
+
+
+@kernel
+def by_index(state, rewards, truncation, record):  # noqa: C901, PLR0912, PLR0915 (one step, whose parts go on from the same numbers)
+    """Play one trial per row of ``state``, filling the record at the checkpoints. Ties go to the lowest label."""
+    powers, exponent, bonus, slope, offset, level, shrinks, node_scale = truncation
+    checkpoints = record.checkpoints
+    arms = rewards.table.shape[0]
     held = np.empty((arms, _COLUMNS))
     counts = np.empty(arms, np.int64)
     sums = np.empty(arms)
     means = np.empty(arms)
     widths = np.empty(arms)
     order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
+    here = room_for(rewards)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        relabel_arms(state, trial, rewards, order, here)
         held[:] = 0.0
         counts[:] = 0
         sums[:] = 0.0
@@ -77,7 +88,6 @@ def by_index(
         t = 1
         for checkpoint in range(checkpoints.shape[0]):
             until = checkpoints[checkpoint]
-            started = t
             while t <= until:
                 clock = bonus * (slope * math.log(t) + offset) ** exponent
                 best = -np.inf
@@ -109,7 +119,7 @@ def by_index(
                 done = 0
                 while True:
                     count += 1
-                    reward = draw_reward(laws_here, values, arm, next_uniform(state, trial, 0), state, trial)
+                    reward = draw_reward(here.table, here.values, arm, next_uniform(state, trial, 0), state, trial)
                     bound = surely_kept
                     if node_scale > 0.0 or abs(reward) > surely_kept:
                         power = _power(powers, exponent, count)
@@ -135,12 +145,10 @@ def by_index(
                 sums[arm] = total
                 means[arm] = noisy / count
                 widths[arm] = _power(powers, exponent, count)
-            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
-            signal[1] += t - started
-            if signal[0] != 0:
+            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            if passed(record, checkpoint, 1):
                 return
-        for arm in range(arms):
-            pulls[trial, order[arm]] = counts[arm]
+        note_pulls(record, trial, order, counts)
 
 
 @inlined
@@ -196,11 +204,12 @@ def _pareto_sum(scale, shape, count, bound, state, row):
 
 
 @piece
-def truncated_sum(laws, values, arm, count, bound, at_once, state, row, signal):
+def truncated_sum(rewards, arm, count, bound, at_once, state, row, signal):
     """Sum of ``count`` rewards of ``arm``, those beyond +-``bound`` counting 0.
 
     ``at_once`` = False draws every reward by itself: the plain form, for tests. Incomplete if the signal stops it.
     """
+    laws, values = rewards.table, rewards.values
     code = laws[arm, 0]
     if at_once and code == TWO_POINT:
         ones = binomial(float(count), laws[arm, 3], state, row)
@@ -228,7 +237,7 @@ def truncated_sum(laws, values, arm, count, bound, at_once, state, row, signal):
 
 
 @piece
-def epoch_numbers(local, shrink, tau, size, v, u, epsilon, kappa, beta):
+def epoch_numbers(rule, tau, size):
     """D, R, B, err and the threshold of epoch ``tau`` with ``size`` arms (R as a float, maybe infinite).
 
     Central: L = ln(4 size tau^2 / beta), R = ceil(kappa u^(1/v) (24/D)^((1+v)/v) L/eps + 1), m = R eps / L,
@@ -236,9 +245,10 @@ def epoch_numbers(local, shrink, tau, size, v, u, epsilon, kappa, beta):
     R = ceil(kappa u^(2/v) (28/D)^(2(1+v)/v) L/eps^2 + L), m = sqrt(R/L) eps, threshold = 14 kappa^(v/(2(1+v))) err.
     Both: B = (u m)^(1/(1+v)), err = u^(1/(1+v)) m^(-v/(1+v)), D = shrink^-tau.
     """
-    precision = float(shrink) ** -tau
+    v, u, epsilon, kappa, beta = rule.v, rule.u, rule.inside_epsilon, rule.kappa, rule.beta
+    precision = rule.shrink**-tau
     order = 1.0 + v
-    if local:
+    if rule.local:
         logarithm = math.log(8.0 * size * tau * tau / beta)
         exponent = 2.0 * order / v
         lead = 2.0 * math.log(u) / v + exponent * math.log(28.0 / precision) - 2.0 * math.log(epsilon)
@@ -257,34 +267,41 @@ def epoch_numbers(local, shrink, tau, size, v, u, epsilon, kappa, beta):
     return precision, length, bound, error, cut * error
 
 
+class Elimination(NamedTuple):
+    """The numbers of `epoch_numbers`; ``epsilon`` is the noise's, ``inside_epsilon`` stands for it in R, B and err."""
+
+    local: bool
+    shrink: float
+    v: float
+    u: float
+    epsilon: float
+    inside_epsilon: float
+    kappa: float
+    beta: float
+
+
 @kernel
-def elimination(
-    state, laws, values, at_once, local, shrink, v, u, epsilon, inside_epsilon, kappa, beta, table,
-    gaps, record,
-):  # fmt: skip
+def elimination(state, rewards, at_once, rule, table, record):  # noqa: C901, PLR0915 (one step, whose parts go on from the same numbers)
     """Play one trial per row of ``state``: in epochs, every arm that is left R times in turns, each R times afresh.
 
     The mean of the epoch's truncated rewards has the noise of privacy: Laplace(2 B / (R eps)) on the mean, or, if
     ``local``, Laplace(2 B / eps) on every reward. Arms further below the highest mean than the threshold are dropped.
-    ``inside_epsilon`` stands for epsilon in R, B and err; ``epsilon`` is the noise's. An epoch that the horizon cuts
-    short releases nothing. ``table`` (rows, COLUMNS + arms) keeps the epochs of the last trial.
+    An epoch that the horizon cuts short releases nothing. ``table`` (rows, COLUMNS + arms) keeps the epochs of the last
+    trial.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
-    horizon = checkpoints[-1]
-    counted = np.zeros_like(
-        laws
-    )  # stands for two-valued distributions: pulls are counted here, rewards drawn afterwards
+    local, epsilon = rule.local, rule.epsilon
+    arms = rewards.table.shape[0]
+    horizon = record.checkpoints[-1]
+    # Stand for two-valued distributions: pulls are counted here, rewards drawn afterwards.
+    order, batches = room_for_batches(rewards, True, record)
+    counted = Batches(
+        Rewards(np.zeros_like(rewards.table), rewards.values, rewards.means, batches.rewards.gaps),
+        True, batches.fresh, batches.pulled, record,
+    )  # fmt: skip
     members = np.empty(arms, np.int64)
     means = np.empty(arms)
-    unused = np.empty(arms)
-    pulled = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
-        pulled[:] = 0.0
+        begin(batches, rewards, order, state, trial)
         for arm in range(arms):
             members[arm] = arm
         size = arms
@@ -297,9 +314,7 @@ def elimination(
             precision, length, bound, error, threshold = 0.0, float(steps), np.inf, 0.0, 0.0
             complete = False
             if size > 1:
-                precision, length, bound, error, threshold = epoch_numbers(
-                    local, shrink, tau, size, v, u, inside_epsilon, kappa, beta
-                )
+                precision, length, bound, error, threshold = epoch_numbers(rule, tau, size)
                 complete = length * size <= steps
                 if complete:
                     steps = int(length) * size
@@ -317,10 +332,7 @@ def elimination(
                 table[row, FIRST] = t + 1
                 table[row, LAST] = t + steps
                 table[row, COMPLETE] = complete
-            place = pull_in_turns(
-                members, size, t, steps, state, trial, counted, values, True, unused, pulled,
-                gaps_here, checkpoints, place, regret, best_pulls, signal,
-            )  # fmt: skip
+            place = pull_in_turns(counted, members, size, t, steps, place, state, trial)
             if place == STOPPED:
                 return
             t += steps
@@ -329,7 +341,7 @@ def elimination(
                 highest = -np.inf
                 for turn in range(size):
                     arm = members[turn]
-                    total = truncated_sum(laws_here, values, arm, count, bound, at_once, state, trial, signal)
+                    total = truncated_sum(batches.rewards, arm, count, bound, at_once, state, trial, record.signal)
                     if local:
                         total += noise * (gamma(state, trial, length) - gamma(state, trial, length))
                         means[arm] = total / length
@@ -346,12 +358,11 @@ def elimination(
                 table[row, LEFT] = size
                 for turn in range(size):
                     table[row, COLUMNS + order[members[turn]]] = 1.0
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
+        note_pulls(record, trial, order, batches.pulled)
 
 
 @kernel
-def fill_sums(laws, values, arm, count, bound, at_once, state, row, signal, out):
-    """Fill ``out`` with independent truncated sums from one stream (for tests and measurements)."""
+def fill_sums(rewards, arm, count, bound, at_once, state, signal, out):
+    """Fill ``out`` with independent truncated sums from the first of the streams (for tests and measurements)."""
     for place in range(out.shape[0]):
-        out[place] = truncated_sum(laws, values, arm, count, bound, at_once, state, row, signal)
+        out[place] = truncated_sum(rewards, arm, count, bound, at_once, state, 0, signal)

@@ -21,13 +21,15 @@ arms, bit for bit:
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.curves import note
-from bandit_core.kernels.labels import arrange, draw_labels, relabel
+from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.kernels.curves import note, note_pulls, passed
+from bandit_core.kernels.labels import draw_labels, relabel_arms, room_for
+from bandit_core.kernels.records import Index, Rewards, Users
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_lanes, next_uniform
 from bandit_core.kernels.users import draw_epsilon, draw_group, surely_below
@@ -51,6 +53,21 @@ def lockstep_wins(arms: int, horizon: int) -> bool:
     return arms <= 400 and horizon <= 250_000
 
 
+class Game(NamedTuple):
+    """What the samplers are called with, and what follows from it before the first pull."""
+
+    rewards: Rewards
+    users: Users
+    form: Index
+    one_budget: bool
+    simple: bool  # every arm pays one of two amounts, as it is
+    noise: float  # of the one budget
+    hopeless: float  # below this uniform no user is ever kept
+    group_noises: np.ndarray  # of every group of a discrete distribution
+    shift: float  # of the estimate of an arm's mean: shift + stretch x mean of what was summed
+    stretch: float
+
+
 @inlined
 def clock(t, code):
     """sqrt(ln t), or sqrt(ln t + 3 max(0, ln ln t))."""
@@ -61,12 +78,13 @@ def clock(t, code):
 
 
 @inlined
-def _width(count, spread, per_pull, per_spread):
+def width(index, count, spread):
+    """What the index adds to the mean of an arm, over the clock."""
     total = 0.0
-    if per_pull > 0.0:
-        total += math.sqrt(per_pull * count)
-    if per_spread > 0.0:
-        total += math.sqrt(per_spread * spread)
+    if index.per_pull > 0.0:
+        total += math.sqrt(index.per_pull * count)
+    if index.per_spread > 0.0:
+        total += math.sqrt(index.per_spread * spread)
     return total / count
 
 
@@ -81,209 +99,240 @@ def _noise_of(release, epsilon):
 
 
 @inlined
-def _user(code, form, table, group_noises, release, eps_min, hopeless, uniform):
-    """Whether the user who arrives is kept, and the noise of the response (see `_noise_of`).
-
-    ``group_noises`` has the noise of every group of a discrete distribution; below ``hopeless`` no user is ever kept.
-    """
-    if code == DISCRETE:
-        group = draw_group(table, uniform)
-        return table[group, 1] >= eps_min, group_noises[group]
-    if uniform < hopeless:
+def _user(game, uniform):
+    """Whether the user who arrives is kept, and the noise of the response (see `_noise_of`)."""
+    users = game.users
+    if users.kind == DISCRETE:
+        group = draw_group(users.table, uniform)
+        return users.table[group, 1] >= users.eps_min, game.group_noises[group]
+    if uniform < game.hopeless:
         return False, 1.0
-    epsilon = draw_epsilon(code, form, table, uniform)
-    if epsilon < eps_min:
+    epsilon = draw_epsilon(users.kind, users.form, users.table, uniform)
+    if epsilon < users.eps_min:
         return False, 1.0
-    return True, _noise_of(release, epsilon)
+    return True, _noise_of(game.form.release, epsilon)
 
 
 @inlined
-def _value(release, simple, squash, laws, values, bit_means, arm, u_reward, u_noise, noise, unit, state, row):
-    """What is added to the arm's sum. ``simple``: every arm pays one of two amounts, as it is.
+def value(game, arm, u_reward, u_noise, noise, state, row):
+    """What is added to the arm's sum by the response of a user with this ``noise``.
 
-    A bit counts as +-unit, where unit is the noise of this user or, if all users have the same, 1: then sums are
-    whole numbers, and arms with the same record have exactly the same index.
+    A bit counts as +-noise or, if all users have the same, as +-1: then sums are whole numbers, and arms with the same
+    record have exactly the same index.
     """
-    if release == BITS:
-        return unit if u_reward < chance_of_one(bit_means[arm], 1.0 / noise) else -unit
-    if simple:
-        reward = laws[arm, 2] if u_reward < laws[arm, 3] else laws[arm, 1]
+    index, rewards = game.form, game.rewards
+    if index.release == BITS:
+        unit = 1.0 if game.one_budget else noise
+        return unit if u_reward < chance_of_one(rewards.means[arm], 1.0 / noise) else -unit
+    if game.simple:
+        reward = rewards.table[arm, 2] if u_reward < rewards.table[arm, 3] else rewards.table[arm, 1]
     else:
-        reward = draw_reward(laws, values, arm, u_reward, state, row)
-        if squash:
+        reward = draw_reward(rewards.table, rewards.values, arm, u_reward, state, row)
+        if index.squash:
             reward = sigmoid(reward)
-    if release == LAPLACE:
+    if index.release == LAPLACE:
         reward += laplace_noise(u_noise, noise)
     return reward
 
 
-@inlined
-def _affine(release, one_budget, noise):
-    """(shift, stretch) from the mean of what was summed to the estimate of the arm's mean."""
-    if release == BITS:
-        return 0.5, 0.5 * noise if one_budget else 0.5
-    return 0.0, 1.0
+@allocating
+def _game(rewards, users, index):
+    simple = not index.squash
+    for arm in range(rewards.table.shape[0]):
+        simple &= rewards.table[arm, 0] == TWO_POINT
+    one_budget = users.kind == FIXED
+    noise = _noise_of(index.release, users.form[0])
+    hopeless = surely_below(users.kind, users.form, users.table, users.eps_min)
+    group_noises = np.empty(users.table.shape[0])
+    for group in range(users.table.shape[0]):
+        group_noises[group] = _noise_of(index.release, users.table[group, 1])
+    shift, stretch = 0.0, 1.0
+    if index.release == BITS:
+        shift, stretch = 0.5, 0.5 * noise if one_budget else 0.5
+    return Game(rewards, users, index, one_budget, simple, noise, hopeless, group_noises, shift, stretch)
 
 
-@inlined
-def _all_simple(laws, squash):
-    simple = not squash
-    for arm in range(laws.shape[0]):
-        simple &= laws[arm, 0] == TWO_POINT
-    return simple
+class Lanes(NamedTuple):
+    """What the arms of every lane have given so far, in cells arm x lanes + lane; ``least`` (lanes,)."""
+
+    stands_for: np.ndarray  # the arm behind each label
+    means: np.ndarray
+    widths: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
+    spreads: np.ndarray
+    pulled: np.ndarray
+    least: np.ndarray  # smallest spread over the arms, for the forced pulls
 
 
-@kernel
-def lockstep(
-    state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
-    user_code, user_form, user_table, eps_min, gaps, record,
-):  # fmt: skip
-    """Play one trial per row of ``state`` (at most a few dozen), filling the outputs at the checkpoints."""
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
+@allocating
+def _lanes(state, arms, one_budget):
     lanes = state.shape[0]
-    words = np.empty((4, lanes), np.uint64)
-    for lane in range(lanes):
-        for word in range(4):
-            words[word, lane] = state[lane, word]
     order = np.empty(arms, np.int64)
-    stands_for = np.empty(arms * lanes, np.uint64)  # the arm behind each label, in every lane
+    stands_for = np.empty(arms * lanes, np.uint64)
     for lane in range(lanes):
         draw_labels(state, lane, order)
         for label in range(arms):
             stands_for[label * lanes + lane] = order[label]
-    means = np.full((arms, lanes), np.inf)
-    widths = np.zeros((arms, lanes))
-    flat_means = means.reshape(arms * lanes)
-    flat_widths = widths.reshape(arms * lanes)
-    counts = np.zeros(arms * lanes)
-    sums = np.zeros(arms * lanes)
-    spreads = np.zeros(arms * lanes)
-    one_budget = user_code == FIXED
-    pulled = counts if one_budget else np.zeros(arms * lanes)  # the same thing when nothing is discarded
-    best = np.empty(lanes)
-    choice = np.empty(lanes, np.uint64)
-    reward_bits = np.empty(lanes, np.uint64)
-    noise_bits = np.full(lanes, uint64(0x3FF0000000000000))
-    user_bits = np.full(lanes, uint64(0x3FF0000000000000))
-    reward_draws = reward_bits.view(np.float64)
-    noise_draws = noise_bits.view(np.float64)
-    user_draws = user_bits.view(np.float64)
-    least = np.zeros(lanes)  # smallest spread over the arms, for the forced pulls
-    simple = _all_simple(laws, squash)
-    fixed_noise = _noise_of(release, user_form[0])
-    hopeless = surely_below(user_code, user_form, user_table, eps_min)
-    group_noises = np.empty(user_table.shape[0])
-    for group in range(user_table.shape[0]):
-        group_noises[group] = _noise_of(release, user_table[group, 1])
-    shift, stretch = _affine(release, user_code == FIXED, fixed_noise)
-    quads = arms // 4 * 4
-    next_checkpoint = 0
-    for t in range(1, checkpoints[-1] + 1):
-        fill_lanes(words, reward_bits, lanes)
-        if release == LAPLACE:
-            fill_lanes(words, noise_bits, lanes)
-        if not one_budget:
-            fill_lanes(words, user_bits, lanes)
-        level = clock(t, clock_code)
-        for lane in range(lanes):
-            best[lane] = -np.inf
-            choice[lane] = uint64(0)
-        for arm in range(0, quads, 4):  # four arms a pass: the running best stays in registers longer
-            m0, w0, m1, w1 = means[arm], widths[arm], means[arm + 1], widths[arm + 1]
-            m2, w2, m3, w3 = means[arm + 2], widths[arm + 2], means[arm + 3], widths[arm + 3]
-            first = uint64(arm)
-            for lane in range(lanes):
-                left = m0[lane] + level * w0[lane]
-                left_other = m1[lane] + level * w1[lane]
-                right = m2[lane] + level * w2[lane]
-                right_other = m3[lane] + level * w3[lane]
-                left_arm = first
-                right_arm = first + uint64(2)
-                if left_other > left:
-                    left = left_other
-                    left_arm = first + uint64(1)
-                if right_other > right:
-                    right = right_other
-                    right_arm = first + uint64(3)
-                if right > left:
-                    left = right
-                    left_arm = right_arm
-                better = left > best[lane]
-                best[lane] = left if better else best[lane]
-                choice[lane] = left_arm if better else choice[lane]
-        for arm in range(quads, arms):
-            m0, w0 = means[arm], widths[arm]
-            for lane in range(lanes):
-                left = m0[lane] + level * w0[lane]
-                better = left > best[lane]
-                best[lane] = left if better else best[lane]
-                choice[lane] = uint64(arm) if better else choice[lane]
-        floor = forced * math.log(t)
-        for lane in range(uint64(lanes)):
-            arm = choice[lane]
-            if forced > 0.0 and least[lane] <= floor:
-                arm = uint64(0)
-                while spreads[arm * uint64(lanes) + lane] > floor:
-                    arm += uint64(1)
-            cell = arm * uint64(lanes) + lane
-            noise = fixed_noise
-            unit = 1.0
-            if not one_budget:
-                pulled[cell] += 1.0
-                kept, noise = _user(
-                    user_code, user_form, user_table, group_noises, release, eps_min, hopeless, user_draws[lane] - 1.0
-                )
-                if not kept:
-                    continue
-                unit = noise
-            count = counts[cell] + 1.0
-            total = sums[cell] + _value(
-                release, simple, squash, laws, values, bit_means, stands_for[cell],
-                reward_draws[lane] - 1.0, noise_draws[lane] - 1.0, noise, unit, state, lane,
-            )  # fmt: skip
-            before = spreads[cell]
-            after = before + noise * noise
-            counts[cell] = count
-            sums[cell] = total
-            spreads[cell] = after
-            flat_means[cell] = shift + stretch * (total / count)
-            flat_widths[cell] = _width(count, after, per_pull, per_spread)
-            if forced > 0.0 and before <= least[lane]:
-                smallest = np.inf
-                for other in range(arms):
-                    smallest = min(smallest, spreads[other * lanes + lane])
-                least[lane] = smallest
-        if t == checkpoints[next_checkpoint]:
-            for lane in range(lanes):
-                lost = 0.0
-                good = 0.0
-                for arm in range(arms):
-                    gap = gaps[stands_for[arm * lanes + lane]]
-                    lost += pulled[arm * lanes + lane] * gap
-                    if gap == 0.0:
-                        good += pulled[arm * lanes + lane]
-                regret[lane, next_checkpoint] = lost
-                best_pulls[lane, next_checkpoint] = good
-            signal[1] += lanes * (t - (checkpoints[next_checkpoint - 1] if next_checkpoint > 0 else 0))
-            next_checkpoint += 1
-            if signal[0] != 0:
-                return
-    for lane in range(lanes):
-        for arm in range(arms):
-            pulls[lane, stands_for[arm * lanes + lane]] = pulled[arm * lanes + lane]
+    cells = arms * lanes
+    counts = np.zeros(cells)
+    pulled = counts if one_budget else np.zeros(cells)  # the same thing when nothing is discarded
+    means, widths, sums, spreads = np.full(cells, np.inf), np.zeros(cells), np.zeros(cells), np.zeros(cells)
+    return Lanes(stands_for, means, widths, counts, sums, spreads, pulled, np.zeros(lanes))
 
 
 @inlined
-def _settle(node, level, means, widths, winner, due):
+def _choose(means, widths, level, best, choice):
+    """The arm with the largest index in every lane; ``means`` and ``widths`` are (arms, lanes)."""
+    arms, lanes = means.shape
+    quads = arms // 4 * 4
+    for lane in range(lanes):
+        best[lane] = -np.inf
+        choice[lane] = uint64(0)
+    for arm in range(0, quads, 4):  # four arms a pass: the running best stays in registers longer
+        m0, w0, m1, w1 = means[arm], widths[arm], means[arm + 1], widths[arm + 1]
+        m2, w2, m3, w3 = means[arm + 2], widths[arm + 2], means[arm + 3], widths[arm + 3]
+        first = uint64(arm)
+        for lane in range(lanes):
+            left = m0[lane] + level * w0[lane]
+            left_other = m1[lane] + level * w1[lane]
+            right = m2[lane] + level * w2[lane]
+            right_other = m3[lane] + level * w3[lane]
+            left_arm = first
+            right_arm = first + uint64(2)
+            if left_other > left:
+                left = left_other
+                left_arm = first + uint64(1)
+            if right_other > right:
+                right = right_other
+                right_arm = first + uint64(3)
+            if right > left:
+                left = right
+                left_arm = right_arm
+            better = left > best[lane]
+            best[lane] = left if better else best[lane]
+            choice[lane] = left_arm if better else choice[lane]
+    for arm in range(quads, arms):
+        m0, w0 = means[arm], widths[arm]
+        for lane in range(lanes):
+            left = m0[lane] + level * w0[lane]
+            better = left > best[lane]
+            best[lane] = left if better else best[lane]
+            choice[lane] = uint64(arm) if better else choice[lane]
+
+
+@inlined
+def _pull(game, lanes, cell, lane, draws, state):
+    """Pull the arm of a cell and keep the response; ``draws`` are the uniforms of reward, noise and user."""
+    noise = game.noise
+    if not game.one_budget:
+        lanes.pulled[cell] += 1.0
+        kept, noise = _user(game, draws[2])
+        if not kept:
+            return
+    count = lanes.counts[cell] + 1.0
+    total = lanes.sums[cell] + value(game, lanes.stands_for[cell], draws[0], draws[1], noise, state, lane)
+    before = lanes.spreads[cell]
+    after = before + noise * noise
+    lanes.counts[cell] = count
+    lanes.sums[cell] = total
+    lanes.spreads[cell] = after
+    lanes.means[cell] = game.shift + game.stretch * (total / count)
+    lanes.widths[cell] = width(game.form, count, after)
+    if game.form.forced > 0.0 and before <= lanes.least[lane]:
+        smallest = np.inf
+        for other in range(lane, lanes.spreads.shape[0], lanes.least.shape[0]):
+            smallest = min(smallest, lanes.spreads[other])
+        lanes.least[lane] = smallest
+
+
+@piece
+def _note_lanes(record, place, lanes, gaps):
+    """Note regret and best pulls of every lane at a checkpoint."""
+    width = lanes.least.shape[0]
+    for lane in range(width):
+        lost = 0.0
+        good = 0.0
+        for cell in range(lane, lanes.pulled.shape[0], width):
+            gap = gaps[lanes.stands_for[cell]]
+            lost += lanes.pulled[cell] * gap
+            if gap == 0.0:
+                good += lanes.pulled[cell]
+        record.regret[lane, place] = lost
+        record.best_pulls[lane, place] = good
+
+
+@kernel
+def lockstep(state, rewards, users, index, record):
+    """Play one trial per row of ``state`` (at most a few dozen), filling the record at the checkpoints."""
+    arms, lanes = rewards.table.shape[0], state.shape[0]
+    words = state[:, :4].T.copy()
+    game = _game(rewards, users, index)
+    here = _lanes(state, arms, game.one_budget)
+    means, widths = here.means.reshape(arms, lanes), here.widths.reshape(arms, lanes)
+    best, choice = np.empty(lanes), np.empty(lanes, np.uint64)
+    reward_bits = np.empty(lanes, np.uint64)
+    noise_bits = np.full(lanes, uint64(0x3FF0000000000000))
+    user_bits = np.full(lanes, uint64(0x3FF0000000000000))
+    reward_draws, noise_draws = reward_bits.view(np.float64), noise_bits.view(np.float64)
+    user_draws = user_bits.view(np.float64)
+    place = 0
+    for t in range(1, record.checkpoints[-1] + 1):
+        fill_lanes(words, reward_bits, lanes)
+        if index.release == LAPLACE:
+            fill_lanes(words, noise_bits, lanes)
+        if not game.one_budget:
+            fill_lanes(words, user_bits, lanes)
+        _choose(means, widths, clock(t, index.clock), best, choice)
+        floor = index.forced * math.log(t)
+        for lane in range(uint64(lanes)):
+            arm = choice[lane]
+            if index.forced > 0.0 and here.least[lane] <= floor:
+                arm = uint64(0)
+                while here.spreads[arm * uint64(lanes) + lane] > floor:
+                    arm += uint64(1)
+            draws = (reward_draws[lane] - 1.0, noise_draws[lane] - 1.0, user_draws[lane] - 1.0)
+            _pull(game, here, arm * uint64(lanes) + lane, lane, draws, state)
+        if t == record.checkpoints[place]:
+            _note_lanes(record, place, here, rewards.gaps)
+            if passed(record, place, lanes):
+                return
+            place += 1
+    for cell in range(arms * lanes):
+        record.pulls[cell % lanes, here.stands_for[cell]] = here.pulled[cell]
+
+
+class Tree(NamedTuple):
+    """A kinetic tournament over ``means`` and ``widths`` (leaves,); the nodes' arrays begin at node 1, the root."""
+
+    means: np.ndarray
+    widths: np.ndarray
+    winner: np.ndarray
+    due: np.ndarray  # level at which a node must be looked at again
+    least: np.ndarray  # smallest spread below a node, for the forced pulls
+    stack: np.ndarray
+
+
+class Arms(NamedTuple):
+    """What every arm has given so far (arms,)."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    spreads: np.ndarray
+    pulled: np.ndarray
+
+
+@inlined
+def _settle(tree, node, level):
     """Recompute one node from its children at the current level: its winner, and when it must be looked at again."""
-    left = winner[2 * node]
-    right = winner[2 * node + 1]
+    means, widths, due = tree.means, tree.widths, tree.due
+    left = tree.winner[2 * node]
+    right = tree.winner[2 * node + 1]
     left_index = means[left] + level * widths[left]
     right_index = means[right] + level * widths[right]
     ahead = right if right_index > left_index else left
     behind = left if right_index > left_index else right
-    winner[node] = ahead
+    tree.winner[node] = ahead
     faster = widths[behind] - widths[ahead]
     # A little early is safe (the node is just compared again), late is not; never earlier than the next step.
     crossing = (means[ahead] - means[behind]) / faster * (1.0 - 1e-7) if faster > 0.0 else np.inf
@@ -295,8 +344,9 @@ def _settle(node, level, means, widths, winner, due):
 
 
 @piece
-def _repair(leaves, level, means, widths, winner, due, stack):
+def _repair(tree, level):
     """Bring every node that is due at this level up to date, children first."""
+    leaves, due, stack = tree.means.shape[0], tree.due, tree.stack
     top = 0
     stack[0] = 1
     while top >= 0:
@@ -313,167 +363,180 @@ def _repair(leaves, level, means, widths, winner, due, stack):
                 stack[top] = left + 1
                 deeper = 1
         if deeper == 0:
-            _settle(node, level, means, widths, winner, due)
+            _settle(tree, node, level)
             top -= 1
 
 
+@piece
+def _clear(tree, arms):
+    """Nothing is known of any arm."""
+    leaves, known = tree.means.shape[0], arms.counts.shape[0]
+    for arm in range(leaves):
+        tree.means[arm] = np.inf if arm < known else -np.inf
+        tree.widths[arm] = 0.0
+        tree.winner[leaves + arm] = arm
+        tree.due[leaves + arm] = np.inf
+        tree.least[leaves + arm] = 0.0 if arm < known else np.inf
+    for arm in range(known):
+        arms.counts[arm] = 0.0
+        arms.sums[arm] = 0.0
+        arms.spreads[arm] = 0.0
+        arms.pulled[arm] = 0.0
+    for node in range(leaves - 1, 0, -1):
+        _settle(tree, node, 0.0)
+        tree.least[node] = min(tree.least[2 * node], tree.least[2 * node + 1])
+
+
 @inlined
-def _first_below(least, leaves, floor):
+def _first_below(tree, floor):
     """Lowest arm whose spread is at most ``floor``; the root says that there is one."""
+    leaves = tree.means.shape[0]
     node = 1
     while node < leaves:
-        node = 2 * node if least[2 * node] <= floor else 2 * node + 1
+        node = 2 * node if tree.least[2 * node] <= floor else 2 * node + 1
     return node - leaves
 
 
-@kernel
-def tournament(
-    state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
-    user_code, user_form, user_table, eps_min, gaps, record,
-):  # fmt: skip
-    """The same game as `lockstep`, one trial after the other, with the same arguments and the same result."""
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
+@inlined
+def _bar(game, tree, arms, arm, length, level, end_level):
+    """The mean of what was summed above which the leader surely stays ahead for ``length`` pulls."""
+    rival = -np.inf
+    node = tree.means.shape[0] + arm
+    while node > 1:
+        other = tree.winner[node ^ 1]
+        rival = max(rival, tree.means[other] + end_level * tree.widths[other])
+        node >>= 1
+    count, spread = arms.counts[arm], arms.spreads[arm]
+    most = count + length
+    if game.one_budget:
+        narrowest = width(game.form, most, spread / count * most)
+    else:
+        narrowest = width(game.form, count, spread) * (count / most)
+    bar = rival - level * narrowest
+    return (bar + 1e-10 * (1.0 + abs(bar)) - game.shift) / game.stretch
+
+
+@inlined
+def _run(game, arms, arm, length, bar, state, trial):
+    """Pull an arm up to ``length`` times while its mean is above the bar; how often it was pulled."""
+    count, total, spread = arms.counts[arm], arms.sums[arm], arms.spreads[arm]
+    done = 0
+    while True:
+        u_reward = next_uniform(state, trial, 0)
+        u_noise = next_uniform(state, trial, 0) if game.form.release == LAPLACE else 0.0
+        noise = game.noise
+        kept = True
+        if not game.one_budget:
+            kept, noise = _user(game, next_uniform(state, trial, 0))
+        if kept:
+            count += 1.0
+            total += value(game, arm, u_reward, u_noise, noise, state, trial)
+            spread += noise * noise
+        done += 1
+        if done >= length or not total > bar * count:
+            break
+    arms.counts[arm] = count
+    arms.sums[arm] = total
+    arms.spreads[arm] = spread
+    arms.pulled[arm] += done
+    return done
+
+
+@inlined
+def _update(game, tree, arms, arm, level):
+    """Take what an arm has given into the tree."""
+    count, spread = arms.counts[arm], arms.spreads[arm]
+    tree.means[arm] = game.shift + game.stretch * (arms.sums[arm] / count)
+    tree.widths[arm] = width(game.form, count, spread)
+    leaf = tree.means.shape[0] + arm
+    tree.least[leaf] = spread
+    node = leaf >> 1
+    while node >= 1:
+        _settle(tree, node, level)
+        node >>= 1
+    if game.form.forced > 0.0:
+        node = leaf >> 1
+        while node >= 1:
+            tree.least[node] = min(tree.least[2 * node], tree.least[2 * node + 1])
+            node >>= 1
+
+
+@inlined
+def _level(levels, t, code):
+    """`clock`, tabled for the first times."""
+    return levels[t] if t < levels.shape[0] else clock(t, code)
+
+
+@allocating
+def _tournament(count):
+    """A tree over so many arms, and the arms."""
     leaves = 2
-    while leaves < arms:
+    while leaves < count:
         leaves *= 2
-    one_budget = user_code == FIXED
-    simple = _all_simple(laws, squash)
-    fixed_noise = _noise_of(release, user_form[0])
-    hopeless = surely_below(user_code, user_form, user_table, eps_min)
-    group_noises = np.empty(user_table.shape[0])
-    for group in range(user_table.shape[0]):
-        group_noises[group] = _noise_of(release, user_table[group, 1])
-    shift, stretch = _affine(release, user_code == FIXED, fixed_noise)
-    horizon = checkpoints[-1]
-    known = min(horizon, 65536)
-    levels = np.zeros(known + 1)
-    for t in range(1, known + 1):
-        levels[t] = clock(t, clock_code)
-    means = np.empty(leaves)
-    widths = np.empty(leaves)
-    counts = np.empty(arms)
-    sums = np.empty(arms)
-    spreads = np.empty(arms)
-    pulled = np.empty(arms)
-    winner = np.empty(2 * leaves, np.int64)
-    due = np.empty(2 * leaves)
-    least = np.empty(2 * leaves)
-    stack = np.empty(4 * leaves, np.int64)
-    order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
-    bit_means_here = np.empty_like(bit_means)
+    nodes = 2 * leaves
+    winner, due, least = np.empty(nodes, np.int64), np.empty(nodes), np.empty(nodes)
+    tree = Tree(np.empty(leaves), np.empty(leaves), winner, due, least, np.empty(2 * nodes, np.int64))
+    return tree, Arms(np.empty(count), np.empty(count), np.empty(count), np.empty(count))
+
+
+@inlined
+def _play_until(until, t, window, game, tree, arms, levels, state, trial):  # noqa: PLR0913 (one step, whose parts go on from the same numbers)
+    """Play the pulls from ``t`` to ``until``; the next t and window.
+
+    Nine parameters: what it changes stands in three records, what it goes on from in two numbers.
+    """
+    forced = game.form.forced
+    while t <= until:
+        level = _level(levels, t, game.form.clock)
+        if tree.due[1] <= level:
+            _repair(tree, level)
+        arm = tree.winner[1]
+        length = min(window, until - t + 1)
+        is_forced = forced > 0.0 and tree.least[1] <= forced * math.log(t)
+        if is_forced:
+            arm = _first_below(tree, forced * math.log(t))
+            length = 1
+        bar = np.inf
+        if length > 1:
+            last = t + length - 1
+            end_level = _level(levels, last, game.form.clock)
+            if end_level >= tree.due[1] or (forced > 0.0 and tree.least[1] <= forced * math.log(last)):
+                length = 1
+                window = max(1, window // 2)
+            elif arms.counts[arm] > 0.0:
+                bar = _bar(game, tree, arms, arm, length, level, end_level)
+            else:
+                length = 1
+        count = arms.counts[arm]
+        done = _run(game, arms, arm, length, bar, state, trial)
+        t += done
+        if not is_forced:
+            window = window * 2 if done == window else max(1, done)
+        if arms.counts[arm] > count:
+            _update(game, tree, arms, arm, _level(levels, t, game.form.clock))
+    return t, window
+
+
+@kernel
+def tournament(state, rewards, users, index, record):
+    """The same game as `lockstep`, one trial after the other, with the same arguments and the same result."""
+    count = rewards.table.shape[0]
+    here = room_for(rewards)
+    plain = _game(rewards, users, index)
+    game = Game(here, *plain[1:])
+    levels = np.zeros(min(record.checkpoints[-1], 65536) + 1)
+    for t in range(1, levels.shape[0]):
+        levels[t] = clock(t, index.clock)
+    tree, arms = _tournament(count)
+    order = np.empty(count, np.int64)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
-        arrange(order, bit_means, bit_means_here)
-        for arm in range(leaves):
-            means[arm] = np.inf if arm < arms else -np.inf
-            widths[arm] = 0.0
-            winner[leaves + arm] = arm
-            due[leaves + arm] = np.inf
-            least[leaves + arm] = 0.0 if arm < arms else np.inf
-        counts[:] = 0.0
-        sums[:] = 0.0
-        spreads[:] = 0.0
-        pulled[:] = 0.0
-        for node in range(leaves - 1, 0, -1):
-            _settle(node, 0.0, means, widths, winner, due)
-            least[node] = min(least[2 * node], least[2 * node + 1])
-        window = 1
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            until = checkpoints[checkpoint]
-            started = t
-            while t <= until:
-                level = levels[t] if t <= known else clock(t, clock_code)
-                if due[1] <= level:
-                    _repair(leaves, level, means, widths, winner, due, stack)
-                arm = winner[1]
-                length = min(window, until - t + 1)
-                is_forced = False
-                if forced > 0.0:
-                    floor = forced * math.log(t)
-                    if least[1] <= floor:
-                        arm = _first_below(least, leaves, floor)
-                        is_forced = True
-                        length = 1
-                if length > 1:
-                    last = t + length - 1
-                    end_level = levels[last] if last <= known else clock(last, clock_code)
-                    if end_level >= due[1] or (forced > 0.0 and least[1] <= forced * math.log(last)):
-                        length = 1
-                        window = max(1, window // 2)
-                bar = np.inf
-                if length > 1:
-                    rival = -np.inf
-                    node = leaves + arm
-                    while node > 1:
-                        other = winner[node ^ 1]
-                        rival = max(rival, means[other] + end_level * widths[other])
-                        node >>= 1
-                    count = counts[arm]
-                    if count > 0.0:
-                        most = count + length
-                        if one_budget:
-                            growth = spreads[arm] / count * most
-                            narrowest = _width(most, growth, per_pull, per_spread)
-                        else:
-                            narrowest = _width(count, spreads[arm], per_pull, per_spread) * (count / most)
-                        bar = rival - level * narrowest
-                        bar = (bar + 1e-10 * (1.0 + abs(bar)) - shift) / stretch
-                    else:
-                        length = 1
-                count = counts[arm]
-                total = sums[arm]
-                spread_sum = spreads[arm]
-                done = 0
-                while True:
-                    u_reward = next_uniform(state, trial, 0)
-                    u_noise = next_uniform(state, trial, 0) if release == LAPLACE else 0.0
-                    noise = fixed_noise
-                    unit = 1.0
-                    kept = True
-                    if not one_budget:
-                        u_user = next_uniform(state, trial, 0)
-                        kept, noise = _user(
-                            user_code, user_form, user_table, group_noises, release, eps_min, hopeless, u_user
-                        )
-                        unit = noise
-                    if kept:
-                        count += 1.0
-                        total += _value(
-                            release, simple, squash, laws_here, values, bit_means_here, arm,
-                            u_reward, u_noise, noise, unit, state, trial,
-                        )  # fmt: skip
-                        spread_sum += noise * noise
-                    done += 1
-                    if done >= length or not total > bar * count:
-                        break
-                pulled[arm] += done
-                t += done
-                if not is_forced:
-                    window = window * 2 if done == window else max(1, done)
-                if count > counts[arm]:
-                    counts[arm] = count
-                    sums[arm] = total
-                    spreads[arm] = spread_sum
-                    means[arm] = shift + stretch * (total / count)
-                    widths[arm] = _width(count, spread_sum, per_pull, per_spread)
-                    level = levels[t] if t <= known else clock(t, clock_code)
-                    node = (leaves + arm) >> 1
-                    least[leaves + arm] = spread_sum
-                    while node >= 1:
-                        _settle(node, level, means, widths, winner, due)
-                        node >>= 1
-                    if forced > 0.0:
-                        node = (leaves + arm) >> 1
-                        while node >= 1:
-                            least[node] = min(least[2 * node], least[2 * node + 1])
-                            node >>= 1
-            note(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
-            signal[1] += t - started
-            if signal[0] != 0:
+        relabel_arms(state, trial, rewards, order, here)
+        _clear(tree, arms)
+        t, window = 1, 1
+        for place in range(record.checkpoints.shape[0]):
+            until = record.checkpoints[place]
+            t, window = _play_until(until, t, window, game, tree, arms, levels, state, trial)
+            note(arms.pulled, here.gaps, trial, place, record.regret, record.best_pulls)
+            if passed(record, place, 1):
                 return
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
+        note_pulls(record, trial, order, arms.pulled)

@@ -28,14 +28,17 @@ take more than two values are pulled one by one, which costs little as long as a
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.binomial import binomial
+from bandit_core.kernels.curves import note_pulls
 from bandit_core.kernels.hypergeometric import hypergeometric, share_of_first
-from bandit_core.kernels.index import LAPLACE, _value, _width, clock
-from bandit_core.kernels.labels import arrange, arrange_rows, relabel
+from bandit_core.kernels.index import LAPLACE, clock, value, width
+from bandit_core.kernels.labels import arrange, arrange_rows, relabel_arms, room_for
+from bandit_core.kernels.records import Index, Rewards
 from bandit_core.kernels.streams import gamma, next_uniform
 
 MOST_TAPES = 2000  # arms x groups of users: what the tapes may take in memory
@@ -43,12 +46,43 @@ SHORT = 24.0  # shorter pieces cost more than single pulls
 CAUTION = 0.8  # share of the lead that a proposed piece is expected to use up
 DEEPEST = 128  # pieces on one tape; halving the longest takes forty
 LONGEST = 2.0**40  # pulls in one piece: counts stay exact
-PATIENCE = 65_536  # pulls one by one, or pieces, between two looks at the signal
+BETWEEN_LOOKS = 65_536  # pulls one by one, or pieces, between two looks at the signal
 USERS, ONES, UP, DOWN = range(4)  # statistics of one group of users in a piece
 
 
+class Responses(NamedTuple):
+    """Responses that may be drawn many at once: ``lows`` or ``highs`` (arms,) times the unit of the user's group.
+
+    ``two_valued`` (arms,) says which arms have such responses, ``chances`` (arms, groups) how probable the larger is.
+    """
+
+    two_valued: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    chances: np.ndarray
+
+
+class Groups(NamedTuple):
+    """Groups of users (groups,): their shares, noises as in `kernels.index`, units, and whose responses are used."""
+
+    one_budget: bool  # all users are one group, whose bits count as +-1
+    shares: np.ndarray
+    noises: np.ndarray
+    units: np.ndarray
+    kept: np.ndarray
+
+
+class Sums(NamedTuple):
+    """What is summed: as in `kernels.index.Game`, as far as `kernels.index.value` reads it."""
+
+    rewards: Rewards
+    form: Index
+    one_budget: bool
+    simple: bool
+
+
 @piece
-def _draw(fresh, length, shares, chances, noises, kept, release, state, row):
+def _draw(fresh, length, shares, chances, noises, kept, release, state, row):  # noqa: PLR0913 (one step, whose parts go on from the same numbers)
     """Statistics of the next ``length`` responses of an arm whose tape is empty, into ``fresh`` (groups, 4)."""
     left = length
     rest = 1.0
@@ -127,20 +161,17 @@ def _take_one(piece_of, group, low, high, unit, release, state, row):
 
 
 @kernel
-def jump(
-    state, laws, values, bit_means, release, squash, per_pull, per_spread, clock_code, forced,
-    two_valued, lows, highs, chances, shares, noises, units, kept, shift, stretch,
-    gaps, record,
-):  # fmt: skip
-    """Play one trial per row of ``state``, filling the outputs at the checkpoints.
+def jump(state, rewards, index, responses, users, affine, record):  # noqa: C901, PLR0912, PLR0915 (one step, whose parts go on from the same numbers)
+    """Play one trial per row of ``state``, filling the record at the checkpoints.
 
-    ``two_valued`` (arms,) says which arms may be pulled many times at once; their responses are ``lows`` or ``highs``
-    (arms,) times ``units`` (groups,), the larger one with probability ``chances`` (arms, groups). Users belong to
-    group g with probability ``shares[g]``; ``noises`` are as in `kernels.index`, and ``kept`` says whose responses
-    are used. The other arguments are those of `kernels.index.lockstep`.
+    ``responses`` and ``users`` are `Responses` and `Groups`; ``affine`` is the shift and stretch of
+    `kernels.index.Game`. Long, because a step goes on from some fifteen numbers that all parts of it change.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
+    checkpoints, regret, best_pulls, _, _, signal = record
+    release, clock_code, forced = index.release, index.clock, index.forced
+    shares, noises, units, kept = users.shares, users.noises, users.units, users.kept
+    shift, stretch = affine
+    arms = rewards.table.shape[0]
     groups = shares.shape[0]
     horizon = checkpoints[-1]
     tapes = np.empty((arms, DEEPEST, groups, 4))
@@ -157,24 +188,22 @@ def jump(
     for group in range(groups):
         if kept[group]:
             kept_share += shares[group]
-    simple = not squash
+    simple = not index.squash
     for arm in range(arms):
-        simple &= two_valued[arm]
+        simple &= responses.two_valued[arm]
     order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
-    bit_means_here = np.empty_like(bit_means)
-    two_valued_here = np.empty_like(two_valued)
-    lows_here = np.empty_like(lows)
-    highs_here = np.empty_like(highs)
-    chances_here = np.empty_like(chances)
+    here = room_for(rewards)
+    sums_of = Sums(here, index, users.one_budget, simple)
+    two_valued_here = np.empty_like(responses.two_valued)
+    lows_here = np.empty_like(responses.lows)
+    highs_here = np.empty_like(responses.highs)
+    chances_here = np.empty_like(responses.chances)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
-        arrange(order, bit_means, bit_means_here)
-        arrange(order, two_valued, two_valued_here)
-        arrange(order, lows, lows_here)
-        arrange(order, highs, highs_here)
-        arrange_rows(order, chances, chances_here)
+        relabel_arms(state, trial, rewards, order, here)
+        arrange(order, responses.two_valued, two_valued_here)
+        arrange(order, responses.lows, lows_here)
+        arrange(order, responses.highs, highs_here)
+        arrange_rows(order, responses.chances, chances_here)
         means[:] = np.inf
         widths[:] = 0.0
         counts[:] = 0.0
@@ -186,11 +215,11 @@ def jump(
         t = 1
         next_checkpoint = 0
         window = 1.0
-        patience = PATIENCE
+        until_look = BETWEEN_LOOKS
         while t <= horizon:
-            patience -= 1
-            if patience <= 0:
-                patience = PATIENCE
+            until_look -= 1
+            if until_look <= 0:
+                until_look = BETWEEN_LOOKS
                 if signal[0] != 0:
                     return
             log_t = math.log(t)
@@ -200,14 +229,14 @@ def jump(
             second = -np.inf
             widest = 0.0
             for arm in range(arms):
-                here = means[arm] + level * widths[arm]
+                now = means[arm] + level * widths[arm]
                 widest = max(widest, widths[arm])
-                if here > ahead:
+                if now > ahead:
                     second = ahead
-                    ahead = here
+                    ahead = now
                     leader = arm
-                elif here > second:
-                    second = here
+                elif now > second:
+                    second = now
             must = forced > 0.0 and least <= forced * log_t
             if must:
                 leader = 0
@@ -255,9 +284,9 @@ def jump(
                             joined += part[group, USERS]
                     most = count + joined
                     if groups == 1:
-                        narrowest = _width(most, spread / count * most, per_pull, per_spread)
+                        narrowest = width(index, most, spread / count * most)
                     else:
-                        narrowest = _width(count, spread, per_pull, per_spread) * (count / most)
+                        narrowest = width(index, count, spread) * (count / most)
                     lost = _drop(part, kept, lows_here[leader], highs_here[leader], units, centre)
                     worst = shift + stretch * (centre - lost / count) + level * narrowest
                     if worst - rival > 1e-10 * (1.0 + abs(worst)):  # also where nobody is the rival
@@ -292,9 +321,9 @@ def jump(
                     rival = second + (end_level - level) * widest
                     most = count + longest
                     if groups == 1:
-                        narrowest = _width(most, spreads[leader] / count * most, per_pull, per_spread)
+                        narrowest = width(index, most, spreads[leader] / count * most)
                     else:
-                        narrowest = _width(count, spreads[leader], per_pull, per_spread) * (count / most)
+                        narrowest = width(index, count, spreads[leader]) * (count / most)
                     bar = rival - level * narrowest
                     bar = (bar + 1e-10 * (1.0 + abs(bar)) - shift) / stretch
                 total = sums[leader]
@@ -302,7 +331,7 @@ def jump(
                 top = depth[leader] - 1
                 while True:
                     group = 0
-                    value = 0.0
+                    gained = 0.0
                     if top < 0:
                         if groups > 1:
                             u = next_uniform(state, trial, 4)
@@ -313,10 +342,7 @@ def jump(
                         if kept[group]:
                             u_reward = next_uniform(state, trial, 4)
                             u_noise = next_uniform(state, trial, 4) if release == LAPLACE else 0.0
-                            value = _value(
-                                release, simple, squash, laws_here, values, bit_means_here, leader,
-                                u_reward, u_noise, noises[group], units[group], state, trial,
-                            )  # fmt: skip
+                            gained = value(sums_of, leader, u_reward, u_noise, noises[group], state, trial)
                     else:
                         piece_of = tapes[leader, top]
                         if groups > 1:
@@ -326,7 +352,7 @@ def jump(
                                 group += 1
                                 below += piece_of[group, USERS]
                         if kept[group]:
-                            value = _take_one(
+                            gained = _take_one(
                                 piece_of, group, lows_here[leader], highs_here[leader], units[group], release,
                                 state, trial,
                             )  # fmt: skip
@@ -336,7 +362,7 @@ def jump(
                             top -= 1
                     if kept[group]:
                         count += 1.0
-                        total += value
+                        total += gained
                         spread_sum += noises[group] * noises[group]
                     done += 1.0
                     if done >= longest or not total > bar * count:
@@ -346,12 +372,12 @@ def jump(
                 spreads[leader] = spread_sum
                 pulled[leader] += done
                 if not must:
-                    window = min(2.0 * window, PATIENCE) if done == window else max(1.0, done)
-                patience -= int(done)
+                    window = min(2.0 * window, BETWEEN_LOOKS) if done == window else max(1.0, done)
+                until_look -= int(done)
             if count > counts[leader]:
                 counts[leader] = count
                 means[leader] = shift + stretch * (sums[leader] / count)
-                widths[leader] = _width(count, spreads[leader], per_pull, per_spread)
+                widths[leader] = width(index, count, spreads[leader])
                 if forced > 0.0 and spread <= least:
                     least = np.inf
                     for arm in range(arms):
@@ -359,11 +385,11 @@ def jump(
             t += int(done)
             while next_checkpoint < checkpoints.shape[0] and checkpoints[next_checkpoint] < t:
                 beyond = t - 1.0 - checkpoints[next_checkpoint]
-                lost = -beyond * gaps_here[leader]
-                good = -beyond if gaps_here[leader] == 0.0 else 0.0
+                lost = -beyond * here.gaps[leader]
+                good = -beyond if here.gaps[leader] == 0.0 else 0.0
                 for arm in range(arms):
-                    lost += pulled[arm] * gaps_here[arm]
-                    if gaps_here[arm] == 0.0:
+                    lost += pulled[arm] * here.gaps[arm]
+                    if here.gaps[arm] == 0.0:
                         good += pulled[arm]
                 regret[trial, next_checkpoint] = lost
                 best_pulls[trial, next_checkpoint] = good
@@ -371,6 +397,5 @@ def jump(
                 next_checkpoint += 1
                 if signal[0] != 0:
                     return
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
-        pulls[trial, order[leader]] -= t - 1.0 - horizon
+        note_pulls(record, trial, order, pulled)
+        record.pulls[trial, order[leader]] -= t - 1.0 - horizon

@@ -22,8 +22,8 @@ import math
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.curves import note
-from bandit_core.kernels.labels import arrange, relabel
+from bandit_core.kernels.curves import note, note_pulls, passed
+from bandit_core.kernels.labels import relabel_arms, room_for
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 
@@ -96,7 +96,7 @@ def index(mean, count, level, low, high, log_high, log_rest):
 
 
 @inlined
-def _solve(arm, means, counts, level, low, high, log_high, log_rest, base, slope, capped):
+def _solve(arm, means, counts, level, low, high, log_high, log_rest, base, slope, capped):  # noqa: PLR0913 (one step, whose parts go on from the same numbers)
     """Index of one arm now; keeps the tangent base + slope f that bounds it later."""
     value = index(means[arm], counts[arm], level, low, high, log_high, log_rest)
     if value >= high:
@@ -112,15 +112,13 @@ def _solve(arm, means, counts, level, low, high, log_high, log_rest, base, slope
 
 
 @kernel
-def play(
-    state, laws, values, chances, release, low, high, gaps, record,
-):  # fmt: skip
-    """Play one trial per row of ``state``, filling the outputs at the checkpoints.
+def by_index(state, rewards, release, low, high, record):  # noqa: C901, PLR0912, PLR0915 (one step, whose parts go on from the same numbers)
+    """Play one trial per row of ``state``, filling the record at the checkpoints.
 
-    ``chances`` are the probabilities that a response is 1 (for bits); [low, high] the range of its mean.
+    ``rewards.means`` are the probabilities that a response is 1 (for bits); [low, high] the range of its mean.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
+    checkpoints = record.checkpoints
+    arms = rewards.table.shape[0]
     horizon = checkpoints[-1]
     known = min(horizon, 65536)
     levels = np.zeros(known + 1)
@@ -136,12 +134,9 @@ def play(
     reach = np.empty(arms)
     capped = np.empty(arms, np.bool_)
     order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
-    chances_here = np.empty_like(chances)
+    here = room_for(rewards)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
-        arrange(order, chances, chances_here)
+        relabel_arms(state, trial, rewards, order, here)
         counts[:] = 0.0
         sums[:] = 0.0
         means[:] = 0.0
@@ -149,7 +144,6 @@ def play(
         t = 1
         for checkpoint in range(checkpoints.shape[0]):
             until = checkpoints[checkpoint]
-            started = t
             while t <= until:
                 length = 1
                 bar = high
@@ -211,10 +205,10 @@ def play(
                 while True:
                     uniform = next_uniform(state, trial, 0)
                     if release == BITS:
-                        if uniform < chances_here[arm]:
+                        if uniform < here.means[arm]:
                             total += 1.0
                     else:
-                        total += draw_reward(laws_here, values, arm, uniform, state, trial)
+                        total += draw_reward(here.table, here.values, arm, uniform, state, trial)
                     count += 1.0
                     done += 1
                     if done >= length or not _reaches(total / count, count, level, bar, log_bar, log_over):
@@ -227,9 +221,7 @@ def play(
                 capped[arm] = False
                 t += done
                 window = window * 2 if done == window else max(1, done)
-            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
-            signal[1] += t - started
-            if signal[0] != 0:
+            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            if passed(record, checkpoint, 1):
                 return
-        for arm in range(arms):
-            pulls[trial, order[arm]] = counts[arm]
+        note_pulls(record, trial, order, counts)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.kernels.records import Rewards
 
 _GOLDEN = uint64(0x9E3779B97F4A7C15)
 
@@ -60,12 +61,21 @@ def arrange_rows(order, given, arranged):
             arranged[label, column] = given[order[label], column]
 
 
+@allocating
+def room_for(rewards):
+    """`Rewards` of the same arms, to be filled by `relabel_arms`."""
+    return Rewards(
+        np.empty_like(rewards.table), rewards.values, np.empty_like(rewards.means), np.empty_like(rewards.gaps)
+    )
+
+
 @inlined
-def relabel(state, row, laws, gaps, order, laws_here, gaps_here):
-    """Draw the labels of a trial and arrange what a kernel knows of the arms."""
+def relabel_arms(state, row, rewards, order, here):
+    """Draw the labels of a trial into ``order`` and fill ``here`` with what a kernel knows of the arms."""
     draw_labels(state, row, order)
-    arrange_rows(order, laws, laws_here)
-    arrange(order, gaps, gaps_here)
+    arrange_rows(order, rewards.table, here.table)
+    arrange(order, rewards.means, here.means)
+    arrange(order, rewards.gaps, here.gaps)
 
 
 @kernel

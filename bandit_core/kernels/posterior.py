@@ -10,15 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.curves import note
+from bandit_core.kernels.curves import note, note_pulls, passed
 from bandit_core.kernels.labels import arrange, draw_labels
 from bandit_core.kernels.streams import beta, next_uniform
 
 
 @kernel
-def play(state, chances, gaps, record):
+def thompson(state, chances, gaps, record):
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
-    checkpoints, regret, best_pulls, pulls, _, signal = record
+    checkpoints = record.checkpoints
     arms = chances.shape[0]
     ones = np.empty(arms)
     zeros = np.empty(arms)
@@ -34,7 +34,6 @@ def play(state, chances, gaps, record):
         zeros[:] = 0.0
         t = 1
         for checkpoint in range(checkpoints.shape[0]):
-            started = t
             while t <= checkpoints[checkpoint]:
                 best = -1.0
                 choice = 0
@@ -50,9 +49,7 @@ def play(state, chances, gaps, record):
                 t += 1
             for arm in range(arms):
                 pulled[arm] = ones[arm] + zeros[arm]
-            note(pulled, gaps_here, trial, checkpoint, regret, best_pulls)
-            signal[1] += t - started
-            if signal[0] != 0:
+            note(pulled, gaps_here, trial, checkpoint, record.regret, record.best_pulls)
+            if passed(record, checkpoint, 1):
                 return
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
+        note_pulls(record, trial, order, pulled)

@@ -9,12 +9,13 @@ full scan at every step. `thompson` draws posteriors at every step and therefore
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import STOPPED, fresh_sum, noise, pull_in_turns
-from bandit_core.kernels.labels import relabel
+from bandit_core.kernels.batches import STOPPED, begin, fresh_sum, noise, pull_in_turns, room_for_batches
+from bandit_core.kernels.curves import note_pulls
 from bandit_core.kernels.streams import beta
 
 DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
@@ -67,11 +68,19 @@ def _lasting(arm, now, last, means, wide, deep):
     return low - now + 1
 
 
+class Schedule(NamedTuple):
+    """When statistics are released, with how much noise, and how they make an index."""
+
+    kind: int
+    first: int
+    epsilon: float
+    v: float
+    per_root: float
+    per_level: float
+
+
 @kernel
-def by_index(
-    state, laws, values, at_once, schedule, first, epsilon, v, per_root, per_level,
-    gaps, record,
-):  # fmt: skip
+def by_index(state, rewards, at_once, schedule, record):
     """Play one trial per row of ``state``, filling the outputs at the checkpoints.
 
     The arm with the largest mean + sqrt(per_root ln t / n) + per_level ln t / (epsilon n) is pulled, ties to the
@@ -79,9 +88,11 @@ def by_index(
     fresh rewards, their sum with Laplace(1/epsilon) noise. EVERY: the mean of all n = first, 2 first, ... rewards with
     Laplace(n^(v/2 - 1)) noise of its own.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
-    horizon = checkpoints[-1]
+    kind, first, epsilon, v, per_root, per_level = schedule
+    arms = rewards.table.shape[0]
+    horizon = record.checkpoints[-1]
+    order, batches = room_for_batches(rewards, at_once, record)
+    pulled = batches.pulled
     everyone = np.arange(arms)
     members = np.zeros(1, np.int64)
     means = np.empty(arms)
@@ -90,22 +101,12 @@ def by_index(
     sums = np.empty(arms)
     counts = np.empty(arms)  # rewards in the released mean
     waiting = np.empty(arms, np.int64)  # pulls until the next release
-    fresh = np.empty(arms)
-    pulled = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        begin(batches, rewards, order, state, trial)
         sums[:] = 0.0
         counts[:] = 0.0
-        fresh[:] = 0.0
-        pulled[:] = 0.0
         t = min(horizon, arms * first)
-        place = pull_in_turns(
-            everyone, arms, 0, t, state, trial, laws_here, values, at_once, fresh, pulled,
-            gaps_here, checkpoints, 0, regret, best_pulls, signal,
-        )  # fmt: skip
+        place = pull_in_turns(batches, everyone, arms, 0, t, 0, state, trial)
         if place == STOPPED:
             return
         opening = 0  # the next arm whose first statistic is to be released
@@ -119,20 +120,17 @@ def by_index(
                 last = min(t + waiting[arm], horizon)
                 steps = _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
                 members[0] = arm
-                place = pull_in_turns(
-                    members, 1, t, steps, state, trial, laws_here, values, at_once, fresh, pulled,
-                    gaps_here, checkpoints, place, regret, best_pulls, signal,
-                )  # fmt: skip
+                place = pull_in_turns(batches, members, 1, t, steps, place, state, trial)
                 if place == STOPPED:
                     return
                 t += steps
                 waiting[arm] -= steps
                 if waiting[arm] > 0 or t == horizon:
                     continue
-                if schedule == DOUBLING:
+                if kind == DOUBLING:
                     batch = 2 * int(counts[arm])
-            total = fresh_sum(state, trial, laws_here, arm, batch, at_once, fresh)
-            if schedule == DOUBLING:
+            total = fresh_sum(batches, arm, batch, state, trial)
+            if kind == DOUBLING:
                 counts[arm] = batch
                 means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / batch
                 waiting[arm] = 2 * batch
@@ -143,46 +141,34 @@ def by_index(
                 waiting[arm] = first
             wide[arm] = math.sqrt(per_root / counts[arm])
             deep[arm] = per_level / (epsilon * counts[arm])
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
+        note_pulls(record, trial, order, pulled)
 
 
 @kernel
-def thompson(
-    state, laws, values, at_once, epsilon, gaps, record,
-):  # fmt: skip
+def thompson(state, rewards, at_once, epsilon, record):
     """Play one trial per row of ``state``: lazily released means, posteriors drawn at every step.
 
     After one pull of each arm, the arm with the largest draw from Beta(m n + 1, (1-m) n + 1) is pulled, where m is
     the released mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and n = 1, 2, 4, ... the fresh rewards in it.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
-    horizon = checkpoints[-1]
+    arms = rewards.table.shape[0]
+    horizon = record.checkpoints[-1]
+    order, batches = room_for_batches(rewards, at_once, record)
+    pulled = batches.pulled
     everyone = np.arange(arms)
     members = np.zeros(1, np.int64)
     means = np.empty(arms)
     counts = np.empty(arms)
     waiting = np.empty(arms, np.int64)
-    fresh = np.empty(arms)
-    pulled = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
-        fresh[:] = 0.0
-        pulled[:] = 0.0
+        begin(batches, rewards, order, state, trial)
         t = min(horizon, arms)
-        place = pull_in_turns(
-            everyone, arms, 0, t, state, trial, laws_here, values, at_once, fresh, pulled,
-            gaps_here, checkpoints, 0, regret, best_pulls, signal,
-        )  # fmt: skip
+        place = pull_in_turns(batches, everyone, arms, 0, t, 0, state, trial)
         if place == STOPPED:
             return
         for arm in range(arms if t < horizon else 0):
             counts[arm] = 1.0
-            means[arm] = fresh_sum(state, trial, laws_here, arm, 1, at_once, fresh) + noise(state, trial, 1.0 / epsilon)
+            means[arm] = fresh_sum(batches, arm, 1, state, trial) + noise(state, trial, 1.0 / epsilon)
             waiting[arm] = 2
         while t < horizon:
             bonus = 3.0 * math.log2(t + 1) / epsilon
@@ -196,19 +182,15 @@ def thompson(
                     best = theta
                     arm = other
             members[0] = arm
-            place = pull_in_turns(
-                members, 1, t, 1, state, trial, laws_here, values, at_once, fresh, pulled,
-                gaps_here, checkpoints, place, regret, best_pulls, signal,
-            )  # fmt: skip
+            place = pull_in_turns(batches, members, 1, t, 1, place, state, trial)
             if place == STOPPED:
                 return
             t += 1
             waiting[arm] -= 1
             if waiting[arm] == 0 and t < horizon:
                 count = 2.0 * counts[arm]
-                total = fresh_sum(state, trial, laws_here, arm, count, at_once, fresh)
+                total = fresh_sum(batches, arm, count, state, trial)
                 means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / count
                 counts[arm] = count
                 waiting[arm] = int(2.0 * count)
-        for arm in range(arms):
-            pulls[trial, order[arm]] = pulled[arm]
+        note_pulls(record, trial, order, pulled)

@@ -19,12 +19,13 @@ without privacy meet the same rewards; the noise comes from the second one, one 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel
-from bandit_core.kernels.curves import note
-from bandit_core.kernels.labels import relabel
+from bandit_core.kernels.curves import note, note_pulls, passed
+from bandit_core.kernels.labels import relabel_arms, room_for
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.binary import tree_noise
@@ -45,18 +46,33 @@ def _factor(shape, count, since):
     return (math.log(count) if shape == LOG_PULLS else math.log2(since)) + 1.0
 
 
-@kernel
-def own_counters(
-    state, laws, values, hybrid, block_scale, level_scale, per_pull, shape, slope, offset,
-    gaps, record,
-):  # fmt: skip
-    """Play one trial per row of ``state``, filling the outputs at the checkpoints.
+class Counters(NamedTuple):
+    """Their noise: Laplace(``block_scale``) on blocks, Laplace(depth x ``level_scale``) on the nodes of trees.
 
-    ``hybrid``: blocks have Laplace(``block_scale``) noise, tree nodes Laplace(depth x ``level_scale``); else all nodes
-    have Laplace(``level_scale``) noise. ``per_pull``: 2 for the root in the index, 0 without.
+    Not ``hybrid``: Laplace(``level_scale``) on all nodes.
     """
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
+
+    hybrid: bool
+    block_scale: float
+    level_scale: float
+
+
+class Margin(NamedTuple):
+    """The index: ``per_pull`` is 2 for its root, 0 without; ``shape``, ``slope`` and ``offset`` as above."""
+
+    per_pull: float
+    shape: int
+    slope: float
+    offset: float
+
+
+@kernel
+def own_counters(state, rewards, counters, margins, record):  # noqa: C901, PLR0912, PLR0915 (one step, whose parts go on from the same numbers)
+    """Play one trial per row of ``state``, filling the record at the checkpoints."""
+    hybrid, block_scale, level_scale = counters
+    per_pull, shape, slope, offset = margins
+    checkpoints = record.checkpoints
+    arms = rewards.table.shape[0]
     known = min(checkpoints[-1], _KNOWN)
     logs = np.zeros(known + 1)
     for t in range(1, known + 1):
@@ -67,24 +83,22 @@ def own_counters(
     sums = np.empty(arms)
     means = np.empty(arms)
     widths = np.empty(arms)
-    margins = np.empty(arms)
+    margin_of = np.empty(arms)
     order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
+    here = room_for(rewards)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        relabel_arms(state, trial, rewards, order, here)
         held[:] = 0.0
         counts[:] = 0
         depths[:] = 0
         sums[:] = 0.0
         means[:] = np.inf
         widths[:] = 0.0
-        margins[:] = 0.0
+        margin_of[:] = 0.0
         window = 1
         t = 1
         for checkpoint in range(checkpoints.shape[0]):
             until = checkpoints[checkpoint]
-            started = t
             while t <= until:
                 log_t = logs[t] if t <= known else math.log(t)
                 level = math.sqrt(log_t)
@@ -92,7 +106,7 @@ def own_counters(
                 best = -np.inf
                 arm = 0
                 for other in range(arms):
-                    index = means[other] + level * widths[other] + clock * margins[other]
+                    index = means[other] + level * widths[other] + clock * margin_of[other]
                     if index > best:
                         best = index
                         arm = other
@@ -110,7 +124,7 @@ def own_counters(
                     rival = -1e300
                     for other in range(arms):
                         if other != arm:
-                            index = means[other] + end_level * widths[other] + end_clock * margins[other]
+                            index = means[other] + end_level * widths[other] + end_clock * margin_of[other]
                             rival = max(rival, index)
                     most = count + length
                     width = level * math.sqrt(per_pull * most) / most
@@ -121,7 +135,7 @@ def own_counters(
                 done = 0
                 while True:
                     count += 1
-                    total += draw_reward(laws_here, values, arm, next_uniform(state, trial, 0), state, trial)
+                    total += draw_reward(here.table, here.values, arm, next_uniform(state, trial, 0), state, trial)
                     bits = set_bits(count)
                     u_noise = next_uniform(state, trial, 4)
                     if hybrid:
@@ -149,38 +163,27 @@ def own_counters(
                 sums[arm] = total
                 means[arm] = noisy / count
                 widths[arm] = math.sqrt(per_pull * count) / count
-                margins[arm] = _factor(shape, count, count - (1 << (depth - 1))) / count
-            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
-            signal[1] += t - started
-            if signal[0] != 0:
+                margin_of[arm] = _factor(shape, count, count - (1 << (depth - 1))) / count
+            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            if passed(record, checkpoint, 1):
                 return
-        for arm in range(arms):
-            pulls[trial, order[arm]] = counts[arm]
+        note_pulls(record, trial, order, counts)
 
 
 @kernel
-def common_counters(
-    state,
-    laws,
-    values,
-    block_scale,
-    level_scale,
-    per_pull,
-    gaps,
-    record,
-):
+def common_counters(state, rewards, counters, per_pull, record):
     """The same with hybrid counters that all grow at every step, and no margin for noise in the index."""
-    checkpoints, regret, best_pulls, pulls, _, signal = record
-    arms = laws.shape[0]
+    _, block_scale, level_scale = counters
+    checkpoints = record.checkpoints
+    arms = rewards.table.shape[0]
     held = np.empty((arms, _COLUMNS))
     counts = np.empty(arms)
     sums = np.empty(arms)
     widths = np.empty(arms)
     order = np.empty(arms, np.int64)
-    laws_here = np.empty_like(laws)
-    gaps_here = np.empty_like(gaps)
+    here = room_for(rewards)
     for trial in range(state.shape[0]):
-        relabel(state, trial, laws, gaps, order, laws_here, gaps_here)
+        relabel_arms(state, trial, rewards, order, here)
         held[:] = 0.0
         counts[:] = 0.0
         sums[:] = 0.0
@@ -189,9 +192,10 @@ def common_counters(
         depth = 0
         t = 1
         for checkpoint in range(checkpoints.shape[0]):
-            started = t
             while t <= checkpoints[checkpoint]:
-                sums[choice] += draw_reward(laws_here, values, choice, next_uniform(state, trial, 0), state, trial)
+                sums[choice] += draw_reward(
+                    here.table, here.values, choice, next_uniform(state, trial, 0), state, trial
+                )
                 counts[choice] += 1.0
                 widths[choice] = math.sqrt(per_pull * counts[choice]) / counts[choice]
                 bits = set_bits(t)
@@ -207,9 +211,7 @@ def common_counters(
                     if index > best:
                         best = index
                         choice = arm
-            note(counts, gaps_here, trial, checkpoint, regret, best_pulls)
-            signal[1] += t - started
-            if signal[0] != 0:
+            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            if passed(record, checkpoint, 1):
                 return
-        for arm in range(arms):
-            pulls[trial, order[arm]] = counts[arm]
+        note_pulls(record, trial, order, counts)

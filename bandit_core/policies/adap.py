@@ -25,8 +25,8 @@ from bandit_core.theory import central
 
 def _preparer(rule: int) -> Callable[[RunSetup], KernelCall]:
     def prepare(setup: RunSetup) -> KernelCall:
-        settings = (rule, nominal(setup), setup.parameters.alpha, 2.0, 1)
-        return batch_family.prepare(batched.by_index, setup, *settings)
+        commitment = batched.Commitment(rule, nominal(setup), setup.parameters.alpha, 2.0, 1)
+        return batch_family.prepare(batched.by_index, setup, commitment)
 
     return prepare
 

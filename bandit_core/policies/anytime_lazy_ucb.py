@@ -21,8 +21,8 @@ from bandit_core.theory import central
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    settings = (release_schedules.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
-    return batch_family.prepare(release_schedules.by_index, setup, *settings)
+    schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 3.0, 3.0)
+    return batch_family.prepare(release_schedules.by_index, setup, schedule)
 
 
 POLICY = batch_family.pure_policy(

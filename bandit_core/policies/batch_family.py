@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
@@ -59,13 +60,13 @@ def refuse_tiny_budget(setup: RunSetup) -> str | None:
     return f"epsilon is {nominal(setup):g}; allowed: from {SMALLEST:g} on"
 
 
-def prepare(kernel: Callable[..., None], setup: RunSetup, *settings: float, at_once: bool = True) -> KernelCall:
+def prepare(kernel: Callable[..., None], setup: RunSetup, *settings: Any, at_once: bool = True) -> KernelCall:
     """A call of a kernel of `bandit_core.kernels.batched` or `bandit_core.kernels.release_schedules`.
 
-    ``settings`` are the numbers that the kernel takes between ``at_once`` and the gaps. ``at_once`` = False draws
+    ``settings`` are the numbers that the kernel takes after ``at_once``. ``at_once`` = False draws
     every reward by itself instead of the sum of a batch: other draws, the same distribution.
     """
-    return KernelCall(kernel, (*setup.tables, at_once, *settings, setup.gaps), len(setup.arms))
+    return KernelCall(kernel, (rewards_of(setup), at_once, *settings), len(setup.arms))
 
 
 def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -> float:

@@ -29,8 +29,8 @@ def _preparer(rule: int) -> Callable[[RunSetup], KernelCall]:
     def prepare(setup: RunSetup) -> KernelCall:
         parameters = setup.parameters
         first = min(parameters.first_batch, setup.horizon)
-        settings = (rule, nominal(setup), 0.0, parameters.growth, first)
-        return batch_family.prepare(batched.by_index, setup, *settings)
+        commitment = batched.Commitment(rule, nominal(setup), 0.0, parameters.growth, first)
+        return batch_family.prepare(batched.by_index, setup, commitment)
 
     return prepare
 

@@ -98,8 +98,8 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 def _prepare(setup: RunSetup) -> KernelCall:
     every = min(interval(setup), setup.horizon)
-    settings = (release_schedules.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
-    return batch_family.prepare(release_schedules.by_index, setup, *settings)
+    schedule = release_schedules.Schedule(release_schedules.EVERY, every, nominal(setup), setup.parameters.v, 2.0, 0.0)
+    return batch_family.prepare(release_schedules.by_index, setup, schedule)
 
 
 def _cost(setup: RunSetup) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import heavy
+from bandit_core.kernels.records import rewards_of
 from bandit_core.kernels.streams import streams as fresh_streams
 from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, numbers_held, run_kernel
 from bandit_core.spec import rewards as distributions
@@ -148,10 +149,8 @@ def prepare_index(
     v = setup.parameters.v
     exponent = v / (1 + v)
     powers = _powers(exponent, min(setup.horizon + 2, _TABLED))
-    arguments = (
-        *setup.tables, powers, exponent, bonus, slope, offset, level, shrinks, node_scale, setup.gaps,
-    )  # fmt: skip
-    return KernelCall(heavy.by_index, arguments, len(setup.arms))
+    truncation = heavy.Truncation(powers, exponent, bonus, slope, offset, level, shrinks, node_scale)
+    return KernelCall(heavy.by_index, (rewards_of(setup), truncation), len(setup.arms))
 
 
 def _budgets(setup: RunSetup) -> tuple[float, float]:
@@ -177,12 +176,12 @@ def prepare_epochs(setup: RunSetup, *, at_once: bool = True, table: np.ndarray |
     """
     p: Any = setup.parameters
     arms = len(setup.arms)
-    arguments = (
-        *setup.tables, at_once, is_local(setup), float(getattr(p, "shrink", 2)), float(p.v),
-        float(p.u), *_budgets(setup), float(p.kappa), float(p.beta),
-        np.zeros((0, heavy.COLUMNS + arms)) if table is None else table, setup.gaps,
-    )  # fmt: skip
-    return KernelCall(heavy.elimination, arguments, arms)
+    shrink = float(getattr(p, "shrink", 2))
+    rule = heavy.Elimination(
+        is_local(setup), shrink, float(p.v), float(p.u), *_budgets(setup), float(p.kappa), float(p.beta)
+    )
+    table = np.zeros((0, heavy.COLUMNS + arms)) if table is None else table
+    return KernelCall(heavy.elimination, (rewards_of(setup), at_once, rule, table), arms)
 
 
 def epochs(setup: RunSetup, seed: int = 0, trial: int = 0) -> pd.DataFrame:

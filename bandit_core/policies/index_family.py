@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from bandit_core.kernels import index
-from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, jump
+from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, Groups, Responses, jump
+from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.mechanisms.sigmoid import sigmoid
 from bandit_core.model import KernelCall, RunSetup, numbers_held
 from bandit_core.spec import rewards as distributions
@@ -74,11 +75,9 @@ def held(release: int) -> Callable[[RunSetup, int], float]:
     return numbers
 
 
-def _jump(
-    setup: RunSetup, release: int, squash: bool, per_pull: float, per_spread: float, clock: int, forced: float,
-    eps_min: float,
-) -> KernelCall:  # fmt: skip
+def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
     """The numbers that `kernels.jump` needs, from the distributions."""
+    release, squash = form.release, form.squash
     arms = len(setup.arms)
     table, values = setup.tables
     code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
@@ -96,11 +95,10 @@ def _jump(
         noises, lows, highs, shift = 1.0 / np.tanh(safe / 2), np.full(arms, -1.0), np.ones(arms), 0.5
         chances = 0.5 + (means[:, None] - 0.5) / noises
         units, stretch = (units, 0.5 * noises[0]) if code == FIXED else (noises, 0.5)
-    arguments = (
-        table, values, means, release, squash, per_pull, per_spread, clock, forced,
-        _two_valued(setup.arms, release), lows, highs, chances, shares, noises, units, kept, shift, stretch, setup.gaps,
-    )  # fmt: skip
-    return KernelCall(jump, arguments, arms)
+    responses = Responses(_two_valued(setup.arms, release), lows, highs, chances)
+    users = Groups(code == FIXED, shares, noises, units, kept)
+    rewards = Rewards(table, values, means, setup.gaps)
+    return KernelCall(jump, (rewards, form, responses, users, (shift, float(stretch))), arms)
 
 
 def prepare(
@@ -115,14 +113,12 @@ def prepare(
     eps_min: float = 0.0,
 ) -> KernelCall:
     """The sampler that plays the instance best (see `bandit_core.kernels.index` for the meaning of the numbers)."""
+    form = Index(release, squash, per_pull, per_spread, clock, forced)
     if sampler(setup, release) == "jump":
-        return _jump(setup, release, squash, per_pull, per_spread, clock, forced, eps_min)
+        return _jump(setup, form, eps_min)
     arms = len(setup.arms)
-    lockstep = index.lockstep_wins(arms, setup.horizon)
-    arguments = (
-        *setup.tables, transformed_means(setup.arms, squash), release, squash, per_pull, per_spread, clock, forced,
-        *(setup.epsilon or _NOBODY_HIDES).kernel_form(), eps_min, setup.gaps,
-    )  # fmt: skip
-    return KernelCall(
-        index.lockstep if lockstep else index.tournament, arguments, arms, lanes=index.LANES if lockstep else None
-    )
+    rewards = rewards_of(setup, transformed_means(setup.arms, squash))
+    users = Users(*(setup.epsilon or _NOBODY_HIDES).kernel_form(), eps_min)
+    if index.lockstep_wins(arms, setup.horizon):
+        return KernelCall(index.lockstep, (rewards, users, form), arms, lanes=index.LANES)
+    return KernelCall(index.tournament, (rewards, users, form), arms)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from bandit_core.kernels import kl
+from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import CTB
 from bandit_core.model import KernelCall, RunSetup
 
@@ -18,8 +19,8 @@ def prepare(setup: RunSetup) -> KernelCall:
     # The index of kl-UCB-CF ends at 1, and at a small epsilon every arm stays there for long: ties among arms at that
     # end are broken by the quantile that the end cuts off, not by the order of the arms. Hence no end at all here.
     low, high = 0.0, 1.0
-    arguments = (*setup.tables, CTB.mean(setup.means, epsilon), release, low, high, setup.gaps)
-    return KernelCall(kl.play, arguments, len(setup.arms))
+    rewards = rewards_of(setup, CTB.mean(setup.means, epsilon))
+    return KernelCall(kl.by_index, (rewards, release, low, high), len(setup.arms))
 
 
 def cost(setup: RunSetup) -> float:

@@ -15,7 +15,7 @@ def prepare(setup: RunSetup) -> KernelCall:
     if setup.epsilon is not None:
         assert setup.epsilon.fixed is not None
         epsilon = setup.epsilon.fixed
-    return KernelCall(posterior.play, (CTB.mean(setup.means, epsilon), setup.gaps), len(setup.arms))
+    return KernelCall(posterior.thompson, (CTB.mean(setup.means, epsilon), setup.gaps), len(setup.arms))
 
 
 def cost(setup: RunSetup) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import trees
+from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import Binary, Hybrid
 from bandit_core.mechanisms.counter import depth
 from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
@@ -75,12 +76,12 @@ def prepare(
     common: bool = False,
 ) -> KernelCall:
     """The kernel of the counters (see `bandit_core.kernels.trees` for the meaning of the numbers)."""
-    hybrid, arms = isinstance(counter, Hybrid), len(setup.arms)
+    arms = len(setup.arms)
     if isinstance(counter, Hybrid):
-        scales = (1 / counter.block_epsilon, 1 / counter.tree_epsilon)
+        counters = trees.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
     else:
-        scales = (0.0, counter.node_scale)
+        counters = trees.Counters(False, 0.0, counter.node_scale)
     if common:
-        return KernelCall(trees.common_counters, (*setup.tables, *scales, per_pull, setup.gaps), arms)
-    arguments = (*setup.tables, hybrid, *scales, per_pull, shape, slope, offset, setup.gaps)
-    return KernelCall(trees.own_counters, arguments, arms)
+        return KernelCall(trees.common_counters, (rewards_of(setup), counters, per_pull), arms)
+    margin = trees.Margin(per_pull, shape, slope, offset)
+    return KernelCall(trees.own_counters, (rewards_of(setup), counters, margin), arms)

@@ -60,7 +60,7 @@ def trivial_cap(setup: RunSetup) -> Bound:
     return bound if np.isfinite(largest) else bound.ruled_out("contexts without bound have means without bound")
 
 
-def _shape(
+def _shape(  # noqa: PLR0913 (the symbols of its formula)
     name: str,
     source: str,
     formula: str,

@@ -60,7 +60,7 @@ class _Numbers:
             return float(np.sum(self.gaps**power))
 
 
-def _shape(
+def _shape(  # noqa: PLR0913 (the symbols of its formula)
     multiplier: float, name: str, side: Side, source: str, formula: str, words: str, assumptions: str, curve: Curve,
     worst_case: bool = False, kind: Kind | None = None,
 ) -> Bound:  # fmt: skip

@@ -67,7 +67,7 @@ def dp_robust_ucb(arms, v, u, kappa, epsilon, horizon, row) -> list[int]:
     return pulled
 
 
-def robust_elimination(arms, v, u, kappa, epsilon, beta, horizon, row, local, shrink=2):
+def robust_elimination(arms, v, u, kappa, epsilon, beta, horizon, row, local, shrink=2):  # noqa: PLR0913 (the symbols of its formula)
     """Arms pulled, and (tau, D, R, B, err, arms left) of every complete epoch, of DPRSE or LDPRSE."""
     stream, left, pulled, epochs, tau = Stream(row), list(range(len(arms))), [], [], 0
     e = epsilon if local else min(1, epsilon)

@@ -412,7 +412,10 @@ def test_rules_of_the_committed_kernel_differ():
     rows, times = streams(7, 0, 2), np.array([3000])
     blocks = [
         run_kernel(
-            batch_family.prepare(batched.by_index, instance, rule, 1.0, alpha, 2.0, 1), rows, times, Signal()
+            batch_family.prepare(batched.by_index, instance, batched.Commitment(rule, 1.0, alpha, 2.0, 1)),
+            rows,
+            times,
+            Signal(),
         ).pulls
         for rule, alpha in ((batched.ADAP_UCB, 0.5), (batched.ADAP_KLUCB, 0.5), (batched.ADAP_UCB, 0.45))
     ]

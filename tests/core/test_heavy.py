@@ -12,9 +12,10 @@ from bandit_core import Experiment, InputError
 from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.presets import load_preset
 from bandit_core.kernels import heavy as kernels
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
-from bandit_core.policies import heavy_family, registry
+from bandit_core.policies import dp_robust_ucb, heavy_family, registry
 from bandit_core.spec.rewards import Bernoulli, Beta, Gaussian, Pareto, Student, TwoPoint, Uniform, tables
 from bandit_core.theory import divergences, heavy, robust_mean
 
@@ -117,7 +118,8 @@ def test_elimination_plays_like_its_reference(policy, epsilon, shrink):
 def drawn_sums(law, count, bound, repeats, at_once, seed=0):
     rows, values = tables((law,))
     out, state = np.zeros(repeats), streams(seed, 0, 1)
-    kernels.fill_sums(rows, values, 0, count, bound, at_once, state, 0, np.zeros(2, np.int64), out)
+    rewards = Rewards(rows, values, np.zeros(1), np.zeros(1))
+    kernels.fill_sums(rewards, 0, count, bound, at_once, state, np.zeros(2, np.int64), out)
     return out
 
 
@@ -286,7 +288,7 @@ def tree_release(share):
     instance = instance_of("dp-robust-ucb", horizon=4, v=0.9)
     parameters = instance.parameters
     levels = (parameters.u * np.array([1, 2, 4]) / math.log(4) ** 1.5) ** (1 / 1.9)
-    node_scale = registry()["dp-robust-ucb"].play.__globals__["node_scale"](instance)
+    node_scale = dp_robust_ucb.node_scale(instance)
     scales = node_scale * levels
 
     def respond(rewards, epsilon, rng):
@@ -393,9 +395,8 @@ def test_the_papers_figures_have_the_papers_settings(name):
 @pytest.mark.parametrize("local", [False, True])
 def test_threshold_and_precision_stay_in_step_for_every_kappa(local, kappa):
     for tau in (1, 2, 3):
-        precision, length, _, error, threshold = kernels.epoch_numbers(
-            local, 4.0 if local else 2.0, tau, 5, 0.9, 8.0, 0.5, kappa, 1e-6
-        )
+        rule = kernels.Elimination(local, 4.0 if local else 2.0, 0.9, 8.0, 0.5, 0.5, kappa, 1e-6)
+        precision, length, _, error, threshold = kernels.epoch_numbers(rule, tau, 5)
         assert length >= 2
         assert threshold <= precision / 2 * (1 + 1e-12)
         assert threshold == pytest.approx(precision / 2, rel=0.02)
@@ -406,9 +407,11 @@ def test_threshold_and_precision_stay_in_step_for_every_kappa(local, kappa):
 def test_the_printed_constants_give_the_first_epochs_that_the_papers_figures_cannot_have_used():
     for v, low, high in ((0.5, 5e7, 1e8), (0.9, 5e5, 1.4e6)):
         u = instance_of("robust-ucb", [{"kind": "pareto", "mean": 0.9, "shape": 1.05 + v}], v=v).parameters.u
-        lengths = [kernels.epoch_numbers(False, 2.0, 1, 5, v, u, e, 1.0, 1e-6)[1] for e in (1.0, 0.5)]
+        rules = [kernels.Elimination(False, 2.0, v, u, e, e, 1.0, 1e-6) for e in (1.0, 0.5)]
+        lengths = [kernels.epoch_numbers(rule, 1, 5)[1] for rule in rules]
         assert 0.8 * low < lengths[0] < lengths[1] < 1.6 * high
-        growth = [kernels.epoch_numbers(True, 4.0, tau, 5, v, u, 5.0, 1.0, 1e-6)[1] for tau in (1, 2)]
+        local = kernels.Elimination(True, 4.0, v, u, 5.0, 5.0, 1.0, 1e-6)
+        growth = [kernels.epoch_numbers(local, tau, 5)[1] for tau in (1, 2)]
         assert growth[1] / growth[0] == pytest.approx({0.5: 4096, 0.9: 348}[v], rel=0.1)
 
 

@@ -287,8 +287,8 @@ def test_the_kernel_of_the_policy_uses_the_same_tree():
     [instance] = Experiment.model_validate(document).setups
     seen = {}
 
-    def tap(state, table, values, powers, exponent, bonus, slope, offset, level, shrinks, node_scale, *rest):
-        seen.update(exponent=exponent, level=level, node_scale=node_scale)
+    def tap(state, rewards, truncation, record):
+        seen.update(truncation._asdict())
 
     original = heavy_kernels.by_index
     try:

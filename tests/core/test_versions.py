@@ -134,11 +134,11 @@ def identities(monkeypatch) -> dict[str, bytes]:
     [
         (jump, "CAUTION", {jump.jump}),
         (index, "KL_CLOCK", {index.lockstep, index.tournament, jump.jump}),
-        (kl, "MARGIN", {kl.play}),
+        (kl, "MARGIN", {kl.by_index}),
     ],
 )
 def test_a_constant_changes_exactly_the_kernels_that_reach_it(monkeypatch, module, constant, kernels):
-    everything = {index.lockstep, index.tournament, jump.jump, kl.play}
+    everything = {index.lockstep, index.tournament, jump.jump, kl.by_index}
     before = {kernel: fresh_version(kernel) for kernel in everything}
     monkeypatch.setattr(module, constant, getattr(module, constant) + 7)
     assert {kernel for kernel in everything if fresh_version(kernel) != before[kernel]} == kernels
