@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from test_engine import LINES, experiment_of, memory, numbers
+from helpers import LINES, experiment_of, memory, numbers
 
 from bandit_core import Simulation, simulate
 from bandit_core.simulation import cluster, costs, engine, prepared

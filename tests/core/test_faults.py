@@ -8,17 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_engine import cut_finely, experiment_of, numbers, take_time
+from helpers import cut_finely, experiment_of, numbers, take_time
 
 from bandit_core import Simulation, simulate
 from bandit_core.simulation.store import Store
 
 PLENTY = 10**8
-
-
-@pytest.fixture(scope="module")
-def reference() -> list[bytes]:
-    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
 
 
 def overwrite(store: Store, path: Path) -> None:
@@ -69,7 +64,7 @@ KILLED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_engine import experiment_of
+from helpers import experiment_of
 from bandit_core.simulation import costs
 from bandit_core import simulate
 from bandit_core.simulation.store import Store

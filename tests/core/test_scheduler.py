@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbers
+from helpers import LINES, Counted, cut_finely, experiment_of, memory, numbers, together, wait_for
 
 from bandit_core import InputError, Simulation, simulate
 from bandit_core.model import KernelCall, Stopped
@@ -14,39 +14,6 @@ from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine, scheduler
 from bandit_core.simulation.scheduler import Job, Scheduler
 from bandit_core.simulation.store import Store
-
-
-@pytest.fixture(scope="module")
-def reference() -> list[bytes]:
-    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
-
-
-def together(works) -> list:
-    """Results of these calls, each in a thread of its own; they begin together."""
-    begin = threading.Barrier(len(works))
-    results = [None] * len(works)
-
-    def call(number, work):
-        begin.wait()
-        try:
-            results[number] = work()
-        except BaseException as error:
-            results[number] = error
-
-    threads = [threading.Thread(target=call, args=item) for item in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-    return results
-
-
-def wait_for(happens) -> None:
-    last = time.monotonic() + 30
-    while not happens():
-        assert time.monotonic() < last
-        time.sleep(0.002)
 
 
 @pytest.mark.parametrize("limit", [0, 10**8])

@@ -13,22 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import block_of, same
 
-from bandit_core.model import Block
 from bandit_core.simulation.store import FORMAT, JOURNAL, Store, default_store
 
 PLENTY = 10**8
-
-
-def block_of(trials=5, seed=0, times=7, arms=3):
-    draw = np.random.default_rng(seed)
-    return Block(*(draw.random((trials, width)) for width in (times, times, arms)))
-
-
-def same(one: Block, other: Block) -> bool:
-    return all(
-        getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in ("regret", "best_pulls", "pulls")
-    )
 
 
 @pytest.fixture
@@ -251,7 +240,7 @@ import resource, signal, sys
 from pathlib import Path
 from bandit_core.simulation.store import Store
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_store import block_of
+from helpers import block_of
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 store = Store(Path({str(path)!r}), 10**8)
@@ -288,7 +277,7 @@ WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_store import block_of, same
+from helpers import block_of, same
 from bandit_core.simulation.store import Store
 print("ready", flush=True)
 sys.stdin.readline()
