@@ -14,7 +14,7 @@ import screen as on
 
 from ui import render_lock, runner
 
-SECONDS = 30.0  # until a test that would wait for ever gives up
+SECONDS = 300.0  # until a test that would wait for ever gives up
 
 
 @pytest.fixture(autouse=True)

@@ -107,7 +107,7 @@ def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_can
         assert [button.label for button in screen.main.button if button.label in ("Cancel", "Run")] == ["Cancel"]
         screen.main.button(key="cancel-run-own").click()
         on.run(screen)
-    for _ in range(200):
+    for _ in range(3000):  # five minutes, for a machine that is busy
         starts = [button for button in screen.main.button if button.key == "start-own"]
         if screen.get("plotly_chart"):
             break

@@ -13,6 +13,7 @@ from bandit_core.policies import registry
 from bandit_core.simulation import costs
 from bandit_core.simulation.store import Store
 
+HANGS = 300.0  # seconds after which a test that would wait for ever gives up; no test passes or fails by its speed
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
 SLOW = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # drawn one by one at every horizon, for minutes at 10^9
 LINES = [
@@ -97,13 +98,13 @@ def together(works) -> list:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=HANGS)
         assert not thread.is_alive()
     return results
 
 
 def wait_for(happens) -> None:
-    last = time.monotonic() + 30
+    last = time.monotonic() + HANGS
     while not happens():
         assert time.monotonic() < last
         time.sleep(0.002)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import ARMS, LINES, SLOW, Counted, cut_finely, experiment_of, memory, numbers, take_time
+from helpers import ARMS, HANGS, LINES, SLOW, Counted, cut_finely, experiment_of, memory, numbers, take_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,7 +148,7 @@ def test_stopping_from_another_thread_ends_a_kernel_in_the_middle():
     while simulation.fraction == 0:
         time.sleep(0.002)
     simulation.stop()
-    thread.join(timeout=60)
+    thread.join(timeout=HANGS)
     assert len(done) == 1
     assert not done[0].complete
     assert done[0].lines[0] is None  # no trial can be finished by then, and half a trial is none
@@ -258,7 +258,7 @@ except KeyboardInterrupt:
     for _ in range(3):
         process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANGS)
     assert out.splitlines()[-1] == "interrupted"
     assert err == ""
     assert process.returncode == 0

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import cut_finely, experiment_of, numbers, take_time
+from helpers import HANGS, cut_finely, experiment_of, numbers, take_time
 
 from bandit_core import Simulation, simulate
 from bandit_core.simulation.store import Store
@@ -82,7 +82,7 @@ def test_a_process_killed_while_it_writes_leaves_right_blocks(tmp_path):
     for _ in range(40):
         process.stdout.readline()
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=HANGS)
     kept = Simulation(experiment_of(trials=200), Store(path, PLENTY))
     done = kept.result()
     assert sum(0 if line is None else line.count for line in done.lines) >= 30

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import block_of, same
+from helpers import HANGS, block_of, same
 
 from bandit_core.simulation.store import FORMAT, JOURNAL, Store, default_store
 
@@ -240,7 +240,7 @@ import resource, signal, sys
 from pathlib import Path
 from bandit_core.simulation.store import Store
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from helpers import block_of
+from helpers import HANGS, block_of
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 store = Store(Path({str(path)!r}), 10**8)
@@ -270,14 +270,14 @@ def test_a_busy_file_is_passed_over(store, path, monkeypatch):
 
 
 def run(code: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=HANGS)
 
 
 WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from helpers import block_of, same
+from helpers import HANGS, block_of, same
 from bandit_core.simulation.store import Store
 print("ready", flush=True)
 sys.stdin.readline()
@@ -303,7 +303,7 @@ def test_two_processes_may_create_and_fill_one_file_at_once(path):
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        process.communicate(timeout=60)
+        process.communicate(timeout=HANGS)
         assert process.returncode == 0
     store = reopened(path)
     for name in "ab":
