@@ -288,7 +288,7 @@ def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
     out, err = capsys.readouterr()
     [row] = pd.read_csv(io.StringIO(out)).to_dict(orient="records")
     found = audit("ctb-as-printed", 0.1, samples=20_000, seed=3)
-    assert row["verdict"] == "violates" and row["kind"] == "specimen"
+    assert row["verdict"] == "violates" and row["kind"] == "negative control"
     assert row["lower_bound"] == pytest.approx(found.lower_bound, rel=1e-12)
     assert (row["samples"], row["seed"], row["confidence"], row["delta"]) == (20_000, 3, 0.999, 0.0)
     assert row["p_low"] < row["p"] < row["p_high"]
@@ -299,7 +299,7 @@ def test_audits_are_listed(say):
     assert "binary-natural-log" in say("list", "audits")
     listed = json.loads(say("list", "audits", "--json"))
     assert {"name", "title", "kind", "inputs", "seen"} == set(listed[0])
-    assert {each["kind"] for each in listed} == {"mechanism", "specimen", "run"}
+    assert {each["kind"] for each in listed} == {"mechanism", "negative control", "run"}
 
 
 def test_help_is_printed(say):
