@@ -1,6 +1,7 @@
 """What several tests of the core share: small experiments and their exact numbers, watched policies, blocks."""
 
 import functools
+import sqlite3
 import threading
 import time
 from dataclasses import replace
@@ -119,3 +120,8 @@ def same(one: Block, other: Block) -> bool:
     return all(
         getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in ("regret", "best_pulls", "pulls")
     )
+
+
+def database_of(store: Store) -> sqlite3.Connection:
+    """The store's private connection: SQLite itself is told to refuse, as a full or a busy disk would make it."""
+    return store._connection

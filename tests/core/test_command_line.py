@@ -332,6 +332,7 @@ def test_an_interruption_keeps_what_is_done(capsys, monkeypatch):
             raise KeyboardInterrupt
         join(self, timeout)
 
+    # private: this is what is tested
     monkeypatch.setattr(cli._Progress, "__call__", shown)
     monkeypatch.setattr(threading.Thread, "join", joined)
     assert main(["run", "default", "--seed", "271828", "--horizon", "20000", "--trials", "400", "--jobs", "1"]) == 130

@@ -129,11 +129,13 @@ def test_health_is_read_from_the_body(project: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_warm_plays_every_policy() -> None:
+    # private: this is what is tested
     played = {experiment.lines[0].policy for experiment in warm_up._experiments()}
     assert played == set(registry())
 
 
 def test_warm_compiles_and_tells_where(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    # private: this is what is tested
     one = next(experiment for experiment in warm_up._experiments() if experiment.lines[0].policy == "ucb")
     monkeypatch.setattr(warm_up, "_experiments", lambda: iter([one]))
     assert cli.main(["warm"]) == 0

@@ -318,6 +318,7 @@ def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
     """Blocks begin, take steps and end in any order, and other runs fill rows in at any time."""
     chance = random.Random(seed)
     simulation = Simulation(experiment_of(trials=trials, horizon=horizon), memory())
+    # private: this is what is tested
     tasks = [task for line in range(3) for task in simulation._plan(2) if task.line == line]
     waiting = chance.sample(tasks, len(tasks))
     running, seen = [], [simulation.fraction]
@@ -350,6 +351,7 @@ def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
 @pytest.mark.parametrize(("steps", "rows"), [(0, 0), (500, 0), (500, 1), (500, 4), (2400, 3), (10**6, 1)])
 def test_rows_that_another_run_finished_inside_a_running_block_count_once(steps, rows):
     simulation = Simulation(experiment_of(lines=LINES[:1], trials=10), memory())
+    # private: this is what is tested
     task = engine._Task(0, 2, 6, 1.0)
     simulation._running.add(task)
     task.signal.cells[1] = steps
@@ -433,6 +435,7 @@ def test_cost_estimates_grow_with_the_work_and_shrink_with_workers():
 
 def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(monkeypatch):
     experiment = experiment_of(horizon=10**5, trials=200)
+    # private: this is what is tested
     tasks = Simulation(experiment, memory())._plan(2)
     covered = np.zeros((3, 200), int)
     for task in tasks:
@@ -451,6 +454,7 @@ def test_kernels_release_the_interpreter_lock(arms, horizon):
     thread.start()
     seen = set()
     while len(seen) < 5 and thread.is_alive():
+        # private: this is what is tested
         seen |= {task.signal.steps for task in list(simulation._running)}
     simulation.stop()
     thread.join()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import HANGS, cut_finely, experiment_of, numbers, take_time
+from helpers import HANGS, cut_finely, database_of, experiment_of, numbers, take_time
 
 from bandit_core import Simulation, simulate
 from bandit_core.simulation.store import Store
@@ -28,12 +28,12 @@ def remove(store: Store, path: Path) -> None:
 
 
 def fill_up(store: Store, path: Path) -> None:
-    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = database_of(store).execute("PRAGMA page_count").fetchone()
+    database_of(store).execute(f"PRAGMA max_page_count = {pages}")
 
 
 def forbid(store: Store, path: Path) -> None:
-    store._connection.execute("PRAGMA query_only = 1")  # every write is refused from now on
+    database_of(store).execute("PRAGMA query_only = 1")  # every write is refused from now on
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
