@@ -31,20 +31,20 @@ def main() -> None:
     print(f"\nFalse alarms in {REPEATS} audits of {SOUND_SAMPLES} samples at confidence {CONFIDENCE:.0%}, claim 1\n")
     rows = []
     for name, subject in subjects().items():
-        if subject.kind != "specimen":
+        if subject.kind != "negative control":
             alarms, median = share(name, 1.0, SOUND_SAMPLES, REPEATS, CONFIDENCE)
             rows.append([name, subject.kind, str(alarms), f"{median:.2f}"])
     print_table(["subject", "kind", "false alarms", "median lower bound"], rows)
-    print(f"\nShare of {POWER_REPEATS} audits that catch each specimen, confidence 99.9%, by samples\n")
+    print(f"\nShare of {POWER_REPEATS} audits that catch each negative control, confidence 99.9%, by samples\n")
     rows = []
     for name, subject in subjects().items():
-        if subject.kind != "specimen" or subject.real is None:
+        if subject.kind != "negative control" or subject.real is None:
             continue
         for epsilon in CLAIMS.get(name, USUAL_CLAIMS):
             caught = [share(name, epsilon, samples, POWER_REPEATS, 0.999)[0] for samples in POWER_SAMPLES]
             shares = [f"{count / POWER_REPEATS:.0%}" for count in caught]
             rows.append([name, f"{epsilon:g}", f"{subject.real(epsilon):.3g}", *shares])
-    print_table(["specimen", "claim", "really", *(f"{samples:,}" for samples in POWER_SAMPLES)], rows)
+    print_table(["negative control", "claim", "really", *(f"{samples:,}" for samples in POWER_SAMPLES)], rows)
 
 
 if __name__ == "__main__":

@@ -193,9 +193,9 @@ async def wander(server: Server, seed: int, until: float, counts: dict[str, int]
     chance = random.Random(seed)
     while time.monotonic() < until:
         page = chance.choice(PAGES)
-        dear = page == "explore" and chance.random() < 0.3
+        expensive = page == "explore" and chance.random() < 0.3
         number = chance.randrange(10**6)
-        address = HEAVY.format(seed=number) if dear else f"T={chance.choice((500, 1000, 3000))}&n=10&seed={number}"
+        address = HEAVY.format(seed=number) if expensive else f"T={chance.choice((500, 1000, 3000))}&n=10&seed={number}"
         try:
             async with visiting(server, page, address) as visitor:
                 await visitor.run()
@@ -205,11 +205,11 @@ async def wander(server: Server, seed: int, until: float, counts: dict[str, int]
                     sliders = [
                         name for name, widget in visitor.widgets.items() if len(getattr(widget, "options", ())) > 1
                     ]
-                    if dear and "Run" in visitor.widgets and chance.random() < 0.5:
+                    if expensive and "Run" in visitor.widgets and chance.random() < 0.5:
                         await visitor.press("Run")
                         counts["long runs"] += 1
                         break  # and away, in the middle of it
-                    if sliders and not dear:
+                    if sliders and not expensive:
                         name = chance.choice([name for name in sliders if name != "Trials"] or sliders)
                         options = list(visitor.widgets[name].options)
                         await visitor.move(name, chance.choice(options[:7]))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 from pathlib import Path
 
 import hypothesis
@@ -24,6 +26,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["LAB_CACHE_DIR"] = str(folder)
     for name in [name for name in os.environ if name.startswith("LAB_") and name != "LAB_CACHE_DIR"]:
         del os.environ[name]
+    if threading.current_thread() is threading.main_thread():  # a shell's background jobs ignore Ctrl-C, and so would
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests start and interrupt
     for blocks in folder.glob("blocks-*"):
         blocks.unlink(missing_ok=True)
 

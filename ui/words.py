@@ -157,8 +157,8 @@ def verdict(result: Result) -> str:
         ends = [pick(rows, key=lambda row: row.regret) for pick in (min, max)]
         lost = [f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]]
         return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
-    cheapest, dearest = (pick(private, key=lambda row: row.price) for pick in (min, max))
-    told = [cheapest] if cheapest is dearest else [cheapest, dearest]
+    cheapest, costliest = (pick(private, key=lambda row: row.price) for pick in (min, max))
+    told = [cheapest] if cheapest is costliest else [cheapest, costliest]
     costs = [_cost(row, users) for row in told]
     extra = cheapest.extra
     distribution = experiment.lines[cheapest.line].epsilon
@@ -251,7 +251,7 @@ def legend(trials: int, kind: Band = "middle-90") -> str:
 
 
 def cost(done: Result, time: str) -> str:
-    """What a dear picture (still) needs."""
+    """What an expensive picture (still) needs."""
     experiment = done.experiment
     pulls = count(steps(experiment))
     trials = min(0 if line is None else line.count for line in done.lines)

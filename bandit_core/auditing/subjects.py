@@ -1,4 +1,4 @@
-"""What can be audited by name: every mechanism, first choices of policies, and specimens that break their claim.
+"""What can be audited by name: every mechanism, first choices of policies, negative controls that break their claim.
 
 Each subject has two neighbouring inputs, called 0 and 1, and gives one number for each sample. Where its output is a
 whole sequence, a fixed function of the sequence stands for it. No function of an output tells more than the output,
@@ -40,13 +40,13 @@ class Subject:
 
     ``sampler(inputs, epsilon, rng)`` gives a number for each input of 0 or 1. ``inputs`` and ``seen`` say in words
     what the two are and what the number is. ``real``: the epsilon that it really has at this claim, within what is
-    looked at; known for specimens, whose ``flaw`` says what is wrong. ``opens_at``: the claimed epsilon to begin with,
-    for a specimen one at which it breaks its claim and 200,000 samples show it.
+    looked at; known for negative controls, whose ``flaw`` says what is wrong. ``opens_at``: the claimed epsilon to
+    begin with, for a negative control one at which it breaks its claim and 200,000 samples show it.
     """
 
     name: str
     title: str
-    kind: Literal["mechanism", "run", "specimen"]
+    kind: Literal["mechanism", "run", "negative control"]
     guarantee: str
     inputs: str
     seen: str
@@ -175,7 +175,7 @@ def _runs() -> list[Subject]:
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Specimens: broken on purpose
+# Negative controls: broken on purpose
 
 
 @dataclass(frozen=True)
@@ -203,13 +203,13 @@ def _half_gaussian_epsilon(epsilon: float) -> float:
     return smallest_epsilon(1.0, 0.5 * gaussian_sd(1.0, epsilon, DELTA), DELTA)
 
 
-def _specimens() -> list[Subject]:
+def _negative_controls() -> list[Subject]:
     sound = {subject.name: subject for subject in _mechanisms()}
     tree, hybrid = registry()["binary"].audited, registry()["hybrid"].audited
     assert tree is not None and hybrid is not None
 
     def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
-        return replace(sound[of], name=name, title=title, kind="specimen", flaw=flaw, words="", **told)
+        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **told)
 
     printed = (
         "Ren et al. 2020 print epsilon where e^epsilon is meant. The two answers then differ by a factor of "
@@ -242,8 +242,8 @@ def _specimens() -> list[Subject]:
 
 @cache
 def subjects() -> dict[str, Subject]:
-    """Everything that can be audited, by name: mechanisms, specimens, runs."""
-    return {subject.name: subject for subject in (*_mechanisms(), *_specimens(), *_runs())}
+    """Everything that can be audited, by name: mechanisms, negative controls, runs."""
+    return {subject.name: subject for subject in (*_mechanisms(), *_negative_controls(), *_runs())}
 
 
 def subject(name: str) -> Subject:

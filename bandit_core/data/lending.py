@@ -207,8 +207,8 @@ def synthetic_rows(rows: int = 2000, seed: int = 0) -> tuple[dict[str, np.ndarra
     rate = np.clip(competition + rng.normal(1.0, 1.5, rows), 1, 15) / 1200
     monthly = (amount * rate / (1 - (1 + rate) ** -term)).round(2)
     cars = [str(kind) for kind in rng.choice(CAR_TYPES, rows, p=[0.2, 0.35, 0.25, 0.2])]
-    dearness = (rate * 1200 - competition) / 1.5
-    chance = 1 / (1 + np.exp(0.6 + 0.9 * dearness + (fico - 720) / 80))
+    expense = (rate * 1200 - competition) / 1.5
+    chance = 1 / (1 + np.exp(0.6 + 0.9 * expense + (fico - 720) / 80))
     values = {
         "primary_fico": fico,
         "onemonth": onemonth,

@@ -135,7 +135,7 @@ class SweepResult:
 
         lines, name = self.experiment.lines, self.second_name
         free = [number for number, line in enumerate(lines) if line.epsilon is None]
-        deaf = [number for number, line in enumerate(lines) if name not in line.entry.parameters.model_fields]
+        lacking = [number for number, line in enumerate(lines) if name not in line.entry.parameters.model_fields]
         frames = []
         for place, result in enumerate(self.results):
             frame = result.curves.drop(columns="std", errors="ignore")
@@ -143,7 +143,7 @@ class SweepResult:
             frame.loc[frame["line"].isin(free), "epsilon"] = float("nan")  # without privacy there is no budget
             if name:
                 frame[name] = self.seconds[place % len(self.seconds)]
-                frame[name] = frame[name].mask(frame["line"].isin([*free, *deaf]))
+                frame[name] = frame[name].mask(frame["line"].isin([*free, *lacking]))
             frames.append(frame)
         everything = pd.concat(frames, ignore_index=True)
         same = ["line", "epsilon", "t", *([name] if name else [])]  # what knows neither budget nor parameter, once

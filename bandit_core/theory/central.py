@@ -325,7 +325,7 @@ def dp_ucb_int(setup: RunSetup) -> list[Bound]:
         formula=r"\sum_{a:\Delta_a>0}\Delta_a\Big[f_0+\frac{8\ln t}{\Delta_a^2}+1+4\zeta(1.5)\Big]",
         words="UCB's regret plus a constant: what the paper states. It describes the typical run. It is not shown as "
         "proved, because a very unlucky first release can keep the best arm from being played for a long time; such "
-        "runs are rare but so dear that at long horizons the mean can lie above this curve.",
+        "runs are rare but so expensive that at long horizons the mean can lie above this curve.",
         assumptions=f"rewards in [0, 1]; epsilon up to 1, v in (1, 1.5]; {REPORT}",
         curve=_sum_over_gaps(setup, lambda gap, t: gap * constant + 8 * np.log(t) / gap),
     )

@@ -114,9 +114,10 @@ def _plain_lower(setup: RunSetup, multiplier: float) -> list[Bound]:
             "lower",
             f"{BUBECK}, section 3; summed over arms, rescaled to any u",
             r"0.4\sum_{a:\Delta_a>0}\Big(\frac{u}{\Delta_a}\Big)^{1/v}\ln t",
-            "No policy can do better against all reward distributions with this u: a worse arm costs "
-            "gap^(-1/v), so the heavier "
-            "the tails, the dearer a small gap." + _HARDEST + " The factor 0.4 was stated for two arms and u = 1",
+            "No policy can do better against all reward distributions with this u: a worse arm costs gap^(-1/v), so "
+            "the heavier the tails, the more a small gap costs."
+            + _HARDEST
+            + " The factor 0.4 was stated for two arms and u = 1",
             "the (1+v)-th moments are at most u, nothing else is known about the distributions; long horizons",
             lambda t: common * np.log(t),
             worst_case=True,

@@ -81,7 +81,7 @@ def address(screen: AppTest) -> dict[str, str]:
     return {name: value[0] if isinstance(value, list) else value for name, value in screen.query_params.items()}
 
 
-def _numbers(values: Any) -> np.ndarray:
+def numbers_in(values: Any) -> np.ndarray:
     if isinstance(values, dict):
         return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"]).astype(float)
     return np.array([np.nan if value is None else value for value in values], float)
@@ -102,13 +102,13 @@ class Chart:
 
     def y(self, name: str) -> np.ndarray:
         """Values of the trace of that name."""
-        return next(_numbers(trace["y"]) for trace in self.traces if trace.get("name") == name)
+        return next(numbers_in(trace["y"]) for trace in self.traces if trace.get("name") == name)
 
     def band(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper edge of the band around the mean of that name."""
         group = next(trace["legendgroup"] for trace in self.traces if trace.get("name") == name)
         low = next(place for place, trace in enumerate(self.traces) if _is_band(trace, group))
-        return _numbers(self.traces[low]["y"]), _numbers(self.traces[low - 1]["y"])
+        return numbers_in(self.traces[low]["y"]), numbers_in(self.traces[low - 1]["y"])
 
 
 def _is_band(trace: dict[str, Any], group: str) -> bool:

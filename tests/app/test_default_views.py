@@ -33,6 +33,7 @@ def test_no_bound_is_on_the_wrong_side_in_a_default_view(name):
     view = result.experiment.view
     assert view.bounds and not view.shapes and not view.worst_case  # what a preset does not ask for, nobody sees
     visible = [number for number in range(len(result.experiment.lines)) if number not in view.hidden]
+    # private: this is what is tested
     for bound, values, lines in charts._bounds_of(result, visible):
         assert bound.form != "shape" and not bound.only and not bound.worst_case
         for line in (result.lines[number] for number in lines):

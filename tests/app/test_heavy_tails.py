@@ -74,8 +74,8 @@ def test_b_grows_and_less_is_thrown_away() -> None:
         screen = on.visit("heavy-tails", **TINY, rewards=rewards)
         chart = on.chart(screen, "tail")
         beyond = next(trace for trace in chart.traces if trace["name"] == "counted as 0")
-        levels.append(on._numbers(beyond["x"]).min())
-        lost.append(on._numbers(beyond["y"]).max())
+        levels.append(on.numbers_in(beyond["x"]).min())
+        lost.append(on.numbers_in(beyond["y"]).max())
     assert levels[1] / levels[0] == pytest.approx(100 ** (1 / 1.9), rel=1e-6)  # B grows like n^(1/(1+v))
     assert lost[1] < lost[0] / 10
     errors = on.chart(screen, "errors")
@@ -214,6 +214,7 @@ def test_regret_against_v_can_be_stopped() -> None:
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
+        # private: this is what is tested
         view._points(choice, told)
     assert shares == sorted(shares) and shares[-1] < 0.5
     assert set(view._points(choice, lambda _: None)["v"]) == set(view.EXPONENTS)
@@ -238,6 +239,7 @@ def test_every_curve_of_the_legend_is_within_the_picture() -> None:
     figure = go.Figure()
     for top in (4e7, 3.0):
         figure.add_scatter(x=[1, 10], y=[top / 100, top])
+    # private: this is what is tested
     low, high = theory._range(figure)
     assert low < np.log10(3.0) < np.log10(4e7) < high
     assert low >= -1

@@ -138,7 +138,7 @@ def test_the_game_keeps_its_secret_until_a_guess_and_its_odds_in_the_cone() -> N
     assert "Not this time" in on.words(screen) and "right in 1 of 2 rounds" in on.words(screen)
 
 
-def test_the_audit_waits_for_its_button_and_accuses_a_broken_specimen() -> None:
+def test_the_audit_waits_for_its_button_and_accuses_a_negative_control() -> None:
     screen = on.visit("mechanisms", part="audit", subject="binary-natural-log", samples="40000")
     assert not screen.get("plotly_chart") and not screen.error
     screen.button(key="mechanisms-run").click()
@@ -166,8 +166,8 @@ def test_sound_claims_pass_and_are_not_called_proved(subject: str, eps: str) -> 
     assert ("nothing to catch" in told) == (subject == "ctb-as-printed")
 
 
-def test_a_specimen_opens_where_the_audit_catches_it() -> None:
-    broken = [subject for subject in subjects().values() if subject.kind == "specimen"]
+def test_a_negative_control_opens_where_the_audit_catches_it() -> None:
+    broken = [subject for subject in subjects().values() if subject.kind == "negative control"]
     for one in broken:  # by a link that states no budget
         screen = on.visit("mechanisms", part="audit", subject=one.name)
         assert screen.select_slider(key="mechanisms-eps").value == one.opens_at
@@ -187,7 +187,7 @@ def test_a_specimen_opens_where_the_audit_catches_it() -> None:
     assert on.address(screen)["eps"] == "0.1"  # where it is not what the page opens with, the link says it
 
 
-def test_how_often_a_specimen_is_caught_is_told_with_its_number() -> None:
+def test_how_often_a_negative_control_is_caught_is_told_with_its_number() -> None:
     fields = {"part": "audit", "subject": "binary-natural-log", "eps": "0.3", "samples": "40000", "run": "1"}
     screen = on.visit("mechanisms", **fields)
     chance = power(audit("binary-natural-log", 0.3, samples=40_000))

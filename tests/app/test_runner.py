@@ -1,13 +1,16 @@
-"""A dear run stays in the visitor's hands: it can be watched, cancelled, forgotten, and loses nothing."""
+"""A expensive run stays in the visitor's hands: it can be watched, cancelled, forgotten, and loses nothing."""
 
 from __future__ import annotations
 
+import functools
 import shlex
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,16 +19,18 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, Simulation, simulate
 from bandit_core.cli import main
+from bandit_core.model import KernelCall, RunSetup, Signal
+from bandit_core.policies import registry
 from bandit_core.simulation import scheduler
 from bandit_core.simulation.results import Result
 from ui import exports, runner
 
-DEAR = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
+EXPENSIVE = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
 
 
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On many cores these experiments would not be dear."""
+    """On many cores these experiments would not be expensive."""
     monkeypatch.setenv("LAB_JOBS", "2")
 
 
@@ -37,10 +42,31 @@ def experiment(seed: int, trials: int = 2000) -> Experiment:
 
 
 def wait_for(happens: Callable[[], bool]) -> None:
-    last = time.monotonic() + 60
+    last = time.monotonic() + 300
     while not happens():
-        assert time.monotonic() < last, "it did not happen within a minute"
+        assert time.monotonic() < last, "it did not happen within five minutes"
         time.sleep(0.01)
+
+
+class Unending:
+    """Wraps the kernel of `ucb`: after some blocks every one lasts until its run is stopped."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, after: int = 3) -> None:
+        self.policy, self.left = registry()["ucb"], after
+        monkeypatch.setitem(registry(), "ucb", replace(self.policy, prepare=self.prepare))
+
+    def prepare(self, setup: RunSetup) -> KernelCall:
+        call = self.policy.prepare(setup)
+
+        @functools.wraps(call.kernel)  # of the same version, hence with the same blocks
+        def kernel(state: Any, *arguments: Any) -> None:
+            self.left -= 1
+            signal = Signal(arguments[-1].signal)
+            while setup.horizon == 10**6 and self.left < 0 and not signal.stopped:
+                time.sleep(0.01)
+            call.kernel(state, *arguments)
+
+        return replace(call, kernel=kernel)
 
 
 def trials_of(result: Result) -> int:
@@ -48,11 +74,13 @@ def trials_of(result: Result) -> int:
     return 0 if line is None else line.count
 
 
-def test_cancel_keeps_finished_blocks() -> None:
+def test_cancel_keeps_finished_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    Unending(monkeypatch)
     run = runner.Run(Simulation(experiment(seed=101)), "question")
     run.start()
     wait_for(lambda: trials_of(run.simulation.result()) > 0)
     run.cancel()
+    wait_for(lambda: not run.alive)
     kept = trials_of(run.simulation.result())
     assert not run.alive and run.error is None
     assert 0 < kept < 2000
@@ -152,12 +180,13 @@ def no_thread_left() -> object:
     yield
     for thread in threading.enumerate():
         if thread.name == "simulation":
-            thread.join(timeout=30)
+            thread.join(timeout=60)
             assert not thread.is_alive()
 
 
-def test_run_watch_change_the_view_and_cancel(no_thread_left: None) -> None:
-    screen = on.visit(seed="111", **DEAR)
+def test_run_watch_change_the_view_and_cancel(monkeypatch: pytest.MonkeyPatch, no_thread_left: None) -> None:
+    screen = on.visit(seed="111", **EXPENSIVE)  # computes and keeps the preview, which Run must not delay
+    Unending(monkeypatch)
     assert "2 billion pulls" in on.words(screen)
     press(screen, "Run")
     assert labels(screen) == ["Cancel"]
@@ -169,6 +198,8 @@ def test_run_watch_change_the_view_and_cancel(no_thread_left: None) -> None:
     assert on.chart(screen).layout["yaxis"]["type"] == "log"
     assert "a preview" not in on.words(screen).lower()
     press(screen, "Cancel")
+    wait_for(lambda: not run.alive)
+    on.run(screen)
     kept = trials_of(run.simulation.result())
     assert not run.alive and 0 < kept < 2000
     assert labels(screen) == ["Run"]
@@ -179,7 +210,7 @@ def test_run_watch_change_the_view_and_cancel(no_thread_left: None) -> None:
 
 
 def test_another_experiment_stops_the_run(no_thread_left: None) -> None:
-    screen = on.visit(seed="112", **DEAR)
+    screen = on.visit(seed="112", **EXPENSIVE)
     press(screen, "Run")
     run = screen.session_state["run-main"]
     on.change(screen, "number_input", "seed", 113)
@@ -192,7 +223,7 @@ def test_a_finished_run_is_the_picture_even_where_nothing_can_be_stored(
     monkeypatch: pytest.MonkeyPatch, no_thread_left: None
 ) -> None:
     monkeypatch.setattr("bandit_core.simulation.store.Store.put", lambda *_: None)
-    screen = on.visit(**{**DEAR, "seed": "114", "n": "90"})
+    screen = on.visit(**{**EXPENSIVE, "seed": "114", "n": "90"})
     press(screen, "Run")
     run = screen.session_state["run-main"]
     wait_for(lambda: not run.alive)
@@ -206,7 +237,7 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("boom")
 
-    screen = on.visit(seed="115", **DEAR)
+    screen = on.visit(seed="115", **EXPENSIVE)
     with monkeypatch.context() as patch:
         patch.setattr(Simulation, "run", fail)
         next(button for button in screen.main.button if button.label == "Run").click()
@@ -226,7 +257,7 @@ def finishing(seed: str) -> tuple[AppTest, runner.Run]:
         scheduler.LONG.admit(1, go.is_set),
     ):
         patch.setenv("LAB_MAX_RUNS", "1")
-        screen = on.visit(**{**DEAR, "seed": seed, "n": "90"})
+        screen = on.visit(**{**EXPENSIVE, "seed": seed, "n": "90"})
         press(screen, "Run")
         run = screen.session_state["run-main"]
         wait_for(lambda: run.simulation.waiting)
@@ -249,7 +280,7 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
     monkeypatch.setenv("LAB_MAX_RUNS", "1")
     go = threading.Event()
     with scheduler.MIDDLE.admit(1, go.is_set), scheduler.LONG.admit(1, go.is_set):  # somebody else's run
-        screen = on.visit(seed="117", **DEAR)
+        screen = on.visit(seed="117", **EXPENSIVE)
         press(screen, "Run")
         run = screen.session_state["run-main"]
         wait_for(lambda: run.simulation.waiting)

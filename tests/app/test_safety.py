@@ -98,6 +98,7 @@ PIECES = [
 def test_no_text_holds_what_a_browser_makes_a_link_or_a_sign_of(text: str) -> None:
     finished = re.sub(r"\\(.)", r"\1", words.plain(text))
     assert not FOUND_LATER.search(finished)
+    # private: this is what is tested
     assert finished.replace(words._JOINER, "") == re.sub(r"\s+", " ", text)  # and it still reads the same
 
 

@@ -21,7 +21,7 @@ def test_the_curves_are_the_core_s_at_every_budget() -> None:
     screen = on.visit("tradeoff", **SHARED)
     chart = on.chart(screen, "tradeoff-chart")
     trace = next(trace for trace in chart.traces if trace.get("name") == "● HeLDP-UCB-B")
-    epsilons, regret = on._numbers(trace["x"]), chart.y("● HeLDP-UCB-B")
+    epsilons, regret = on.numbers_in(trace["x"]), chart.y("● HeLDP-UCB-B")
     assert len(epsilons) == 9 and np.all(np.diff(epsilons) > 0)
     experiment = Experiment.model_validate(
         {
@@ -56,7 +56,7 @@ def test_bands_bounds_and_the_price() -> None:
 
 def test_the_range_of_budgets_is_in_the_address() -> None:
     screen = on.visit("tradeoff", **SHARED, **{"from": "0.5", "to": "4"})
-    epsilons = on._numbers(on.chart(screen, "tradeoff-chart").traces[0]["x"])
+    epsilons = on.numbers_in(on.chart(screen, "tradeoff-chart").traces[0]["x"])
     assert 0.4 < epsilons[0] < 0.6 and 3 < epsilons[-1] < 5
     screen.select_slider(key="tradeoff-range").set_value((GRID[4], GRID[12]))
     on.run(screen)
@@ -70,7 +70,7 @@ def test_the_search_answers_side_by_side_and_shows_what_it_tried() -> None:
     told = on.words(screen)
     assert "● HeLDP\\-UCB\\-B: ε = **" in told and "■ DP\\-SE" in told
     searched = on.chart(screen, "searched")
-    assert [len(on._numbers(trace["x"])) > limit for trace, limit in zip(searched.traces, (3, 0), strict=True)] == [
+    assert [len(on.numbers_in(trace["x"])) > limit for trace, limit in zip(searched.traces, (3, 0), strict=True)] == [
         True
     ] * 2
     before = told

@@ -75,6 +75,7 @@ def test_odds_follow_bayes_rule() -> None:
 @given(st.text(alphabet="ab<>[]()!*_`~#$:\\&|{}-+.1 ", max_size=30))
 def test_plain_text_has_no_markup_left(text: str) -> None:
     written = words.plain(text)
+    # private: this is what is tested
     assert re.sub(r"\\([^a-z0-9\s])", r"\1", written).replace(words._JOINER, "") == re.sub(r"\s+", " ", text)
     assert not re.search(r"(?<!\\)(?:\\\\)*[<\[`*_$]", written)
 

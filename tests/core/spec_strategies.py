@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pydantic
 from hypothesis import strategies as st
 
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.policies import registry
 from bandit_core.spec import budgets, rewards
+from bandit_core.spec.errors import InputError
 
 Document = dict[str, Any]
 
@@ -182,3 +185,117 @@ json_values = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Bad input, and users with features
+
+FIELDS = tuple(Experiment.model_fields)
+
+
+TAGS = ("function-", "constrained-", "literal[", "tuple[", "union", "float]", "none.")
+
+
+def told_well(refusal: InputError, document: object) -> None:
+    """Every problem names a place in the document and what is allowed there, in one line."""
+    assert refusal.issues
+    for problem in refusal.issues:
+        assert "\n" not in str(problem) and len(str(problem)) < 2000
+        assert problem.allowed
+        assert not any(tag in problem.path for tag in TAGS)
+        if isinstance(document, dict):
+            known = (*FIELDS, *(key for key in document if isinstance(key, str)))
+            assert problem.path.startswith("[") or any(problem.path.startswith(name) for name in known)
+    paths = [problem.path for problem in refusal.issues]
+    assert len(set(paths)) == len(paths)
+
+
+def taken_or_refused(document: object) -> None:
+    try:
+        experiment = Experiment.model_validate(document)
+    except InputError as refusal:
+        told_well(refusal, document)
+    else:
+        assert Experiment.model_validate(experiment.spec()) == experiment
+
+
+def places(value, path=()):
+    """Every place of a document, outermost first."""
+    yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from places(child, (*path, key))
+
+
+odd_values = st.one_of(
+    json_values,
+    st.sampled_from([
+        True, "1", "", None, [], {}, -1, 0, 1e-320, 1e308, 10**400, float("nan"), float("-inf"), "auto", "fixed",
+        {"kind": "fixed"}, [[]] * 3, "\ud800", "\0", -0.0, 2**63,
+    ]),
+)  # fmt: skip
+
+
+@st.composite
+def mutated(draw, valid):
+    """A valid document with up to three places changed, removed, doubled or given a neighbour."""
+    document = copy.deepcopy(draw(valid))
+    for _ in range(draw(st.integers(1, 3))):
+        *above, last = draw(st.sampled_from([path for path in places(document) if path] or [("version",)]))
+        holder = document
+        for step in above:
+            holder = holder[step]
+        action = draw(st.sampled_from(["change", "remove", "double", "add"]))
+        if action == "change":
+            holder[last] = copy.deepcopy(draw(odd_values))
+        elif action == "remove" and last in (holder if isinstance(holder, dict) else range(len(holder))):
+            del holder[last]
+        elif isinstance(holder, list):
+            holder.append(copy.deepcopy(holder[last]) if action == "double" else copy.deepcopy(draw(odd_values)))
+        else:
+            holder[draw(st.sampled_from(["kind", "value", "extra", "count", "a.b", "policy"]))] = copy.deepcopy(
+                draw(odd_values)
+            )
+    return document
+
+
+OLS = {"policy": "ldp-ols", "epsilon": {"kind": "fixed", "value": 1.0}}
+USERS = {"dimension": 2, "arms": 3}
+
+
+def spec_with_features(**fields):
+    return {"contexts": USERS, "lines": [OLS], "horizon": 1000, "trials": 2, **fields}
+
+
+context_distributions = st.one_of(
+    st.just({"kind": "sphere"}),
+    st.builds(lambda sd: {"kind": "gaussian", "sd": sd}, st.floats(0.01, 100)),
+    st.builds(lambda width: {"kind": "cube", "half_width": width}, st.floats(0.01, 100)),
+    st.builds(lambda n, gap: {"kind": "discrete", "points": n, "gap": gap}, st.integers(1, 1000), st.floats(0.01, 1)),
+    st.builds(lambda beta: {"kind": "margin", "beta": beta}, st.floats(0, 1)),
+)
+
+
+@st.composite
+def users(draw):
+    document = {
+        "dimension": draw(st.integers(1, 6)),
+        "arms": draw(st.integers(2, 5)),
+        "structure": draw(st.sampled_from(["single", "multi"])),
+        "law": draw(context_distributions),
+        "link": draw(st.sampled_from(["identity", "logistic", "poisson"])),
+        "rewards": draw(st.sampled_from(["drawn", "mean"])),
+    }
+    if document["link"] == "identity" or document["rewards"] == "mean":
+        document["noise"] = draw(st.sampled_from([0, 0.05, 1]))
+    if draw(st.booleans()):
+        count = document["dimension"] * (document["arms"] if document["structure"] == "multi" else 1)
+        document["theta"] = {
+            "kind": "given",
+            "values": draw(st.lists(st.floats(-1, 1), min_size=count, max_size=count)),
+        }
+    elif draw(st.booleans()):
+        width = document["dimension"] * (1 if document["structure"] == "multi" else document["arms"])
+        row = st.lists(st.floats(-1, 1), min_size=width, max_size=width)
+        document["law"] = {"kind": "table", "rows": draw(st.lists(row, min_size=1, max_size=3))}
+    return document

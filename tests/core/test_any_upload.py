@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from test_bad_input import mutated, odd_values, taken_or_refused, told_well
-from test_contextual_spec import spec as spec_with_features
-from test_contextual_spec import users
+from spec_strategies import mutated, odd_values, spec_with_features, taken_or_refused, told_well, users
 
 from bandit_core.data import lending
 from bandit_core.data.observations import MOST_OPTIONS, Observations, read_budgets, read_observations

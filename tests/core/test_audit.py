@@ -100,11 +100,11 @@ def test_impossible_audits_are_refused(pairs, samples, confidence):
         audit(CTB, 1.0, pairs, samples, confidence)
 
 
-# ---- By name: mechanisms, runs, specimens ----
+# ---- By name: mechanisms, runs, negative controls ----
 
 SUBJECTS = subjects()
 SOUND = [name for name, subject in SUBJECTS.items() if subject.kind == "mechanism"]
-BROKEN = {name: subject.opens_at for name, subject in SUBJECTS.items() if subject.kind == "specimen"}
+BROKEN = {name: subject.opens_at for name, subject in SUBJECTS.items() if subject.kind == "negative control"}
 # What no audit of the first choices can pass; the rest of epsilon hides behind the other user's noise.
 RUNS_SEEN = {"heldp-ucb-b": 0.7, "ucb-cf": 0.7, "kl-ucb-cf": 0.7, "ts-cf": 0.1, "private-ucb": 0.1, "adap-ucb": 0.35}
 
@@ -118,7 +118,7 @@ def test_every_mechanism_passes_by_name_and_the_audit_sees_it(name):
 
 
 @pytest.mark.parametrize(("name", "epsilon"), BROKEN.items(), ids=BROKEN)
-def test_every_broken_specimen_is_caught(name, epsilon):
+def test_every_negative_control_is_caught(name, epsilon):
     found = audit(name, epsilon)
     assert found.verdict == "violates", found.words
     real = SUBJECTS[name].real(epsilon)
@@ -235,7 +235,7 @@ def test_false_alarms_of_all_sound_mechanisms_stay_within_the_stated_rate():
         assert alarms <= most, name
 
 
-def test_power_against_a_broken_specimen_grows_with_the_samples():
+def test_power_against_a_negative_control_grows_with_the_samples():
     def caught(samples):
         return np.mean(
             [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import json
 import sys
@@ -11,39 +10,15 @@ import pytest
 import spec_strategies as specs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from spec_strategies import FIELDS, mutated, odd_values, taken_or_refused, told_well
 
 from bandit_core.cli import main
-from bandit_core.experiments.experiment import Experiment, parse
+from bandit_core.experiments.experiment import parse
 from bandit_core.policies import registry
 from bandit_core.spec.errors import InputError
 from bandit_core.theory.threshold import thresholds
 
 many = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-FIELDS = tuple(Experiment.model_fields)
-TAGS = ("function-", "constrained-", "literal[", "tuple[", "union", "float]", "none.")
-
-
-def told_well(refusal: InputError, document: object) -> None:
-    """Every problem names a place in the document and what is allowed there, in one line."""
-    assert refusal.issues
-    for problem in refusal.issues:
-        assert "\n" not in str(problem) and len(str(problem)) < 2000
-        assert problem.allowed
-        assert not any(tag in problem.path for tag in TAGS)
-        if isinstance(document, dict):
-            known = (*FIELDS, *(key for key in document if isinstance(key, str)))
-            assert problem.path.startswith("[") or any(problem.path.startswith(name) for name in known)
-    paths = [problem.path for problem in refusal.issues]
-    assert len(set(paths)) == len(paths)
-
-
-def taken_or_refused(document: object) -> None:
-    try:
-        experiment = Experiment.model_validate(document)
-    except InputError as refusal:
-        told_well(refusal, document)
-    else:
-        assert Experiment.model_validate(experiment.spec()) == experiment
 
 
 @many
@@ -56,46 +31,6 @@ def test_any_json_value_as_a_spec(value):
 @given(st.fixed_dictionaries({}, optional={name: specs.json_values for name in FIELDS}))
 def test_any_json_value_as_a_field(document):
     taken_or_refused(document)
-
-
-def places(value, path=()):
-    """Every place of a document, outermost first."""
-    yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from places(child, (*path, key))
-
-
-odd_values = st.one_of(
-    specs.json_values,
-    st.sampled_from([
-        True, "1", "", None, [], {}, -1, 0, 1e-320, 1e308, 10**400, float("nan"), float("-inf"), "auto", "fixed",
-        {"kind": "fixed"}, [[]] * 3, "\ud800", "\0", -0.0, 2**63,
-    ]),
-)  # fmt: skip
-
-
-@st.composite
-def mutated(draw, valid):
-    """A valid document with up to three places changed, removed, doubled or given a neighbour."""
-    document = copy.deepcopy(draw(valid))
-    for _ in range(draw(st.integers(1, 3))):
-        *above, last = draw(st.sampled_from([path for path in places(document) if path] or [("version",)]))
-        holder = document
-        for step in above:
-            holder = holder[step]
-        action = draw(st.sampled_from(["change", "remove", "double", "add"]))
-        if action == "change":
-            holder[last] = copy.deepcopy(draw(odd_values))
-        elif action == "remove" and last in (holder if isinstance(holder, dict) else range(len(holder))):
-            del holder[last]
-        elif isinstance(holder, list):
-            holder.append(copy.deepcopy(holder[last]) if action == "double" else copy.deepcopy(draw(odd_values)))
-        else:
-            holder[draw(st.sampled_from(["kind", "value", "extra", "count", "a.b", "policy"]))] = copy.deepcopy(
-                draw(odd_values)
-            )
-    return document
 
 
 def mutated_specs():

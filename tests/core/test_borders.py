@@ -219,3 +219,21 @@ def test_files_are_of_readable_length():
         str(path.relative_to(ROOT)): lines for path in SOURCES if (lines := len(path.read_text().splitlines())) > 600
     }
     assert long == {}
+
+
+KERNELS = {"test_kernels", "test_jump", "test_batches", "test_heavy", "test_trees", "test_contextual_kernels"}
+TESTS = [path for path in sorted((ROOT / "tests").rglob("*.py")) if path.stem not in KERNELS]
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+def test_no_test_module_imports_another_and_private_access_says_so(path):
+    source = path.read_text(encoding="utf-8")
+    assert not re.search(r"^\s*(from|import) test_", source, re.MULTILINE)
+    for part in ast.parse(source).body:
+        names = [
+            node.attr
+            for node in ast.walk(part)
+            if isinstance(node, ast.Attribute) and not (isinstance(node.value, ast.Name) and node.value.id == "self")
+        ]
+        private = [name for name in names if name.startswith("_") and not name.startswith("__")]
+        assert not private or "private" in (ast.get_source_segment(source, part) or ""), private

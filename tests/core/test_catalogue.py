@@ -100,6 +100,7 @@ def test_every_bound_of_every_policy_is_in_the_catalogue():
             except ValueError:
                 continue
             for bound in line_bounds(experiment, 0):
+                # private: this is what is tested
                 key = catalogue._key(bound, name)
                 assert key in ALL
                 listed = known(setting, 0.5)[key].bound
@@ -482,6 +483,7 @@ def test_curves_against_budget_and_arms_are_the_bound_itself():
 
 def test_more_arms_take_turns_among_the_worse_ones():
     arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.9, 0.7)]
+    # private: this is what is tested
     document = catalogue._with_arms(experiment_of({"arms": arms}), 6)
     means = sorted(experiment_of(document).means)
     assert means == pytest.approx([0.5, 0.5, 0.5, 0.7, 0.7, 0.9])

@@ -23,6 +23,7 @@ def fresh():
 
 
 def files(ending: str) -> list[Path]:
+    # private: this is what is tested
     return sorted(Path(fresh()._cache.cache_path).glob(f"*tripled*.{ending}"))
 
 
@@ -224,6 +225,7 @@ def test_who_may_write(tmp_path):
 def test_a_new_folder_is_closed_to_others_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
+        # private: this is what is tested
         assert machine_code._usable(tmp_path / "kernels-new")
     finally:
         os.umask(before)
@@ -240,6 +242,7 @@ def test_folders_of_older_versions_are_removed(tmp_path):
     for number in range(8):
         (tmp_path / f"kernels-{number}" / "inside").mkdir(parents=True)
         os.utime(tmp_path / f"kernels-{number}", (number, number))
+    # private: this is what is tested
     assert machine_code._usable(tmp_path / "kernels-now")
     assert {path.name for path in tmp_path.iterdir()} == {"kernels-now", "kernels-7", "kernels-6", "kernels-5"}
 

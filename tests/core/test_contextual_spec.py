@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spec_strategies import OLS, USERS, spec_with_features, users
 
 from bandit_core import Experiment, InputError, bounds, load_preset, simulate
 from bandit_core.data import lending
@@ -21,53 +22,13 @@ from bandit_core.spec import notation
 from bandit_core.spec.contexts import Contexts
 from bandit_core.theory import contextual
 
-OLS = {"policy": "ldp-ols", "epsilon": {"kind": "fixed", "value": 1.0}}
 SGD = {"policy": "ldp-sgd", "epsilon": {"kind": "fixed", "value": 0.5}}
-USERS = {"dimension": 2, "arms": 3}
-
-
-def spec(**fields):
-    return {"contexts": USERS, "lines": [OLS], "horizon": 1000, "trials": 2, **fields}
-
-
-distributions = st.one_of(
-    st.just({"kind": "sphere"}),
-    st.builds(lambda sd: {"kind": "gaussian", "sd": sd}, st.floats(0.01, 100)),
-    st.builds(lambda width: {"kind": "cube", "half_width": width}, st.floats(0.01, 100)),
-    st.builds(lambda n, gap: {"kind": "discrete", "points": n, "gap": gap}, st.integers(1, 1000), st.floats(0.01, 1)),
-    st.builds(lambda beta: {"kind": "margin", "beta": beta}, st.floats(0, 1)),
-)
-
-
-@st.composite
-def users(draw):
-    document = {
-        "dimension": draw(st.integers(1, 6)),
-        "arms": draw(st.integers(2, 5)),
-        "structure": draw(st.sampled_from(["single", "multi"])),
-        "law": draw(distributions),
-        "link": draw(st.sampled_from(["identity", "logistic", "poisson"])),
-        "rewards": draw(st.sampled_from(["drawn", "mean"])),
-    }
-    if document["link"] == "identity" or document["rewards"] == "mean":
-        document["noise"] = draw(st.sampled_from([0, 0.05, 1]))
-    if draw(st.booleans()):
-        count = document["dimension"] * (document["arms"] if document["structure"] == "multi" else 1)
-        document["theta"] = {
-            "kind": "given",
-            "values": draw(st.lists(st.floats(-1, 1), min_size=count, max_size=count)),
-        }
-    elif draw(st.booleans()):
-        width = document["dimension"] * (1 if document["structure"] == "multi" else document["arms"])
-        row = st.lists(st.floats(-1, 1), min_size=width, max_size=width)
-        document["law"] = {"kind": "table", "rows": draw(st.lists(row, min_size=1, max_size=3))}
-    return document
 
 
 @settings(max_examples=60)
 @given(users(), st.booleans())
 def test_specs_notation_and_links_are_exact_inverses(document, spaces):
-    experiment = Experiment.model_validate(spec(contexts=document, lines=[SGD]))
+    experiment = Experiment.model_validate(spec_with_features(contexts=document, lines=[SGD]))
     assert Experiment.model_validate(experiment.spec()) == experiment
     assert hash(Experiment.model_validate(experiment.spec())) == hash(experiment)
     text = notation.write_contexts(experiment.contexts, spaces)
@@ -117,7 +78,7 @@ def test_any_text_is_read_or_refused_in_words(text):
 )  # fmt: skip
 def test_wrong_specs_are_refused_with_path_and_words(fields, path, words):
     with pytest.raises(InputError) as refusal:
-        Experiment.model_validate(spec(**fields))
+        Experiment.model_validate(spec_with_features(**fields))
     found = {problem.path: problem.allowed for problem in refusal.value.issues}
     matching = [allowed for place, allowed in found.items() if place == path or path.startswith(f"{place}.")]
     assert matching, found
@@ -139,13 +100,15 @@ def test_contexts_take_the_place_of_arms():
 
 
 def test_links_open_the_contextual_page():
-    assert links.address(Experiment.model_validate(spec())).partition("?")[0].endswith("/contextual")
+    assert links.address(Experiment.model_validate(spec_with_features())).partition("?")[0].endswith("/contextual")
     assert links.address(load_preset("han-multi-quick"), "").partition("?")[2] == "preset=han-multi-quick"
 
 
 def test_largest_gap_bounds_what_a_choice_costs():
     for contexts in (USERS, {**USERS, "link": "logistic"}, {**USERS, "link": "poisson", "structure": "multi"}):
-        experiment = Experiment.model_validate(spec(contexts=contexts, lines=[SGD], horizon=200, trials=5))
+        experiment = Experiment.model_validate(
+            spec_with_features(contexts=contexts, lines=[SGD], horizon=200, trials=5)
+        )
         regret = simulate(experiment, jobs=1, store=Store(None, 0)).lines[0].regret
         assert np.diff(regret, axis=1).max() > 0
         assert (regret <= experiment.largest_gap * 200).all()
@@ -163,7 +126,7 @@ def test_what_is_promised_is_what_was_asked_for(name):
     line = {"policy": name} | ({"epsilon": {"kind": "fixed", "value": 0.7}} if policy.epsilon != "none" else {})
     delta = 0.03 if "delta" in policy.parameters.model_fields else 0.0
     line["params"] = {"delta": 0.03} if delta else {}
-    promise = policy.guarantee(Experiment.model_validate(spec(lines=[line])).setups[0])
+    promise = policy.guarantee(Experiment.model_validate(spec_with_features(lines=[line])).setups[0])
     assert promise.model == policy.privacy
     if policy.privacy == "local":
         assert (promise.epsilon, promise.delta) == (0.7, delta)
@@ -195,7 +158,9 @@ def test_bounds_of_contextual_lines_are_labelled_and_capped(structure, law):
         for name, policy in registry().items()
         if policy.setting == "contexts"
     ]
-    experiment = Experiment.model_validate(spec(contexts={**USERS, "structure": structure, "law": law}, lines=lines))
+    experiment = Experiment.model_validate(
+        spec_with_features(contexts={**USERS, "structure": structure, "law": law}, lines=lines)
+    )
     table = bounds(experiment)
     assert np.isfinite(table["value"]).all()
     assert (table["value"] <= table["t"] * experiment.largest_gap * (1 + 1e-12)).all()
@@ -209,13 +174,13 @@ def test_bounds_of_contextual_lines_are_labelled_and_capped(structure, law):
 
 
 def test_no_regret_is_called_a_share_of_a_proved_bound_where_only_orders_are_known():
-    rows = summaries(simulate(Experiment.model_validate(spec())))
+    rows = summaries(simulate(Experiment.model_validate(spec_with_features())))
     assert [row.bound_name for row in rows] == [None] * len(rows)
     assert all(np.isnan(row.regret_over_bound) for row in rows)
 
 
 def test_a_cap_is_hidden_where_means_are_unbounded():
-    experiment = Experiment.model_validate(spec(contexts={**USERS, "law": {"kind": "gaussian"}}))
+    experiment = Experiment.model_validate(spec_with_features(contexts={**USERS, "law": {"kind": "gaussian"}}))
     assert [bound.not_applicable for bound in line_bounds(experiment, 0) if bound.name == "Trivial cap"] != [None]
 
 
@@ -296,7 +261,10 @@ def test_any_csv_with_named_actions(tmp_path):
     assert table.action_names == ("a", "b")
     users = lending.contexts_of(table)
     assert (users.structure, users.arms, users.dimension, users.link) == ("multi", 2, 3, "logistic")
-    assert Experiment.model_validate(spec(contexts=users.model_dump(mode="json"), lines=[SGD])).contexts == users
+    assert (
+        Experiment.model_validate(spec_with_features(contexts=users.model_dump(mode="json"), lines=[SGD])).contexts
+        == users
+    )
 
 
 def test_any_csv_with_amounts_as_actions(tmp_path):

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import conformance as suite
 import pytest
-import test_conformance as suite
 
 from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links

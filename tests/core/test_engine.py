@@ -1,6 +1,5 @@
 """No number depends on workers, blocks, order or cache; stopping and failing lose nothing that was finished."""
 
-import functools
 import itertools
 import os
 import random
@@ -13,92 +12,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers import ARMS, HANGS, LINES, SLOW, Counted, cut_finely, experiment_of, memory, numbers, take_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import Experiment, InputError, Simulation, simulate
-from bandit_core.model import Block, KernelCall, Signal, Stopped
+from bandit_core import InputError, Simulation, simulate
+from bandit_core.model import Block, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 
-ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
-SLOW = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # drawn one by one at every horizon, for minutes at 10^9
-LINES = [
-    {"policy": "ucb"},
-    {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}, "params": {"eps_min": 2.0}},
-    {
-        "policy": "heldp-ucb-l",
-        "epsilon": {"kind": "discrete", "values": [0.0, 1.0, 4.0]},
-        "params": {"eps_min": 1.0},
-    },
-]
-
-
-def experiment_of(**fields) -> Experiment:
-    return Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 600, "trials": 13, "seed": 5, **fields})
-
 
 def keys_of(experiment) -> list[str]:
     return [line.key(engine.checkpoints(experiment.horizon), experiment.seed) for line in prepared_lines(experiment)]
-
-
-def memory() -> Store:
-    return Store(None, 10**8)
-
-
-def numbers(result) -> list[bytes]:
-    return [
-        b"".join(getattr(line, name).tobytes() for name in ("trials", "regret", "best_pulls", "pulls"))
-        for line in result.lines
-    ]
-
-
-@pytest.fixture(scope="module")
-def reference() -> list[bytes]:
-    """One worker, nothing cached, uncut."""
-    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
-
-
-def cut_finely(monkeypatch, seconds=1e-9):
-    """Cut trials into single ones (or as many as fit ``seconds``), and use threads however small the work is."""
-    monkeypatch.setattr(costs, "SHORTEST_TASK", seconds / 2)
-    monkeypatch.setattr(costs, "LONGEST_TASK", seconds)
-
-
-def take_time(monkeypatch, seconds=0.03):
-    """Let every block of every line last, so that whoever follows a run has the time to interfere."""
-    for line in LINES:
-        Counted(monkeypatch, line["policy"], lambda counted, stop: time.sleep(seconds))
-
-
-class Counted:
-    """Wraps a policy's kernel: counts calls and trials, optionally interferes, then plays as before."""
-
-    def __init__(self, monkeypatch, name, interfere=None):
-        self.calls: list[int] = []
-        self.policy = registry()[name]
-        self.interfere = interfere
-        self.lock = threading.Lock()
-        monkeypatch.setitem(registry(), name, replace(self.policy, prepare=self.prepare))
-
-    def prepare(self, setup) -> KernelCall:
-        call = self.policy.prepare(setup)
-
-        @functools.wraps(call.kernel)  # of the same version, hence with the same blocks
-        def kernel(state, *arguments):
-            with self.lock:
-                self.calls.append(len(state))
-            if self.interfere is not None:
-                self.interfere(self, Signal(arguments[-1].signal))
-            call.kernel(state, *arguments)
-
-        return replace(call, kernel=kernel)
-
-    @property
-    def trials(self) -> int:
-        return sum(self.calls)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])
@@ -221,7 +148,7 @@ def test_stopping_from_another_thread_ends_a_kernel_in_the_middle():
     while simulation.fraction == 0:
         time.sleep(0.002)
     simulation.stop()
-    thread.join(timeout=60)
+    thread.join(timeout=HANGS)
     assert len(done) == 1
     assert not done[0].complete
     assert done[0].lines[0] is None  # no trial can be finished by then, and half a trial is none
@@ -315,7 +242,8 @@ def test_ctrl_c_in_mid_run_ends_the_program_and_keeps_blocks(tmp_path):
 import sys
 sys.path.insert(0, {str(os.path.dirname(__file__))!r})
 from pathlib import Path
-from test_engine import experiment_of, simulate, Store, LINES
+from helpers import LINES, Store, experiment_of
+from bandit_core import simulate
 print("started", flush=True)
 try:
     store = Store(Path({str(tmp_path / "b.sqlite")!r}), 10**9)
@@ -330,7 +258,7 @@ except KeyboardInterrupt:
     for _ in range(3):
         process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=HANGS)
     assert out.splitlines()[-1] == "interrupted"
     assert err == ""
     assert process.returncode == 0
@@ -390,6 +318,7 @@ def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
     """Blocks begin, take steps and end in any order, and other runs fill rows in at any time."""
     chance = random.Random(seed)
     simulation = Simulation(experiment_of(trials=trials, horizon=horizon), memory())
+    # private: this is what is tested
     tasks = [task for line in range(3) for task in simulation._plan(2) if task.line == line]
     waiting = chance.sample(tasks, len(tasks))
     running, seen = [], [simulation.fraction]
@@ -422,6 +351,7 @@ def test_progress_never_falls_whoever_finishes_what(seed, trials, horizon):
 @pytest.mark.parametrize(("steps", "rows"), [(0, 0), (500, 0), (500, 1), (500, 4), (2400, 3), (10**6, 1)])
 def test_rows_that_another_run_finished_inside_a_running_block_count_once(steps, rows):
     simulation = Simulation(experiment_of(lines=LINES[:1], trials=10), memory())
+    # private: this is what is tested
     task = engine._Task(0, 2, 6, 1.0)
     simulation._running.add(task)
     task.signal.cells[1] = steps
@@ -505,6 +435,7 @@ def test_cost_estimates_grow_with_the_work_and_shrink_with_workers():
 
 def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(monkeypatch):
     experiment = experiment_of(horizon=10**5, trials=200)
+    # private: this is what is tested
     tasks = Simulation(experiment, memory())._plan(2)
     covered = np.zeros((3, 200), int)
     for task in tasks:
@@ -523,6 +454,7 @@ def test_kernels_release_the_interpreter_lock(arms, horizon):
     thread.start()
     seen = set()
     while len(seen) < 5 and thread.is_alive():
+        # private: this is what is tested
         seen |= {task.signal.steps for task in list(simulation._running)}
     simulation.stop()
     thread.join()

@@ -77,6 +77,7 @@ def test_the_order_of_arms_is_judged_on_the_policy_itself():
     plain, compiled = [], []
     for seed in range(runs):
         order = tuple(rng.permutation(means).tolist())
+        # private: this is what is tested
         plain.append(azize._regret(order, True, epsilon, users, seed))
         line = {"policy": "adap-klucb", "epsilon": {"kind": "fixed", "value": epsilon}}
         arms = [{"kind": "bernoulli", "mean": mean} for mean in order]

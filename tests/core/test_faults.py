@@ -8,17 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_engine import cut_finely, experiment_of, numbers, take_time
+from helpers import HANGS, cut_finely, database_of, experiment_of, numbers, take_time
 
 from bandit_core import Simulation, simulate
 from bandit_core.simulation.store import Store
 
 PLENTY = 10**8
-
-
-@pytest.fixture(scope="module")
-def reference() -> list[bytes]:
-    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
 
 
 def overwrite(store: Store, path: Path) -> None:
@@ -33,12 +28,12 @@ def remove(store: Store, path: Path) -> None:
 
 
 def fill_up(store: Store, path: Path) -> None:
-    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = database_of(store).execute("PRAGMA page_count").fetchone()
+    database_of(store).execute(f"PRAGMA max_page_count = {pages}")
 
 
 def forbid(store: Store, path: Path) -> None:
-    store._connection.execute("PRAGMA query_only = 1")  # every write is refused from now on
+    database_of(store).execute("PRAGMA query_only = 1")  # every write is refused from now on
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -69,7 +64,7 @@ KILLED = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_engine import experiment_of
+from helpers import experiment_of
 from bandit_core.simulation import costs
 from bandit_core import simulate
 from bandit_core.simulation.store import Store
@@ -87,7 +82,7 @@ def test_a_process_killed_while_it_writes_leaves_right_blocks(tmp_path):
     for _ in range(40):
         process.stdout.readline()
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=HANGS)
     kept = Simulation(experiment_of(trials=200), Store(path, PLENTY))
     done = kept.result()
     assert sum(0 if line is None else line.count for line in done.lines) >= 30

@@ -115,6 +115,7 @@ def test_a_sweep_tells_whether_it_waits_and_whether_all_was_kept() -> None:
     experiment = Experiment.model_validate({**with_budget({"kind": "fixed", "value": 1}), "horizon": 50, "trials": 2})
     sweep = Sweep(experiment, (0.5, 1.0))
     assert not sweep.waiting and sweep.kept
+    # private: this is what is tested
     sweep._simulations[1].waiting = True
     sweep._simulations[0].kept = False
     assert sweep.waiting and not sweep.kept

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from test_engine import LINES, Counted, cut_finely, experiment_of, memory, numbers
+from helpers import HANGS, LINES, Counted, cut_finely, experiment_of, memory, numbers, together, wait_for
 
 from bandit_core import InputError, Simulation, simulate
 from bandit_core.model import KernelCall, Stopped
@@ -14,39 +14,6 @@ from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine, scheduler
 from bandit_core.simulation.scheduler import Job, Scheduler
 from bandit_core.simulation.store import Store
-
-
-@pytest.fixture(scope="module")
-def reference() -> list[bytes]:
-    return numbers(simulate(experiment_of(), jobs=1, store=Store(None, 0)))
-
-
-def together(works) -> list:
-    """Results of these calls, each in a thread of its own; they begin together."""
-    begin = threading.Barrier(len(works))
-    results = [None] * len(works)
-
-    def call(number, work):
-        begin.wait()
-        try:
-            results[number] = work()
-        except BaseException as error:
-            results[number] = error
-
-    threads = [threading.Thread(target=call, args=item) for item in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=60)
-        assert not thread.is_alive()
-    return results
-
-
-def wait_for(happens) -> None:
-    last = time.monotonic() + 30
-    while not happens():
-        assert time.monotonic() < last
-        time.sleep(0.002)
 
 
 @pytest.mark.parametrize("limit", [0, 10**8])
@@ -98,13 +65,13 @@ def test_when_the_one_who_computes_is_stopped_the_next_one_takes_over(monkeypatc
     leaves, stays = Simulation(experiment_of(), store), Simulation(experiment_of(), store)
     thread = threading.Thread(target=leaves.run)
     thread.start()
-    assert first_is_in.wait(30)
+    assert first_is_in.wait(HANGS)
     results = []
     other = threading.Thread(target=lambda: results.append(stays.run()))
     other.start()
     leaves.stop()
-    thread.join(timeout=30)
-    other.join(timeout=30)
+    thread.join(timeout=HANGS)
+    other.join(timeout=HANGS)
     assert not leaves.result().complete or leaves.result().lines[0] is not None
     assert numbers(results[0]) == reference
 
@@ -158,7 +125,7 @@ def test_long_runs_take_turns_and_short_ones_go_in_order_of_arrival(fair):
             threads = [entered(queue, job, order, name, 4) for job, name in ((b, "b"), (a, "a"))]
             wait_for(lambda: a.waiting == b.waiting == 1)
         for thread in threads:
-            thread.join(timeout=30)
+            thread.join(timeout=HANGS)
     assert order[0] == "a"  # who came first, whoever asks first
     assert Counter(order) == {"a": 4, "b": 4}
     if fair:  # one who asks again before the other woke up is not preferred for long
@@ -195,7 +162,7 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
 
     def wait(counted, stop):
         held.set()
-        hold.wait(30)
+        hold.wait(HANGS)
 
     Counted(monkeypatch, "heldp-ucb-b", wait)
     first, second, third = (Simulation(experiment_of(seed=seed), memory()) for seed in (1, 5, 3))
@@ -208,11 +175,11 @@ def test_runs_beyond_the_limit_wait_and_can_be_given_up(monkeypatch, reference):
     assert len(scheduler.LONG.jobs) == 1
     assert not first.waiting
     third.stop()
-    threads["third"].join(timeout=30)
+    threads["third"].join(timeout=HANGS)
     assert results["third"].lines == (None, None, None)
     hold.set()
     for thread in threads.values():
-        thread.join(timeout=30)
+        thread.join(timeout=HANGS)
     assert not second.waiting
     assert numbers(results["second"]) == reference
     assert scheduler.LONG.jobs == []
@@ -226,7 +193,7 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
 
     def hang(*arguments):
         busy.set()
-        release.wait(30)
+        release.wait(HANGS)
         raise Stopped
 
     monkeypatch.setitem(
@@ -235,7 +202,7 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
     heavy = Simulation(experiment_of(lines=LINES[:1]), memory())
     thread = threading.Thread(target=heavy.run, args=(2,))
     thread.start()
-    assert busy.wait(30)
+    assert busy.wait(HANGS)
     try:
         monkeypatch.setattr(costs, "SHORTEST_TASK", 1e-9)  # the short one also uses a pool and a scheduler
         assert simulate(experiment_of(lines=LINES[1:2]), jobs=2, store=memory()).complete
@@ -243,7 +210,7 @@ def test_a_short_run_passes_a_long_one(monkeypatch):
     finally:
         heavy.stop()
         release.set()
-        thread.join(timeout=30)
+        thread.join(timeout=HANGS)
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -257,7 +224,7 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
 
     def hang(*arguments):
         busy.append(1)
-        release.wait(60)
+        release.wait(HANGS)
         raise Stopped
 
     endless = replace(registry()["ucb"], step_cost=10**7, prepare=lambda setup: KernelCall(hang, (), len(setup.arms)))
@@ -280,7 +247,7 @@ def test_a_run_of_seconds_passes_runs_without_an_end_that_have_taken_every_place
             simulation.stop()
         release.set()
         for thread in threads:
-            thread.join(timeout=30)
+            thread.join(timeout=HANGS)
 
 
 def test_the_longer_a_run_the_lower_its_priority():

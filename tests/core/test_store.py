@@ -13,22 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import HANGS, block_of, database_of, same
 
-from bandit_core.model import Block
 from bandit_core.simulation.store import FORMAT, JOURNAL, Store, default_store
 
 PLENTY = 10**8
-
-
-def block_of(trials=5, seed=0, times=7, arms=3):
-    draw = np.random.default_rng(seed)
-    return Block(*(draw.random((trials, width)) for width in (times, times, arms)))
-
-
-def same(one: Block, other: Block) -> bool:
-    return all(
-        getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in ("regret", "best_pulls", "pulls")
-    )
 
 
 @pytest.fixture
@@ -251,7 +240,7 @@ import resource, signal, sys
 from pathlib import Path
 from bandit_core.simulation.store import Store
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_store import block_of
+from helpers import HANGS, block_of, database_of
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 store = Store(Path({str(path)!r}), 10**8)
@@ -268,7 +257,7 @@ print("alive")
 
 def test_a_busy_file_is_passed_over(store, path, monkeypatch):
     store.put("key", 0, block_of())
-    store._connection.execute("PRAGMA busy_timeout = 50")
+    database_of(store).execute("PRAGMA busy_timeout = 50")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     store.put("other", 0, block_of())
@@ -281,14 +270,14 @@ def test_a_busy_file_is_passed_over(store, path, monkeypatch):
 
 
 def run(code: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=HANGS)
 
 
 WRITER = """
 import sys
 from pathlib import Path
 sys.path.insert(0, {tests!r})
-from test_store import block_of, same
+from helpers import HANGS, block_of, database_of, same
 from bandit_core.simulation.store import Store
 print("ready", flush=True)
 sys.stdin.readline()
@@ -314,7 +303,7 @@ def test_two_processes_may_create_and_fill_one_file_at_once(path):
         process.stdin.write("go\n")
         process.stdin.flush()
     for process in processes:
-        process.communicate(timeout=60)
+        process.communicate(timeout=HANGS)
         assert process.returncode == 0
     store = reopened(path)
     for name in "ab":
@@ -423,14 +412,14 @@ def test_blocks_in_an_older_format_are_removed_and_a_newer_one_left_alone(tmp_pa
 def test_a_full_disk_costs_time_only(path):
     store = Store(path, PLENTY)
     store.put("before", 0, block_of())
-    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-    store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")  # SQLite then says what it says of a full disk
+    (pages,) = database_of(store).execute("PRAGMA page_count").fetchone()
+    database_of(store).execute(f"PRAGMA max_page_count = {pages + 2}")  # SQLite then says what it says of a full disk
     for number in range(10):
         store.put(f"key {number}", 0, block_of(500, number))
     assert store.on_disk
     assert len(store.get("before", 5)) == 1
     assert store.get("key 9", 500) == []
-    store._connection.execute("PRAGMA max_page_count = 100000")  # somebody made room
+    database_of(store).execute("PRAGMA max_page_count = 100000")  # somebody made room
     store.put("key 9", 0, block_of(500, 9))
     ((_, found),) = store.get("key 9", 500)
     assert same(found, block_of(500, 9))

@@ -64,6 +64,7 @@ def test_constants_of_the_papers():
     assert div.duchi_alpha(0.1) == pytest.approx(0.01351, abs=5e-6)
     assert div.duchi_alpha(1.0) == pytest.approx(11.810, abs=5e-4)
     assert local_upper.sigmoid_slope(1.0) == pytest.approx(0.1779, abs=5e-5)
+    # private: this is what is tested
     assert [
         Gaussian(mean=mean, sd=1).expect(local_upper._sigmoid) for mean in (0.5, 0.6, 0.7, 0.8, 0.9)
     ] == pytest.approx([0.6020, 0.6218, 0.6412, 0.6601, 0.6787], abs=6e-5)
@@ -72,6 +73,7 @@ def test_constants_of_the_papers():
 @pytest.mark.parametrize("sd", [0.01, 0.3, 1.0, 4.0, 30.0])
 def test_the_smallest_slope_of_the_sigmoid_is_at_mean_one(sd):
     means = np.linspace(0, 1, 41)
+    # private: this is what is tested
     squeezed = [Gaussian(mean=mean, sd=sd).expect(local_upper._sigmoid) for mean in means]
     assert np.min(np.diff(squeezed)) / (means[1] - means[0]) == pytest.approx(local_upper.sigmoid_slope(sd), rel=0.02)
     assert np.min(np.diff(squeezed)) / (means[1] - means[0]) >= local_upper.sigmoid_slope(sd) * (1 - 1e-9)

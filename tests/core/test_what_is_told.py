@@ -191,6 +191,7 @@ def test_a_table_with_too_little_to_fit_is_refused():
 
 
 def test_lines_without_numbers_are_left_out_of_the_trade_off():
+    # private: this is what is tested
     assert all(math.isnan(number) for number in tradeoff._at_end(None))
 
 

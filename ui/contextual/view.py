@@ -45,7 +45,7 @@ def beta_slider() -> float:
 
 
 def live_experiment(epsilon: float, dimension: int, arms: int, beta: float, horizon: int) -> Experiment:
-    """A small example that computes at once: fewer trials where a step is dear."""
+    """A small example that computes at once: fewer trials where a step is expensive."""
     budget = {"epsilon": {"kind": "fixed", "value": epsilon}}
     document = {
         "title": "An example with features",

@@ -32,7 +32,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
         "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "
         + ("when nobody is trusted." if local else "when a curator is trusted.")
         + " Of most bounds only the **shape** is known: how regret grows, not how large it is. Switch the shapes on, "
-        "and move the multiplier until one can be compared with the curves. Heavier tails make small gaps dearer."
+        "and move the multiplier until one can be compared with the curves. With heavier tails small gaps cost more."
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     with left:

@@ -18,7 +18,7 @@ from ui.page_fields import Fields
 SAMPLES = (2_000, 10_000, 40_000, 200_000, 1_000_000)
 CONFIDENCES = (0.9, 0.95, 0.99, 0.999, 0.9999)
 MOST_DRAW = 10**6
-KINDS = {"mechanism": "mechanism", "specimen": "broken on purpose", "run": "policy run"}
+KINDS = {"mechanism": "mechanism", "negative control": "negative control", "run": "policy run"}
 _KEPT = 30  # results kept for a session
 
 
@@ -27,10 +27,10 @@ def _title(name: str) -> str:
     return f"{one.title} ({KINDS[one.kind]})"
 
 
-def _open_specimen() -> None:
-    """Callback: a specimen opens at a budget where it breaks its claim."""
+def _open_negative_control() -> None:
+    """Callback: a negative control opens at a budget where it breaks its claim."""
     chosen = subjects()[st.session_state["mechanisms-subject"]]
-    if chosen.kind == "specimen":
+    if chosen.kind == "negative control":
         st.session_state["mechanisms-eps"] = chosen.opens_at
 
 
@@ -44,8 +44,8 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         names.index(fields.word("subject", names)),
         format_func=_title,
         key="mechanisms-subject",
-        on_change=_open_specimen,
-        help="A mechanism, the first choices of a whole policy, or a specimen that breaks its claim on purpose.",
+        on_change=_open_negative_control,
+        help="A mechanism, the first choices of a whole policy, or a negative control: it breaks its claim on purpose.",
     )
     fields.keep("subject", name)
     with second:
@@ -266,7 +266,7 @@ def show(found: AuditResult, subject: Subject, seed: int) -> None:
 
 
 def _caught_words(found: AuditResult, subject: Subject) -> str:
-    """How often an audit of this size catches the specimen."""
+    """How often an audit of this size catches the negative control."""
     size = f"an audit with {words.count(found.samples)} samples for each input"
     if subject.real is not None and subject.real(found.epsilon) <= found.epsilon:
         return "Not caught, and nothing to catch: at this ε the flaw does no harm."
@@ -301,7 +301,7 @@ def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
         "Do not take anybody's word for ε. **Run the audit**: it draws samples, looks for outputs that betray the "
-        "input, and says which ε they prove at least. Try the ones that are *broken on purpose*, too."
+        "input, and says which ε they prove at least. Try the *negative controls*, too: they are broken on purpose."
     )
     subject, epsilon, samples, confidence, seed = controls(fields)
     st.caption(

@@ -143,7 +143,7 @@ ERRATA = tuple(
             "Theorem 3.4",
             r"$\sqrt{t^v}$ under the sum over $n$",
             r"$\sqrt{n^v}$",
-            "Early releases are the dear ones. With t in place of n almost nothing is counted for them.",
+            "Early releases are the expensive ones. With t in place of n almost nothing is counted for them.",
             summation_index,
             "explore",
         ),

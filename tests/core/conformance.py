@@ -1,0 +1,371 @@
+"""One suite over the whole registry: every policy is under it from its first day.
+
+Most checks come from defects of public code: trials that share a seed, workers that share a generator, an arm that is
+never tried, pulls that are counted and not made, settings that change a result they must not touch.
+"""
+
+import numpy as np
+import pytest
+from interpreter import assert_left_free
+
+from bandit_core import Experiment, InputError, simulate
+from bandit_core.kernels import index
+from bandit_core.kernels.streams import streams
+from bandit_core.model import PRIVACY_WORDS, Signal
+from bandit_core.policies import registry
+from bandit_core.simulation.store import Store
+
+STAGE_1 = {
+    "ucb",
+    "kl-ucb",
+    "thompson",
+    "heldp-ucb-l",
+    "heldp-ucb-b",
+    "heldp-ucb-ls",
+    "heldp-ucb-bs",
+    "ucb-cf",
+    "kl-ucb-cf",
+    "ts-cf",
+}
+LATER = {
+    *("robust-ucb", "ldp-robust-se", "private-ucb", "dp-ucb-bound", "dp-ucb", "dp-ucb-int", "dp-se", "adap-ucb"),
+    *("adap-klucb", "lazy-dp-ts", "anytime-lazy-ucb", "dp-klucb", "dp-imed", "dp-robust-ucb", "dp-robust-se"),
+    *("ldp-ols", "ldp-sgd", "ldp-linucb", "ldp-gloc", "linucb", "greedy-ols"),
+}
+BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.65, 0.1)]
+SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4]}
+SIGMOID_POLICIES = {"heldp-ucb-ls", "heldp-ucb-bs"}
+
+# Arms are dropped after long epochs, within which pulls cost nothing; kappa for a first epoch of millions of rewards.
+EPOCHS = {"dp-robust-se": 1.0, "ldp-robust-se": 1e-3}
+# Where the suite asks for a decision, these get the horizon they need for it, and what is known of the rewards.
+PATIENT = {"dp-robust-ucb": 200_000, "dp-robust-se": 200_000, "ldp-robust-se": 10**9}
+KNOWN = {
+    "dp-robust-ucb": {"v": 1.0, "kappa": 0.004},
+    "dp-robust-se": {"v": 1.0},
+    "ldp-robust-se": {"v": 1.0, "kappa": 2.5e-4},
+}
+
+ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
+EVERY = pytest.mark.parametrize("name", ON_ARMS)  # those for users with features: test_conformance_contextual.py
+PRIVATE = pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.epsilon != "none"])
+
+
+def line_of(name: str, epsilon: float | dict = 2.0, **params) -> dict:
+    """A line of a spec for any policy; ``epsilon`` is left out where there is none."""
+    line: dict = {"policy": name, "params": KNOWN.get(name, {}) | params}
+    if registry()[name].epsilon != "none":
+        line["epsilon"] = epsilon if isinstance(epsilon, dict) else {"kind": "fixed", "value": float(epsilon)}
+    return line
+
+
+def experiment_of(*lines, arms=BERNOULLI, horizon=1500, trials=12, seed=4, **fields) -> Experiment:
+    document = {"version": 1, "arms": arms, "lines": list(lines), "horizon": horizon, "trials": trials, "seed": seed}
+    return Experiment.model_validate(document | fields)
+
+
+def run(experiment: Experiment, jobs: int = 1):
+    """All trials, computed afresh."""
+    return simulate(experiment, jobs=jobs, store=Store(None, 2**24))
+
+
+def every_kind_of_line(name: str) -> list[dict]:
+    """One line, and one with users who differ where the policy takes that."""
+    lines = [line_of(name)]
+    if registry()[name].epsilon == "any":
+        lines.append(line_of(name, SPREAD, eps_min=0.5))
+    return lines
+
+
+def test_the_names_are_those_of_the_contract():
+    assert set(registry()) >= STAGE_1
+    assert [policy.name for policy in registry().values()] == list(registry())
+
+
+@EVERY
+def test_a_policy_describes_itself(name):
+    policy = registry()[name]
+    for words in (policy.title, policy.paper, policy.summary, policy.guarantee_words, policy.pseudo_code):
+        assert words.strip()
+    assert policy.privacy in PRIVACY_WORDS
+    assert (policy.privacy == "none") == (policy.epsilon == "none")
+    assert policy.cost(experiment_of(line_of(name)).setups[0]) > 0
+    for field, info in policy.parameters.model_fields.items():
+        assert info.description, field
+        assert not info.is_required(), field  # a policy works with its defaults
+    if policy.epsilon != "none":
+        assert registry()[policy.parent].privacy == "none"
+
+
+@EVERY
+def test_numbers_add_up(name):
+    experiment = experiment_of(*every_kind_of_line(name))
+    for line in run(experiment).lines:
+        np.testing.assert_array_equal(line.pulls.sum(axis=1), experiment.horizon)
+        assert (np.diff(line.regret, axis=1) >= -1e-9).all()  # pseudo-regret never falls
+        assert (np.diff(line.best_pulls, axis=1) >= 0).all()
+        gaps = experiment.means.max() - experiment.means
+        np.testing.assert_allclose(line.regret[:, -1], line.pulls @ gaps, rtol=1e-12)
+        np.testing.assert_array_equal(line.best_pulls[:, -1], line.pulls[:, experiment.means.argmax()])
+
+
+@EVERY
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_every_arm_is_tried(name, epsilon):
+    pulls = run(experiment_of(line_of(name, epsilon))).lines[0].pulls
+    assert pulls.min() >= 1
+
+
+@pytest.mark.parametrize("name", [name for name in ON_ARMS if name != "dp-se"])
+def test_trials_are_distinct(name):
+    """But for DP-SE, whose trace tells only in which epoch each arm is dropped: mostly the same one in every trial."""
+    arms, horizon = BERNOULLI, 1500
+    if name == "robust-ucb":  # while it believes no reward as large as 1 yet, all runs on 0 and 1 are alike
+        arms = [{"kind": "gaussian", "mean": mean, "sd": 1.0} for mean in (0.3, 0.7, 0.5)]
+    elif name in EPOCHS:  # only the epochs that arms survive tell runs apart
+        arms, horizon = [{"kind": "bernoulli", "mean": 0.5, "count": 50}], 10**8
+    lines = every_kind_of_line(name)
+    if name in EPOCHS:  # with a kappa so small that noise alone drops arms
+        lines = [line_of(name, kappa=1e-3 if name == "dp-robust-se" else 1e-5)]
+    experiment = experiment_of(*lines, arms=arms, horizon=horizon, trials=30)
+    for line in run(experiment).lines:
+        traces = np.concatenate([line.regret, line.best_pulls, line.pulls], axis=1)
+        assert len(np.unique(traces, axis=0)) == 30
+
+
+@EVERY
+def test_workers_and_cuts_change_no_byte(name):
+    experiment = experiment_of(*every_kind_of_line(name), trials=9)
+    whole = run(experiment)
+    threaded = run(experiment, jobs=2)
+    fewer = run(experiment.with_changes(trials=4))
+    for number, line in enumerate(whole.lines):
+        for field in ("regret", "best_pulls", "pulls"):
+            assert getattr(line, field).tobytes() == getattr(threaded.lines[number], field).tobytes()
+            assert getattr(line, field)[:4].tobytes() == getattr(fewer.lines[number], field).tobytes()
+        instance, play = experiment.setups[number], experiment.lines[number].entry.play
+        cuts = [
+            play(instance, streams(4, first, last), whole.times, Signal()) for first, last in ((0, 1), (1, 6), (6, 9))
+        ]
+        assert np.concatenate([block.regret for block in cuts]).tobytes() == line.regret.tobytes()
+        assert np.concatenate([block.pulls for block in cuts]).tobytes() == line.pulls.tobytes()
+
+
+@EVERY
+def test_a_line_does_not_feel_its_neighbours(name):
+    line = line_of(name)
+    alone = run(experiment_of(line)).lines[0]
+    beside = run(experiment_of(line_of("ucb", alpha=1.0), line)).lines[1]
+    assert alone.regret.tobytes() == beside.regret.tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.anytime])
+@pytest.mark.parametrize("lockstep", [True, False])
+def test_a_shorter_horizon_is_a_prefix(monkeypatch, name, lockstep):
+    monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
+    for line in every_kind_of_line(name):
+        short, long = experiment_of(line, horizon=700), experiment_of(line, horizon=1500)
+        rows = streams(1, 0, 4)
+        first = short.lines[0].entry.play(short.setups[0], rows, np.array([10, 700]), Signal())
+        second = long.lines[0].entry.play(long.setups[0], rows, np.array([10, 300, 700, 1500]), Signal())
+        assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
+        assert first.best_pulls.tobytes() == second.best_pulls[:, [0, 2]].tobytes()
+
+
+@PRIVATE
+def test_without_noise_a_private_policy_is_its_parent(name):
+    """epsilon = 1000. Two policies of equal index play the same arms; others stay within a stated factor."""
+    arms, scale = BERNOULLI, 1.0
+    if name in SIGMOID_POLICIES:  # rewards that the sigmoid maps to 0 and 1
+        arms = [{"kind": "two-point", "low": -50, "high": 50, "p_high": arm["mean"]} for arm in BERNOULLI]
+        scale = 100.0
+    private = run(experiment_of(line_of(name, 1000.0), arms=arms, horizon=4000, trials=400)).lines[0]
+    parent = run(experiment_of(line_of(registry()[name].parent), horizon=4000, trials=400)).lines[0]
+    if name in {"heldp-ucb-b", "heldp-ucb-bs", "kl-ucb-cf", "ts-cf"}:
+        np.testing.assert_array_equal(private.pulls, parent.pulls)
+    ratio = private.regret[:, -1].mean() / scale / parent.regret[:, -1].mean()
+    # HeLDP-UCB-L keeps its forced pulls; UCB-CF has half of UCB's margin, sqrt(f/2N) against sqrt(2 ln t/N);
+    # Private-UCB's margin for noise has ln(T)^2 ln(K T ln(T) t^4) = 3000 over epsilon here.
+    # Policies in doubling batches overshoot by up to 2, and those that forget see half of their pulls or less;
+    # DP-KLUCB and DP-IMED explore with ln t, their parent with ln t + 3 ln ln t; DP-SE's first epoch outlasts this
+    # horizon; the noise of DP-UCB-INT does not depend on epsilon.
+    low, high = {
+        "heldp-ucb-l": (0.97, 1.1),
+        "heldp-ucb-ls": (0.97, 1.1),
+        "ucb-cf": (0.2, 1.0),
+        "private-ucb": (1.0, 1.3),
+        # Robust UCB believes no reward as large as 1 for a while, and stays with whatever arm it is at; elimination has
+        # not decided anything at this horizon, and pulls all arms equally often.
+        "dp-robust-ucb": (0.7, 2.0),
+        "dp-robust-se": (1.0, 5.0),
+        "ldp-robust-se": (0.7, 2.0),
+        "adap-ucb": (0.8, 4.0),
+        "adap-klucb": (0.8, 4.0),
+        "anytime-lazy-ucb": (0.8, 4.0),
+        "lazy-dp-ts": (0.8, 4.0),
+        "dp-klucb": (0.4, 2.0),
+        "dp-imed": (0.4, 2.0),
+        "dp-se": (2.0, 20.0),
+        "dp-ucb-int": (0.5, 3.0),
+    }.get(name, (0.95, 1.05))
+    assert low < ratio < high
+
+
+@PRIVATE
+def test_less_privacy_never_costs_more(name):
+    strict, horizon, trials = 0.5, PATIENT.get(name, 6000), 30
+    if name == "dp-se":  # its epochs grow with 1 / epsilon only where epsilon is far below the gaps
+        strict, horizon = 0.02, 60_000
+    elif name == "dp-imed":
+        trials = 200  # so little to lose that it takes more trials to tell
+    lines = [line_of(name, epsilon) for epsilon in (strict, 8.0)]
+    # Elimination is a gamble between arms that are nearly as good: here none are.
+    arms = [BERNOULLI[place] for place in (0, 1, 4)] if name in EPOCHS else BERNOULLI
+    strict, loose = run(experiment_of(*lines, arms=arms, horizon=horizon, trials=trials)).lines
+    error = np.hypot(strict.stderr[-1], loose.stderr[-1])
+    if name in SIGMOID_POLICIES:  # here their exploration outlasts the horizon: no difference to be seen yet
+        assert strict.mean[-1] > loose.mean[-1] - 3 * error
+    else:
+        assert strict.mean[-1] > loose.mean[-1] + 5 * error
+
+
+ORDER = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.8, 0.7, 0.6, 0.5)]
+
+
+@EVERY
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 20.0])
+@pytest.mark.parametrize("horizon", [300, 1000, 10_000])
+def test_the_order_of_the_arms_decides_nothing(name, epsilon, horizon):
+    """Best arm first and best arm last, 80 trials each of their own: means within 3.5 standard errors."""
+    if registry()[name].epsilon == "none" and epsilon != 1.0:
+        return
+    listings = [
+        run(experiment_of(line_of(name, epsilon), arms=arms, horizon=horizon, trials=80, seed=seed)).lines[0]
+        for arms, seed in ((ORDER, 1), (ORDER[::-1], 2))
+    ]
+    first, last = (line.regret[:, -1] for line in listings)
+    error = np.hypot(first.std(ddof=1), last.std(ddof=1)) / np.sqrt(80)
+    assert abs(first.mean() - last.mean()) <= 3.5 * error + 1e-9
+    # Pulls are noted under the arms, not under their labels: most of them of good arms wherever those stand.
+    np.testing.assert_allclose(first, listings[0].pulls @ (0.9 - np.array([0.9, 0.8, 0.7, 0.6, 0.5])), rtol=1e-9)
+
+
+@EVERY
+def test_equal_arms_cost_nothing(name):
+    arms = [{"kind": "bernoulli", "mean": 1.0, "count": 4}]
+    line = run(experiment_of(line_of(name), arms=arms, horizon=300)).lines[0]
+    assert (line.regret == 0).all()
+    np.testing.assert_array_equal(line.best_pulls[:, -1], 300)
+
+
+@EVERY
+def test_an_arm_that_always_pays_is_found(name):
+    """With noise off it is estimated as exactly 1: kl-UCB plays each other arm once."""
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (1.0, 0.0, 0.0)]
+    epsilon, horizon = 1000.0, PATIENT.get(name, 2000)
+    if name == "dp-se":
+        horizon = 100_000  # one epoch takes about 1,900 pulls of each arm
+    elif name == "dp-ucb-int":
+        epsilon, horizon = 1.0, 10_000  # its noise falls with the pulls in a release, so with smaller epsilon
+    line = run(experiment_of(line_of(name, epsilon), arms=arms, horizon=horizon, trials=3)).lines[0]
+    if "kl-ucb" in name:
+        np.testing.assert_array_equal(line.pulls, [[1998, 1, 1]] * 3)
+    share = 0.6 if name in SIGMOID_POLICIES else 0.95  # behind the sigmoid the gap is 0.23
+    assert line.best_pulls[:, -1].min() > share * horizon
+
+
+@EVERY
+@pytest.mark.parametrize("horizon", [1, 2])
+def test_the_shortest_horizons_and_one_arm(name, horizon):
+    for arms in (BERNOULLI, BERNOULLI[:1]):
+        for line in run(experiment_of(*every_kind_of_line(name), arms=arms, horizon=horizon, trials=2)).lines:
+            np.testing.assert_array_equal(line.pulls.sum(axis=1), horizon)
+
+
+@EVERY
+def test_the_spec_of_a_line_survives_a_round_trip(name):
+    experiment = experiment_of(*every_kind_of_line(name))
+    again = Experiment.model_validate(experiment.spec())
+    assert again == experiment
+    assert [str(instance.parameters) for instance in again.setups] == [
+        str(instance.parameters) for instance in experiment.setups
+    ]
+
+
+UNBOUNDED = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "gaussian", "mean": 0.2, "sd": 1.0}]
+
+
+@EVERY
+def test_rewards_it_cannot_take_are_refused_with_a_way_out(name):
+    policy = registry()[name]
+    if policy.accepts(experiment_of(line_of("ucb"), arms=UNBOUNDED).single_arms) is None:
+        assert run(experiment_of(line_of(name), arms=UNBOUNDED, horizon=50)).complete
+        return
+    with pytest.raises(InputError) as refusal:
+        experiment_of(line_of(name), arms=UNBOUNDED)
+    problem = refusal.value.issues[0]
+    assert problem.path == "lines[0].policy"
+    instead = problem.allowed.partition("; use ")[2].split(" ")[0]
+    # As long as no centrally private policy takes such rewards, the way out is one without privacy.
+    assert registry()[instead].privacy == ("none" if policy.privacy == "central" else policy.privacy)
+    assert run(experiment_of(line_of(instead), arms=UNBOUNDED, horizon=50)).complete
+
+
+@EVERY
+def test_budgets_it_cannot_take_are_refused(name):
+    kinds = {"none": [SPREAD, {"kind": "fixed", "value": 1.0}], "one": [SPREAD, None], "any": [None]}
+    for epsilon in kinds[registry()[name].epsilon]:
+        with pytest.raises(InputError) as refusal:
+            experiment_of({"policy": name, "epsilon": epsilon})
+        assert refusal.value.issues[0].path == "lines[0].epsilon"
+        assert name in refusal.value.issues[0].allowed
+
+
+@EVERY
+def test_the_guarantee_is_that_of_the_budget(name):
+    policy = registry()[name]
+    guarantee = policy.guarantee(experiment_of(line_of(name, 1.5)).setups[0])
+    assert guarantee.model == policy.privacy
+    assert guarantee.words
+    if guarantee.delta > 0:  # what its accountant found, rounded up to whole pulls between releases
+        assert 1.3 < guarantee.epsilon <= 1.5
+        assert f"{guarantee.epsilon:.3g}" in guarantee.words
+        assert guarantee.epsilon >= policy.spent(experiment_of(line_of(name, 1.5)).setups[0], np.array([10**9]))
+    elif policy.epsilon != "none":
+        assert guarantee.epsilon == 1.5
+        assert "1.5" in guarantee.words
+    if policy.epsilon == "any":
+        mixed = policy.guarantee(experiment_of(line_of(name, SPREAD, eps_min=0.5)).setups[0])
+        assert mixed.epsilon is None
+        assert "own epsilon" in mixed.words
+
+
+@EVERY
+def test_bounds_are_stated_in_full(name):
+    for instance in experiment_of(*every_kind_of_line(name)).setups:
+        bounds = registry()[name].bounds(instance)
+        assert {bound.side for bound in bounds} == {"upper", "lower"}
+        for bound in bounds:
+            assert all((bound.name, bound.source, bound.formula, bound.words, bound.assumptions))
+            assert bound.not_applicable or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
+
+
+ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf"})]
+
+
+@pytest.mark.parametrize(("name", "lockstep"), ENDLESS)
+def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockstep):
+    """While a kernel plays, this thread goes on: its longest pause is a fraction of the time the kernel runs."""
+    monkeypatch.setattr(index, "lockstep_wins", lambda arms, horizon: lockstep)
+    arms = BERNOULLI
+    if name in EPOCHS:  # Student's rewards are drawn one by one
+        arms = [{"kind": "student", "mean": 0.0, "scale": 1.0, "df": 3.0, "count": 2}]
+    params = {"kappa": EPOCHS[name]} if name in EPOCHS else {}
+    experiment = experiment_of(line_of(name, **params), arms=arms, horizon=10**9)
+    entry, instance = experiment.lines[0].entry, experiment.setups[0]
+    if (
+        name not in EPOCHS and entry.cost(instance) < 0.1
+    ):  # played in bulk: done before anybody can look, unless rewards take their time
+        experiment = experiment.with_changes(arms=[{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}])
+        instance = experiment.setups[0]
+    assert_left_free(entry, instance)

@@ -1,0 +1,127 @@
+"""What several tests of the core share: small experiments and their exact numbers, watched policies, blocks."""
+
+import functools
+import sqlite3
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from bandit_core import Experiment
+from bandit_core.model import Block, KernelCall, Signal
+from bandit_core.policies import registry
+from bandit_core.simulation import costs
+from bandit_core.simulation.store import Store
+
+HANGS = 300.0  # seconds after which a test that would wait for ever gives up; no test passes or fails by its speed
+ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
+SLOW = [{"kind": "beta", "a": 2.0, "b": 1.0, "count": 2}]  # drawn one by one at every horizon, for minutes at 10^9
+LINES = [
+    {"policy": "ucb"},
+    {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 2.0}, "params": {"eps_min": 2.0}},
+    {
+        "policy": "heldp-ucb-l",
+        "epsilon": {"kind": "discrete", "values": [0.0, 1.0, 4.0]},
+        "params": {"eps_min": 1.0},
+    },
+]
+
+
+def experiment_of(**fields) -> Experiment:
+    return Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 600, "trials": 13, "seed": 5, **fields})
+
+
+def memory() -> Store:
+    return Store(None, 10**8)
+
+
+def numbers(result) -> list[bytes]:
+    return [
+        b"".join(getattr(line, name).tobytes() for name in ("trials", "regret", "best_pulls", "pulls"))
+        for line in result.lines
+    ]
+
+
+def cut_finely(monkeypatch, seconds=1e-9):
+    """Cut trials into single ones (or as many as fit ``seconds``), and use threads however small the work is."""
+    monkeypatch.setattr(costs, "SHORTEST_TASK", seconds / 2)
+    monkeypatch.setattr(costs, "LONGEST_TASK", seconds)
+
+
+def take_time(monkeypatch, seconds=0.03):
+    """Let every block of every line last, so that whoever follows a run has the time to interfere."""
+    for line in LINES:
+        Counted(monkeypatch, line["policy"], lambda counted, stop: time.sleep(seconds))
+
+
+class Counted:
+    """Wraps a policy's kernel: counts calls and trials, optionally interferes, then plays as before."""
+
+    def __init__(self, monkeypatch, name, interfere=None):
+        self.calls: list[int] = []
+        self.policy = registry()[name]
+        self.interfere = interfere
+        self.lock = threading.Lock()
+        monkeypatch.setitem(registry(), name, replace(self.policy, prepare=self.prepare))
+
+    def prepare(self, setup) -> KernelCall:
+        call = self.policy.prepare(setup)
+
+        @functools.wraps(call.kernel)  # of the same version, hence with the same blocks
+        def kernel(state, *arguments):
+            with self.lock:
+                self.calls.append(len(state))
+            if self.interfere is not None:
+                self.interfere(self, Signal(arguments[-1].signal))
+            call.kernel(state, *arguments)
+
+        return replace(call, kernel=kernel)
+
+    @property
+    def trials(self) -> int:
+        return sum(self.calls)
+
+
+def together(works) -> list:
+    """Results of these calls, each in a thread of its own; they begin together."""
+    begin = threading.Barrier(len(works))
+    results = [None] * len(works)
+
+    def call(number, work):
+        begin.wait()
+        try:
+            results[number] = work()
+        except BaseException as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=call, args=item) for item in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=HANGS)
+        assert not thread.is_alive()
+    return results
+
+
+def wait_for(happens) -> None:
+    last = time.monotonic() + HANGS
+    while not happens():
+        assert time.monotonic() < last
+        time.sleep(0.002)
+
+
+def block_of(trials=5, seed=0, times=7, arms=3):
+    draw = np.random.default_rng(seed)
+    return Block(*(draw.random((trials, width)) for width in (times, times, arms)))
+
+
+def same(one: Block, other: Block) -> bool:
+    return all(
+        getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in ("regret", "best_pulls", "pulls")
+    )
+
+
+def database_of(store: Store) -> sqlite3.Connection:
+    """The store's private connection: SQLite itself is told to refuse, as a full or a busy disk would make it."""
+    return store._connection
