@@ -25,7 +25,7 @@ _EXACT = np.array([_exact_rest(k) for k in range(16)])
 
 
 @inlined
-def _stirling_rest(k):
+def stirling_rest(k):
     """ln k! - [(k + 1/2) ln(k + 1) - (k + 1) + ln(2 pi)/2], within 1e-11."""
     if k < 16.0:
         return _EXACT[int(k)]
@@ -58,10 +58,10 @@ def _log_ratio(k, count, chance):
         shift * math.log(chance / (1.0 - chance) * (count - mode + 1.0) / (mode + 1.0))
         + (count - k + 0.5) * math.log1p(shift / (count - k + 1.0))
         - (k + 0.5) * math.log1p(shift / (mode + 1.0))
-        + _stirling_rest(mode)
-        + _stirling_rest(count - mode)
-        - _stirling_rest(k)
-        - _stirling_rest(count - k)
+        + stirling_rest(mode)
+        + stirling_rest(count - mode)
+        - stirling_rest(k)
+        - stirling_rest(count - k)
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from bandit_core.jit.decorators import kernel, piece
-from bandit_core.kernels.binomial import _stirling_rest
+from bandit_core.kernels.binomial import stirling_rest
 from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform
 
 FEW = 12.0  # draws up to which walking is cheaper than the set-up of the rejection
@@ -23,8 +23,8 @@ def _log_factorial_step(mode, shift):
     return (
         -(mode + 0.5) * math.log1p(shift / (mode + 1.0))
         - shift * math.log(mode + shift + 1.0)
-        + _stirling_rest(mode)
-        - _stirling_rest(mode + shift)
+        + stirling_rest(mode)
+        - stirling_rest(mode + shift)
     )
 
 

@@ -75,4 +75,4 @@ def test_ln_of_factorials_by_their_rest():
         rest = math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi))
         # lgamma itself is only good to 1e-16 of its value.
         # private: this is what is tested
-        assert binomial._stirling_rest(float(k)) == pytest.approx(rest, abs=1e-11 + 4e-16 * math.lgamma(k + 1))
+        assert binomial.stirling_rest(float(k)) == pytest.approx(rest, abs=1e-11 + 4e-16 * math.lgamma(k + 1))
