@@ -116,7 +116,6 @@ def test_every_bound_of_every_policy_is_in_the_catalogue():
         ({"policies": ("dp-ucb", "linucb")}, {"dp-ucb", "linucb"}),
         ({"setting": "contexts"}, {"linucb"}),
     ],
-    ids=str,
 )
 def test_a_bound_with_a_file_of_its_own_speaks_of_whom_it_says(theorem, spoken_of):
     names = ("ucb", "dp-ucb", "ucb-cf", "linucb")
