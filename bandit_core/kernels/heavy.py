@@ -77,6 +77,7 @@ def by_index(state, rewards, truncation, record):  # noqa: C901, PLR0912, PLR091
     widths = np.empty(arms)
     order = np.empty(arms, np.int64)
     here = room_for(rewards)
+    table, values, _, gaps = here  # once: every use in a loop would count references
     for trial in range(state.shape[0]):
         relabel_arms(state, trial, rewards, order, here)
         held[:] = 0.0
@@ -119,7 +120,7 @@ def by_index(state, rewards, truncation, record):  # noqa: C901, PLR0912, PLR091
                 done = 0
                 while True:
                     count += 1
-                    reward = draw_reward(here.table, here.values, arm, next_uniform(state, trial, 0), state, trial)
+                    reward = draw_reward(table, values, arm, next_uniform(state, trial, 0), state, trial)
                     bound = surely_kept
                     if node_scale > 0.0 or abs(reward) > surely_kept:
                         power = _power(powers, exponent, count)
@@ -145,7 +146,7 @@ def by_index(state, rewards, truncation, record):  # noqa: C901, PLR0912, PLR091
                 sums[arm] = total
                 means[arm] = noisy / count
                 widths[arm] = _power(powers, exponent, count)
-            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
             if passed(record, checkpoint, 1):
                 return
         note_pulls(record, trial, order, counts)

@@ -135,6 +135,7 @@ def by_index(state, rewards, release, low, high, record):  # noqa: C901, PLR0912
     capped = np.empty(arms, np.bool_)
     order = np.empty(arms, np.int64)
     here = room_for(rewards)
+    table, values, chances, gaps = here  # once: every use in a loop would count references
     for trial in range(state.shape[0]):
         relabel_arms(state, trial, rewards, order, here)
         counts[:] = 0.0
@@ -205,10 +206,10 @@ def by_index(state, rewards, release, low, high, record):  # noqa: C901, PLR0912
                 while True:
                     uniform = next_uniform(state, trial, 0)
                     if release == BITS:
-                        if uniform < here.means[arm]:
+                        if uniform < chances[arm]:
                             total += 1.0
                     else:
-                        total += draw_reward(here.table, here.values, arm, uniform, state, trial)
+                        total += draw_reward(table, values, arm, uniform, state, trial)
                     count += 1.0
                     done += 1
                     if done >= length or not _reaches(total / count, count, level, bar, log_bar, log_over):
@@ -221,7 +222,7 @@ def by_index(state, rewards, release, low, high, record):  # noqa: C901, PLR0912
                 capped[arm] = False
                 t += done
                 window = window * 2 if done == window else max(1, done)
-            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
             if passed(record, checkpoint, 1):
                 return
         note_pulls(record, trial, order, counts)

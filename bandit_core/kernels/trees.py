@@ -86,6 +86,7 @@ def own_counters(state, rewards, counters, margins, record):  # noqa: C901, PLR0
     margin_of = np.empty(arms)
     order = np.empty(arms, np.int64)
     here = room_for(rewards)
+    table, values, _, gaps = here  # once: every use in a loop would count references
     for trial in range(state.shape[0]):
         relabel_arms(state, trial, rewards, order, here)
         held[:] = 0.0
@@ -135,7 +136,7 @@ def own_counters(state, rewards, counters, margins, record):  # noqa: C901, PLR0
                 done = 0
                 while True:
                     count += 1
-                    total += draw_reward(here.table, here.values, arm, next_uniform(state, trial, 0), state, trial)
+                    total += draw_reward(table, values, arm, next_uniform(state, trial, 0), state, trial)
                     bits = set_bits(count)
                     u_noise = next_uniform(state, trial, 4)
                     if hybrid:
@@ -164,7 +165,7 @@ def own_counters(state, rewards, counters, margins, record):  # noqa: C901, PLR0
                 means[arm] = noisy / count
                 widths[arm] = math.sqrt(per_pull * count) / count
                 margin_of[arm] = _factor(shape, count, count - (1 << (depth - 1))) / count
-            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
             if passed(record, checkpoint, 1):
                 return
         note_pulls(record, trial, order, counts)
@@ -182,6 +183,7 @@ def common_counters(state, rewards, counters, per_pull, record):
     widths = np.empty(arms)
     order = np.empty(arms, np.int64)
     here = room_for(rewards)
+    table, values, _, gaps = here  # once: every use in a loop would count references
     for trial in range(state.shape[0]):
         relabel_arms(state, trial, rewards, order, here)
         held[:] = 0.0
@@ -193,9 +195,7 @@ def common_counters(state, rewards, counters, per_pull, record):
         t = 1
         for checkpoint in range(checkpoints.shape[0]):
             while t <= checkpoints[checkpoint]:
-                sums[choice] += draw_reward(
-                    here.table, here.values, choice, next_uniform(state, trial, 0), state, trial
-                )
+                sums[choice] += draw_reward(table, values, choice, next_uniform(state, trial, 0), state, trial)
                 counts[choice] += 1.0
                 widths[choice] = math.sqrt(per_pull * counts[choice]) / counts[choice]
                 bits = set_bits(t)
@@ -211,7 +211,7 @@ def common_counters(state, rewards, counters, per_pull, record):
                     if index > best:
                         best = index
                         choice = arm
-            note(counts, here.gaps, trial, checkpoint, record.regret, record.best_pulls)
+            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
             if passed(record, checkpoint, 1):
                 return
         note_pulls(record, trial, order, counts)
