@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ import pytest
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
 from bandit_core.experiments.curves import line_bounds
-from bandit_core.policies import registry
+from bandit_core.model import Block
+from bandit_core.simulation.prepared import PreparedLine
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline
@@ -64,13 +66,13 @@ def store() -> Store:
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the policies whose kernels were called."""
     made: list[str] = []
-    for policy in registry().values():
+    play = PreparedLine.play
 
-        def counted(instance, streams, times, signal, name=policy.name, play=policy.play):
-            made.append(name)
-            return play(instance, streams, times, signal)
+    def counted(line: PreparedLine, *given: Any) -> Block:
+        made.append(line.policy.name)
+        return play(line, *given)
 
-        monkeypatch.setitem(policy.__dict__, "simulate", counted)
+    monkeypatch.setattr(PreparedLine, "play", counted)
     return made
 
 
