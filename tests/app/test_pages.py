@@ -199,7 +199,7 @@ def test_every_preset_opens(name: str) -> None:
     assert set(on.address(screen)) <= {"preset", "T", "n"}  # the sidebar did not rewrite it
 
 
-def test_a_partial_look_at_a_dear_experiment_is_a_preview_with_a_run_button() -> None:
+def test_a_partial_look_at_an_expensive_experiment_is_a_preview_with_a_run_button() -> None:
     screen = on.visit(arms="0.9,0.5", lines="ucb", T="1e8", n="50")
     assert "preview" in on.words(screen)
     assert "5 billion pulls" in on.words(screen)
@@ -207,7 +207,7 @@ def test_a_partial_look_at_a_dear_experiment_is_a_preview_with_a_run_button() ->
     assert len(on.chart(screen).y("– UCB")) > 10
 
 
-def test_too_dear_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("1e5", "100"):
         monkeypatch.setenv("LAB_MAX_STEPS", limit)
         for page in on.PAGES:

@@ -82,19 +82,24 @@ def test_the_names_are_those_of_the_contract():
     assert [policy.name for policy in registry().values()] == list(registry())
 
 
-@EVERY
-def test_a_policy_describes_itself(name):
-    policy = registry()[name]
+def assert_described(policy, setup):
+    """A policy has words for everything that is shown of it, a cost, defaults, and a counterpart without privacy."""
     for words in (policy.title, policy.paper, policy.summary, policy.guarantee_words, policy.pseudo_code):
         assert words.strip()
     assert policy.privacy in PRIVACY_WORDS
     assert (policy.privacy == "none") == (policy.epsilon == "none")
-    assert policy.cost(experiment_of(line_of(name)).setups[0]) > 0
+    assert policy.cost(setup) > 0
     for field, info in policy.parameters.model_fields.items():
         assert info.description, field
         assert not info.is_required(), field  # a policy works with its defaults
     if policy.epsilon != "none":
         assert registry()[policy.parent].privacy == "none"
+        assert registry()[policy.parent].setting == policy.setting
+
+
+@EVERY
+def test_a_policy_describes_itself(name):
+    assert_described(registry()[name], experiment_of(line_of(name)).setups[0])
 
 
 @EVERY

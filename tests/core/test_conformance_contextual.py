@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from conformance import assert_described
 from interpreter import assert_left_free
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.kernels.streams import streams
-from bandit_core.model import PRIVACY_WORDS, Signal
+from bandit_core.model import Signal
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 
@@ -37,18 +38,7 @@ def run(experiment: Experiment, jobs: int = 1):
 
 @EVERY
 def test_a_policy_describes_itself(name):
-    policy = registry()[name]
-    for words in (policy.title, policy.paper, policy.summary, policy.guarantee_words, policy.pseudo_code):
-        assert words.strip()
-    assert policy.privacy in PRIVACY_WORDS
-    assert (policy.privacy == "none") == (policy.epsilon == "none")
-    assert policy.cost(experiment_of(line_of(name)).setups[0]) > 0
-    for field, info in policy.parameters.model_fields.items():
-        assert info.description, field
-        assert not info.is_required(), field
-    if policy.epsilon != "none":
-        assert registry()[policy.parent].privacy == "none"
-        assert registry()[policy.parent].setting == "contexts"
+    assert_described(registry()[name], experiment_of(line_of(name)).setups[0])
 
 
 ROWS = [[1.0, 0.5], [0.2, -0.3], [-0.4, 0.9]]
