@@ -16,11 +16,10 @@ page = st.navigation(  # before anything heavy: until here the browser shows a m
             icon=each.symbol,
             url_path=each.address,
             default=not each.address,
-            visibility="hidden" if each.at_foot else "visible",
         )
         for each in menu.pages()
     ],
-    position="hidden" if st.query_params.get("controls") == "off" else "top",  # a lesson is the picture alone
+    position="hidden",  # ui/menu_bar.py draws them: Streamlit's own menu hides what does not fit
 )
 
 opening = st.empty()

@@ -5,11 +5,20 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, panels, runner, theme, words
+from ui import charts, page_frame, panels, runner, state, theme, words
 from ui.contextual import data, view
 from ui.menu import Page
 
-PAGE = Page(title="Contextual", icon="groups", place=6, fields="eps d K beta upto C orders")
+PAGE = Page(
+    title="Contextual",
+    icon="groups",
+    place=6,
+    fields="C orders shapes_beta",
+    old_fields="eps d K beta upto",
+    sidebar="arms budget lines T n seed x y show price band runs hide",
+    shows="features",
+    instead="data-source",
+)
 page_frame.enter()
 
 st.title("Can it suit everyone and know no one?")
@@ -20,11 +29,11 @@ st.markdown(
 opening, controls = st.container(), st.container()
 own = data.panel()
 if own is None:
+    experiment, store, name = state.experiment(), None, "contextual"
     with controls:
-        experiment, example = view.experiment()
-    store, name = None, "contextual"
+        view.controls(experiment)
 else:
-    experiment, example, store, name = own.experiment, False, own.store, data.RUN
+    experiment, store, name = own.experiment, own.store, data.RUN
 with opening:
     view.messages_panel(experiment, shared=store is None)
 
@@ -60,6 +69,6 @@ with right:
     picture = view.share_chart(result, theme.is_dark())
     st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=charts.read_aloud(picture, "Best choices"))
     st.caption("Of the latest users at each point. Dotted: choosing at random.")
-view.regimes_panel(result, example)
+view.regimes_panel(result)
 panels.cards(result)
 view.explanation()

@@ -8,7 +8,7 @@ import streamlit as st
 from ui import charts, errata_view, page_frame, theme
 from ui.menu import Page
 
-PAGE = Page(title="Errata", icon="spellcheck", place=11, fields="paper erratum", own_controls=True, at_foot=True)
+PAGE = Page(title="Errata", icon="spellcheck", place=11, group="check", fields="paper erratum")
 page_frame.enter()
 
 st.title("What do the papers say that cannot be so?")

@@ -9,7 +9,7 @@ from bandit_core.data.spreadsheets import defused_frame
 from ui import budget_panel, charts, exports, page_frame, panels, render_lock, runner, shared, state, theme, words
 from ui.menu import Page
 
-PAGE = Page(title="Explore", icon="show_chart", place=1)
+PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all")
 page_frame.enter()
 
 experiment = state.experiment()

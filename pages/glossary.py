@@ -8,7 +8,7 @@ import streamlit as st
 from ui import glossary, page_frame
 from ui.menu import Page
 
-PAGE = Page(title="Glossary", icon="dictionary", place=10, fields="term", own_controls=True, at_foot=True)
+PAGE = Page(title="Glossary", icon="dictionary", place=10, group="learn", fields="term")
 page_frame.enter()
 
 st.title("What do the words mean?")

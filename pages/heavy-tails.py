@@ -5,15 +5,18 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, runner, theme, words
-from ui.heavy_tails import theory, view
+from ui import charts, page_frame, runner, state, theme, words
+from ui.heavy_tails import setting, theory, view
 from ui.menu import Page
 
 PAGE = Page(
     title="Heavy tails",
     icon="ssid_chart",
     place=5,
-    fields="instance law v budget trust users printed rewards against C old orders",
+    fields="rewards against C old orders",
+    old_fields="instance law v budget trust users printed",
+    sidebar="all",
+    shows="robust",
 )
 page_frame.enter()
 
@@ -24,29 +27,28 @@ st.markdown(
     "That throws away the tail, which makes every estimate too small (bias), but then noise of size B is enough for "
     "privacy. As more rewards arrive B grows, and both errors shrink in step."
 )
-choice = view.controls()
+whole = state.experiment()
+chosen = view.controls(whole)
+experiment = setting.playable(whole)
 dark = theme.is_dark()
-experiment = view.experiment_of(choice)
-if experiment is None:
-    page_frame.leave()
 
 tail, parts = st.columns(2)
 n = view.sample_slider()
 with tail:
     st.markdown("**What is thrown away** of the best arm's rewards")
-    picture = view.tail_chart(choice, experiment, n, dark)
+    picture = view.tail_chart(chosen, experiment, n, dark)
     st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt=charts.read_aloud(picture, "What is thrown away"))
-    st.caption(view.tail_words(choice, experiment, n))
+    st.caption(view.tail_words(chosen, experiment, n))
 with parts:
     st.markdown("**What the estimate loses**: truncation, noise, chance")
-    picture = view.error_chart(choice, experiment, n, dark)
+    picture = view.error_chart(chosen, experiment, n, dark)
     st.plotly_chart(
         picture, key="errors", config=charts.CONFIG, alt=charts.read_aloud(picture, "Bias, noise and chance")
     )
-    st.caption(view.error_words(choice))
+    st.caption(view.error_words(chosen))
 
 st.subheader("Regret")
-st.markdown(view.constants_words(choice, experiment))
+st.markdown(view.constants_words(chosen, experiment))
 result = runner.result_of(experiment, "heavy")
 if result is not None:
     st.markdown(words.verdict(result))
@@ -54,6 +56,6 @@ if result is not None:
     st.plotly_chart(picture, key="heavy-regret", config=charts.CONFIG, alt=charts.describe(result))
     st.caption(view.band_words(result))
 view.link_to_explore(experiment)
-view.against_v(choice, dark)
+view.against_v(chosen, experiment, dark)
 view.epoch_table(experiment)
-theory.draw(experiment, result, choice.trust == "local", dark)
+theory.draw(experiment, result, chosen.trust == "local", dark)

@@ -8,7 +8,7 @@ import streamlit as st
 from ui import charts, gallery, page_frame, render_lock, runner, shared, theme, words
 from ui.menu import Page
 
-PAGE = Page(title="Home", icon="home", place=0, fields="eps", own_controls=True)
+PAGE = Page(title="Home", icon="home", place=0, group="learn", fields="eps")
 page_frame.enter()
 
 st.title("What does privacy cost a learner?")

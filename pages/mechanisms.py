@@ -15,7 +15,7 @@ PAGE = Page(
     icon="casino",
     place=7,
     fields="part mech with eps x1 x2 delta d upto answers round subject samples sure draw run sums count at",
-    own_controls=True,
+    group="check",
 )
 page_frame.enter()
 

@@ -9,7 +9,7 @@ from ui import page_frame, theme
 from ui.menu import Page
 from ui.papers import view
 
-PAGE = Page(title="Papers", icon="menu_book", place=9, fields="paper figure held", own_controls=True)
+PAGE = Page(title="Papers", icon="menu_book", place=9, group="check", fields="paper figure held")
 page_frame.enter()
 
 st.title("Do the papers' pictures come out again?")

@@ -10,7 +10,14 @@ from ui import page_frame, state, theme
 from ui.menu import Page
 from ui.theory import bounds, definitions
 
-PAGE = Page(title="Theory", icon="functions", place=8, fields="promise about laws kind bound axis old")
+PAGE = Page(
+    title="Theory",
+    icon="functions",
+    place=8,
+    group="check",
+    fields="promise about laws kind bound axis old",
+    sidebar="arms budget lines T",
+)
 page_frame.enter()
 
 st.title("What can be promised, and what must it cost?")

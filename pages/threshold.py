@@ -5,10 +5,17 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, runner, theme, threshold_view, words
+from ui import charts, page_fields, page_frame, runner, state, theme, threshold_view, words
 from ui.menu import Page
 
-PAGE = Page(title="Threshold", icon="filter_alt", place=4)
+PAGE = Page(
+    title="Threshold",
+    icon="filter_alt",
+    place=4,
+    fields="check",
+    sidebar="budget check:arms check:seed",
+    shows="spread",
+)
 page_frame.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
@@ -32,11 +39,17 @@ with right:
 
 st.subheader("Is the prediction right?")
 st.markdown(
-    "Simulate both mechanisms at several thresholds on the arms of the sidebar, with users enough: if the heuristic is "
+    "Simulate both mechanisms at several thresholds on the experiment's arms, with users enough: if the heuristic is "
     "right, regret grows in a straight line with V."
 )
 check = threshold_view.check_experiment(distribution)
-if check and st.toggle("Check by simulation", key="check", help=threshold_view.size_words(check)):
+if check and page_fields.toggle(
+    "Check by simulation",
+    "check",
+    "check",
+    threshold_view.size_words(check),
+    on_change=lambda: state.adopt(state.experiment()),  # the sidebar gets the controls of the check
+):
     result = runner.result_of(threshold_view.check_users(check), "threshold")
     if result is not None:
         threshold_view.check_panel(result)

@@ -9,19 +9,19 @@ from bandit_core.studies.sweep import distinct_lines
 from ui import charts, page_frame, runner, state, theme, tradeoff_view
 from ui.menu import Page
 
-PAGE = Page(title="Trade-off", icon="balance", place=2, fields="from to goal limit")
+PAGE = Page(
+    title="Trade-off",
+    icon="balance",
+    place=2,
+    fields="from to goal limit search",
+    sidebar="arms budget lines T n seed price bounds worst shapes hide",
+    shows="priced",
+)
 page_frame.enter()
 
 experiment = distinct_lines(state.experiment())
 st.title("How much privacy can you afford?")
-if experiment.contexts is not None:
-    st.info("This page compares arms; the experiment has users with features. Their page is Contextual.")
-    page_frame.leave()
-if not tradeoff_view.has_private_lines(experiment):
-    st.info("None of the policies is private, so there is nothing to trade. Add one in the sidebar.")
-    page_frame.leave()
-
-epsilons, quantity = tradeoff_view.controls()
+epsilons = tradeoff_view.controls(experiment)
 result = runner.sweep_of(experiment, epsilons)
 if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
@@ -29,7 +29,7 @@ if result is None:
 
 st.markdown(tradeoff_view.verdict(result))
 chosen = st.plotly_chart(
-    tradeoff_view.chart(result, quantity, theme.is_dark()),
+    tradeoff_view.chart(result, theme.is_dark()),
     config=charts.CONFIG,
     key="tradeoff-chart",
     on_select="rerun",

@@ -14,7 +14,7 @@ PAGE = Page(
     icon="calculate",
     place=3,
     fields="as base lifts by least most users unit eps goal limit",
-    own_controls=True,
+    group="decide",
 )
 page_frame.enter()
 

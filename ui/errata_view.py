@@ -56,7 +56,7 @@ def choice() -> str:
         list(names),
         list(names).index(page_fields.choice("paper", "all", names)),
         format_func=names.__getitem__,
-        key="errata-paper",
+        key=state.own_key("errata-paper"),
         help="The papers of which something is said below.",
     )
     state.keep_page_field("paper", chosen, "all")

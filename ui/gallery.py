@@ -10,10 +10,9 @@ from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, presets
 from bandit_core.simulation.results import Result
-from bandit_core.spec import notation
-from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.errors import InputError
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, state, theme, words
+from ui import charts, epsilon_grid, page_fields, theme, words
 
 OPENING = "first-look"
 BEST = ("thompson", "dp-imed", "ts-cf")  # on Home's arms, at every budget of the slider (a test tries all others)
@@ -23,43 +22,17 @@ TRADEOFF, YOUR_NUMBERS, PAPERS = "pages/tradeoff.py", "pages/your-numbers.py", "
 LESSONS = "Lessons"
 
 
-def _asked_epsilon(text: str) -> float:
-    """The slider's position for the address field ``eps``; what cannot be used is told."""
-    wanted = notation.read_number(text)
-    if isinstance(wanted, str) or not wanted > 0:
-        told = words.issue(Issue("eps", text, "a number above 0"))
-        st.warning(f"Some of this link could not be used: {told}", icon=":material/link_off:")
-        wanted = 1.0
-    return min(EPSILONS, key=lambda value: abs(value - wanted))
-
-
 def home_slider() -> float:
     """Home's one control; its value is the address field ``eps``."""
-    now = st.session_state
-    asked = st.query_params.get("eps", "1")
-    moved = "home-epsilon" in now and now["home-epsilon"] != now["home-drawn"]
-    sent = now.setdefault("home-sent", state.Sent())
-    late = sent.is_late(asked, moved)
-    if "home-epsilon" not in now or (asked != now.get("home-address") and not late):
-        now["home-epsilon"] = now["home-drawn"] = _asked_epsilon(asked)
-    epsilon = st.select_slider(
+    epsilon = page_fields.slider(
         "Privacy budget ε: ← more private · less regret →",
+        "eps",
         EPSILONS,
-        key="home-epsilon",
-        help="How much one answer may tell about the person who gave it.",
-        format_func=lambda value: f"{value:g}",
+        "1",
+        "home-epsilon",
+        "How much one answer may tell about the person who gave it.",
     )
     st.caption(words.odds(epsilon))
-    if epsilon != now["home-drawn"]:  # the slider was moved: the address follows
-        now["home-drawn"] = epsilon
-        # Noted before it is sent: sending is where a newer position of the slider may cut this run short.
-        sent.note(now.get("home-address", asked))
-        now["home-address"] = f"{epsilon:g}"
-        st.query_params["eps"] = f"{epsilon:g}"
-    elif late:
-        st.query_params["eps"] = now["home-address"]
-    else:
-        now["home-address"] = asked
     return epsilon
 
 

@@ -41,7 +41,7 @@ def search() -> tuple[Term, ...]:
     text = st.text_input(
         "Search",
         state.page_field("term", ""),
-        key="glossary-term",
+        key=state.own_key("glossary-term"),
         max_chars=60,
         help="Part of a term, of another name for it, or of its sentence.",
         placeholder="for example: budget",
@@ -66,11 +66,7 @@ def listing(found: tuple[Term, ...]) -> None:
 
 
 def footer() -> None:
-    """The way to the pages that stand outside the menu (glossary, errata), at the end of every page."""
-    with st.container(horizontal=True, horizontal_alignment="center", gap="medium"):
-        for page in menu.pages():
-            if page.at_foot:
-                st.page_link(page.file, label=page.title, icon=page.symbol)
+    """What the lab is not, at the end of every page."""
     st.caption(
         "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
         text_alignment="center",

@@ -16,17 +16,15 @@ from bandit_core.model import Policy
 from bandit_core.policies import registry
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
+from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.errors import Issue
 from ui import state, theme, words
 
 
-def shared_text(base: Experiment) -> str:
-    """What the budget's section opens with, as text: the shared budget, else that of the first private line."""
-    distributions = [
-        distribution
-        for distribution in (shared_budget(base), *(line.epsilon for line in base.lines))
-        if distribution is not None
-    ]
-    return notation.write_epsilon(distributions[0]) if distributions else "1"
+def shared(base: Experiment) -> BudgetDistribution:
+    """What the budget's section opens with: the shared budget, else that of the first private line, else 1."""
+    found = (each for each in (shared_budget(base), *(line.epsilon for line in base.lines)) if each is not None)
+    return next(found, None) or BUDGETS["fixed"].model_validate({"kind": "fixed", "value": 1.0})
 
 
 def _own_budget(base: Experiment, row: int) -> str:
@@ -114,29 +112,54 @@ def _parameters(policy: Policy, stated: dict[str, Any], row: int) -> dict[str, A
     return params
 
 
-def _followed(base: Experiment, row: int, shared: str) -> str:
-    """The budget of a line that has none of its own, as text."""
+def _followed(base: Experiment, row: int, shared: dict[str, Any]) -> dict[str, Any]:
+    """The budget of a line that has none of its own, as a document."""
     distribution = base.lines[row].epsilon if row < len(base.lines) else None
     if distribution is None or _own_budget(base, row):
         return shared
     try:
-        document = moved(distribution, notation.read_epsilon(shared))
-        return notation.write_epsilon(BUDGETS[document["kind"]].model_validate(document))
+        return moved(distribution, shared)
     except (InputError, ValidationError):  # told where it was written
         return shared
 
 
-def _line_now(base: Experiment, row: int, shared: str) -> dict[str, Any]:
-    """A line as its controls say it, the budget as text."""
+def _as_text(budget: dict[str, Any]) -> str:
+    try:
+        return notation.write_epsilon(BUDGETS[budget["kind"]].model_validate(budget))
+    except ValidationError:  # told where it was written
+        return ""
+
+
+def _line_now(base: Experiment, row: int, shared: dict[str, Any]) -> dict[str, Any]:
+    """A line as its controls say it, as a document.
+
+    Raises
+    ------
+    InputError
+        When its own budget cannot be read.
+    """
     policy, stated, label = _line_before(base, row)
     line: dict[str, Any] = {"policy": policy.name}
     if policy.epsilon != "none":
-        line["epsilon"] = state.current(f"own-{row}", _own_budget(base, row)) or _followed(base, row, shared)
+        own = state.current(f"own-{row}", _own_budget(base, row)).strip()
+        line["epsilon"] = notation.read_epsilon(own) if own else _followed(base, row, shared)
     if params := _parameters(policy, stated, row):
         line["params"] = params
     if label := state.current(f"label-{row}", label):
         line["label"] = label
     return line
+
+
+def documents(base: Experiment, shared: dict[str, Any], issues: list[Issue]) -> list[dict[str, Any]]:
+    """All lines as their controls say them, drawn or not; appends what cannot be read to ``issues``."""
+    lines = []
+    for place, row in enumerate(st.session_state["line-rows"]):
+        try:
+            lines.append(_line_now(base, row, shared))
+        except InputError as error:
+            issues += [Issue(f"lines[{place}].epsilon", item.value, item.allowed) for item in error.issues]
+            lines.append({"policy": _line_before(base, row)[0].name})
+    return lines
 
 
 def _line_before(base: Experiment, row: int) -> tuple[Policy, dict[str, Any], str]:
@@ -148,22 +171,23 @@ def _line_before(base: Experiment, row: int) -> tuple[Policy, dict[str, Any], st
     return line.entry, line.params, line.label or ""
 
 
-def _called(base: Experiment, now: dict[str, Any]) -> tuple[str, bool]:
+def _called(base: Experiment, row: int, shared: dict[str, Any]) -> tuple[str, bool]:
     """What a line's label says with its blanks filled (empty without one), and whether it is out of date."""
-    if "label" not in now:
-        return "", False
     try:
-        epsilon = {"epsilon": notation.read_epsilon(now["epsilon"])} if "epsilon" in now else {}
-        line = Line.model_validate({**now, **epsilon})
+        now = _line_now(base, row, shared)
+        if "label" not in now:
+            return "", False
+        line = Line.model_validate(now)
         return line.written_label, is_stale(now["label"], line, base.lines)
     except (InputError, ValidationError):  # told with all the rest
-        return now["label"], False
+        return str(state.current(f"label-{row}", "")), False
 
 
-def card(base: Experiment, row: int, shared: str) -> dict[str, Any]:
+def card(base: Experiment, row: int, shared: dict[str, Any]) -> None:
+    """The box of one line; `documents` reads what it says."""
     policy, stated, label = _line_before(base, row)
-    own, now = _own_budget(base, row), _line_now(base, row, shared)
-    called, stale = _called(base, now)
+    own = _own_budget(base, row)
+    called, stale = _called(base, row, shared)
     own_now = state.current(f"own-{row}", own)
     title = "" if stale else called
     title = title or policy.title + (f" · ε {own_now}" if own_now else "")
@@ -174,7 +198,7 @@ def card(base: Experiment, row: int, shared: str) -> dict[str, Any]:
                 "Own budget",
                 own,
                 key=state.key(f"own-{row}"),
-                placeholder=f"shared: {_followed(base, row, shared)}",
+                placeholder=f"shared: {_as_text(_followed(base, row, shared))}",
                 help="Empty: the budget of the section above (where some users share nothing, that of the others). "
                 "Else, for example, 0.5 or discrete(0, 1, 2).",
             )
@@ -196,4 +220,3 @@ def card(base: Experiment, row: int, shared: str) -> dict[str, Any]:
             help="Take this line out of the picture.",
             disabled=len(st.session_state["line-rows"]) == 1,
         )
-    return _line_now(base, row, shared)

@@ -7,11 +7,14 @@ address, sidebar, the foot of every page and the tests take the pages from here.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+GROUPS = {"learn": "Learn", "explore": "Explore", "decide": "Decide", "check": "Check"}  # what people come for
+CONTROLS = "arms budget lines T n seed x y show price band bounds worst shapes runs hide"  # of the sidebar
 FOLDER = Path(__file__).resolve().parent.parent / "pages"
 
 
@@ -19,18 +22,25 @@ FOLDER = Path(__file__).resolve().parent.parent / "pages"
 class Page:
     """What a page says of itself; ``name`` and ``address`` follow from its file.
 
-    ``place`` orders the menu, and the first page is the start page; ``at_foot`` links it from the foot of every page
-    and leaves it out of the menu. ``fields`` names, with spaces between, the fields of the address that its own
-    controls write; all others belong to the experiment. A page with ``own_controls`` asks its own question and has no
-    sidebar. ``icon`` is the name of a Material symbol.
+    ``group`` is what people come for, one of `GROUPS`; ``place`` orders the pages, and the first one is the start
+    page. ``fields`` names, with spaces between, the fields of the address that its own controls write; all others
+    belong to the experiment. ``old_fields`` are those that it wrote once and still reads. ``sidebar`` names the
+    controls of the experiment that change something on the page (see `CONTROLS`), behind the key of a switch of the
+    page where they matter only while it is on; a page without them asks its own question and has no sidebar. ``shows``
+    is the kind of experiment that the page is about (see ui/kinds.py); while the control with the key ``instead`` says
+    anything but "none", the page shows a table of the visitor's in its place, without a sidebar. ``icon`` is the name
+    of a Material symbol.
     """
 
     title: str
     icon: str
     place: float
+    group: str = "explore"
     fields: str = ""
-    own_controls: bool = False
-    at_foot: bool = False
+    old_fields: str = ""
+    sidebar: str = ""
+    shows: str = "any"
+    instead: str = ""
     name: str = ""
     address: str = ""
 
@@ -38,6 +48,11 @@ class Page:
     def file(self) -> str:
         """The file as Streamlit knows it."""
         return f"pages/{self.name}.py"
+
+    def controls(self, switched_on: Callable[[str], bool]) -> frozenset[str]:
+        """The controls of the sidebar, given which switches of the page are on."""
+        asked = [name.rpartition(":") for name in (CONTROLS if self.sidebar == "all" else self.sidebar).split()]
+        return frozenset(name for switch, _, name in asked if not switch or switched_on(switch))
 
     @property
     def symbol(self) -> str:

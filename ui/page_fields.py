@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from bandit_core import Experiment
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.errors import Issue
+from bandit_core.spec.errors import InputError, Issue
 from ui import state, words
 
 Word = TypeVar("Word", bound=str)
@@ -82,16 +83,37 @@ def slider(
     whole = all(isinstance(value, int) for value in grid)
     asked = number(name, default, grid[0], grid[-1], whole)
     asked = int(asked) if whole else asked
-    chosen: float = st.select_slider(label, sorted({*grid, asked}), asked, key=key, help=help, format_func=write)
+    chosen: float = st.select_slider(
+        label, sorted({*grid, asked}), asked, key=state.own_key(key), help=help, format_func=write
+    )
     keep(name, chosen, default)
     return chosen
 
 
-def toggle(label: str, name: str, key: str, help: str) -> bool:
+def toggle(label: str, name: str, key: str, help: str, on_change: Callable[[], None] | None = None) -> bool:
     """A switch that is off where the address does not say 1."""
-    chosen: bool = st.toggle(label, choice(name, "0", ("0", "1")) == "1", key=key, help=help)
+    chosen: bool = st.toggle(
+        label, choice(name, "0", ("0", "1")) == "1", key=state.own_key(key), help=help, on_change=on_change
+    )
     state.keep_page_field(name, str(int(chosen)), "0")
     return chosen
+
+
+def changes(name: str, value: object, draw: Callable[..., Any], change: Callable[[Any], Experiment]) -> None:
+    """A control of the experiment that is shown: it opens at ``value``, and what it says changes the experiment.
+
+    ``draw`` gets ``key``, ``on_change`` and ``disabled``: while the sidebar holds something that cannot be read, since
+    a changed experiment draws it anew. What ``change`` refuses is told and changes nothing.
+    """
+    key = state.key(f"{name} {value!r}")  # a new control wherever the value came from elsewhere
+
+    def moved() -> None:
+        try:
+            state.adopt(change(st.session_state[key]))
+        except InputError as error:
+            state.adopt(state.experiment(), error.issues)
+
+    draw(key=key, on_change=moved, disabled=state.unfinished())
 
 
 class Fields:
@@ -123,10 +145,12 @@ class Fields:
             return fallback
         return wanted
 
-    def nearest(self, name: str, grid: Collection[float], default: float | None = None) -> float:
-        """The value of a grid that is nearest to the number in the address."""
-        asked = self.number(name, min(grid), max(grid), default)
-        return min(grid, key=lambda value: abs(value - asked))
+    def stops(self, name: str, grid: Sequence[Any], default: float | None = None) -> tuple[tuple[Any, ...], Any]:
+        """The stops of a slider, with the number of the address among them; and that number."""
+        whole = all(isinstance(value, int) for value in grid)
+        asked = self.number(name, min(grid), max(grid), default, whole)
+        value = int(asked) if whole else asked
+        return tuple(sorted({*grid, value})), value
 
     def keep(self, name: str, value: str | float, default: str | float | None = None) -> None:
         """Let the address carry what the control says now (nothing where it is the default)."""

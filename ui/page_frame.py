@@ -9,14 +9,28 @@ from typing import Any, NoReturn
 
 import streamlit as st
 
+from bandit_core.experiments import links
 from bandit_core.spec.errors import Issue
-from ui import glossary, menu, page_fields, render_lock, sharing, sidebar, state, theme, theme_watch, words
+from ui import (
+    glossary,
+    kinds,
+    menu,
+    menu_bar,
+    page_fields,
+    render_lock,
+    sharing,
+    sidebar,
+    state,
+    theme,
+    theme_watch,
+    words,
+)
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
 # Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
 _STYLE = """<style>
-[data-testid=stMainBlockContainer]{padding-top:4.2rem;padding-bottom:2rem}
+[data-testid=stMainBlockContainer]{padding-top:.7rem;padding-bottom:2rem}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
 .js-plotly-plot :is([class^=x],[class^=y])[class$=title],
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{fill:INK!important}
@@ -63,16 +77,28 @@ def _open(page: Any) -> None:
     lesson = state.lesson()
     if lesson:
         st.html(_LESSON_STYLE)
-    elif (asked := state.page_field("controls", "on")) != "on":
+    elif (asked := state.controls()) != "on":
         told = Issue("controls", asked, "off hides sidebar and menu, on shows them; they are shown")
         st.warning(words.issue(told), icon=":material/link_off:")
-    state.read_address(page.url_path)
-    place, own_controls = None, menu.at(page.url_path).own_controls
-    if not lesson and not own_controls:
-        place = sidebar.draw()
-        state.write_address()
+    stated = menu.at(page.url_path)
+    if not lesson:
+        menu_bar.draw()
+    if not stated.address:
+        menu_bar.unknown_address()
+    kind = kinds.KINDS[stated.shows]
+    state.read_address(stated, kind.old or links.read)
+    place = None
+    own_table = bool(stated.instead) and st.session_state.get(stated.instead, "none") != "none"
+    with_sidebar = bool(stated.sidebar) and not own_table
+    if stated.sidebar:
+        kinds.settle(stated)
+        if with_sidebar and not lesson:
+            place = sidebar.draw(stated)
+            state.write_address(stated)
     page_fields.tell(state.issues())
-    if not own_controls and (whose := words.of_the_link(state.experiment())):
+    if with_sidebar and not lesson:
+        st.caption(kinds.shown())
+    if with_sidebar and (whose := words.of_the_link(state.experiment())):
         st.caption(whose)
     st.session_state["inside"] = True
     with contextlib.suppress(_Left):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from bandit_core.experiments import links
-from ui import state, words
+from ui import menu, state, words
 
 LESSON = {"embed": "true", "controls": "off"}
 
@@ -14,7 +14,7 @@ def panel(page: str) -> None:
     """Copy link and Embed link, side by side; drawn when the page has said what its own controls are."""
     now = state.experiment()
     base = (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}")
-    own = state.own_fields()
+    own = state.own_fields(menu.at(page))
     left, right = st.columns(2)
     if unread := links.unread(now):
         with left.popover("Copy link", width="stretch", help="Why no link opens this picture."):

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
-from functools import cache
-from typing import Any, Literal
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InputError
-from bandit_core.experiments import links
-from bandit_core.experiments.experiment import Band, View, parse
+from bandit_core.experiments.experiment import View, parse
 from bandit_core.experiments.presets import presets
 from bandit_core.policies import registry
 from bandit_core.simulation.summaries import QUANTITY_WORDS
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
+from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
-from ui import charts, epsilon_grid, line_cards, render_lock, state, theme, words
+from bandit_core.spec.rewards import RewardDistribution
+from ui import charts, epsilon_grid, kinds, line_cards, menu, render_lock, state, theme, words
+
+if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
@@ -35,8 +40,9 @@ def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str,
     return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write, disabled=disabled)
 
 
-def _preset_section() -> None:
-    names = {preset.name: preset for preset in presets()}
+def _preset_section(page: menu.Page) -> None:
+    lacks = kinds.KINDS[page.shows].lacks
+    names = {preset.name: preset for preset in presets() if not lacks(preset.experiment)}
 
     def chosen() -> None:
         name = st.session_state[state.key("preset")]
@@ -55,43 +61,58 @@ def _preset_section() -> None:
     )
 
 
-def _arms_section(base: Experiment) -> str:
+def _arms_section(base: Experiment, issues: list[Issue]) -> Any:
+    """The arms as documents; appends what cannot be read to ``issues``."""
     with st.expander(f"Arms · {_arms_words(base)}", key=state.key("arms-section")):
-        as_table = st.toggle(
+        found: list[Issue] = []
+        as_table = bool(st.session_state.get("arms-as-table"))
+        try:
+            arms = _arms_table(base) if as_table else notation.read_arms(_arms_text(base))
+        except InputError as error:
+            arms, found = None, error.issues
+        st.toggle(
             "Edit as a table",
+            as_table,
             key="arms-as-table",
             on_change=lambda: state.adopt(state.experiment()),
-            help="One row per group of equal arms, instead of text.",
+            help="One row per group of equal arms, instead of text. Not while something in it cannot be read.",
+            disabled=bool(found),
         )
-        if as_table:
-            return _arms_table(base)
-        text = st.text_area(
-            "Means and reward laws",
-            notation.write_arms(base.arms),
-            key=state.key("arms"),
-            help="A bare number is a Bernoulli mean; x5 repeats an arm. Distributions: " + ", ".join(REWARDS) + ". "
-            "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5). "
-            + words.PUBLIC["ranges"],
-        )
-    return text
+    issues += found
+    return arms
 
 
-def _contexts_section(base: Experiment) -> str:
+def _arms_text(base: Experiment) -> str:
+    return st.text_area(
+        "Means and reward distributions",
+        notation.write_arms(base.arms),
+        key=state.key("arms"),
+        help="A bare number is a Bernoulli mean; x5 repeats an arm. Distributions: " + ", ".join(REWARDS) + ". "
+        "Example: 0.9, beta(4,1) x5, two-point(0.4,1,0.5), uniform(0,1), gaussian(0.5,1), pareto(2,1.5). "
+        + words.PUBLIC["ranges"],
+    )
+
+
+def _contexts_section(base: Experiment, issues: list[Issue]) -> Any:
     """Users with features, as text; a data set is too long for that and stays as it is."""
     assert base.contexts is not None
-    text = notation.write_contexts(base.contexts)
     with st.expander(f"Users with features · {words.arms_summary(state.experiment())}", key=state.key("arms-section")):
         if isinstance(base.contexts.law, Table):
             st.caption(f"{len(base.contexts.law.rows):,} rows of a data set. Load another spec to change them.")
-            return text
-        return st.text_area(
+            return base.contexts
+        text = st.text_area(
             "Features, arms, distribution and link",
-            text,
+            notation.write_contexts(base.contexts),
             key=state.key("contexts"),
             help="single (one parameter, a context for each arm) or multi (a parameter for each arm); features, arms, "
-            "law of the contexts (" + ", ".join(name for name in CONTEXTS if name != "table") + "), link, noise. "
-            "Example: single(2, 10, margin(0.5), link=logistic).",
+            "distribution of the contexts (" + ", ".join(name for name in CONTEXTS if name != "table") + "), link, "
+            "noise. Example: single(2, 10, margin(0.5), link=logistic).",
         )
+    try:
+        return notation.read_contexts(text)
+    except InputError as error:
+        issues += error.issues
+        return None
 
 
 def _arms_words(base: Experiment) -> str:
@@ -106,18 +127,23 @@ def _arms_words(base: Experiment) -> str:
     return words.arms_summary(experiment)
 
 
-def _arms_table(base: Experiment) -> str:
+def _parameters_as_text(arm: RewardDistribution) -> str:
+    text = notation.write_arms([arm])
+    return text if arm.kind == "bernoulli" else text.partition("(")[2].rstrip(")")
+
+
+def _arms_table(base: Experiment) -> list[dict[str, Any]]:
+    """The rows of the table as documents.
+
+    Raises
+    ------
+    InputError
+        With every row that cannot be read.
+    """
     rows = [
-        {
-            "law": arm.kind,
-            "numbers": notation.write_arms([arm.single]).partition("(")[2].rstrip(")"),
-            "count": arm.count,
-        }
+        {"law": arm.kind, "numbers": _parameters_as_text(arm.single), "count": arm.count}  # names that links carry
         for arm in base.arms
     ]
-    for row, arm in zip(rows, base.arms, strict=True):
-        if arm.kind == "bernoulli":
-            row["numbers"] = notation.write_arms([arm.single])
     edited = st.data_editor(
         pd.DataFrame(rows),
         num_rows="dynamic",
@@ -133,52 +159,61 @@ def _arms_table(base: Experiment) -> str:
             "count": st.column_config.NumberColumn("How many", min_value=1, step=1, default=1, required=True),
         },
     )
-    filled = edited.dropna()
-    return ", ".join(f"{row.law}({row.numbers}) x{int(row[2])}" for row in filled.itertuples(index=False))
+    arms: list[dict[str, Any]] = []
+    issues: list[Issue] = []
+    for place, row in enumerate(edited.dropna().itertuples(index=False)):
+        try:
+            arms.append({**notation.read_arms(f"{row.law}({row.numbers})")[0], "count": int(row[2])})
+        except InputError as error:
+            issues += [Issue(f"arms[{place}]", item.value, item.allowed) for item in error.issues]
+    if issues:
+        raise InputError(issues)
+    return arms
 
 
-def _budget_section(base: Experiment) -> tuple[str, DeltaGenerator]:
-    """The shared budget as text, and the place for a picture of it."""
-    text = line_cards.shared_text(base)
-    distribution = notation.read_epsilon(text)
+def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, Any], DeltaGenerator]:
+    """The shared budget as a document, and the place for a picture of it."""
+    opening = line_cards.shared(base)
     following, private = line_cards.followers(base)
-    distributions = {kind: BUDGETS[kind].words for kind in BUDGETS}
-    with st.expander(f"Privacy budget · {_budget_words(distribution)}", expanded=True, key=state.key("budget-section")):
+    names = {kind: BUDGETS[kind].words for kind in BUDGETS}
+    with st.expander(f"Privacy budget · {_budget_words(opening)}", expanded=True, key=state.key("budget-section")):
         kind = st.selectbox(
             "Users' budget ε is",
-            list(distributions),
-            list(distributions).index(distribution["kind"]),
-            format_func=distributions.__getitem__,
+            list(names),
+            list(names).index(opening.kind),
+            format_func=names.__getitem__,
             key=state.key("budget-kind"),
             help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
         )
         if kind == "fixed":
-            value = distribution["value"] if distribution["kind"] == "fixed" else 1.0
             epsilon = _slider(
                 "ε: ← more private · less regret →",
                 epsilon_grid.EPSILONS,
-                value,
+                1.0 if opening.fixed is None else opening.fixed,
                 "epsilon",
                 "The privacy budget in nats: how much one answer may change an observer's belief.",
                 lambda value: f"{value:g}",
                 disabled=private > 0 and not following,
             )
-            st.caption(
-                "  \n".join(text for text in (words.odds(epsilon), line_cards.moves(following, private)) if text)
-            )
-            return f"{epsilon!r}", st.container()
+            told = (words.odds(epsilon), line_cards.moves(following, private))
+            st.caption("  \n".join(filter(None, told)))
+            return {"kind": "fixed", "value": epsilon}, st.container()
         written = st.text_input(
             "Distribution of ε over users",
-            text if distribution["kind"] == kind else BUDGETS[kind].example,
+            notation.write_epsilon(opening) if opening.kind == kind else BUDGETS[kind].example,
             key=state.key(f"budget-{kind}"),
             help=f"For example {BUDGETS[kind].example}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
         )
-        return written, st.container()
+        place = st.container()
+    try:
+        return notation.read_epsilon(written), place
+    except InputError as error:
+        issues += [Issue("Privacy budget", written, item.allowed) for item in error.issues]
+        return opening.model_dump(mode="json"), place
 
 
-def _budget_picture(written: str, experiment: Experiment) -> None:
+def _budget_picture(distribution: dict[str, Any], experiment: Experiment) -> None:
     """How the shared budget is spread, with the threshold of the first policy that ignores some of it."""
-    distribution = notation.read_epsilon(written)
     drawn = BUDGETS[distribution["kind"]].model_validate(distribution)
     if drawn.fixed is not None:
         return
@@ -199,19 +234,20 @@ def _budget_picture(written: str, experiment: Experiment) -> None:
         )
 
 
-def _budget_words(distribution: dict[str, Any]) -> str:
-    kind = state.current("budget-kind", distribution["kind"])
+def _budget_words(opening: BudgetDistribution) -> str:
+    kind = state.current("budget-kind", opening.kind)
     if kind == "fixed":
-        return f"ε = {state.current('epsilon', distribution['value'] if distribution['kind'] == 'fixed' else 1.0):g}"
+        return f"ε = {state.current('epsilon', 1.0 if opening.fixed is None else opening.fixed):g}"
     return str(BUDGETS[kind].words)
 
 
-def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
+def _lines_section(base: Experiment, shared: dict[str, Any]) -> None:
     setting = "arms" if base.contexts is None else "contexts"
     rows: list[int] = st.session_state["line-rows"]
     added: dict[int, str] = st.session_state["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
-    lines = [line_cards.card(base, row, shared) for row in list(rows)]
+    for row in list(rows):
+        line_cards.card(base, row, shared)
 
     def add() -> None:
         name = st.session_state[state.key("add")]
@@ -232,32 +268,34 @@ def _lines_section(base: Experiment, shared: str) -> list[dict[str, Any]]:
         help="● nobody is trusted (local DP)   ■ a curator is trusted (central DP)   – no privacy",
         label_visibility="collapsed",
     )
-    return lines
 
 
-def _size_section(base: Experiment) -> dict[str, Any]:
+def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
+    """Horizon, trials and seed, as far as they are ``asked`` for; the others as they are."""
+    size = {"horizon": base.horizon, "trials": base.trials, "seed": base.seed}
+    if not asked & {"T", "n", "seed"}:
+        return size
     users, runs = (words.count(state.current(name, getattr(base, name))) for name in ("horizon", "trials"))
-    with st.expander(f"Size · {users} users, {runs} trials", key=state.key("size-section")):
-        horizon = _slider(
-            "Users (horizon)",
-            HORIZONS,
-            base.horizon,
-            "horizon",
-            f"How many users arrive in one run. {words.PUBLIC['horizon']}",
-            words.count,
-        )
-        trials = _slider(
-            "Trials", TRIALS, base.trials, "trials", "Independent runs; more of them narrow the error.", words.count
-        )
-        seed = st.number_input(
-            "Seed",
-            0,
-            2**53 - 1,
-            base.seed,
-            key=state.key("seed"),
-            help="The same seed gives the same numbers, bit for bit.",
-        )
-    return {"horizon": horizon, "trials": trials, "seed": int(seed)}
+    told = {"T": f"{users} users", "n": f"{runs} trials", "seed": f"seed {state.current('seed', base.seed)}"}
+    headline = ", ".join(told[name] for name in told if name in asked)
+    with st.expander(f"Size · {headline}", key=state.key("size-section")):
+        if "T" in asked:
+            size["horizon"] = _slider(
+                "Users (horizon)",
+                HORIZONS,
+                base.horizon,
+                "horizon",
+                f"How many users arrive in one run. {words.PUBLIC['horizon']}",
+                words.count,
+            )
+        if "n" in asked:
+            size["trials"] = _slider(
+                "Trials", TRIALS, base.trials, "trials", "Independent runs; more of them narrow the error.", words.count
+            )
+        if "seed" in asked:
+            told_seed = "The same seed gives the same numbers, bit for bit."
+            size["seed"] = int(st.number_input("Seed", 0, 2**53 - 1, base.seed, key=state.key("seed"), help=told_seed))
+    return size
 
 
 def _hidden_lines(labels: list[str]) -> list[int]:
@@ -279,88 +317,72 @@ def _hidden_lines(labels: list[str]) -> list[int]:
     return [place for place, row in enumerate(rows) if row not in shown]
 
 
-def _view_section(base: Experiment, labels: list[str]) -> dict[str, Any]:
-    view = base.view
+_SWITCHES = {
+    "bounds": (
+        "Bounds",
+        "Limits that hold at every number of users: ↓ what every policy loses at least, ↑ what a policy loses at most. "
+        "A dotted slope is drawn only where the curve has reached it.",
+    ),
+    "worst": (
+        "Worst-case bounds",
+        "Also bounds that speak of the hardest arms there are, not of these: a curve may lie below.",
+    ),
+    "shapes": (
+        "Slopes and shapes",
+        "Also what is no limit at any one number of users: slopes that hold in the long run only, and shapes whose "
+        "constant is not known. Curves may lie on either side.",
+    ),
+    "runs": ("20 sample runs", "Single runs, to see what the band hides."),
+}
+
+
+def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) -> View:
+    """How it is drawn, as far as that is ``asked`` for."""
+    said = base.view.model_dump()
+    own = asked & {"x", "y", "show", "price", "band", "hide", *_SWITCHES}
+    if not own:
+        return base.view
     with st.expander("View", key=state.key("view-section")):
-        quantities = list(QUANTITY_WORDS)
-        quantity = st.selectbox(
-            "Vertical axis",
-            quantities,
-            quantities.index(view.quantity),
-            format_func=QUANTITY_WORDS.__getitem__,
-            key=state.key("quantity"),
-            help="Regret, regret / ln t (flat when optimal), regret per user, or the price of privacy.",
-        )
-        against = st.selectbox(
-            "Price compares with",
-            list(words.AGAINST_WORDS),
-            list(words.AGAINST_WORDS).index(view.against),
-            format_func=words.AGAINST_WORDS.__getitem__,
-            key=state.key("against"),
-            help="A method's price is its regret relative to the same method without privacy, which is played along "
-            "where it is not shown; or relative to whatever is best of those shown without privacy.",
-        )
-        axes = ["linear", "log"]
-        x = st.segmented_control(
-            "Users axis", axes, default=view.x, required=True, key=state.key("x"), help="Scale of the horizontal axis."
-        )
-        y = st.segmented_control(
-            "Regret axis", axes, default=view.y, required=True, key=state.key("y"), help="Scale of the vertical axis."
-        )
-        bands: list[Band] = list(words.BAND_WORDS)
-        band = st.selectbox(
-            "Band",
-            bands,
-            bands.index(view.band),
-            format_func=lambda kind: words.sentence(f"{words.BAND_WORDS[kind]} the runs"),
-            key=state.key("band"),
-            help="What is shaded around a mean. It shows how runs differ, not how well the mean is known.",
-        )
-        bounds = st.toggle(
-            "Bounds",
-            view.bounds,
-            key=state.key("bounds"),
-            help="Limits that hold at every number of users: ↓ what every policy loses at least, ↑ what a policy loses "
-            "at most. A dotted slope is drawn only where the curve has reached it.",
-        )
-        worst = st.toggle(
-            "Worst-case bounds",
-            view.worst_case,
-            key=state.key("worst"),
-            help="Also bounds that speak of the hardest arms there are, not of these: a curve may lie below.",
-        )
-        shapes = st.toggle(
-            "Slopes and shapes",
-            view.shapes,
-            key=state.key("shapes"),
-            help="Also what is no limit at any one number of users: slopes that hold in the long run only, and shapes "
-            "whose constant is not known. Curves may lie on either side.",
-        )
-        runs = st.toggle(
-            "20 sample runs", view.runs, key=state.key("runs"), help="Single runs, to see what the band hides."
-        )
-        hidden = _hidden_lines(labels)
-    return {
-        "x": x,
-        "y": y,
-        "quantity": quantity,
-        "band": band,
-        "bounds": bounds,
-        "worst_case": worst,
-        "shapes": shapes,
-        "runs": runs,
-        "hidden": hidden,
-        "against": against,
-    }
+        if "show" in own:
+            said["quantity"] = _choice(
+                "Vertical axis", QUANTITY_WORDS, base.view.quantity, "quantity",
+                "Regret, regret / ln t (flat when optimal), regret per user, or the price of privacy.",
+            )  # fmt: skip
+        if "price" in own:
+            said["against"] = _choice(
+                "Price compares with", words.AGAINST_WORDS, base.view.against, "against",
+                "A method's price is its regret relative to the same method without privacy, which is played along "
+                "where it is not shown; or relative to whatever is best of those shown without privacy.",
+            )  # fmt: skip
+        for axis, name in (("x", "Users axis"), ("y", "Regret axis")):
+            if axis in own:
+                said[axis] = st.segmented_control(
+                    name, ["linear", "log"], default=said[axis], required=True, key=state.key(axis),
+                    help="Scale of the axis.",
+                )  # fmt: skip
+        if "band" in own:
+            said["band"] = _choice(
+                "Band", {kind: words.sentence(f"{told} the runs") for kind, told in words.BAND_WORDS.items()},
+                base.view.band, "band",
+                "What is shaded around a mean. It shows how runs differ, not how well the mean is known.",
+            )  # fmt: skip
+        for name, (label, help) in _SWITCHES.items():
+            if name in own:
+                field = "worst_case" if name == "worst" else name
+                said[field] = st.toggle(label, said[field], key=state.key(name), help=help)
+        if "hide" in own:
+            said["hidden"] = _hidden_lines(labels)
+    return View.model_validate(said)
 
 
-@cache
-def _opening() -> Experiment:
-    """What an empty address opens."""
-    return links.read({})[0]
+def _choice(label: str, told: Mapping[Any, str], value: Any, name: str, help: str) -> Any:
+    """One of several, shown in words."""
+    return st.selectbox(
+        label, list(told), list(told).index(value), format_func=told.__getitem__, key=state.key(name), help=help
+    )
 
 
-def _foot() -> DeltaGenerator:
+def _foot(page: menu.Page) -> DeltaGenerator:
     """Spec, reset and upload; returns the place for the links, which wait for the page's own fields."""
     now = state.experiment()
     place = st.container()
@@ -374,86 +396,140 @@ def _foot() -> DeltaGenerator:
         help="The whole experiment as a JSON document.",
         width="stretch",
     )
-    right.button(
-        "Reset", on_click=state.adopt, args=(_opening(),), help="Back to the opening picture.", width="stretch"
-    )
+    what = "the page's example as it was" if state.example_of() else "the opening picture"
+    right.button("Reset", on_click=kinds.reset, args=(page,), help=f"Back to {what}.", width="stretch")
     upload = st.file_uploader(
         "Open a spec",
         type=["json", "toml"],
         key=state.key("upload"),
-        help="A spec saved here before (JSON or TOML).",
+        help="A spec saved here before (JSON or TOML) takes the place of your experiment as soon as it is there.",
         max_upload_size=SPEC_MEGABYTES,
     )
-    if upload is not None and st.button(
-        "Load this spec", help="Replace the experiment by the uploaded one.", key=state.key("load")
-    ):
+    if upload is not None:
         try:
-            if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
-                told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
-                raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", told)])
-            form: Literal["json", "toml"] = "toml" if upload.name.lower().endswith(".toml") else "json"
-            with render_lock.computing():
-                experiment = parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
-            state.adopt(experiment, own_file=True)
-            st.rerun()
+            experiment = _spec_of(upload)
         except InputError as error:
-            _show_problems("This file is not a valid spec:", error)
+            _show_problems("This file is not a valid spec:", error.issues)
+        else:
+            state.open_own(experiment, own_file=True)
+            st.rerun()
     return place
 
 
-def _show_problems(head: str, error: InputError) -> None:
-    st.error(f"{words.plain(head)}\n{words.issues(error.issues)}")
+def _spec_of(upload: UploadedFile) -> Experiment:
+    """The experiment of a file that is there.
 
-
-def _read(setting: str, users: str, lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Arms (or contexts) and lines as documents; every text that cannot be read is told at once."""
-    document: dict[str, Any] = {"lines": [dict(line) for line in lines]}
-    issues: list[Issue] = []
+    Raises
+    ------
+    InputError
+        Where it is too large, or not a spec; read again, it says the same.
+    """
+    known: tuple[str, InputError] | None = st.session_state.get("spec-refused")
+    if known is not None and known[0] == upload.file_id:
+        raise known[1]
     try:
-        document[setting] = notation.read_arms(users) if setting == "arms" else notation.read_contexts(users)
+        if upload.size > SPEC_MEGABYTES * 2**20:  # the widget's own limit holds in the browser only
+            told = f"at most {SPEC_MEGABYTES} MB; this page is not for data"
+            raise InputError([Issue("spec", f"{upload.size / 2**20:.1f} MB", told)])
+        form: Literal["json", "toml"] = "toml" if upload.name.lower().endswith(".toml") else "json"
+        with render_lock.computing():
+            return parse(upload.getvalue().decode("utf-8", "replace"), form, upload.name)
     except InputError as error:
-        issues += error.issues
-    for place, line in enumerate(document["lines"]):
-        if "epsilon" in line:
-            try:
-                line["epsilon"] = notation.read_epsilon(line["epsilon"])
-            except InputError as error:
-                issues += [Issue(f"lines[{place}].epsilon", item.value, item.allowed) for item in error.issues]
-    if issues:
-        raise InputError(issues)
-    return document
+        st.session_state["spec-refused"] = (upload.file_id, error)
+        raise
 
 
-def draw() -> DeltaGenerator:
+def _show_problems(head: str, issues: list[Issue]) -> None:
+    st.error(f"{words.plain(head)}\n{words.issues(issues)}")
+
+
+def _as_on_screen(issue: Issue, labels: list[str]) -> Issue:
+    """The issue with lines, arms and policies called as the screen calls them."""
+    titles = {name: policy.title for name, policy in registry().items()}
+    names = "|".join(sorted(titles, key=len, reverse=True))
+    allowed = re.sub(rf"(?<![\w-])({names})(?![\w-])", lambda found: titles[found[0]], issue.allowed)
+    if match := re.fullmatch(r"arms\[(\d+)\](.*)", issue.path):
+        return Issue(f"Arms, entry {int(match[1]) + 1}{match[2].replace('.', ', ')}", issue.value, allowed)
+    match = re.fullmatch(r"lines\[(\d+)\](?:\.params)?\.?(.*)", issue.path)
+    if match is None or int(match[1]) >= len(labels):
+        return Issue(issue.path, issue.value, allowed)
+    part = {"epsilon": "own budget"}.get(match[2], match[2].replace("_", " "))
+    return Issue(f"{labels[int(match[1])]}{', ' if part else ''}{part}", issue.value, allowed)
+
+
+def _offer_fixes(issues: list[Issue], labels: list[str]) -> None:
+    """A button for each line whose policy takes one budget only, where users have different ones."""
+    rows: list[int] = st.session_state["line-rows"]
+    for issue in issues:
+        match = re.fullmatch(r"lines\[(\d+)\]\.epsilon(?:\.kind)?", issue.path)
+        if match is None:
+            continue
+        row = rows[int(match[1])]
+
+        def mend(row: int = row) -> None:
+            st.session_state[state.key(f"own-{row}")] = "1"
+
+        st.button(
+            f"Give everybody ε = 1 in “{words.plain(labels[int(match[1])])}”",
+            key=state.key(f"mend-{row}"),
+            on_click=mend,
+            help="Writes 1 into the own budget of this line.",
+            width="stretch",
+        )
+
+
+def draw(page: menu.Page) -> DeltaGenerator:
     """Draw the sidebar and commit what it says; what is not valid is told and changes nothing.
 
-    Returns the place for the links to this picture.
-
-    Every widget is drawn, whatever the others say: a widget that is not drawn would forget its value.
+    Returns the place for the links to this picture. Only controls that change something on the page are drawn; what
+    the others would say stays as it is in the experiment.
     """
-    base = state.base()
-    wrong: InputError | None = None
+    base, issues = state.base(), list[Issue]()
+    asked = page.controls(lambda switch: st.session_state.get(switch, state.page_field(switch, "0") == "1"))
+    setting = "arms" if base.contexts is None else "contexts"
     with st.sidebar:
-        _preset_section()
-        setting = "arms" if base.contexts is None else "contexts"
-        users = _arms_section(base) if base.contexts is None else _contexts_section(base)
-        shared, picture = _budget_section(base)
-        lines = _lines_section(base, shared)
-        size = _size_section(base)
-        try:
-            experiment = base.with_changes(**_read(setting, users, lines), **size, view={})
-            labels = [experiment.label(number) for number in range(len(lines))]
+        kinds.tell()
+        _preset_section(page)
+        users: Any = getattr(base, setting)
+        if "arms" in asked:
+            users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
+        shared, picture = _budget_section(base, issues)
+        if "lines" in asked:
+            _lines_section(base, shared)
+        lines = line_cards.documents(base, shared, issues)
+        size = _size_section(base, asked)
+        labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
+        experiment = None
+        if not issues:
+            experiment, labels = _experiment(page, {setting: users, "lines": lines, **size}, labels, issues)
+        if experiment is not None:
             with picture:
                 _budget_picture(shared, experiment)
-        except InputError as error:
-            wrong = error
-            labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
-        view = _view_section(base, labels)
-        if wrong is None:
-            state.commit(experiment.model_copy(update={"view": View.model_validate(view)}))
-        else:
-            _show_problems("Not drawn yet:", wrong)
-        place = _foot()
-    if wrong is not None:
-        _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", wrong)
+        view = _view_section(base, labels, asked)
+        if experiment is not None:
+            state.commit(experiment.model_copy(update={"view": view}))
+        state.finish(issues)
+        told = [_as_on_screen(issue, labels) for issue in issues]
+        if issues:
+            _show_problems("Not drawn yet:", told)
+            _offer_fixes(issues, labels)
+        place = _foot(page)
+    if issues:
+        _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", told)
     return place
+
+
+def _experiment(
+    page: menu.Page, said: dict[str, Any], labels: list[str], issues: list[Issue]
+) -> tuple[Experiment | None, list[str]]:
+    """What the controls say, if it is an experiment that the page can show; appends to ``issues`` where it is not."""
+    try:
+        experiment = state.base().with_changes(**said, view={})
+    except InputError as error:
+        issues += error.issues
+        return None, labels
+    labels = [experiment.label(number) for number in range(len(experiment.lines))]
+    if lacks := kinds.KINDS[page.shows].lacks(experiment):
+        issues.append(Issue("experiment", words.arms_summary(experiment), f"this page needs {lacks}"))
+        return None, labels
+    return experiment, labels

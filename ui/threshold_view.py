@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,11 @@ from bandit_core.experiments import links
 from bandit_core.policies import registry
 from bandit_core.simulation.results import Result, linear_fit
 from bandit_core.spec import notation
-from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
-from ui import charts, state, theme, words
+from ui import charts, page_fields, state, theme, words
 
 EXAMPLES = {
     "Ren et al.: five groups of users": "discrete(0, 0.2, 1, 2, 100)",
@@ -45,45 +45,53 @@ class Search:
     best_b: float
 
 
-def _use(text: str) -> None:
-    """Callback: give every line that takes one this budget, with the threshold chosen automatically."""
-    document = state.experiment().spec()
+def _with(experiment: Experiment, text: str) -> Experiment:
+    """The experiment with this budget for every line that takes one, and the threshold chosen automatically."""
+    document = experiment.spec()
     for line in document["lines"]:
         if registry()[line["policy"]].epsilon == "any":
             line["epsilon"] = notation.read_epsilon(text)
             line.pop("params", None)
             line.pop("label", None)
-    state.adopt(type(state.experiment()).model_validate(document))
+    return Experiment.model_validate(document)
+
+
+def _use(text: str) -> None:
+    """Callback: the visitor's own experiment gets these users."""
+    state.open_own(_with(state.kept(), text))
 
 
 def distribution() -> BudgetDistribution:
-    """The distribution of budgets in the sidebar; where it is one fixed budget, an example instead."""
-    distributions = Counter(line.epsilon for line in state.experiment().lines if line.epsilon is not None)
-    spread = [distribution for distribution, _ in distributions.most_common() if distribution.fixed is None]
-    if spread:
-        return spread[0]
-    st.info(
-        "In the sidebar everybody has the same budget, so there is nobody to ignore. Here is an example; "
-        "use it for your experiment, or describe your own users under Privacy budget."
-    )
+    """The distribution of budgets of the experiment, with ways to other ones."""
+    experiment = state.experiment()
+    found = Counter(line.epsilon for line in experiment.lines if line.epsilon is not None)
+    spread = next(each for each, _ in found.most_common() if each.fixed is None)
+    text = notation.write_epsilon(spread)
+    named = {"".join(text.split()): name for name, text in EXAMPLES.items()}
+    now = named.get("".join(text.split()), "as in the sidebar")
     left, right = st.columns([3, 1], vertical_alignment="bottom")
-    name = left.selectbox(
-        "Example",
-        list(EXAMPLES),
-        key="threshold-example",
-        help=f"How budgets are spread over users in this example. {words.PUBLIC['budgets']}",
-    )
-    text = EXAMPLES[name]
-    takers = [line for line in state.experiment().lines if line.entry.epsilon == "any"]
-    right.button(
-        "Use these users",
-        on_click=_use,
-        args=(text,),
-        help=f"Gives every policy of the sidebar that takes a distribution of budgets this one: {text}.",
-        disabled=not takers,
-        width="stretch",
-    )
-    return BUDGETS[notation.read_epsilon(text)["kind"]].model_validate(notation.read_epsilon(text))
+    with left:
+        page_fields.changes(
+            "threshold-users",
+            now,
+            partial(
+                st.selectbox,
+                "Users",
+                list(dict.fromkeys((now, *EXAMPLES))),
+                0,
+                help=f"How budgets are spread over users; the sidebar takes any other. {words.PUBLIC['budgets']}",
+            ),
+            lambda name: _with(experiment, EXAMPLES.get(name, text)),
+        )
+    if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
+        right.button(
+            "Use these users",
+            on_click=_use,
+            args=(text,),
+            help=f"Gives every policy of your own experiment that takes a distribution of budgets this one: {text}.",
+            width="stretch",
+        )
+    return spread
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -16,6 +16,7 @@ from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.curves import beside
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
@@ -32,43 +33,52 @@ GOALS: dict[Kind, str] = {
 START = {"price": "2", "regret": "1000", "missed": "0.05"}
 
 
-def has_private_lines(experiment: Experiment) -> bool:
-    """Whether there is a budget to vary."""
-    return any(line.epsilon is not None for line in experiment.lines)
-
-
-def controls() -> tuple[tuple[float, ...], str]:
-    """The range of budgets and what is drawn; both live in the address."""
-    low, high = (
-        min(GRID, key=lambda value: abs(math.log(value / asked)))
-        for asked in (
-            page_fields.number(name, text, GRID[0], GRID[-1]) for name, text in (("from", "0.1"), ("to", "10"))
-        )
-    )
+def controls(experiment: Experiment) -> tuple[float, ...]:
+    """The budgets of the picture, among them that of the sidebar; their range lives in the address."""
+    low, high = (page_fields.number(name, text, GRID[0], GRID[-1]) for name, text in (("from", "0.1"), ("to", "10")))
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     low, high = left.select_slider(
         "Budgets ε: ← more private · less regret →",
-        GRID,
+        sorted({*GRID, low, high}),
         (min(low, high), max(low, high)),
-        key="tradeoff-range",
-        help="Every private line is simulated at nine budgets in this range.",
+        key=state.own_key("tradeoff-range"),
+        help="Every private line is simulated at nine budgets in this range, and at that of the sidebar.",
         format_func=lambda value: f"{value:g}",
     )
-    quantity = right.segmented_control(
-        "Show",
-        ["regret", "price"],
-        default="regret",
-        required=True,
-        format_func={"regret": "regret", "price": "price of privacy"}.__getitem__,
-        key="tradeoff-quantity",
-        help="Regret at the horizon, or its ratio to that of the same method without privacy (see the sidebar, View).",
-    )
-    state.keep_page_field("from", f"{low:g}", "0.1")
-    state.keep_page_field("to", f"{high:g}", "10")
+    shown = quantity(experiment)
+    with right:
+        page_fields.changes(
+            "tradeoff-quantity",
+            shown,
+            partial(
+                st.segmented_control,
+                "Show",
+                ["regret", "price"],
+                default=shown,
+                required=True,
+                format_func={"regret": "regret", "price": "price of privacy"}.__getitem__,
+                help="Regret at the horizon, or its ratio to that of the same method without privacy (see the sidebar, "
+                "View).",
+            ),
+            lambda chosen: experiment.with_changes(view=experiment.view.model_dump() | {"quantity": chosen}),
+        )
+    page_fields.keep("from", low, "0.1")
+    page_fields.keep("to", high, "10")
     st.caption(" ".join(f"ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
-    if low == high:
-        return (low,), quantity
-    return epsilon_grid.curve(low, high, POINTS), quantity
+    grid = {low} if low == high else set(epsilon_grid.curve(low, high, POINTS))
+    here = marked(experiment)
+    return tuple(sorted(grid | ({here} if here is not None and low <= here <= high else set())))
+
+
+def quantity(experiment: Experiment) -> str:
+    """What is drawn against the budget."""
+    return "price" if experiment.view.quantity == "price" else "regret"
+
+
+def marked(experiment: Experiment) -> float | None:
+    """The budget of the sidebar, where it is one for everybody."""
+    budget = shared_budget(experiment)
+    return None if budget is None else budget.fixed
 
 
 def verdict(result: SweepResult) -> str:
@@ -128,12 +138,12 @@ def compared(result: SweepResult) -> str:
     return f"Price of privacy: {told}." if told else ""
 
 
-def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
+def chart(result: SweepResult, dark: bool) -> go.Figure:
     """Regret (or price) at the horizon against the budget, log-log, with floor, bounds and marked regions."""
     experiment = result.experiment
     colours = theme.line_colours(experiment, dark)
     figure = go.Figure()
-    price = quantity == "price"
+    price = quantity(experiment) == "price"
     found = tradeoff.traces(result)
     for trace in found:
         chosen = experiment.lines[trace.line]
@@ -166,6 +176,9 @@ def chart(result: SweepResult, quantity: str, dark: bool) -> go.Figure:
     if experiment.view.bounds and not price:
         _add_bounds(figure, result, colours, {trace.line: trace.mean for trace in found})
     _mark_regions(figure, result, found)
+    here = marked(experiment)
+    if here in result.epsilons:
+        figure.add_vline(x=here, line={"dash": "dash", "color": "#888888", "width": 1.5})
     charts.style(figure, 560, dark, legend_below=True)
     figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
@@ -260,6 +273,9 @@ def legend(result: SweepResult) -> str:
         f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors)" if trials > 1 else words.band(1)
     )
     text = f"{words.sentence(shaded)}. Click a point to open its curve. {compared(result)}"
+    here = marked(result.experiment)
+    if here in result.epsilons:
+        text += f" Dashed: ε = {here:g}, the budget of the sidebar."
     change = tradeoff.regime_change(result.experiment)
     if change is not None and any(line.entry.privacy == "central" for line in result.experiment.lines):
         text += (
@@ -284,11 +300,16 @@ def describe(result: SweepResult) -> str:
 
 
 def opened_point(result: SweepResult, selection: Any) -> None:
-    """The regret curve behind the selected point, and the way to it in Explore."""
+    """The regret curve behind the selected point, else behind the budget of the sidebar; and the way to Explore."""
     points = [point for point in selection.selection.points if "customdata" in point] if selection else []
-    if not points:
+    here = marked(result.experiment)
+    if points:
+        found = points[0]["customdata"]
+        place = found[1] if isinstance(found, list) else found["1"]
+    elif here in result.epsilons:
+        place = list(result.epsilons).index(here)
+    else:
         return
-    place = points[0]["customdata"][1] if isinstance(points[0]["customdata"], list) else points[0]["customdata"]["1"]
     chosen = result.results[int(place)]
     st.subheader(f"The curves at ε = {result.epsilons[int(place)]:g}")
     st.plotly_chart(
@@ -316,22 +337,21 @@ def question(experiment: Experiment) -> None:
         kinds,
         kinds.index(asked),
         format_func=GOALS.__getitem__,
-        key="goal-kind",
+        key=state.own_key("goal-kind"),
         help="What must not exceed the number on the left, after the number of users in the sidebar.",
     )
     limit = left.number_input(
         "at most",
         min_value=0.0,
         value=page_fields.number("limit", START[kind], 0, 1e18) if kind == asked else float(START[kind]),
-        key=f"goal-limit-{kind}",
+        key=state.own_key(f"goal-limit-{kind}"),
         help="The largest amount you accept.",
         format="%g",
     )
     state.keep_page_field("goal", kind, "price")
     state.keep_page_field("limit", f"{limit:g}", START[kind])
-    if not st.toggle(
-        "Search the smallest ε", key="goal-search", help="Bisects over simulations; what was computed before is reused."
-    ):
+    how = "Bisects over simulations; what was computed before is reused."
+    if not page_fields.toggle("Search the smallest ε", "search", "goal-search", how):
         return
     goal = Goal(kind, limit)
     private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]

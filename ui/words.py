@@ -224,6 +224,25 @@ def arms_summary(experiment: Experiment) -> str:
     return f"{len(means)} {plural}, best {number(float(means.max()))}{gap}"
 
 
+def budgets(experiment: Experiment) -> str:
+    """The budgets of the private lines in a few words: ``ε = 2``, ``ε from 0.5 to 2``; empty without any."""
+    found = {line.epsilon for line in experiment.lines if line.epsilon is not None}
+    fixed = sorted(each.fixed for each in found if each.fixed is not None)
+    if len(fixed) < len(found):
+        return "budgets that differ from user to user"
+    if not fixed:
+        return ""
+    return f"ε = {fixed[0]:g}" if len(fixed) == 1 else f"ε from {fixed[0]:g} to {fixed[-1]:g}"
+
+
+def summary(experiment: Experiment) -> str:
+    """The whole experiment in one line: ``20 arms, best 0.9, smallest gap 0.1; ε = 2; 10,000 users, 50 trials``."""
+    sizes = f"{count(experiment.horizon)} users, {count(experiment.trials)} " + (
+        "trial" if experiment.trials == 1 else "trials"
+    )
+    return "; ".join(filter(None, (arms_summary(experiment), budgets(experiment), sizes)))
+
+
 def duration(seconds: float) -> str:
     """A rough time in words."""
     if seconds < 1:

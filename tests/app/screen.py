@@ -58,6 +58,18 @@ def key(screen: AppTest, name: str) -> str:
     return f"{name}:{screen.session_state['generation']}"
 
 
+def own(screen: AppTest, kind: str, name: str) -> Any:
+    """A page's own control whose value is a field of the address."""
+    turn = screen.session_state.get("own-turn", 0)
+    return getattr(screen, kind)(key=f"{name}:turn {turn}" if turn else name)
+
+
+def setting(screen: AppTest, kind: str, name: str) -> Any:
+    """A page's control of the experiment, whose key carries the value that it was drawn with."""
+    found = f"{name} "
+    return next(each for each in getattr(screen, kind) if (each.key or "").startswith(found))
+
+
 def control(screen: AppTest, kind: str, name: str) -> Any:
     """A control of the sidebar."""
     return getattr(screen, kind)(key=key(screen, name))

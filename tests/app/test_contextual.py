@@ -17,37 +17,37 @@ TINY = {"upto": "1000", "d": "2", "K": "3"}
 SHARED = {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1),ldp-sgd(1)", **on.SMALL}
 
 
-def test_plain_arms_get_an_example_whose_controls_live_in_the_address() -> None:
+def test_plain_arms_get_an_example_that_the_page_and_the_sidebar_change() -> None:
     screen = on.visit("contextual", **TINY, eps="4", beta="1")
-    assert "an **example**" in on.words(screen)
-    assert screen.select_slider(key="contextual-eps").value == 4
-    assert screen.select_slider(key="contextual-beta").value == 1
+    experiment = screen.session_state["experiment"]
+    assert (experiment.contexts.dimension, experiment.contexts.arms, experiment.contexts.law.beta) == (2, 3, 1)
+    assert experiment.lines[1].epsilon.fixed == 4 and experiment.horizon == 1000
     assert not [name for name in on.chart(screen, "regimes").names if "order-only" in name]
     screen.toggle(key="contextual-orders").set_value(True)
     on.run(screen)
     assert "ln T" in " ".join(on.chart(screen, "regimes").names)
-    screen.select_slider(key="contextual-beta").set_value(0.4)
+    on.setting(screen, "select_slider", "contextual-beta").set_value(0.4)
     on.run(screen)
-    assert on.address(screen)["beta"] == "0.4"
+    assert "margin(0.4)" in on.address(screen)["contexts"]
     assert "T^0.3" in " ".join(on.chart(screen, "regimes").names)
-    screen.select_slider(key="contextual-beta").set_value(0.5)
+    on.setting(screen, "select_slider", "contextual-arms").set_value(5)
     on.run(screen)
-    assert "beta" not in on.address(screen)  # the default
+    assert on.control(screen, "text_area", "contexts").value == "single(2, 5, margin(0.4))"
+    on.change(screen, "select_slider", "epsilon", 1.0)
+    assert {line.epsilon.fixed for line in screen.session_state["experiment"].lines[1:]} == {1}
 
 
 def test_a_field_that_cannot_be_read_is_told() -> None:
     screen = on.visit("contextual", **{**TINY, "beta": "7"})
-    assert "beta is 7, allowed is a number from 0 to 1" in on.words(screen)
-    assert screen.select_slider(key="contextual-beta").value == 0.5
+    assert "beta" in screen.warning[0].value and "from 0 to 1" in screen.warning[0].value
+    assert on.setting(screen, "select_slider", "contextual-beta").value == 0.5
 
 
-def test_the_example_can_become_the_shared_experiment() -> None:
-    screen = on.visit("contextual", **TINY)
-    next(button for button in screen.button if button.label == "Edit it all").click()
-    on.run(screen)
-    assert on.address(screen)["contexts"] == "single(2,3,margin(0.5))"
-    assert "an **example**" not in on.words(screen)
-    assert on.control(screen, "text_area", "contexts").value == "single(2, 3, margin(0.5))"
+def test_plain_arms_are_kept_beside_the_example() -> None:
+    screen = on.visit("contextual", **on.SMALL)
+    assert screen.session_state["example-of"] == "features" and screen.session_state["kept"].horizon == 400
+    on.go(screen, "explore")
+    assert screen.session_state["experiment"].horizon == 400 and on.address(screen) == on.SMALL
 
 
 def test_the_shared_experiment_is_drawn() -> None:
@@ -171,12 +171,13 @@ def test_a_lending_file_is_simulated_and_stays_in_the_session(monkeypatch: pytes
     assert store.bytes_used() > 0 and not store.on_disk
     monkeypatch.undo()
     assert on.address(screen) == TINY
-    assert screen.session_state["experiment"].contexts is None  # the shared experiment does not know
+    assert screen.session_state["experiment"].contexts.arms == 3  # the shared experiment does not know
+    assert not screen.sidebar.select_slider
     assert "secret-name" not in on.words(screen)
     assert len(on.chart(screen, "share").names) == 4
     source(screen, "none")
     assert "data-store" not in screen.session_state and "data-read" not in screen.session_state
-    assert "an **example**" in on.words(screen)
+    assert screen.sidebar.select_slider
 
 
 def test_a_wrong_lending_file_is_refused_with_row_and_column() -> None:
@@ -185,7 +186,7 @@ def test_a_wrong_lending_file_is_refused_with_row_and_column() -> None:
     screen = upload(on.visit("contextual", **TINY), "lending", "\n".join(rows).encode())
     [error] = [each.value for each in screen.error]
     assert "row 4, column primary\\_fico" in error and "300 to 850" in error
-    assert "an **example**" in on.words(screen)  # the example stands in
+    assert on.chart(screen, "share").names  # the example stands in
     screen = upload(on.visit("contextual", **TINY), "lending", b"\xff\xfe\x00rubbish")
     assert "no row below" in screen.error[0].value
 

@@ -84,7 +84,7 @@ def test_a_slope_is_drawn_where_its_curve_has_reached_it_for_long():
 def test_a_sweep_draws_limits_only_and_on_their_side():
     experiment = load_preset("trust").with_changes(horizon=1000, trials=5)
     result = sweep(experiment, (0.2, 1.0, 5.0))
-    figure = tradeoff_view.chart(result, "regret", False)
+    figure = tradeoff_view.chart(result, False)
     bounds = drawn(figure)
     assert {trace.name.split(" ")[0] for trace in bounds} == {"↓", "↑"}
     assert any(trace.name.startswith("↓") and np.isfinite(np.asarray(trace.y, float)).all() for trace in bounds)

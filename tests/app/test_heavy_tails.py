@@ -14,7 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import load_preset
 from bandit_core.theory import heavy, local
-from ui.heavy_tails import theory, view
+from ui import words
+from ui.heavy_tails import setting, theory, view
 
 TINY = {"users": "10000"}
 
@@ -25,26 +26,53 @@ def epoch_table(screen: AppTest) -> pd.DataFrame:
     return frame.value
 
 
-def test_controls_live_in_the_address() -> None:
-    screen = on.visit("heavy-tails", **TINY, v="0.5", trust="local", law="student", budget="0.5", instance="S3")
+def change(screen: AppTest, kind: str, name: str, value: object) -> AppTest:
+    """Move a control of the page that changes the experiment."""
+    on.setting(screen, kind, name).set_value(value)
+    return on.run(screen)
+
+
+def now(screen: AppTest) -> setting.Setting:
+    return setting.of(screen.session_state["experiment"])
+
+
+def test_a_link_in_the_former_fields_opens_its_experiment_and_is_not_rewritten() -> None:
+    fields = {**TINY, "v": "0.5", "trust": "local", "law": "student", "budget": "0.5", "instance": "S3"}
+    screen = on.visit("heavy-tails", **fields)
     assert not screen.warning and not screen.error
-    assert screen.select_slider(key="heavy-v").value == 0.5
-    assert screen.selectbox(key="heavy-trust").value == "local"
-    assert screen.selectbox(key="heavy-law").value == "student"
-    assert screen.selectbox(key="heavy-instance").value == "S3"
-    screen.select_slider(key="heavy-v").set_value(0.7)
-    screen.selectbox(key="heavy-law").set_value("pareto")
+    assert now(screen) == setting.Setting("S3", "student", 0.5, "local", False)
+    experiment = screen.session_state["experiment"]
+    assert (experiment.horizon, setting.epsilon_of(experiment)) == (10_000, 0.5)
+    assert on.address(screen) == fields
     screen.select_slider(key="heavy-n").set_value(100)
     on.run(screen)
-    wanted = {**TINY, "v": "0.7", "trust": "local", "budget": "0.5", "instance": "S3", "rewards": "100"}
-    assert on.address(screen) == wanted  # Pareto is the default
-    again = on.visit("heavy-tails", **wanted)
+    assert on.address(screen) == {**fields, "rewards": "100"}
+
+
+def test_the_controls_of_the_page_change_the_experiment_and_the_address_follows() -> None:
+    screen = on.visit("heavy-tails", **TINY)
+    for name, value in (("instance", "S3"), ("distribution", "student"), ("trust", "local"), ("v", 0.7)):
+        change(screen, "select_slider" if name == "v" else "selectbox", f"heavy-{name}", value)
+        assert getattr(now(screen), name) == value
+    change(screen, "toggle", "heavy-printed", True)
+    assert now(screen) == setting.Setting("S3", "student", 0.7, "local", True)
+    again = on.visit("heavy-tails", **on.address(screen))
+    assert again.session_state["experiment"] == screen.session_state["experiment"]
     assert on.chart(again, "tail").traces == on.chart(screen, "tail").traces
+
+
+def test_the_sidebar_edits_what_the_page_shows() -> None:
+    screen = on.visit("heavy-tails", **TINY)
+    before = on.chart(screen, "errors").y("privacy noise")
+    on.change(screen, "select_slider", "epsilon", 0.5)
+    np.testing.assert_allclose(on.chart(screen, "errors").y("privacy noise") / before > 1, True)
+    on.change(screen, "select_slider", "horizon", 20_000)
+    assert [int(text.replace(",", "")) for text in epoch_table(screen)["last pull"]][-1] == 20_000
 
 
 def test_a_number_between_the_stops_is_taken_as_it_is() -> None:
     screen = on.visit("heavy-tails", **TINY, v="0.55", rewards="1234")
-    assert screen.select_slider(key="heavy-v").value == 0.55
+    assert on.setting(screen, "select_slider", "heavy-v").value == 0.55
     assert "After 1,234 rewards" in on.words(screen)
     assert on.address(screen) == {**TINY, "v": "0.55", "rewards": "1234"}
 
@@ -52,19 +80,19 @@ def test_a_number_between_the_stops_is_taken_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "told"),
     [
-        ("v", "1.5", "v is 1\\.5, allowed is a number from 0.2 to 1; 0\\.9 stands in"),
-        ("users", "many", "users is many, allowed is a whole number"),
-        ("trust", "nobody", "trust is nobody, allowed is one of central, local"),
-        ("law", "cauchy", "law is cauchy, allowed is one of pareto, student"),
-        ("instance", "S9", "instance is S9, allowed is one of S1, S2, S3, own"),
-        ("C", "-1", "C is \\-1, allowed is a number"),
-        ("printed", "maybe", "printed is maybe, allowed is one of 0, 1"),
+        ("v", "1.5", "from 0\\.2 to 1"),
+        ("users", "many", "number"),
+        ("trust", "nobody", "central, local"),
+        ("law", "cauchy", "pareto, student"),
+        ("instance", "S9", "S1, S2, S3"),
+        ("C", "-1", "number"),
+        ("printed", "maybe", "0, 1"),
     ],
 )
 def test_what_an_address_asks_in_vain_is_told(field: str, value: str, told: str) -> None:
     screen = on.visit("heavy-tails", **{**TINY, field: value})
-    assert told in on.words(screen)
-    assert len(screen.warning) == 1
+    [warning] = screen.warning
+    assert words.plain(field) in warning.value and words.plain(value) in warning.value and told in warning.value
     assert on.chart(screen, "tail").traces
 
 
@@ -89,9 +117,8 @@ def test_it_says_which_constants_run_and_what_that_costs() -> None:
     told = on.words(screen)
     assert "reduced constants" in told and "DPRSE κ = 0.0029" in told
     assert "privacy guarantee is untouched" in told and "what is lost is the proof" in told
-    screen.toggle(key="heavy-printed").set_value(True)
-    on.run(screen)
-    assert on.address(screen)["printed"] == "1"
+    change(screen, "toggle", "heavy-printed", True)
+    assert now(screen).printed
     assert "constants of the theory" in on.words(screen) and "reduced constants" not in on.words(screen)
     assert epoch_table(screen)["complete"].tolist() == ["no"]  # the first epoch is longer than the run
     screen = on.visit("heavy-tails", **TINY, trust="local", budget="5")
@@ -104,7 +131,7 @@ def test_it_says_where_reduced_constants_do_not_help(fields: dict[str, str], lea
     assert ("they do not help" in on.words(screen)) != learns
     regret = on.chart(screen, "heavy-regret")
     measured = regret.y(next(name for name in regret.names if "LDPRSE" in name))[-1]
-    means = np.array(view.MEANS["S1"])
+    means = np.array(setting.MEANS["S1"])
     in_turn = float(fields.get("users", "1e5")) * float(np.mean(means.max() - means))
     assert (measured < 0.3 * in_turn) == learns
     assert learns or abs(measured / in_turn - 1) < 0.01
@@ -139,21 +166,29 @@ def test_a_billion_users_leave_policies_out_that_need_a_step_for_each() -> None:
     assert regret.y("● LDPRSE")[-1] > 10 * regret.y("■ DPRSE")[-1] > 0
 
 
-def test_arms_of_the_sidebar_are_an_instance_of_ones_own() -> None:
-    screen = on.visit("heavy-tails", **TINY, instance="own", arms="pareto(2,1.8),pareto(1,1.8)", v="0.5")
-    assert not screen.error
+def test_own_arms_are_written_in_the_sidebar() -> None:
+    screen = on.change(on.visit("heavy-tails", **TINY, v="0.5"), "text_area", "arms", "pareto(2,1.8),pareto(1,1.8)")
+    assert not screen.error and now(screen).instance == now(screen).distribution == "own"
     assert "arm 0 (mean 2)" in on.words(screen)
-    screen.select_slider(key="heavy-v").set_value(0.9)
+    change(screen, "select_slider", "heavy-v", 0.9)
+    assert "1 \\+ v \\= 1\\.9" in screen.main.warning[0].value or "1\\.9" in screen.main.warning[0].value
+    assert now(screen).v == 0.5  # refused, and nothing is lost
+
+
+def test_an_experiment_of_another_kind_is_kept_beside_the_example() -> None:
+    screen = on.visit("heavy-tails", contexts="single(2,3)", lines="linucb", **on.SMALL)
+    own = screen.session_state["kept"]
+    assert own.contexts is not None and screen.session_state["example-of"] == "robust"
+    change(screen, "select_slider", "heavy-v", 0.5)
+    edited = screen.session_state["experiment"]
+    on.go(screen, "contextual")
+    assert screen.session_state["experiment"] == own and not screen.session_state["example-of"]
+    on.go(screen, "heavy-tails")
+    assert screen.session_state["experiment"] == edited and screen.session_state["kept"] == own
+    on.control(screen, "button", "keep-example").click()
     on.run(screen)
-    assert [error.value for error in screen.error] == [
-        "Arm 0 (pareto) has no finite moment of order 1 + v = 1.9; allowed: v below 0.8"
-    ]
-    assert not screen.get("plotly_chart")
-
-
-def test_users_with_features_are_no_arms() -> None:
-    screen = on.visit("heavy-tails", **TINY, instance="own", contexts="single(2,3)", lines="linucb")
-    assert "users with features" in on.words(screen)
+    on.go(screen, "explore")
+    assert screen.session_state["experiment"] == edited
 
 
 def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() -> None:
@@ -205,7 +240,7 @@ def test_table_1_has_every_upper_and_lower_bound_once() -> None:
 
 def test_regret_against_v_can_be_stopped() -> None:
     """Its bar is where a newer change ends it; exponents that were not begun are not computed."""
-    choice = view.Choice("S1", "pareto", view.DEFAULT_V, 1.0, "central", 300, False)
+    experiment = load_preset("wild-rewards").with_changes(horizon=300)
     shares: list[float] = []
 
     def told(share: float) -> None:
@@ -215,16 +250,17 @@ def test_regret_against_v_can_be_stopped() -> None:
 
     with pytest.raises(InterruptedError):
         # private: this is what is tested
-        view._points(choice, told)
+        view._points(experiment, told)
     assert shares == sorted(shares) and shares[-1] < 0.5
-    assert set(view._points(choice, lambda _: None)["v"]) == set(view.EXPONENTS)
+    assert set(view._points(experiment, lambda _: None)["v"]) == set(setting.EXPONENTS)
 
 
 def test_regret_against_v_is_drawn_when_asked_for() -> None:
     screen = on.visit("heavy-tails", **TINY, against="1")
     chart = on.chart(screen, "against-v")
     assert [len(chart.y(name)) for name in chart.names] == [9, 9, 9]
-    assert on.visit("heavy-tails", **TINY, instance="own", against="1", v="0.2").get("plotly_chart")
+    own = on.change(screen, "text_area", "arms", "pareto(2,1.95),pareto(1,1.95)")  # no tails to vary
+    assert "against-v" not in [chart.key for chart in own.get("plotly_chart")]
 
 
 def test_free_of_gaps_and_models_name_bounds_that_exist() -> None:

@@ -223,14 +223,16 @@ def test_what_is_public_is_said_where_it_is_chosen() -> None:
         kinds = "selectbox select_slider text_input text_area number_input"
         return "\n".join(element.help for kind in kinds.split() for element in getattr(screen, kind))
 
-    screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,1,2))", **on.SMALL)
-    said = helps(screen)
+    lines = "ucb,heldp-ucb-b(discrete(0,1,2))"
+    screen = on.visit("threshold", lines=lines, **on.SMALL)
+    said = helps(screen) + helps(on.visit("explore", lines=lines, **on.SMALL))
     assert [name for name in ("budgets", "eps_min", "ranges", "horizon") if words.PUBLIC[name] not in said] == []
     assert words.PUBLIC["budgets"] in on.words(screen) and words.PUBLIC["eps_min"] in on.words(screen)
-    eps_min = [box.help for box in screen.text_input if box.label == "eps min"]
+    shared = on.visit("explore", lines=lines, **on.SMALL)
+    eps_min = [box.help for box in shared.text_input if box.label == "eps min"]
     assert eps_min and all(words.PUBLIC["eps_min"] in help for help in eps_min)
     heavy = on.visit("heavy-tails", users="10000")
-    assert words.PUBLIC["moments"] in heavy.select_slider(key="heavy-v").help
+    assert words.PUBLIC["moments"] in on.setting(heavy, "select_slider", "heavy-v").help
     shared = on.visit("explore", preset="tao-s1-v09-e10", **on.SMALL)
     moment = [box.help for box in shared.text_input if box.label == "u"]
     assert moment and all(words.PUBLIC["moments"] in help for help in moment)

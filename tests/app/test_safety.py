@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bandit_core import Experiment, load_preset, simulate
 from ui import charts, exports, state, words
 
-FIELDS = sorted(state.OTHER_FIELDS)
+FIELDS = sorted(state.FIELDS | state.PASSED_OVER)
 BAD = ("", "nan", "-1", "1e300", "0", "[x](http://x)<b>", "9" * 400)
 MARKUP = "<b>bold</b> **strong** [link](javascript:alert(1)) $x^2$ `code` :red[x] <img src=x onerror=alert(1)> &lt;"
 
@@ -114,11 +114,11 @@ def test_words_of_a_link_are_marked_as_such_and_those_of_presets_are_not(page: s
         texts = [caption.value for caption in on.visit(page, **on.SMALL, **address).main.caption]
         return next((text for text in texts if "whoever made this link" in text), "")
 
-    plain = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(1)"}
-    assert mark(preset="trust") == mark(**plain) == ""
+    plain = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(discrete(0,1))"}
+    assert mark(preset="shy-users") == mark(**plain) == ""
     assert "title" in mark(**plain, title="Mine") and "label" not in mark(**plain, title="Mine")
     assert "note" in mark(**plain, note="Mine")
-    assert "label of a line" in mark(arms="0.9,0.5", lines='ucb,heldp-ucb-b(1,label="Mine")')
+    assert "label of a line" in mark(arms="0.9,0.5", lines='ucb,heldp-ucb-b(discrete(0,1),label="Mine")')
     assert mark(**plain, title="Mine", controls="off")  # in a lesson, too
 
 
@@ -194,9 +194,9 @@ def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
 
 
 def test_links_carry_what_the_page_itself_asks() -> None:
-    screen = on.visit("heavy-tails", **on.SMALL, v="0.3")
+    screen = on.visit("heavy-tails", users="10000", rewards="100")
     link, embedded = (code.value for code in screen.sidebar.code)
-    assert "/heavy-tails?" in link and "v=0.3" in link and "v=0.3" in embedded
-    screen.select_slider(key="heavy-v").set_value(0.7)
+    assert "/heavy-tails?" in link and "rewards=100" in link and "rewards=100" in embedded
+    screen.select_slider(key="heavy-n").set_value(1778)
     on.run(screen)
-    assert "v=0.7" in screen.sidebar.code[0].value
+    assert "rewards=1778" in screen.sidebar.code[0].value

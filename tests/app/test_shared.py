@@ -121,14 +121,14 @@ def test_an_uploaded_spec_stays_a_file_of_its_visitor_while_it_is_edited(monkeyp
     now: dict[str, Any] = {}
     monkeypatch.setattr(state, "_state", now)
     experiment = read(on.SMALL)[0]
-    state.adopt(experiment)
+    state.open_own(experiment)
     assert not state.own_file()
-    state.adopt(experiment, own_file=True)
+    state.open_own(experiment, own_file=True)
     assert state.own_file()
     state.commit(experiment.with_changes(seed=5))
     state.adopt(state.experiment())  # another page
     assert state.own_file()
-    state.adopt(read({})[0])
+    state.open_own(read({})[0])
     assert not state.own_file()
 
 

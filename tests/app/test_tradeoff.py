@@ -10,6 +10,7 @@ import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, simulate
+from bandit_core.experiments import links
 from bandit_core.studies.sweep import at_budget, sweep
 from ui import tradeoff_view
 from ui.tradeoff_view import GRID
@@ -86,22 +87,29 @@ def test_a_deadline_asks_for_the_fewest_users_too() -> None:
     assert "needs at least" in on.words(screen) and " users**" in on.words(screen)
 
 
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"lines": "ucb"}, "None of the policies is private"),
-        ({"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1)"}, "users with features"),
-    ],
-)
-def test_where_there_is_nothing_to_trade(fields: dict[str, str], told: str) -> None:
+@pytest.mark.parametrize("fields", [{"lines": "ucb"}, {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1)"}])
+def test_where_there_is_nothing_to_trade_an_example_stands_in(fields: dict[str, str]) -> None:
     screen = on.visit("tradeoff", **{**on.SMALL, **fields})
-    assert told in on.words(screen) and not screen.get("plotly_chart")
+    assert screen.session_state["example-of"] == "priced" and on.chart(screen, "tradeoff-chart").names
+    wanted, _ = links.read({**on.SMALL, **fields})
+    assert screen.session_state["kept"] == wanted
+
+
+def test_the_budget_of_the_sidebar_is_a_point_of_the_picture() -> None:
+    screen = on.visit("tradeoff", **SHARED)
+    for epsilon in (0.7, 3.0):
+        on.change(screen, "select_slider", "epsilon", epsilon)
+        chart = on.chart(screen, "tradeoff-chart")
+        swept = next(trace for trace in chart.traces if trace.get("name") == "● HeLDP-UCB-B")
+        assert epsilon in on.numbers_in(swept["x"])
+        assert [shape["x0"] for shape in chart.layout["shapes"] if shape["line"].get("dash") == "dash"] == [epsilon]
+        assert on.chart(screen, "opened").names
 
 
 def test_a_price_has_its_counterpart_played_along() -> None:
     def price(lines: str) -> tuple[AppTest, np.ndarray]:
         screen = on.visit("tradeoff", **{**SHARED, "lines": lines})
-        next(group for group in screen.button_group if group.label == "Show").set_value("price")
+        on.setting(screen, "button_group", "tradeoff-quantity").set_value("price")
         on.run(screen)
         return screen, on.chart(screen, "tradeoff-chart").y("● HeLDP-UCB-B")
 
@@ -140,5 +148,7 @@ def test_an_unfinished_sweep_speaks_and_draws_of_what_is_done_only() -> None:
     assert "shown" in tradeoff_view.verdict(whole) and "so far" not in tradeoff_view.verdict(whole)
     assert "so far" in tradeoff_view.verdict(part)
     for quantity in ("regret", "price"):
-        bands = [trace for trace in tradeoff_view.chart(part, quantity, False).data if trace.line.width == 0]
+        view = experiment.view.model_copy(update={"quantity": quantity})
+        seen = replace(part, experiment=experiment.model_copy(update={"view": view}))
+        bands = [trace for trace in tradeoff_view.chart(seen, False).data if trace.line.width == 0]
         assert bands and all(len(trace.x) <= 2 and np.isfinite(trace.y).all() for trace in bands[-2:])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -16,109 +18,54 @@ from bandit_core.auditing.private_reports import Messages, Users, first_users, m
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
-from bandit_core.spec.contexts import Contexts, Margin
+from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
-from ui import charts, epsilon_grid, page_fields, state, theme, words
+from ui import charts, page_fields, state, theme, words
+from ui.contextual import setting
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
-LIVE_SECONDS = 0.6
-DIMENSIONS = (2, 3, 5, 8)
-ARMS = (2, 3, 5, 10, 20)
-BETAS = tuple(round(0.1 * step, 1) for step in range(11))
-HORIZONS = (1000, 3000, 10_000, 30_000, 100_000, 300_000)
-FIELDS = {"eps": "2", "d": "2", "K": "5", "beta": "0.5", "upto": "100000", "C": "1"}  # of the address, with defaults
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
 
 
 def beta_slider() -> float:
-    """The margin exponent, in the address."""
+    """The margin exponent that the shapes are drawn for, in the address; it changes no user."""
     return page_fields.slider(
-        "Margin exponent β: ← close calls are common · rare →",
-        "beta",
-        BETAS,
-        FIELDS["beta"],
+        "Margin exponent β of the shapes: ← close calls are common · rare →",
+        "shapes_beta",
+        setting.BETAS,
+        "0.5",
         "contextual-beta",
-        "P(gap ≤ h) grows like h^β. At 0 users whose two best options are nearly equal are as common as can be; "
-        "at 1 they are rare.",
+        setting.BETA_HELP,
     )
 
 
-def live_experiment(epsilon: float, dimension: int, arms: int, beta: float, horizon: int) -> Experiment:
-    """A small example that computes at once: fewer trials where a step is expensive."""
-    budget = {"epsilon": {"kind": "fixed", "value": epsilon}}
-    document = {
-        "title": "An example with features",
-        "contexts": {"dimension": dimension, "arms": arms, "law": {"kind": "margin", "beta": beta}},
-        "lines": [
-            {"policy": "linucb"},
-            {"policy": "ldp-ols", **budget},
-            {"policy": "ldp-sgd", "params": {"gradient_bound": 1.0}, **budget},
-            {"policy": "ldp-linucb", **budget},
-        ],
-        "horizon": horizon,
-        "trials": 10,
-        "view": {"x": "log", "y": "log", "bounds": False, "against": "best"},  # most have no counterpart of their own
-    }
-    experiment = Experiment.model_validate(document)
-    while experiment.trials > 2 and estimated_seconds(experiment) > LIVE_SECONDS:
-        experiment = experiment.with_changes(trials=experiment.trials // 2)
-    return experiment
+def controls(experiment: Experiment) -> None:
+    """How many features and options there are, and how rare close calls are, as controls that change the experiment."""
+    contexts = experiment.contexts
+    assert contexts is not None
+    if isinstance(contexts.law, Table) or len(contexts.given):
+        return  # a data set, or a theta that is written out, fixes them
 
-
-def experiment() -> tuple[Experiment, bool]:
-    """The shared experiment where its users have features; else an example with controls of its own (and True)."""
-    shared = state.experiment()
-    if shared.contexts is not None:
-        return shared, False
-    with st.container(border=True):
-        left, right = st.columns([4, 1], vertical_alignment="center")
-        left.markdown("The sidebar's users have no features, so here is an **example**; its controls are these.")
-        first, second, third = st.columns(3)
-        with first:
-            epsilon = page_fields.slider(
-                "ε: ← more private · less regret →",
-                "eps",
-                epsilon_grid.between(0.2, 8),
-                FIELDS["eps"],
-                "contextual-eps",
-                "The privacy budget of every user: context, choice and reward together.",
-            )
-        with second:
-            dimension = page_fields.slider(
-                "Features", "d", DIMENSIONS, FIELDS["d"], "contextual-d", "Numbers in a context (dimension d)."
-            )
-        with third:
-            arms = page_fields.slider(
-                "Options (arms)",
-                "K",
-                ARMS,
-                FIELDS["K"],
-                "contextual-K",
-                "How many options there are for every user.",
-            )
-        first, second = st.columns([2, 1])
-        with first:
-            beta = beta_slider()
-        with second:
-            horizon = page_fields.slider(
-                "Users (horizon)",
-                "upto",
-                HORIZONS,
-                FIELDS["upto"],
-                "contextual-upto",
-                "How many users arrive in one run.",
-                lambda value: words.count(int(value)),
-            )
-        live = live_experiment(epsilon, int(dimension), int(arms), beta, int(horizon))
-        right.button(
-            "Edit it all",
-            on_click=state.adopt,
-            args=(live,),
-            help="Makes this example the shared experiment: the sidebar then has every control, on every page.",
-            width="stretch",
+    def slide(label: str, field: str, grid: Sequence[float], value: float, help: str) -> None:
+        page_fields.changes(
+            f"contextual-{field}",
+            value,
+            partial(
+                st.select_slider, label, sorted({*grid, value}), value, help=help, format_func=lambda each: f"{each:g}"
+            ),
+            lambda chosen: setting.changed(experiment, **{field: chosen}),
         )
-    return live, True
+
+    first, second, third = st.columns(3)
+    with first:
+        slide("Features", "dimension", setting.DIMENSIONS, contexts.dimension, "Numbers in a context (dimension d).")
+    with second:
+        slide("Options (arms)", "arms", setting.ARMS, contexts.arms, "How many options there are for every user.")
+    with third:
+        if isinstance(contexts.law, Margin):
+            label = "Margin exponent β: ← close calls are common · rare →"
+            slide(label, "beta", setting.BETAS, contexts.law.beta, setting.BETA_HELP)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -375,13 +322,13 @@ def _multiplier() -> float:
         "Multiplier C",
         min_value=0.001,
         max_value=1e6,
-        value=page_fields.number("C", FIELDS["C"], 0.001, 1e6),
-        key="contextual-C",
+        value=page_fields.number("C", "1", 0.001, 1e6),
+        key=state.own_key("contextual-C"),
         format="%g",
         help="The theorems give the order only, not the constant: move the shapes up and down until they can be "
         "compared with the curves.",
     )
-    page_fields.keep("C", value, FIELDS["C"])
+    page_fields.keep("C", value, "1")
     return value
 
 
@@ -468,7 +415,7 @@ def exponent_chart(beta: float, slopes: dict[str, float], colours: dict[str, str
     return figure
 
 
-def regimes_panel(result: Result, example: bool) -> None:
+def regimes_panel(result: Result) -> None:
     """The regime explorer."""
     shown = result.experiment
     contexts = shown.contexts
@@ -482,12 +429,9 @@ def regimes_panel(result: Result, example: bool) -> None:
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     distribution = contexts.law
     with left:
-        if example and isinstance(distribution, Margin):
+        if isinstance(distribution, Margin):
             beta = distribution.beta
-            st.caption(f"β = {beta:g}, from the control at the top: the users of the example follow it.")
-        elif isinstance(distribution, Margin):
-            beta = distribution.beta
-            st.caption(f"β = {beta:g}, the margin distribution of the sidebar's contexts.")
+            st.caption(f"β = {beta:g}: the users of this experiment follow it.")
         else:
             beta = beta_slider()
     with right:

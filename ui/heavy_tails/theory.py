@@ -14,7 +14,8 @@ from bandit_core import Experiment
 from bandit_core.model.bound import Bound, status_words
 from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
-from ui import charts, page_fields, theme, words
+from ui import charts, page_fields, state, theme, words
+from ui.heavy_tails import setting
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
 _SHADES = (
@@ -26,7 +27,7 @@ _GREY = "#8a949e"
 
 def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool) -> None:
     """The section of the page."""
-    instance = experiment.setups[-1]
+    instance = experiment.setups[setting.explained(experiment)]
     st.subheader("What theory says")
     st.markdown(
         "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "
@@ -34,19 +35,8 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
         + " Of most bounds only the **shape** is known: how regret grows, not how large it is. Switch the shapes on, "
         "and move the multiplier until one can be compared with the curves. With heavier tails small gaps cost more."
     )
-    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
     with left:
-        multiplier = st.number_input(
-            "Multiplier of the shapes",
-            1e-9,
-            1e9,
-            page_fields.number("C", "1", 1e-9, 1e9),
-            key="heavy-multiplier",
-            format="%g",
-            help="Most bounds are known in order only: this stands for their unknown constant.",
-        )
-        page_fields.keep("C", multiplier, "1")
-    with right:
         asked = page_fields.toggle(
             "Draw slopes and shapes",
             "orders",
@@ -60,6 +50,18 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
             "heavy-old",
             "Theorems as printed that cannot be right, next to the corrected ones.",
         )
+    with right:
+        multiplier = st.number_input(
+            "Multiplier of the shapes",
+            1e-9,
+            1e9,
+            page_fields.number("C", "1", 1e-9, 1e9),
+            key=state.own_key("heavy-multiplier"),
+            format="%g",
+            disabled=not asked,
+            help="Most bounds are known in order only: this stands for their unknown constant. For the shapes only.",
+        )
+        page_fields.keep("C", multiplier, "1")
     bounds = heavy.of_model(instance, local, multiplier)
     budget = instance.epsilon
     small = budget is not None and budget.fixed is not None and budget.fixed <= 1
@@ -109,8 +111,9 @@ def shapes_chart(
     times = np.unique(np.geomspace(10, max(20, experiment.horizon), 80).round())
     figure = go.Figure()
     colours = theme.line_colours(experiment, dark)
+    trust = setting.of(experiment).trust
     for number, line in enumerate(result.lines if result is not None else ()):
-        same_model = experiment.lines[number].entry.privacy == experiment.lines[-1].entry.privacy
+        same_model = experiment.lines[number].entry.privacy == trust
         if line is not None and result is not None and same_model:  # no lower bound beside a policy it does not bind
             figure.add_scatter(
                 x=result.times,

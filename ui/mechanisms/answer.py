@@ -13,7 +13,7 @@ from plotly.subplots import make_subplots
 
 from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
-from ui import charts, epsilon_grid, theme, words
+from ui import charts, epsilon_grid, state, theme, words
 from ui.page_fields import Fields
 
 PARTS = {"answers": "One answer", "sums": "Running sums", "guess": "Guess my reward", "audit": "Audit"}
@@ -73,7 +73,7 @@ def part_control(fields: Fields) -> str:
         list(PARTS),
         default=fields.word("part", PARTS),
         format_func=PARTS.__getitem__,
-        key="mechanisms-part",
+        key=state.own_key("mechanisms-part"),
         label_visibility="collapsed",
         help="One answer of one user, a curator's running sums, a guessing game, or an audit that anyone can run.",
     )
@@ -86,9 +86,8 @@ def epsilon_slider(fields: Fields, start: float = 1.0) -> float:
     """The privacy budget, shared by all parts; ``start`` where the address says none."""
     epsilon = st.select_slider(
         "ε: ← more private · less noise →",
-        EPSILONS,
-        fields.nearest("eps", EPSILONS, start),
-        key="mechanisms-eps",
+        *fields.stops("eps", EPSILONS, start),
+        key=state.own_key("mechanisms-eps"),
         format_func=lambda value: f"{value:g}",
         help="The privacy budget: no answer may be more than e^ε times as likely for one input as for the other.",
     )
@@ -104,7 +103,7 @@ def mechanism_box(fields: Fields, label: str = "Mechanism", name: str = "mech", 
         allowed,
         allowed.index(fields.word(name, allowed)),
         format_func=lambda one: ANSWERS[one].title if one in ANSWERS else "nothing",
-        key=f"mechanisms-{name}",
+        key=state.own_key(f"mechanisms-{name}"),
         help="What leaves the device of a user in place of the reward.",
     )
     fields.keep(name, chosen)
@@ -118,9 +117,8 @@ def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
     if "delta" in wanted:
         found["delta"] = st.select_slider(
             "δ: chance that the promise may fail",
-            DELTAS,
-            fields.nearest("delta", DELTAS),
-            key="mechanisms-delta",
+            *fields.stops("delta", DELTAS),
+            key=state.own_key("mechanisms-delta"),
             format_func=lambda value: f"{value:g}",
             help="Of the Gaussian mechanism: the loss may exceed ε, at the price of at most δ.",
         )
@@ -128,9 +126,8 @@ def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
     if "dimension" in wanted:
         found["dimension"] = st.select_slider(
             "Dimension d of the vector",
-            DIMENSIONS,
-            int(fields.nearest("d", DIMENSIONS)),
-            key="mechanisms-d",
+            *fields.stops("d", DIMENSIONS),
+            key=state.own_key("mechanisms-d"),
             help="Of the l2-ball mechanism. Drawn is the coordinate along the vector.",
         )
         fields.keep("d", found["dimension"])
@@ -147,12 +144,10 @@ def _input_sliders(fields: Fields, mechanisms: list[Mechanism]) -> tuple[float, 
     grid = tuple(round(low + step * number, 2) for number in range(round((high - low) / step) + 1))
     values = []
     for column, name, label, start in zip(st.columns(2), ("x1", "x2"), "AB", usual, strict=True):
-        asked = fields.nearest(name, grid, start)
         value = column.select_slider(
             f"Input {label}",
-            grid,
-            asked,
-            key=f"mechanisms-{name}:{low:g}:{high:g}",
+            *fields.stops(name, grid, start),
+            key=state.own_key(f"mechanisms-{name}:{low:g}:{high:g}"),
             format_func=lambda value: f"{value:g}",
             help="What the user has. The promise holds for every two inputs; far apart it is used up most.",
         )

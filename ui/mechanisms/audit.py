@@ -11,7 +11,7 @@ import streamlit as st
 from bandit_core import AuditResult
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import Subject, subjects
-from ui import charts, render_lock, theme, words
+from ui import charts, render_lock, state, theme, words
 from ui.mechanisms.answer import epsilon_slider
 from ui.page_fields import Fields
 
@@ -29,9 +29,9 @@ def _title(name: str) -> str:
 
 def _open_negative_control() -> None:
     """Callback: a negative control opens at a budget where it breaks its claim."""
-    chosen = subjects()[st.session_state["mechanisms-subject"]]
+    chosen = subjects()[st.session_state[state.own_key("mechanisms-subject")]]
     if chosen.kind == "negative control":
-        st.session_state["mechanisms-eps"] = chosen.opens_at
+        st.session_state[state.own_key("mechanisms-eps")] = chosen.opens_at
 
 
 def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
@@ -43,7 +43,7 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         names,
         names.index(fields.word("subject", names)),
         format_func=_title,
-        key="mechanisms-subject",
+        key=state.own_key("mechanisms-subject"),
         on_change=_open_negative_control,
         help="A mechanism, the first choices of a whole policy, or a negative control: it breaks its claim on purpose.",
     )
@@ -53,17 +53,15 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
     first, second, third = st.columns(3)
     samples = first.select_slider(
         "Samples for each input",
-        SAMPLES,
-        int(fields.nearest("samples", SAMPLES)),
-        key="mechanisms-samples",
+        *fields.stops("samples", SAMPLES),
+        key=state.own_key("mechanisms-samples"),
         format_func=words.count,
         help="More samples see smaller leaks. Half of them choose where to look, the other half measure.",
     )
     confidence = second.select_slider(
         "Confidence",
-        CONFIDENCES,
-        fields.nearest("sure", CONFIDENCES),
-        key="mechanisms-sure",
+        *fields.stops("sure", CONFIDENCES),
+        key=state.own_key("mechanisms-sure"),
         format_func=lambda value: f"{100 * value:g} %",
         help="How sure the bound is. At 95 % one sound mechanism in twenty may be accused wrongly.",
     )
@@ -72,7 +70,7 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         0,
         MOST_DRAW,
         int(fields.number("draw", 0, MOST_DRAW, whole=True)),
-        key="mechanisms-audit-draw",
+        key=state.own_key("mechanisms-audit-draw"),
         help="Seed of the samples. Trying many draws until one accuses is no audit.",
     )
     fields.keep("samples", samples)

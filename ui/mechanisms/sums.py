@@ -44,9 +44,8 @@ def controls(fields: Fields) -> Sums:
         epsilon = epsilon_slider(fields)
     horizon = second.select_slider(
         "Length T of the stream",
-        LENGTHS,
-        int(fields.nearest("upto", LENGTHS)),
-        key="mechanisms-upto",
+        *fields.stops("upto", LENGTHS),
+        key=state.own_key("mechanisms-upto"),
         format_func=words.count,
         help="How many items come in. Binary and adaptive tree must know it beforehand; the others need not.",
     )
@@ -57,7 +56,7 @@ def controls(fields: Fields) -> Sums:
             0,
             MOST_DRAW,
             int(fields.number("draw", 0, MOST_DRAW, whole=True)),
-            key="mechanisms-draw",
+            key=state.own_key("mechanisms-draw"),
             help="Which random stream, and which noise, is shown below.",
         )
     )
@@ -119,7 +118,7 @@ def _paths(fields: Fields) -> list[str]:
         list(COUNTERS),
         asked,
         format_func=lambda name: COUNTERS[name].title,
-        key="mechanisms-sums",
+        key=state.own_key("mechanisms-sums"),
         help="The adaptive tree is made for rewards of any size; on items of [0, 1] its noise drowns the others.",
     )
     fields.keep("sums", ",".join(names))
@@ -192,15 +191,14 @@ def distributions(fields: Fields, chosen: Sums) -> None:
         names,
         names.index(fields.word("count", names)),
         format_func=lambda one: COUNTERS[one].title,
-        key="mechanisms-count",
+        key=state.own_key("mechanisms-count"),
         help="Whose published sum is looked at.",
     )
     fields.keep("count", name)
     count = second.select_slider(
         "After so many items",
-        AT,
-        int(fields.nearest("at", AT)),
-        key="mechanisms-at",
+        *fields.stops("at", AT),
+        key=state.own_key("mechanisms-at"),
         help="Which of the published sums.",
     )
     fields.keep("at", count)

@@ -33,7 +33,7 @@ def _pick(label: str, options: tuple[str, ...], field: str, spoken: dict[str, st
         everything,
         everything.index(page_fields.choice(field, ALL, everything)),
         format_func=lambda name: spoken.get(name, name),
-        key=f"theory-{field}",
+        key=state.own_key(f"theory-{field}"),
         help=text,
     )
     state.keep_page_field(field, chosen, ALL)
@@ -114,7 +114,7 @@ def _row_chosen(keys: tuple[str, ...]) -> None:
     """Callback: a row of the table was clicked, the card follows."""
     rows = st.session_state[TABLE_KEY].selection.rows
     if rows and rows[0] < len(keys):
-        st.session_state[CARD_KEY] = keys[rows[0]]
+        st.session_state[state.own_key(CARD_KEY)] = keys[rows[0]]
 
 
 def table(shown: list[Entry], experiment: Experiment) -> None:
@@ -144,15 +144,15 @@ def choose(shown: list[Entry], found: tuple[Entry, ...]) -> Entry:
     """The bound whose card is open; kept in the address."""
     everywhere = {entry.key for entry in found}
     keys = [entry.key for entry in shown]
-    if st.session_state.get(CARD_KEY) not in keys:
+    if st.session_state.get(state.own_key(CARD_KEY)) not in keys:
         asked = page_fields.choice("bound", FIRST, everywhere)
-        st.session_state[CARD_KEY] = asked if asked in keys else keys[0]
+        st.session_state[state.own_key(CARD_KEY)] = asked if asked in keys else keys[0]
     names = {entry.key: _title(entry) for entry in shown}
     key = st.selectbox(
         "Card",
         keys,
         format_func=names.__getitem__,
-        key=CARD_KEY,
+        key=state.own_key(CARD_KEY),
         help="Each bound has a card with its formula, source, assumptions, value and picture.",
     )
     state.keep_page_field("bound", key, FIRST)
@@ -213,7 +213,7 @@ def axis(entry: Entry) -> str:
         default=page_fields.choice("axis", "users", AXES),
         required=True,
         format_func=AXES.__getitem__,
-        key="theory-against",
+        key=state.own_key("theory-against"),
         help="Users: up to the horizon. Budget and arms: at the horizon. More arms: the worse arms take turns.",
     )
     state.keep_page_field("axis", chosen, "users")

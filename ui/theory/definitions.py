@@ -20,7 +20,7 @@ def choice() -> Model:
         default=page_fields.choice("promise", FIRST, names),
         required=True,
         format_func=lambda name: DEFINITIONS[name].title,
-        key="theory-promise",
+        key=state.own_key("theory-promise"),
         help="Four things that people mean when they call a learner private.",
     )
     state.keep_page_field("promise", chosen, FIRST)

@@ -1,0 +1,115 @@
+"""The kinds of experiment that pages are about: what an experiment lacks to be of one, and an example of each.
+
+A page that is about another kind than the visitor's own experiment shows the example in the same sidebar, and the
+visitor's own is kept for the other pages; so each page has one experiment and one set of controls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from bandit_core import Experiment
+from bandit_core.experiments.presets import load_preset
+from bandit_core.spec.errors import Issue
+from ui import menu, state, words
+
+EPOCHS = ("dp-robust-se", "ldp-robust-se")  # the policies that the page on heavy tails explains
+Reading = tuple[Experiment, list[Issue]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind; ``example`` is a preset, ``old`` reads the fields that a page of this kind wrote once."""
+
+    lacks: Callable[[Experiment], str]
+    example: str
+    old: Callable[[dict[str, str]], Reading] | None = None
+
+
+def _without_arms(experiment: Experiment) -> str:
+    return "arms (its users have features)" if experiment.contexts is not None else ""
+
+
+def _priced(experiment: Experiment) -> str:
+    private = any(line.epsilon is not None for line in experiment.lines)
+    return _without_arms(experiment) or ("" if private else "a private policy")
+
+
+def _robust(experiment: Experiment) -> str:
+    made = any(line.policy in EPOCHS for line in experiment.lines)
+    return _without_arms(experiment) or ("" if made else "DPRSE or LDPRSE, the private policies for heavy tails")
+
+
+def _features(experiment: Experiment) -> str:
+    return "" if experiment.contexts is not None else "users with features"
+
+
+def _spread(experiment: Experiment) -> str:
+    spread = any(line.epsilon is not None and line.epsilon.fixed is None for line in experiment.lines)
+    return _without_arms(experiment) or ("" if spread else "budgets that differ from user to user")
+
+
+def _old_heavy(fields: dict[str, str]) -> Reading:
+    from ui.heavy_tails import setting  # only a link of former times needs it
+
+    return setting.of_fields(fields)
+
+
+def _old_contextual(fields: dict[str, str]) -> Reading:
+    from ui.contextual import setting  # likewise
+
+    return setting.of_fields(fields)
+
+
+KINDS = {
+    "any": Kind(lambda _: "", "default"),
+    "priced": Kind(_priced, "default"),
+    "robust": Kind(_robust, "wild-rewards", _old_heavy),
+    "features": Kind(_features, "users-with-features", _old_contextual),
+    "spread": Kind(_spread, "own-budgets"),
+}
+
+
+def settle(page: menu.Page) -> None:
+    """Show on ``page`` the visitor's own experiment or, where that is of another kind, an example."""
+    kind = KINDS[page.shows]
+    state.show(page.shows, kind.lacks, lambda: load_preset(kind.example))
+
+
+def reset(page: menu.Page) -> None:
+    """Callback: back to the opening picture, or to the page's example as it is shipped."""
+    if state.example_of():
+        state.adopt(load_preset(KINDS[page.shows].example))
+    else:
+        state.open_own(load_preset("default"))
+
+
+def shown() -> str:
+    """The experiment of the page in one line, the same in the sidebar and above the page."""
+    what = "Example" if state.example_of() else "Your experiment"
+    return f"**{what}: {words.plain(words.heading(state.experiment())[0])}** · {words.summary(state.experiment())}"
+
+
+def tell() -> None:
+    """What the sidebar edits: the visitor's experiment, or an example and the way back to one's own."""
+    st.caption(shown())
+    kind = state.example_of()
+    if not kind:
+        return
+    own = state.kept()
+    with st.container(border=True):
+        st.caption(
+            f"This page needs {KINDS[kind].lacks(own)}, which your experiment lacks. Yours is kept: "
+            f"{words.plain(words.heading(own)[0])} ({words.summary(own)})."
+        )
+        st.page_link("pages/explore.py", label="Back to my experiment", icon=":material/arrow_back:")
+        st.button(
+            "Make this example mine",
+            key=state.key("keep-example"),
+            on_click=state.keep_example,
+            help="All pages then show this example in place of your experiment.",
+            width="stretch",
+        )

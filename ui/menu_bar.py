@@ -1,0 +1,56 @@
+"""The menu at the top of every page: all pages by what people come for, none hidden; on a phone behind one button."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from urllib.parse import unquote, urlsplit
+
+import streamlit as st
+
+from ui import menu, words
+
+WIDE = "(min-width:768px)"
+STYLE = f"""<style>
+[data-testid=stHeader]{{background:none;pointer-events:none}}
+[data-testid=stHeader] :is(button,a){{pointer-events:auto}}
+.st-key-menu{{gap:0 1.2rem!important;padding-right:2.5rem}}
+[class*=st-key-menu-]{{gap:0!important;align-items:center}}
+[class*=st-key-menu-] [data-testid=stCaptionContainer]{{margin:0 .2rem 0 0;font-size:.8rem}}
+[class*=st-key-menu-] [data-testid=stCaptionContainer] p{{margin:0}}
+.st-key-pages{{padding-left:2.2rem}}
+[class*=st-key-menu-] [data-testid=stPageLink-NavLink]{{padding:.1rem .4rem;min-height:1.75rem}}
+@media {WIDE}{{.st-key-pages{{display:none!important}}}}
+@media not all and {WIDE}{{.st-key-menu{{display:none!important}}}}
+@media print{{.st-key-menu,.st-key-pages{{display:none!important}}}}
+</style>"""
+
+
+def draw() -> None:
+    """The links, twice: a bar for wide screens and a button that opens them for narrow ones; one of them is shown."""
+    st.html(STYLE)
+    groups = [(group, [page for page in menu.pages() if page.group == group]) for group in menu.GROUPS]
+    with st.container(key="menu", horizontal=True):
+        for group, pages in groups:
+            with st.container(key=f"menu-{group}", horizontal=True, width="content", vertical_alignment="center"):
+                st.caption(menu.GROUPS[group], width="content")
+                for page in pages:
+                    st.page_link(page.file, label=page.title, width="content")
+    with st.container(key="pages"), st.popover("Pages", icon=":material/menu:"):
+        for group, pages in groups:
+            st.caption(menu.GROUPS[group])
+            for page in pages:
+                st.page_link(page.file, label=page.title, icon=page.symbol)
+
+
+def unknown_address() -> None:
+    """Say so where there is no page of that address, which opens Home, and offer the nearest ones."""
+    asked = unquote(urlsplit(st.context.url or "").path).rstrip("/").rpartition("/")[2]
+    addresses = {page.address: page for page in menu.pages()}
+    if asked in addresses:
+        return
+    titles = {page.title.lower(): page for page in menu.pages()}
+    found = get_close_matches(asked.lower(), [*addresses, *titles], n=3, cutoff=0.4)
+    near = dict.fromkeys((addresses | titles)[name] for name in found)
+    st.warning(f"There is no page “{words.plain(asked[:60])}” here; this is Home.", icon=":material/link_off:")
+    for page in near:
+        st.page_link(page.file, label=f"Did you mean {page.title}?", icon=page.symbol)
