@@ -130,8 +130,8 @@ class _Reader:
         column = self.column(name)
         if column is None:
             return np.zeros(0, int), []
-        self._check(name, column, self.sheet.blank(column), "a word")
         codes, words = self.sheet.words(column, MOST_WORDS)
+        self._check(name, column, codes < 0, "a word")
         ordered = sorted(words)
         return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
 
@@ -142,7 +142,12 @@ class _Reader:
         column = self.column(name)
         if column is None:
             return np.zeros(0)
-        values = self.sheet.numbers(column)
+        values, troubles, _ = self.sheet.numbers(column)
+        self.issues += [
+            Issue(f"row {each.row}, column {name}", each.value, f"one way to read it: it {each.what}")
+            for each in troubles
+            if each.kept
+        ]
         limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
         allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
         good = np.isfinite(values) & (low <= values) & (values <= high)
