@@ -13,7 +13,7 @@ PAGE = Page(
     title="Your numbers",
     icon="calculate",
     place=3,
-    fields="as base lifts by least most users unit eps goal limit",
+    fields="as base lifts by least most users unit eps goal limit search",
     own_controls=True,
 )
 page_frame.enter()

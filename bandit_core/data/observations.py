@@ -324,6 +324,17 @@ def _is_long(table: Sheet) -> tuple[str, str] | None:
     return (spoken[0], counted[0]) if len(spoken) == len(counted) == 1 else None
 
 
+def columns_of(data: bytes) -> list[str]:
+    """The columns of a file, of which `read_observations` can be told to use some.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read as a table.
+    """
+    return read_sheet(data).columns
+
+
 def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = False) -> Observations:
     """Read observed rewards from what `read_sheet` takes: one column per option, or two, with option and reward.
 

@@ -78,7 +78,7 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
         "who is trusted": PROMISE_WORDS[each.privacy],
         "method": each.title,
         f"{answer.chosen.unit} lost": words.with_error(scale * each.lost, scale * each.stderr),
-        "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: cannot be told apart",
+        "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: within the error",
         "runs": f"{each.trials}, reported" if each.finalist else f"{each.trials}, to choose",
     }
 
@@ -145,27 +145,31 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     )
     limit = left.number_input(
         "I accept at most",
-        min_value=0.0,
+        min_value=inputs.RANGES["limit"][0],
         value=inputs.number_at_first("limit"),
         format="%g",
         key=inputs.key_of("limit"),
         help="Your limit.",
     )
     inputs.remember(goal=kind, limit=f"{limit:.12g}")
-    inputs.write_address(is_private(answer.asked, answer.chosen))
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
     chosen = [row.privacy for row in answer.rows[1:]]
+    private = is_private(answer.asked, answer.chosen)
     found = {}
-    if chosen and st.toggle(
+    if inputs.searches(
+        "epsilon",
         "Search the smallest ε",
-        key="own-search",
+        private,
+        offered=bool(chosen),
         help="Bisects ε, and looks for the best method of each trust model at every ε that it tries. Where your users "
         "have budgets of their own, one ε for all of them is searched.",
     ):
         found["ε"] = _searched(answer, "ε", partial(BestSearch, answer.question, wanted, chosen, store=kept))
-    if kind == "percent" and st.toggle(
+    if inputs.searches(
+        "users",
         "Search the fewest users",
-        key="own-search-users",
+        private,
+        offered=kind == "percent",
         help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
     ):
         build = partial(BestSearch, answer.question, wanted, ["none", *chosen], True, kept)
