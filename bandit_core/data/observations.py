@@ -324,17 +324,6 @@ def _is_long(table: Sheet) -> tuple[str, str] | None:
     return (spoken[0], counted[0]) if len(spoken) == len(counted) == 1 else None
 
 
-def columns_of(data: bytes) -> list[str]:
-    """The columns of a file, of which `read_observations` can be told to use some.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read as a table.
-    """
-    return read_sheet(data).columns
-
-
 def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = False) -> Observations:
     """Read observed rewards from what `read_sheet` takes: one column per option, or two, with option and reward.
 
@@ -369,7 +358,7 @@ def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = Fal
     if pair and all(option.count == 1 for option in options):
         notes.add("Each option has one row only: if rows are totals, this is no table of users; type rates instead.")
     limits = _near(options)
-    far = [trouble for sample in samples for trouble in _far(table, *sample, limits)]
+    far = [trouble for sample in samples for trouble in _far(table, *sample, limits, pair[1] if pair else "")]
     return Observations(
         options, len(table.frame), layout, (*table.notes, *sorted(notes)), tuple(troubles), tuple(table.columns),
         pair or tuple(option.name for option in options), bool(pair), tuple(far),
@@ -380,12 +369,13 @@ _Sample = tuple[str, np.ndarray, np.ndarray]  # an option, its rewards, and the 
 
 
 def _far(
-    table: Sheet, name: str, rewards: np.ndarray, places: np.ndarray, limits: tuple[float, float]
+    table: Sheet, name: str, rewards: np.ndarray, places: np.ndarray, limits: tuple[float, float], column: str
 ) -> list[Trouble]:
-    """The rewards of an option beyond the limits, one by one."""
+    """The rewards of an option beyond the limits, one by one; ``column`` is that of all rewards, if there is one."""
+    what = f"({name[:40]}) lies far from all others" if column else "lies far from all others"
     beyond = np.flatnonzero((rewards < limits[0]) | (rewards > limits[1]))
     return [
-        Trouble(table.row(int(places[place])), name, f"{rewards[place]:.12g}", 1, "lies far from all others", "")
+        Trouble(table.row(int(places[place])), column or name, f"{rewards[place]:.12g}", 1, what, "")
         for place in beyond
     ]
 

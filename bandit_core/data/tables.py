@@ -45,8 +45,11 @@ _TRUTH = {
 TRUTH_READ = "True and false, yes and no were read as 1 and 0."
 POINTS_READ = "Points were read as decimal points."
 _MISSING = ("nan", "null", "n/a", "#n/a")  # and, where numbers are expected, also
-_NO_NUMBER = (*_MISSING, "na", "none", "-", "--", "–", "—", "?", ".", "nil", "missing")
+_MISSING_NUMBER = (*_MISSING, "na", "none", "-", "--", "–", "—", "?", ".", "nil", "missing")
 _MISSING_WORDS = "says that a value is missing"
+NO_NUMBER, _TOO_LARGE = "is no number", "is too large"
+_THOUSANDS = "Thousands separators were left out of numbers, as in {cell} (row {row})."
+PERCENT_READ = "Percentages were read as parts of one: 10 % is 0.1."
 
 _UNIT = r"%|[$€£¥₹]|[A-Z]{3}"
 _GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas
@@ -195,7 +198,7 @@ class Sheet:
         cells = self.frame[column]
         found: np.ndarray = cells.isna().to_numpy(bool, copy=True)
         if missing and _is_text(cells):
-            found |= cells.str.strip().str.lower().isin(_NO_NUMBER).to_numpy(bool)
+            found |= cells.str.strip().str.lower().isin(_MISSING_NUMBER).to_numpy(bool)
         return found
 
     @cached_property
@@ -214,11 +217,12 @@ class Sheet:
         word = cell.strip().lower()
         if word in _TRUTH:
             return _TRUTH[word], "", "", TRUTH_READ
-        if not word or word in _NO_NUMBER:
+        if not word or word in _MISSING_NUMBER:
             return math.nan, "", _MISSING_WORDS, ""
         written = read_number(cell)
         if written is None:
-            return (math.nan, "", "is too large", "") if word.strip("+-") in ("inf", "infinity") else _NONE
+            endless = word.strip("+-") in ("inf", "infinity")
+            return math.nan, "", _TOO_LARGE if endless else NO_NUMBER, ""
         value, told = written.value, ""
         if written.open:
             grouping = self._grouping(written)
@@ -227,7 +231,7 @@ class Sheet:
                 return value, written.unit, _open_words(written, grouping), ""
             told = _THOUSANDS if grouping else ""
         if not abs(value) <= LARGEST:
-            return math.nan, "", "is too large", ""
+            return math.nan, "", _TOO_LARGE, ""
         return value, written.unit, "", told
 
     def numbers(self, column: str, notes: set[str] | None = None) -> Numbers:
@@ -280,11 +284,6 @@ class Sheet:
         value = self.cell(column, places[0])
         first = self.row(places[0])
         return Trouble(first, column, value, len(places), what, repair or "leave these cells out", bool(repair))
-
-
-_NONE = (math.nan, "", "is no number", "")
-_THOUSANDS = "Thousands separators were left out of numbers, as in {cell} (row {row})."
-PERCENT_READ = "Percentages were read as parts of one: 10 % is 0.1."
 
 
 def _open_words(written: Written, grouping: bool) -> str:

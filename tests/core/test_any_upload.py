@@ -251,6 +251,7 @@ def test_a_lone_reward_far_from_all_others_is_named_with_its_row(sample, outlier
     wide = [f"{pair[0]!r},{pair[1]!r}" for pair in zip([*sample, outlier], [*sample, 1.0], strict=True)]
     seen = read_observations("\n".join(["arm,reward", *rows] if long else ["A,B", *wide]).encode())
     [far] = seen.far
+    assert far.column == ("reward" if long else "A")
     assert (far.row, float(far.value)) == (len(sample) + 2, pytest.approx(outlier, rel=1e-11))
     assert seen.near == (0, max(sample))
 
@@ -320,6 +321,40 @@ def test_any_bytes_as_a_table_with_features(data, numeric, columns, file):
     file.write_bytes(header.encode("utf-8", "replace") + b"\n" + data)
     *features, action, reward = columns
     read_and_fit(lambda path: lending.read_table(path, features, action, reward, numeric), file)
+
+
+WRITTEN = {
+    "as they are": ((".", ",", ""), str),
+    "commas and semicolons": ((",", ";", ""), str),
+    "thousands": ((".", "\t", ""), lambda text: f"{float(text):,}" if float(text) > 999 else text),
+    "dollars": ((".", ",", ""), lambda text: f"${text}"),
+    "percent": ((".", ",", "%"), str),
+}
+
+
+@pytest.mark.parametrize("signs", WRITTEN)
+def test_the_lending_file_is_the_same_however_its_numbers_are_written(signs):
+    (sign, separator, unit), say = WRITTEN[signs]
+    rate, lines = HEADER.index("competition_rate"), [separator.join(HEADER)]
+    for row in ROWS:
+        cells_now = [say(cell).replace(".", sign) for cell in row[:-1]] + row[-1:]
+        cells_now[rate] += unit
+        lines.append(separator.join(cells_now))
+    clean = lending.read_lending("\n".join(map(",".join, [HEADER, *ROWS])).encode())
+    data = "\ufeff\n".join(["", "\n".join(lines)]).encode()
+    if unit:
+        with pytest.raises(InputError) as refused:
+            lending.read_lending(data)
+        assert [problem.path for problem in refused.value.issues] == ["column competition_rate"]
+    else:
+        table = lending.read_lending(data)
+        assert table.features == pytest.approx(clean.features) and table.actions == pytest.approx(clean.actions)
+
+
+def test_a_lone_mark_in_a_table_with_features_is_refused():
+    with pytest.raises(InputError) as refused:
+        lending.read_table(b"age;offer;bought\n1,234;a;1\n2,345;b;0\n", ["age"], "offer", "bought")
+    assert refused.value.issues[0].path == "row 2, column age"
 
 
 def test_files_that_are_none_are_refused(tmp_path):

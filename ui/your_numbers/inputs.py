@@ -20,12 +20,11 @@ from bandit_core.data.observations import (
     Observations,
     Option,
     chances_of_being_best,
-    columns_of,
     read_budgets,
     read_observations,
 )
 from bandit_core.data.spreadsheets import defused
-from bandit_core.data.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble
+from bandit_core.data.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble, read_sheet
 from bandit_core.simulation.store import Store
 from bandit_core.spec import notation
 from bandit_core.spec.budgets import Epsilon
@@ -338,7 +337,7 @@ def _uploaded() -> Asked | None:
         help=f"One column per option, or two columns: option and reward. Up to 20 MB and {MOST_ROWS:,} rows.",
     )
     st.caption(uploads.PRIVATE_WORDS)
-    offered = _parsed(upload, "columns", columns_of)
+    offered = _parsed(upload, "columns", lambda data: read_sheet(data).columns)
     seen: Observations | None = None
     if upload is not None and offered:
         seen = _parsed(upload, "file", read_observations, *_columns(offered, upload.file_id))
@@ -456,7 +455,9 @@ def _consequence(seen: Observations, limits: tuple[float, float], narrowest: flo
     shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
     told = "cuts nothing"
     if outside:
-        told = f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {shift:.3g}"
+        told = (
+            f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {words.number(shift)}"
+        )
     more = (limits[1] - limits[0]) / narrowest
     return words.plain(told + (f"; {words.number(more)} times the noise of the narrowest" if more > 1.005 else ""))
 
