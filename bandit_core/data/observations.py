@@ -14,7 +14,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from bandit_core.data.tables import Sheet, Trouble, column_words, read_sheet, refusal
+from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import MOST_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
@@ -452,7 +452,12 @@ def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
     if len(table.columns) != 1:
         raise refusal("columns", ", ".join(table.columns), "one column only: the ε of one user in each row")
     (column,) = table.columns
-    numbers, troubles, _ = table.numbers(column)
+    notes: set[str] = set()
+    numbers, troubles, unit = table.numbers(column, notes)
+    if unit or TRUTH_READ in notes:
+        raise refusal(
+            column_words(column), unit or "yes or no", "numbers without a unit: the ε of one user in each row"
+        )
     wrong = np.flatnonzero(~np.isnan(numbers) & ((numbers < 0) | (numbers > LARGEST)))
     if len(wrong):
         value = f"{numbers[wrong[0]]:g}"

@@ -371,7 +371,10 @@ def _separator(head: str) -> tuple[str, list[list[str]]]:
         return said[1], _records(head, said[1])
     cut = {separator: _records(head, separator) for separator in _SEPARATORS}
     separator = max(cut, key=lambda each: _agreement(cut[each]))
-    separator = separator if _agreement(cut[separator]) else ","
+    if not _agreement(cut[separator]):
+        below = [row[0] for row in cut[";"][1:] if any(row)]
+        one_column = all(len(row) < 2 for row in cut[";"]) and all(read_number(cell) for cell in below)
+        separator = ";" if one_column else ","  # no commas but decimal ones
     return separator, cut[separator]
 
 

@@ -6,7 +6,7 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -116,15 +116,26 @@ class Setting:
 
 
 def page_memory() -> dict[str, Any]:
-    return st.session_state.setdefault(_MEMORY, {"address": {}, "generation": 0, "fields": dict(DEFAULTS)})
+    return st.session_state.setdefault(
+        _MEMORY, {"address": {}, "generation": 0, "fields": dict(DEFAULTS), "issues": []}
+    )
 
 
 def open_link() -> None:
-    """Take over typed numbers from the address, if it says something new; what cannot be used is told."""
+    """Take over typed numbers from the address, if it says something new; what cannot be used is told.
+
+    It is told until the visitor sets the field, because a page that waits for its numbers draws itself many times.
+    """
     memory = page_memory()
     asked = {name: st.query_params[name] for name in DEFAULTS if name in st.query_params}
-    if not asked or asked == memory["address"]:
-        return
+    if asked and asked != memory["address"]:
+        memory |= {"address": asked, "generation": memory["generation"] + 1, "issues": _take(asked)}
+    fields = memory["fields"]
+    page_fields.tell([issue for issue in memory["issues"] if fields[issue.path] == DEFAULTS[issue.path]])
+
+
+def _take(asked: Mapping[str, str]) -> list[Issue]:
+    """Remember what an address asks for, with defaults for what cannot be used, which is returned."""
     fields = {**DEFAULTS, **asked}
     issues = [
         Issue(name, fields[name], f"one of {', '.join(allowed)}")
@@ -139,8 +150,8 @@ def open_link() -> None:
         issues.append(Issue("search", fields["search"], "users are searched where goal=percent only"))
     for issue in issues:
         fields[issue.path] = DEFAULTS[issue.path]
-    memory |= {"address": asked, "fields": fields, "generation": memory["generation"] + 1}
-    page_fields.tell(issues)
+    page_memory()["fields"] = fields
+    return issues
 
 
 def first_value(name: str) -> str:
