@@ -397,7 +397,7 @@ def test_a_limit_that_asks_for_no_learning_and_one_that_nobody_reaches() -> None
     screen = on.visit("your-numbers", **QUICK, limit="100000", goal="regret")
     search(screen, "epsilon").set_value(True)
     on.run(screen)
-    assert on.words(screen).count("met already where nothing is learned") == 2 and "ε = **" not in on.words(screen)
+    assert on.words(screen).count("asks for no learning") == 2 and "ε = **" not in on.words(screen)
     screen.number_input(key=screen.number_input[-1].key).set_value(0.001)
     on.run(screen)
     assert on.words(screen).count("not reached by any method") == 2

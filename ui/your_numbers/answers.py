@@ -166,8 +166,8 @@ def found_words(found: Found, answer: Reply, users: bool = False) -> str:
     scale = answer.asked.scale
     if found.at_random:
         return (
-            "met already where nothing is learned: within its error, the best method is then no better than choosing "
-            f"at random, which loses {words.number(scale * found.blind)} {unit}"
+            "this limit asks for no learning: choosing at random meets it within the error, and loses "
+            f"{words.number(scale * found.blind)} {unit}"
         )
     low, high = (_at(at, users) if at is not None else more for at, more in ((least.low, "less"), (least.high, "more")))
     lost = words.with_error(scale * found.lost, scale * found.lost_stderr)

@@ -399,8 +399,8 @@ def _columns(offered: Sequence[str], slot: str) -> tuple[tuple[str, ...], bool]:
             help="What was found is told below. Choose here if that is wrong.",
         )
         if way == "wide":
-            told = "Columns whose rewards are compared; all others are left out."
-            return tuple(st.multiselect("Options", offered, offered, key=f"{slot}-wide", help=told)), False
+            told = "Columns whose rewards are compared; all others are left out. As found, as long as none is chosen."
+            return tuple(st.multiselect("Options", offered, key=f"{slot}-wide", help=told)), False
         if way == "long":
             left, right = st.columns(2)
             arm = left.selectbox("Option", offered, key=f"{slot}-arm", help="The column that names each user's option.")
@@ -430,21 +430,21 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     moved = max(options, key=lambda option: abs(option.clipped(*limits).mean - option.mean))
     before, after = words.number(moved.mean), words.number(moved.clipped(*limits).mean)
     return (
-        f"Rewards are cut to {words.number(limits[0], 6)} to {words.number(limits[1], 6)}: {outside:,} of {count:,} "
+        f"Rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} of {count:,} "
         f"({outside / count:.2%}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and no "
         "other mean by more."
     )
 
 
 COLUMN_WAYS = {"found": "as found", "wide": "a column per option", "long": "two columns: option, reward"}
-OWN_LIMITS = "others, fixed beforehand"
+OWN_LIMITS = "others, known beforehand"
 NEAR = "without those far from all others"
 SHARES = {1.0: "all rewards", 0.99: "99 % of each option's", 0.95: "95 % of each option's"}
 
 
 def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
     """Limits to choose from, narrower ones only where they differ, and what each of them costs."""
-    found = {(0.0, 1.0): "shares"} if seen.inside_unit else {}
+    found = {(0.0, 1.0): "the rewards are shares"} if seen.inside_unit else {}
     offered = [(seen.holding(share), name) for share, name in SHARES.items()]
     offered[1:1] = [(seen.near, NEAR)] if seen.far else []
     for (low, high), name in offered:
@@ -470,7 +470,9 @@ def _consequence(seen: Observations, limits: tuple[float, float], narrowest: flo
             f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {words.number(shift)}"
         )
     more = (limits[1] - limits[0]) / narrowest
-    return words.plain(told + (f"; {words.number(more)} times the noise of the narrowest" if more > 1.005 else ""))
+    return words.plain(
+        told + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
+    )
 
 
 def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
@@ -491,7 +493,7 @@ def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
         "Limits of one user's reward",
         [*choices, OWN_LIMITS],
         index=0 if seen.inside_unit else None,
-        captions=[*(told for _, told in choices.values()), "what you know without the data"],
+        captions=[*(told for _, told in choices.values()), "what you know of a reward before any data"],
         key=key,
         help="A reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in your unit.",
     )
