@@ -7,13 +7,13 @@ import streamlit as st
 
 from ui import charts, page_frame, theme
 from ui.menu import Page
-from ui.your_numbers import answers, drawing, inputs
+from ui.your_numbers import address, answers, drawing, inputs
 
 PAGE = Page(
     title="Your numbers",
     icon="calculate",
     place=3,
-    fields="as base lifts by least most users unit eps goal limit",
+    fields="as base lifts by least most users unit eps goal limit search",
     group="decide",
 )
 page_frame.enter()
@@ -23,7 +23,7 @@ st.markdown(
     "You try several options on users and want to find the best one. Privacy hides each user's answer in noise, so "
     "more users get a worse option before the best one is found. How much is lost?"
 )
-inputs.open_link()
+address.open_link()
 asked = inputs.options()
 if asked is None:
     page_frame.leave()

@@ -13,13 +13,13 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from bandit_core.data.tables import MOST_BYTES, Sheet, read_sheet, refusal
+from bandit_core.data.tables import MOST_BYTES, NO_NUMBER, Sheet, read_sheet, refusal
 from bandit_core.spec.contexts import MOST_CELLS, Contexts
 from bandit_core.spec.errors import InputError, Issue
 
@@ -49,7 +49,7 @@ class Table:
     """A data set: features (rows, columns) with their names, one action and one reward for each row.
 
     ``actions`` are numbers (for example prices) or the codes 0, 1, … of ``action_names``. ``synthetic`` says that the
-    rows are invented.
+    rows are invented, ``notes`` how a file was read.
     """
 
     columns: tuple[str, ...]
@@ -58,6 +58,7 @@ class Table:
     rewards: np.ndarray
     action_names: tuple[str, ...] = ()
     synthetic: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -108,6 +109,12 @@ class _Reader:
         self.sheet = _sheet(source)
         self.names = {_plain(name): name for name in reversed(self.sheet.columns)}
         self.issues: list[Issue] = []
+        self.told: set[str] = set()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the file was read."""
+        return (*self.sheet.notes, *sorted(self.told))
 
     def column(self, name: str) -> str | None:
         """What the file calls a column; a missing one is a problem."""
@@ -130,8 +137,8 @@ class _Reader:
         column = self.column(name)
         if column is None:
             return np.zeros(0, int), []
-        self._check(name, column, self.sheet.blank(column), "a word")
         codes, words = self.sheet.words(column, MOST_WORDS)
+        self._check(name, column, codes < 0, "a word")
         ordered = sorted(words)
         return np.array([*(ordered.index(word) for word in words), -1])[codes], ordered
 
@@ -142,11 +149,19 @@ class _Reader:
         column = self.column(name)
         if column is None:
             return np.zeros(0)
-        values = self.sheet.numbers(column)
+        values, troubles, unit = self.sheet.numbers(column, self.told)
+        if unit == "%":  # 5 % may be meant as 5 or as 0.05
+            self.issues.append(Issue(f"column {name}", "%", "numbers without percent signs"))
         limits = f" from {low:g} to {high:g}" if math.isfinite(low) and math.isfinite(high) else ""
         allowed = f"a {'whole ' if whole else ''}number{limits}" + (f" ({words})" if words else "")
-        good = np.isfinite(values) & (low <= values) & (values <= high)
-        self._check(name, column, ~(good & (values == np.floor(values)) if whole else good), allowed)
+        for each in troubles:
+            more = f" ({each.count - 1:,} more cells like it)" if each.count > 1 else ""
+            why = "" if each.what == NO_NUMBER else f"this {each.what}; "
+            self.issues.append(Issue(f"row {each.row}, column {name}", each.value, why + allowed + more))
+        used = ~np.isnan(values)
+        bad = used & ~((low <= values) & (values <= high) & (not whole or (values == np.floor(values))))
+        self._check(name, column, bad, allowed)
+        self._check(name, column, self.sheet.blank(column), allowed)
         return values
 
     def finish(self) -> None:
@@ -178,7 +193,7 @@ def read_lending(source: Source) -> Table:
     values = {name: reader.numbers(name, *limits, whole=name in WHOLE) for name, limits in LENDING_COLUMNS.items()}
     cars, kinds = reader.words(CAR_TYPE)
     reader.finish()
-    return _lending_table(values, cars, kinds, synthetic=False)
+    return replace(_lending_table(values, cars, kinds, synthetic=False), notes=reader.notes)
 
 
 def _lending_table(values: dict[str, np.ndarray], cars: np.ndarray, kinds: Sequence[str], synthetic: bool) -> Table:
@@ -280,7 +295,7 @@ def read_table(
             reader.issues.append(Issue(f"column {action}", list(names), "at least two different actions"))
     reader.finish()
     table = np.column_stack([*matrix, np.ones(len(rewards))])
-    return Table((*features, "constant"), table, actions, rewards, names)
+    return Table((*features, "constant"), table, actions, rewards, names, notes=reader.notes)
 
 
 def scaled(features: np.ndarray) -> np.ndarray:

@@ -7,13 +7,14 @@ column and a repair. A reading leaves troubled cells out, but whoever uses it mu
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
 import numpy as np
 
-from bandit_core.data.tables import Sheet, Trouble, column_words, read_sheet, refusal
+from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import MOST_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
@@ -22,8 +23,19 @@ MOST_OPTIONS = 100
 MOST_DISTINCT = 1000  # more distinct values than that are replaced by as many means of equal weight
 CONFIDENCE = 0.95
 
-_ARM_NAMES = {"arm", "option", "variant", "version", "group", "action", "treatment", "arms", "choice"}
-_REWARD_NAMES = {"reward", "value", "outcome", "result", "amount", "success", "converted", "conversion", "rewards"}
+_ARM_NAMES = {
+    "arm", "arms", "option", "variant", "version", "group", "action", "treatment", "choice", "gruppe", "variante",
+    "groupe", "bras", "choix", "grupo", "opción", "opcion", "brazo", "tratamiento", "gruppo", "braccio", "scelta",
+}  # fmt: skip
+_REWARD_NAMES = {
+    "reward", "rewards", "value", "outcome", "result", "amount", "success", "converted", "conversion", "conversions",
+    "revenue", "clicked", "clicks", "wert", "ergebnis", "betrag", "umsatz", "erfolg", "belohnung", "valeur", "résultat",
+    "montant", "récompense", "valor", "resultado", "importe", "recompensa", "valore", "risultato", "importo",
+}  # fmt: skip
+_SIDE_NAMES = {
+    "id", "uid", "user", "customer", "session", "index", "row", "nr", "number", "date", "datum", "day", "time",
+    "timestamp", "week",
+}  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -223,6 +235,10 @@ class Observations:
     layout: str
     notes: tuple[str, ...]
     troubles: tuple[Trouble, ...]
+    offered: tuple[str, ...] = ()  # all columns of the file
+    used: tuple[str, ...] = ()  # option and reward, or a column per option
+    long: bool = False
+    far: tuple[Trouble, ...] = ()  # rewards beyond `near`, where they stand
 
     @property
     def limits(self) -> tuple[float, float]:
@@ -240,6 +256,15 @@ class Observations:
         """Whether every reward is 0 or 1."""
         return all(option.yes_or_no for option in self.options)
 
+    @cached_property
+    def near(self) -> tuple[float, float]:
+        """Limits that leave out rewards far from all others; 0 always lies within.
+
+        An end moves inwards where cutting one in a thousand of each option's rewards there (at least one, if the
+        option has ten) at least halves the range: a typing error, a stray 2 among 0 and 1.
+        """
+        return _near(self.options)
+
     def holding(self, share: float) -> tuple[float, float]:
         """Limits that at least this share of every option's rewards keeps; 0 is one where no reward is below it.
 
@@ -250,29 +275,64 @@ class Observations:
         return low, max(option.quantile(1 - tail) for option in self.options)
 
 
+def _near(options: Sequence[Option]) -> tuple[float, float]:
+    low, high = min(0.0, *(option.low for option in options)), max(option.high for option in options)
+    few = [max(1, option.count // 1000) / option.count if option.count >= 10 else 0.0 for option in options]
+    pairs = list(zip(options, few, strict=True))
+    inner_high = max(option.quantile(1 - share) for option, share in pairs)
+    # a billionth more than the share, as the quantile is the smallest value that holds at least it
+    inner_low = min(0.0, *(option.quantile(share + 1e-9 if share else 0.0) for option, share in pairs))
+    for _ in range(2):
+        if low < inner_high and 2 * (inner_high - low) <= high - low:
+            high = inner_high
+        if inner_low < high and 2 * (high - inner_low) <= high - low:
+            low = inner_low
+    return low, high
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", " ", name.strip().lower())
+
+
+def _is_side(table: Sheet, name: str, numbers: np.ndarray) -> bool:
+    """Whether a column numbers or dates the rows instead of holding rewards."""
+    if (_plain(name) in _SIDE_NAMES or _plain(name).endswith(" id")) and not np.isin(numbers, (0.0, 1.0)).all():
+        return True
+    unnamed = table.headed and name.startswith("column ")
+    return len(numbers) >= (2 if unnamed else 10) and bool((np.diff(numbers) == 1).all())
+
+
 def _is_long(table: Sheet) -> tuple[str, str] | None:
-    """The columns of arm and reward, if the table has that form."""
+    """The columns of arm and reward, if the table has that form: known names, or one of words and one of numbers."""
     columns = table.columns
-    names = {name.strip().lower(): name for name in columns}
+    names = {_plain(name): name for name in reversed(columns)}
     arm = next((names[name] for name in names if name in _ARM_NAMES), None)
     reward = next((names[name] for name in names if name in _REWARD_NAMES), None)
     if arm and reward:
         return arm, reward
-    if len(columns) != 2:
-        return None
-    shares = []
+    spoken, counted = [], []
     for name in columns:
-        head = replace(table, frame=table.frame[[name]].dropna().head(1000))
-        shares.append(float((~np.isnan(head.numbers(name))).mean()) if len(head.frame) else 1.0)
-    if shares[0] < 0.5 <= shares[1]:
-        return columns[0], columns[1]
-    if shares[1] < 0.5 <= shares[0]:
-        return columns[1], columns[0]
-    return None
+        head = replace(table, frame=table.frame[[name]][~table.blank(name, missing=True)].head(1000))
+        numbers = head.numbers(name).values
+        share = float((~np.isnan(numbers)).mean()) if len(numbers) else 1.0
+        if len(columns) > 2 and _is_side(head, name, numbers):
+            continue
+        if share >= 0.5:
+            counted.append(name)
+        elif len(columns) == 2 or 2 * head.frame[name].nunique() <= len(numbers):
+            spoken.append(name)
+    return (spoken[0], counted[0]) if len(spoken) == len(counted) == 1 else None
 
 
-def read_observations(data: bytes) -> Observations:
+def read_observations(data: bytes, columns: Sequence[str] = (), long: bool = False) -> Observations:
     """Read observed rewards from what `read_sheet` takes: one column per option, or two, with option and reward.
+
+    Parameters
+    ----------
+    data
+        The content of a CSV file.
+    columns
+        Which columns to use, each an option, or option and reward where ``long``; else they are looked for.
 
     Raises
     ------
@@ -281,59 +341,97 @@ def read_observations(data: bytes) -> Observations:
         Every problem names its row or column.
     """
     table = read_sheet(data)
+    if missing := [name for name in columns if name not in table.columns]:
+        raise refusal("columns", ", ".join(missing), f"columns of the file: {', '.join(table.columns[:20])}")
+    if long and len(set(columns)) != 2:
+        raise refusal("columns", ", ".join(columns), "two different columns: option and reward")
     notes: set[str] = set()
-    pair = _is_long(table)
-    options, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, notes)
+    pair = (columns[0], columns[1]) if long else None if columns else _is_long(table)
+    samples, layout, troubles = _long(table, *pair, notes) if pair else _wide(table, columns, notes)
+    options = tuple(Option.of(name, rewards) for name, rewards, _ in samples)
     if len(options) < 2:
         told = f"{options[0].name} is the only option" if options else "no option has a number"
         allowed = f"{told}; at least two are needed: one column each, or two columns with option and reward"
         if troubles:
             allowed += f" ({troubles[0]})"
         raise refusal("columns", ", ".join(table.columns), allowed)
-    return Observations(options, len(table.frame), layout, (*table.notes, *sorted(notes)), tuple(troubles))
+    if pair and all(option.count == 1 for option in options):
+        notes.add("Each option has one row only: if rows are totals, this is no table of users; type rates instead.")
+    limits = _near(options)
+    far = [trouble for sample in samples for trouble in _far(table, *sample, limits, pair[1] if pair else "")]
+    return Observations(
+        options, len(table.frame), layout, (*table.notes, *sorted(notes)), tuple(troubles), tuple(table.columns),
+        pair or tuple(option.name for option in options), bool(pair), tuple(far),
+    )  # fmt: skip
 
 
-def _wide(table: Sheet, notes: set[str]) -> tuple[tuple[Option, ...], str, list[Trouble]]:
-    columns = table.columns
+_Sample = tuple[str, np.ndarray, np.ndarray]  # an option, its rewards, and the places of their rows
+
+
+def _far(
+    table: Sheet, name: str, rewards: np.ndarray, places: np.ndarray, limits: tuple[float, float], column: str
+) -> list[Trouble]:
+    """The rewards of an option beyond the limits, one by one; ``column`` is that of all rewards, if there is one."""
+    what = f"({name[:40]}) lies far from all others" if column else "lies far from all others"
+    beyond = np.flatnonzero((rewards < limits[0]) | (rewards > limits[1]))
+    return [
+        Trouble(table.row(int(places[place])), column or name, f"{rewards[place]:.12g}", 1, what, "")
+        for place in beyond
+    ]
+
+
+def _wide(table: Sheet, chosen: Sequence[str], notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
+    columns = list(chosen) or table.columns
     if len(columns) > MOST_OPTIONS:
         raise refusal("columns", len(columns), f"at most {MOST_OPTIONS} options; is this the right file?")
-    options, troubles = [], []
+    samples: list[_Sample] = []
+    troubles: list[Trouble] = []
+    units: dict[str, str] = {}
     for column in columns:
-        numbers, blank = table.numbers(column, notes), table.blank(column)
-        found = table.trouble(column, numbers)
-        rewards = numbers[~np.isnan(numbers)]
-        if not len(rewards):
-            first = found[0] if found else Trouble(table.first_row, column, "", 1, "", "")
-            what = "is no number, and no cell of this column is" if found else "this column is empty"
-            troubles.append(replace(first, count=1, what=what, repair="leave this column out"))
+        read, blank = table.numbers(column, notes), table.blank(column)
+        kept = np.flatnonzero(~np.isnan(read.values))
+        if not chosen and _is_side(table, column, read.values):
+            notes.add(f"Not used, as it seems to number or date the rows: {column_words(column)}.")
             continue
-        troubles += found
-        filled = np.flatnonzero(~blank)
-        inside = np.flatnonzero(blank[: filled[-1]])  # below its last number, a column is just shorter
+        if not len(kept):
+            first = read.troubles[0] if read.troubles else Trouble(table.row(0), column, "", 1, "", "")
+            what = "is no number, and no cell of this column is" if read.troubles else "this column is empty"
+            troubles.append(replace(first, count=1, what=what, repair="leave this column out", kept=False))
+            continue
+        troubles += read.troubles
+        if read.values[kept].any():
+            units[read.unit] = column
+        inside = np.flatnonzero(blank[: np.flatnonzero(~blank)[-1]])  # below its last cell, a column is just shorter
         if len(inside):
             row = table.row(int(inside[0]))
             troubles.append(Trouble(row, column, "", len(inside), "the cell is empty", "leave these cells out"))
-        options.append(Option.of(column, rewards))
-    return tuple(options), "one column per option", troubles
+        samples.append((column, read.values[kept], kept))
+    if len(units) > 1:
+        told = ", ".join(f"{column}: {unit or 'no unit'}" for unit, column in units.items())
+        raise refusal("columns", told, "all options in the same unit; these cannot be compared")
+    return samples, "one column per option", troubles
 
 
-def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[tuple[Option, ...], str, list[Trouble]]:
+def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
     codes, names = table.words(arm, MOST_OPTIONS)
-    numbers, blank = table.numbers(reward, notes), table.blank(reward)
-    empty = table.blank(arm) & blank  # blank lines
+    numbers, found, _ = table.numbers(reward, notes)
     if len(table.columns) > 2:
         others = [name for name in table.columns if name not in (arm, reward)]
         notes.add(f"Other columns were not used: {', '.join(others[:5])}{' …' if len(others) > 5 else ''}.")
-    troubles = [replace(trouble, repair="drop these rows") for trouble in table.trouble(reward, numbers)]
-    for column, missing in ((arm, (codes < 0) & ~empty), (reward, blank & ~empty)):
+    drop = "drop these rows"
+    troubles = [trouble if trouble.kept else replace(trouble, repair=drop) for trouble in found]
+    for column, missing in ((arm, codes < 0), (reward, table.blank(reward))):
         places = np.flatnonzero(missing)
         if len(places):
-            row = table.row(int(places[0]))
-            troubles.append(Trouble(row, column, "", len(places), "the cell is empty", "drop these rows"))
-    usable = (codes >= 0) & ~np.isnan(numbers)
-    codes, numbers = codes[usable], numbers[usable]
-    options = [Option.of(name[:60], numbers[codes == code]) for code, name in enumerate(names) if (codes == code).any()]
-    return tuple(options), f"two columns: {arm} (option) and {reward} (reward)", troubles
+            value = table.cell(column, places[0])
+            what = "says that the option is missing" if value else "the cell is empty"
+            troubles.append(Trouble(table.row(int(places[0])), column, value, len(places), what, drop))
+    samples = []
+    for code, name in enumerate(names):
+        kept = np.flatnonzero((codes == code) & ~np.isnan(numbers))
+        if len(kept):
+            samples.append((name[:60], numbers[kept], kept))
+    return samples, f"two columns: {arm} (option) and {reward} (reward)", troubles
 
 
 def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
@@ -354,8 +452,12 @@ def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
     if len(table.columns) != 1:
         raise refusal("columns", ", ".join(table.columns), "one column only: the ε of one user in each row")
     (column,) = table.columns
-    numbers = table.numbers(column)
-    troubles = table.trouble(column, numbers)
+    notes: set[str] = set()
+    numbers, troubles, unit = table.numbers(column, notes)
+    if unit or TRUTH_READ in notes:
+        raise refusal(
+            column_words(column), unit or "yes or no", "numbers without a unit: the ε of one user in each row"
+        )
     wrong = np.flatnonzero(~np.isnan(numbers) & ((numbers < 0) | (numbers > LARGEST)))
     if len(wrong):
         value = f"{numbers[wrong[0]]:g}"

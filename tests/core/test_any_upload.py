@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spec_strategies import mutated, odd_values, spec_with_features, taken_or_refused, told_well, users
 
 from bandit_core.data import lending
+from bandit_core.data import tables as tables_of_cells
 from bandit_core.data.observations import MOST_OPTIONS, Observations, read_budgets, read_observations
 from bandit_core.experiments import links, presets
 from bandit_core.experiments.experiment import Experiment, parse, read
@@ -103,6 +104,165 @@ def test_any_bytes_as_budgets(data):
 
 
 # ---------------------------------------------------------------------------------------------------------------
+# One table, written in many ways
+
+SIGNS = [(".", ""), (".", ","), (".", " "), (".", "'"), (",", ""), (",", "."), (",", "\u00a0")]  # decimals, thousands
+TRUTHS = [("yes", "no"), ("TRUE", "false"), ("ja", "nein"), ("oui", "non"), ("Y", "N")]
+
+
+def written(value: float, sign: str, gap: str, unit: str) -> str:
+    """A number as some program or person writes it."""
+    text = f"{value * 100 if unit == '%' else value:,.2f}".rstrip("0").rstrip(".")
+    text = text.replace(",", "\0").replace(".", sign).replace("\0", gap)
+    return f"{unit}{text}" if unit in ("$", "€ ") else text + unit
+
+
+@st.composite
+def messy(draw, rewards, long, say):  # type: ignore[no-untyped-def]
+    """A file that says the rewards of A and B, and the number of cells in it that say nothing."""
+    separator = draw(st.sampled_from([",", ";", "\t", "|"]))
+    names = draw(st.sampled_from([("arm", "reward"), ("Gruppe", "Wert"), ("variante", "résultat"), ("x", "y")]))
+    width = draw(st.integers(0, 2))
+    missing = draw(st.sampled_from(["", "NA", "NaN", "-", "n/a", "null"]))
+    rows = [[name, say(value)] for name in "AB" for value in rewards[name]] if long else [
+        [say(value) for value in pair] for pair in zip(*rewards.values(), strict=True)
+    ]  # fmt: skip
+    holes = draw(st.integers(0, 2))
+    for _ in range(holes):
+        rows.insert(draw(st.integers(0, len(rows) - 1)), ["A", missing] if long else [rows[0][0], missing])
+    heading = list(names if long else "AB")
+    if draw(st.booleans()) and names != ("x", "y"):
+        heading.insert(0, draw(st.sampled_from(["", "id", "user_id"])))
+        rows = [[str(place), *row] for place, row in enumerate(rows, 7)]
+    quoted = draw(st.booleans())
+
+    def cell(text: str) -> str:
+        return f'"{text}"' if quoted or separator in text else text
+
+    lines = [separator.join(map(cell, row)) + separator * width for row in [heading, *rows]]
+    for _ in range(draw(st.integers(0, 2))):
+        lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from(["", separator * (len(heading) - 1)])))
+    text = draw(st.sampled_from(["", f"sep={separator}\n"])) + draw(st.sampled_from(["\n", "\r\n"])).join(lines)
+    encodings = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"]
+    return text.encode(draw(st.sampled_from(encodings))), holes
+
+
+def check_the_same(data, rewards, holes, extra):  # type: ignore[no-untyped-def]
+    seen = read_observations(data)
+    assert [trouble.kept for trouble in seen.troubles] == [False] * len(seen.troubles)
+    assert sum(trouble.count for trouble in seen.troubles) == holes
+    assert [option.name for option in seen.options] == ["A", "B"]
+    for option in seen.options:
+        spare = [extra] * holes if option.name == "A" and not seen.long else []  # beside a hole in B
+        expected = np.sort([*rewards[option.name], *spare])
+        assert np.repeat(option.values, option.counts) == pytest.approx(expected, rel=1e-12)
+
+
+amounts = st.lists(st.integers(-(10**8), 10**8).map(lambda cents: cents / 100), min_size=6, max_size=6)
+
+
+@settings(max_examples=250)
+@given(
+    st.data(), amounts, amounts, st.booleans(), st.sampled_from(SIGNS), st.sampled_from(["", "%", "$", "€ ", " EUR"])
+)
+def test_amounts_are_the_same_however_they_are_written(data, of_a, of_b, long, signs, unit):
+    rewards = {"A": [1.5, 2345678.5, *of_a], "B": [0.25, 3.5, *of_b]}  # which proves the decimal sign
+    file, holes = data.draw(messy(rewards, long, lambda value: written(value, *signs, unit)))
+    check_the_same(file, rewards, holes, 1.5)
+
+
+@settings(max_examples=100)
+@given(st.data(), st.lists(st.booleans(), min_size=6, max_size=6), st.booleans(), st.sampled_from(TRUTHS))
+def test_truth_is_the_same_in_every_language(data, of_a, long, words):
+    rewards = {"A": [1.0, 0.0, *map(float, of_a)], "B": [0.0, 1.0, *map(float, reversed(of_a))]}
+    file, holes = data.draw(messy(rewards, long, lambda value: words[0] if value else words[1]))
+    check_the_same(file, rewards, holes, 1.0)
+
+
+@settings(max_examples=150)
+@given(
+    st.data(), st.lists(st.integers(0, 4 * 10**6), min_size=6, max_size=6), st.booleans(), st.sampled_from(SIGNS),
+    st.sampled_from([1, 1000]),
+)  # fmt: skip
+def test_no_number_is_another_one_in_silence(data, numbers, long, signs, parts):
+    """Whole numbers and thousandths: what a lone mark means may be open, and then it is asked."""
+    rewards = {"A": [0.0, *(number / parts for number in numbers)], "B": [1.0, *(number / parts for number in numbers)]}
+
+    def say(value: float) -> str:
+        text = f"{value:,.3f}" if parts == 1000 else f"{value:,.0f}"
+        return text.replace(",", "\0").replace(".", signs[0]).replace("\0", signs[1])
+
+    file, holes = data.draw(messy(rewards, long, say))
+    try:
+        seen = read_observations(file)
+    except InputError as refusal:
+        told_well(refusal, None)
+        return
+    if tables_of_cells.POINTS_READ not in seen.notes and not any(trouble.kept for trouble in seen.troubles):
+        check_the_same(file, rewards, holes, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("data", "value", "kept"),
+    [
+        (b'A,B\n"1,234",2\n"5,678",3\n', 1234, True),  # likelier, to be agreed to
+        (b"A;B\n1,234;2\n5,678;3\n", 1.234, True),
+        (b"A;B\n1.234;2\n5.678;3\n", 1.234, True),
+        (b"A,B\n1.234,2\n5.678,3\n", 1.234, False),  # commas separate, so points are decimal
+        (b"A;B\n1,234;2,5\n5,678;3\n", 1.234, False),  # another cell tells
+        (b"A;B\n1.234;2,5\n5.678;3\n", 1234, False),
+        (b"A;B\n1,234;2.5\n5,678;3\n", 1234, False),
+        (b"A;B\n" + b"1;2\n" * 300 + b"1,234;2\n1.234;1,5\n", 1.234, False),  # far below the first rows
+    ],
+)
+def test_what_a_lone_mark_means(data, value, kept):
+    seen = read_observations(data)
+    assert value in seen.options[0].values
+    assert [trouble.kept for trouble in seen.troubles] == [True] * kept
+
+
+def test_units_must_agree():
+    with pytest.raises(InputError):
+        read_observations("A,B\n€5,$5\n€6,$6\n".encode())
+    seen = read_observations(b"A,B\n5 %,6%\n7,0\n5%,0\n")  # 0 is 0 in every unit
+    assert [(trouble.row, trouble.value, trouble.kept) for trouble in seen.troubles] == [(3, "7", False)]
+    assert [option.mean for option in seen.options] == pytest.approx([0.05, 0.02])
+
+
+def test_columns_that_number_rows_are_no_options_unless_asked_for():
+    data = b"id,group,sales,day\n" + b"".join(
+        b"%d,%c,%d,4\n" % (row, b"AB"[row % 2], row * row) for row in range(3, 20)
+    )
+    assert read_observations(b"user,A,B\n1,1,0\n2,0,1\n").used == ("A", "B")
+    seen = read_observations(data, ("group", "sales"), long=True)
+    assert (seen.long, seen.used, seen.offered) == (True, ("group", "sales"), ("id", "group", "sales", "day"))
+    assert read_observations(data).used == ("group", "sales")
+    wide = read_observations(data, ("id", "day"))
+    assert wide.used == ("id", "day") and not wide.long
+    for columns, long in ((("id", "none"), False), (("group",), True), (("group", "group"), True)):
+        with pytest.raises(InputError):
+            read_observations(data, columns, long)
+
+
+@given(st.lists(st.floats(1, 50), min_size=30, max_size=60), st.floats(1e4, 1e6), st.booleans(), st.booleans())
+def test_a_lone_reward_far_from_all_others_is_named_with_its_row(sample, outlier, negative, long):
+    outlier = -outlier if negative else outlier
+    rows = [f"A,{value!r}" for value in [*sample, outlier]] + [f"B,{value!r}" for value in sample]
+    wide = [f"{pair[0]!r},{pair[1]!r}" for pair in zip([*sample, outlier], [*sample, 1.0], strict=True)]
+    seen = read_observations("\n".join(["arm,reward", *rows] if long else ["A,B", *wide]).encode())
+    [far] = seen.far
+    assert far.column == ("reward" if long else "A")
+    assert (far.row, float(far.value)) == (len(sample) + 2, pytest.approx(outlier, rel=1e-11))
+    assert seen.near == (0, max(sample))
+
+
+def test_a_stray_2_among_0_and_1_lies_far_and_a_long_tail_does_not():
+    assert read_observations(b"A,B\n" + b"1,0\n0,0\n" * 20 + b"2,1\n").near == (0, 1)
+    tail = "\n".join(f"{value:.6g},0" for value in np.random.default_rng(1).lognormal(3, 1, 2000))
+    assert read_observations(f"A,B\n{tail}".encode()).far == ()
+
+
+# ---------------------------------------------------------------------------------------------------------------
 # The lending file, and any table with features
 
 CLEAN, CARS = lending.synthetic_rows(40)
@@ -161,6 +321,40 @@ def test_any_bytes_as_a_table_with_features(data, numeric, columns, file):
     file.write_bytes(header.encode("utf-8", "replace") + b"\n" + data)
     *features, action, reward = columns
     read_and_fit(lambda path: lending.read_table(path, features, action, reward, numeric), file)
+
+
+WRITTEN = {
+    "as they are": ((".", ",", ""), str),
+    "commas and semicolons": ((",", ";", ""), str),
+    "thousands": ((".", "\t", ""), lambda text: f"{float(text):,}" if float(text) > 999 else text),
+    "dollars": ((".", ",", ""), lambda text: f"${text}"),
+    "percent": ((".", ",", "%"), str),
+}
+
+
+@pytest.mark.parametrize("signs", WRITTEN)
+def test_the_lending_file_is_the_same_however_its_numbers_are_written(signs):
+    (sign, separator, unit), say = WRITTEN[signs]
+    rate, lines = HEADER.index("competition_rate"), [separator.join(HEADER)]
+    for row in ROWS:
+        cells_now = [say(cell).replace(".", sign) for cell in row[:-1]] + row[-1:]
+        cells_now[rate] += unit
+        lines.append(separator.join(cells_now))
+    clean = lending.read_lending("\n".join(map(",".join, [HEADER, *ROWS])).encode())
+    data = "\ufeff\n".join(["", "\n".join(lines)]).encode()
+    if unit:
+        with pytest.raises(InputError) as refused:
+            lending.read_lending(data)
+        assert [problem.path for problem in refused.value.issues] == ["column competition_rate"]
+    else:
+        table = lending.read_lending(data)
+        assert table.features == pytest.approx(clean.features) and table.actions == pytest.approx(clean.actions)
+
+
+def test_a_lone_mark_in_a_table_with_features_is_refused():
+    with pytest.raises(InputError) as refused:
+        lending.read_table(b"age;offer;bought\n1,234;a;1\n2,345;b;0\n", ["age"], "offer", "bought")
+    assert refused.value.issues[0].path == "row 2, column age"
 
 
 def test_files_that_are_none_are_refused(tmp_path):

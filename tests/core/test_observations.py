@@ -226,6 +226,9 @@ def test_budgets_that_are_none_are_told():
     assert users == 1
     assert [(trouble.row, trouble.value) for trouble in troubles] == [(4, "x"), (3, "-1")]
     assert "one column only" in refusal(b"a,b\n1,2\n", read_budgets)
+    for other in (b"epsilon\n50 %\n20 %\n", b"epsilon\n1\nyes\n"):
+        assert "without a unit" in refusal(other, read_budgets)
+    assert read_budgets(b"epsilon\n0,5\n\n1,5\n")[0].values == (0.5, 1.5)
     assert "at least one budget above 0" in refusal(b"epsilon\n0\n0\n", read_budgets)
 
 

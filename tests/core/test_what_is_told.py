@@ -127,7 +127,7 @@ def test_more_observations_than_a_law_holds_keep_their_frequencies():
     [
         (b"\n" * 70_000 + b"A,B\n1,0\n", "blank"),
         (b"A,B\n" + b"1,0\n" * 300 + b"1,0,1\n", "cells"),
-        (b"A;B\n1,5;0\n1.5;0\n", "point"),
+        (b"A;B\n1,234;0\n1;0\n", "thousands"),
         (b"arm,reward\nA,1e13\nB,0\nA,1\n", "too large"),
         (",".join(f"c{place}" for place in range(101)).encode() + b"\n" + b"1," * 100 + b"1\n", "100"),
         (b"arm,reward\n" + b"".join(b"a%d,1\n" % place for place in range(101)), "100"),

@@ -74,6 +74,8 @@ def panel() -> Own | None:
             f"{made.rows:,} rows, {made.features} features (with a constant), {experiment.arm_count} options"
             + (f". **This is a {made.label}.**" if made.synthetic else ", from your file.")
         )
+        if made.notes:
+            st.caption(words.plain(" ".join(made.notes)))
         return Own(experiment, None if made.synthetic else uploads.store("data-store"), made.label)
 
 
@@ -86,6 +88,7 @@ class _Made:
     label: str
     synthetic: bool
     document: dict[str, Any]
+    notes: tuple[str, ...]
 
 
 def _made(table: Table, title: str = "Auto lending") -> _Made:
@@ -93,7 +96,7 @@ def _made(table: Table, title: str = "Auto lending") -> _Made:
     prices = None if named else np.linspace(table.actions.min(), table.actions.max(), PRICES).tolist()
     document = lending.lending_document(table, trials=TRIALS, title=title, prices=prices)
     rows, features = table.features.shape
-    return _Made(rows, features, table.label, table.synthetic, document)
+    return _Made(rows, features, table.label, table.synthetic, document, table.notes)
 
 
 def _invented() -> _Made:
@@ -109,7 +112,7 @@ def _uploaded(source: str) -> _Made | None:
             key="data-example", on_click="ignore", help="A CSV with these columns and invented values.",
         )  # fmt: skip
     upload = st.file_uploader(
-        "Table (CSV)", type=["csv"], key=f"data-{source}", max_upload_size=MOST_BYTES // 2**20,
+        "Table (CSV)", type=["csv", "tsv", "txt"], key=f"data-{source}", max_upload_size=MOST_BYTES // 2**20,
         help=f"Names of the columns in the first row. Up to 20 MB and {MOST_ROWS:,} rows.",
     )  # fmt: skip
     st.caption(uploads.PRIVATE_WORDS)

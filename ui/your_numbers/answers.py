@@ -76,7 +76,8 @@ def verdict(answer: Reply) -> str:
         sentences += [_price(row, answer), *_warnings(row, answer)]
     if local_wins(answer.result):
         sentences.append(
-            "Here the best method that trusts nobody loses less, and it protects where a curator is trusted, too."
+            "Here the best method that needs no trust loses less than the best one with a trusted curator, so there is "
+            "no need for a curator."
         )
     return " ".join(sentences)
 
@@ -88,8 +89,8 @@ def _price(row: Cost, answer: Reply) -> str:
     if row.price_of_privacy == "open":
         extra = words.with_error(row.extra, row.extra_stderr)
         return (
-            f"{who}, the cost of privacy at {answer.chosen.budget} ({method}) cannot be told apart from nothing with "
-            f"{row.trials} simulated runs ({extra} {unit})."
+            f"{who}, {row.trials} simulated runs do not show whether privacy at {answer.chosen.budget} costs anything: "
+            f"the difference is {extra} {unit} ({method})."
         )
     if row.price_of_privacy == "less":
         return (
@@ -123,10 +124,10 @@ def rivals(answer: Reply, privacy: Privacy) -> str:
     if not equal:
         return ""
     if len(equal) == others and others > 1:
-        return "None of the methods tried can be told apart from it"
+        return "All other methods tried are as good within their errors"
     names = [words.plain(each.title) for each in equal]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    return f"Cannot be told apart from it: {shown}"
+    return f"As good within their errors: {shown}"
 
 
 def describe(answer: Reply) -> str:
@@ -165,8 +166,8 @@ def found_words(found: Found, answer: Reply, users: bool = False) -> str:
     scale = answer.asked.scale
     if found.at_random:
         return (
-            "met already where nothing is learned: within its error, the best method is then no better than choosing "
-            f"at random, which loses {words.number(scale * found.blind)} {unit}"
+            "this limit asks for no learning: choosing at random meets it within the error, and loses "
+            f"{words.number(scale * found.blind)} {unit}"
         )
     low, high = (_at(at, users) if at is not None else more for at, more in ((least.low, "less"), (least.high, "more")))
     lost = words.with_error(scale * found.lost, scale * found.lost_stderr)

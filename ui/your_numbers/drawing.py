@@ -16,7 +16,7 @@ from bandit_core.studies.best_method import PROMISE_WORDS, Contest, Decision, Qu
 from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found
 from ui import charts, gallery, runner, theme, uploads, words
-from ui.your_numbers import inputs
+from ui.your_numbers import address
 from ui.your_numbers.answers import Reply, found_words, goals, rivals, verdict
 from ui.your_numbers.inputs import is_private
 from ui.your_numbers.summary import summary_page
@@ -78,7 +78,7 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
         "who is trusted": PROMISE_WORDS[each.privacy],
         "method": each.title,
         f"{answer.chosen.unit} lost": words.with_error(scale * each.lost, scale * each.stderr),
-        "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: cannot be told apart",
+        "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: within the error",
         "runs": f"{each.trials}, reported" if each.finalist else f"{each.trials}, to choose",
     }
 
@@ -138,34 +138,38 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     kind = right.selectbox(
         "of what",
         GOALS,
-        GOALS.index(inputs.first_value("goal")),
+        GOALS.index(address.first_value("goal")),
         format_func=kinds.__getitem__,
-        key=inputs.key_of("goal"),
+        key=address.key_of("goal"),
         help="What must not exceed the number beside it, after all users.",
     )
     limit = left.number_input(
         "I accept at most",
-        min_value=0.0,
-        value=inputs.number_at_first("limit"),
+        min_value=address.RANGES["limit"][0],
+        value=address.number_at_first("limit"),
         format="%g",
-        key=inputs.key_of("limit"),
+        key=address.key_of("limit"),
         help="Your limit.",
     )
-    inputs.remember(goal=kind, limit=f"{limit:.12g}")
-    inputs.write_address(is_private(answer.asked, answer.chosen))
+    address.remember(goal=kind, limit=f"{limit:.12g}")
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
     chosen = [row.privacy for row in answer.rows[1:]]
+    private = is_private(answer.asked, answer.chosen)
     found = {}
-    if chosen and st.toggle(
+    if address.searches(
+        "epsilon",
         "Search the smallest ε",
-        key="own-search",
+        private,
+        offered=bool(chosen),
         help="Bisects ε, and looks for the best method of each trust model at every ε that it tries. Where your users "
         "have budgets of their own, one ε for all of them is searched.",
     ):
         found["ε"] = _searched(answer, "ε", partial(BestSearch, answer.question, wanted, chosen, store=kept))
-    if kind == "percent" and st.toggle(
+    if address.searches(
+        "users",
         "Search the fewest users",
-        key="own-search-users",
+        private,
+        offered=kind == "percent",
         help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
     ):
         build = partial(BestSearch, answer.question, wanted, ["none", *chosen], True, kept)
@@ -205,7 +209,7 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
 
 def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     """Every value that was tried."""
-    fields = inputs.page_memory()["fields"]
+    fields = address.page_memory()["fields"]
     kind, limit = fields["goal"], float(fields["limit"])
     scale = answer.asked.scale if kind in ("regret", "extra") else 1.0
     axis, name = ("users", "users tried") if users else ("ε", "ε tried")
@@ -235,9 +239,9 @@ def take_away(answer: Reply, found: dict[str, list[Found]]) -> None:
     """The one-page summary, and the links where the numbers were typed."""
     private = is_private(answer.asked, answer.chosen)
     columns = st.columns(3, vertical_alignment="bottom")
-    fields = inputs.page_memory()["fields"]
+    fields = address.page_memory()["fields"]
     limit = f"at most {fields['limit']} {goals(answer.chosen.unit)[fields['goal']]}"
-    link = None if private else inputs.link()
+    link = None if private else address.link()
     columns[0].download_button(
         "One-page summary (HTML)",
         # The file is made when it is asked for, by a thread without a session: all that it needs is handed to it now.
@@ -252,7 +256,7 @@ def take_away(answer: Reply, found: dict[str, list[Found]]) -> None:
         columns[1].caption("No link here: what was uploaded never goes into one. Forward the summary instead.")
         return
     with columns[1].popover("Copy link", width="stretch", help="The address of this page with your typed numbers."):
-        st.code(inputs.link(), language=None, wrap_lines=True)
+        st.code(address.link(), language=None, wrap_lines=True)
     with columns[2]:
         gallery.link_to_explore("Open in Explore", answer.experiment)
 

@@ -6,48 +6,44 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from bandit_core import InputError
-from bandit_core.data.observations import Observations, Option, chances_of_being_best, read_budgets, read_observations
+from bandit_core.data.observations import (
+    Observations,
+    Option,
+    chances_of_being_best,
+    read_budgets,
+    read_observations,
+)
 from bandit_core.data.spreadsheets import defused
-from bandit_core.data.tables import LARGEST, MOST_BYTES, MOST_ROWS, Trouble
+from bandit_core.data.tables import MOST_BYTES, MOST_ROWS, Trouble, read_sheet
 from bandit_core.simulation.store import Store
-from bandit_core.spec import notation
 from bandit_core.spec.budgets import Epsilon
-from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
-from bandit_core.studies.business_case import GOALS, read_lifts, typed_arms
-from ui import epsilon_grid, page_fields, real_world_budgets, uploads, words
+from bandit_core.studies.business_case import read_lifts, typed_arms
+from ui import epsilon_grid, real_world_budgets, uploads, words
+from ui.your_numbers.address import MOST_USERS, first_value, key_of, number_at_first, remember, write_address
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
-MOST_USERS = 10**8
-DEFAULTS = {
-    "as": "share",
-    "base": "10",
-    "lifts": "20, 50",
-    "by": "percent",
-    "least": "0",
-    "most": "100",
-    "users": "50000",
-    "unit": "conversions",
-    "eps": "2",
-    "goal": "price",
-    "limit": "2",
-}
-CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": GOALS}
-_MEMORY = "your-numbers"
 _FOUND = ("run-own", "run-own-search-ε", "run-own-search-users", "own-found")
-_OF_UPLOADS = ("own-store", "own-file-read", "own-choices", "own-limited", "own-budgets-read", *_FOUND)
+_OF_UPLOADS = (
+    "own-store",
+    "own-columns-read",
+    "own-file-read",
+    "own-choices",
+    "own-limited",
+    "own-budgets-read",
+    *_FOUND,
+)
 
 
 @dataclass(frozen=True)
@@ -86,73 +82,6 @@ class Setting:
     def budget(self) -> str:
         """The budget in a few words, safe inside markdown."""
         return f"ε = {self.epsilon:g}" if isinstance(self.epsilon, float) else "your users' own ε"
-
-
-# ---------------------------------------------------------------------------------------------------------------
-# The address: typed numbers only
-
-
-def page_memory() -> dict[str, Any]:
-    return st.session_state.setdefault(_MEMORY, {"address": {}, "generation": 0, "fields": dict(DEFAULTS)})
-
-
-def open_link() -> None:
-    """Take over typed numbers from the address, if it says something new; what cannot be used is told."""
-    memory = page_memory()
-    asked = {name: st.query_params[name] for name in DEFAULTS if name in st.query_params}
-    if not asked or asked == memory["address"]:
-        return
-    fields = {**DEFAULTS, **asked}
-    issues = [
-        Issue(name, fields[name], f"one of {', '.join(allowed)}")
-        for name, allowed in CHOICES.items()
-        if fields[name] not in allowed
-    ]
-    for name in ("base", "least", "most", "users", "eps", "limit"):
-        value = notation.read_number(fields[name])
-        signed = name in ("base", "least", "most")
-        if isinstance(value, str) or not abs(value) <= LARGEST or (value <= 0 and not signed):
-            issues.append(Issue(name, fields[name], "a number" if signed else "above 0"))
-    for issue in issues:
-        fields[issue.path] = DEFAULTS[issue.path]
-    memory |= {"address": asked, "fields": fields, "generation": memory["generation"] + 1}
-    page_fields.tell(issues)
-
-
-def first_value(name: str) -> str:
-    return page_memory()["fields"][name]
-
-
-def number_at_first(name: str) -> float:
-    return float(notation.read_number(first_value(name)))
-
-
-def key_of(name: str) -> str:
-    return f"own-{name}:{page_memory()['generation']}"
-
-
-def remember(**fields: str) -> None:
-    """Remember what the controls say, so that it survives a visit to another page."""
-    page_memory()["fields"] |= fields
-
-
-def write_address(private: bool) -> None:
-    """Let the address follow the typed numbers; nothing of an upload ever stands in it."""
-    fields = page_memory()["fields"]
-    wanted = {} if private else {name: text for name, text in fields.items() if text != DEFAULTS[name]}
-    for name in DEFAULTS:
-        if name in wanted and st.query_params.get(name) != wanted[name]:
-            st.query_params[name] = wanted[name]
-        elif name not in wanted and name in st.query_params:
-            del st.query_params[name]
-    page_memory()["address"] = wanted
-
-
-def link() -> str:
-    """The address of this page with the typed numbers."""
-    fields = {name: text for name, text in page_memory()["fields"].items() if text != DEFAULTS[name]}
-    base = (st.context.url or "").split("?")[0]
-    return base + (f"?{urlencode(fields)}" if fields else "")
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -250,14 +179,17 @@ def _typed() -> Asked | None:
     return Asked(arms, names, *worth, None, "The numbers were typed and taken as exact.", unit.strip())
 
 
-def _parsed(upload: Any, name: str, read: Any) -> Any:
-    """What ``read`` makes of the file, kept in the session while the file is there; None where it is no use."""
+def _parsed(upload: Any, name: str, read: Any, *how: Any) -> Any:
+    """What ``read`` makes of the file, kept in the session while the file is there; None where it is no use.
+
+    ``how`` goes to ``read`` after the content of the file.
+    """
     slot = f"own-{name}-read"
     if upload is None:
         st.session_state.pop(slot, None)
         return None
     try:
-        return uploads.kept(slot, upload.file_id, lambda: read(upload.getvalue()))
+        return uploads.kept(slot, (upload.file_id, *how), lambda: read(upload.getvalue(), *how))
     except InputError as error:
         st.markdown("**This file cannot be used yet:**")
         uploads.refuse(error)
@@ -276,7 +208,7 @@ def _accepted(troubles: Sequence[Trouble], slot: str) -> bool:
     shown = [f"- {words.plain(str(trouble))}" for trouble in troubles[:8]]
     if len(troubles) > 8:
         shown.append(f"- and {len(troubles) - 8} more")
-    st.warning("Some cells cannot be used:\n" + "\n".join(shown), icon=":material/rule:")
+    st.warning("Some cells cannot be used as they are:\n" + "\n".join(shown), icon=":material/rule:")
     agreed = []
     for repair in dict.fromkeys(trouble.repair for trouble in troubles):
         cells = sum(trouble.count for trouble in troubles if trouble.repair == repair)
@@ -285,7 +217,7 @@ def _accepted(troubles: Sequence[Trouble], slot: str) -> bool:
             st.checkbox(
                 f"{repair.capitalize()}{what}",
                 key=f"{slot}-{repair}",
-                help="Nothing is left out before you agree. You can also mend the file and upload it again.",
+                help="Nothing is left out or guessed before you agree. You can also mend the file and upload it again.",
             )
         )
     return all(agreed)
@@ -300,7 +232,10 @@ def _uploaded() -> Asked | None:
         help=f"One column per option, or two columns: option and reward. Up to 20 MB and {MOST_ROWS:,} rows.",
     )
     st.caption(uploads.PRIVATE_WORDS)
-    seen: Observations | None = _parsed(upload, "file", read_observations)
+    offered = _parsed(upload, "columns", lambda data: read_sheet(data).columns)
+    seen: Observations | None = None
+    if upload is not None and offered:
+        seen = _parsed(upload, "file", read_observations, *_columns(offered, upload.file_id))
     if upload is None:
         uploads.forget(*_OF_UPLOADS)
         st.caption(
@@ -309,15 +244,17 @@ def _uploaded() -> Asked | None:
         )
     if seen is None or upload is None:
         return None
-    notes = " ".join((f"Read as {seen.layout}, {seen.rows:,} rows.", *seen.notes))
-    st.caption(words.plain(notes))
+    counts = ", ".join(f"{option.name} {option.count:,}" for option in seen.options[:8])
+    rest = f" and {len(seen.options) - 8} more options" if len(seen.options) > 8 else ""
+    read = f"Read as {seen.layout}, {seen.rows:,} rows. Rewards: {counts}{rest}."
+    st.caption(words.plain(" ".join((read, *seen.notes))))
     if not _accepted(seen.troubles, upload.file_id):
         return None
     limits = (0.0, 1.0) if seen.yes_or_no else _limits(seen, upload.file_id)
     if limits is None:
         return None
     try:
-        chosen = uploads.kept("own-limited", (upload.file_id, limits), lambda: _limited(seen, limits))
+        chosen = uploads.kept("own-limited", (upload.file_id, seen.used, limits), lambda: _limited(seen, limits))
     except InputError as error:
         uploads.refuse(error)
         return None
@@ -331,6 +268,29 @@ def _uploaded() -> Asked | None:
             "neighbouring rewards, which keeps their mean."
         )
     return chosen
+
+
+def _columns(offered: Sequence[str], slot: str) -> tuple[tuple[str, ...], bool]:
+    """Which columns the visitor chose, and whether they are option and reward; none where they shall be found."""
+    with st.expander("Choose the columns yourself"):
+        way = st.segmented_control(
+            "Options and rewards stand in",
+            list(COLUMN_WAYS),
+            default="found",
+            required=True,
+            format_func=COLUMN_WAYS.__getitem__,
+            key=f"{slot}-way",
+            help="What was found is told below. Choose here if that is wrong.",
+        )
+        if way == "wide":
+            told = "Columns whose rewards are compared; all others are left out. As found, as long as none is chosen."
+            return tuple(st.multiselect("Options", offered, key=f"{slot}-wide", help=told)), False
+        if way == "long":
+            left, right = st.columns(2)
+            arm = left.selectbox("Option", offered, key=f"{slot}-arm", help="The column that names each user's option.")
+            told = "The column with what the option brought."
+            return (arm, right.selectbox("Reward", offered, len(offered) - 1, key=f"{slot}-reward", help=told)), True
+    return (), False
 
 
 def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
@@ -354,21 +314,24 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     moved = max(options, key=lambda option: abs(option.clipped(*limits).mean - option.mean))
     before, after = words.number(moved.mean), words.number(moved.clipped(*limits).mean)
     return (
-        f"Rewards are cut to {words.number(limits[0], 6)} to {words.number(limits[1], 6)}: {outside:,} of {count:,} "
+        f"Rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} of {count:,} "
         f"({outside / count:.2%}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and no "
         "other mean by more."
     )
 
 
-OWN_LIMITS = "others, fixed beforehand"
+COLUMN_WAYS = {"found": "as found", "wide": "a column per option", "long": "two columns: option, reward"}
+OWN_LIMITS = "others, known beforehand"
+NEAR = "without those far from all others"
 SHARES = {1.0: "all rewards", 0.99: "99 % of each option's", 0.95: "95 % of each option's"}
 
 
 def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
     """Limits to choose from, narrower ones only where they differ, and what each of them costs."""
-    found = {(0.0, 1.0): "shares"} if seen.inside_unit else {}
-    for share, name in SHARES.items():
-        low, high = seen.holding(share)
+    found = {(0.0, 1.0): "the rewards are shares"} if seen.inside_unit else {}
+    offered = [(seen.holding(share), name) for share, name in SHARES.items()]
+    offered[1:1] = [(seen.near, NEAR)] if seen.far else []
+    for (low, high), name in offered:
         if low < high:
             found.setdefault((low, high), name)
     narrowest = min((high - low for low, high in found), default=1.0)
@@ -387,36 +350,40 @@ def _consequence(seen: Observations, limits: tuple[float, float], narrowest: flo
     shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
     told = "cuts nothing"
     if outside:
-        told = f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {shift:.3g}"
+        told = (
+            f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {words.number(shift)}"
+        )
     more = (limits[1] - limits[0]) / narrowest
-    return words.plain(told + (f"; {words.number(more)} times the noise of the narrowest" if more > 1.005 else ""))
+    return words.plain(
+        told + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
+    )
 
 
 def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
     """The limits of a reward, once the visitor chose them; rewards beyond are cut."""
     low, high = seen.limits
-    choices = uploads.kept("own-choices", slot, lambda: _choices(seen))
-    extreme = max(seen.options, key=lambda option: max(abs(option.low), abs(option.high)))
-    value = extreme.high if abs(extreme.high) >= abs(extreme.low) else extreme.low
+    choices = uploads.kept("own-choices", (slot, seen.used), lambda: _choices(seen))
     st.markdown(
         words.plain(
-            f"Rewards run from {words.number(low, 6)} to {words.number(high, 6)}; the one furthest from 0, "
-            f"{words.number(value, 6)}, is in {extreme.name}. "
-            "Noise must hide the difference between the smallest and the largest reward, so a mechanism needs limits "
-            "and cuts what lies beyond them. Wider limits need more noise; narrower ones cut more and move the means."
+            f"Rewards run from {words.number(low, 6)} to {words.number(high, 6)}. Noise must hide the difference "
+            "between the smallest and the largest reward that one user can bring. So limits are set, and what lies "
+            "beyond them is cut to them. Wider limits need more noise; narrower ones cut more and move the means."
         )
     )
+    key = f"{slot}-limits"
+    if seen.far:
+        _tell_far(seen, choices, key)
     named = st.radio(
         "Limits of one user's reward",
         [*choices, OWN_LIMITS],
         index=0 if seen.inside_unit else None,
-        captions=[*(told for _, told in choices.values()), "what you know without the data"],
-        key=f"{slot}-limits",
+        captions=[*(told for _, told in choices.values()), "what you know of a reward before any data"],
+        key=key,
         help="A reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in your unit.",
     )
     st.caption(
-        "In a real system limits must be fixed before looking at the data, or they themselves tell something about "
-        "it. Those offered here come from your file: take them for orientation."
+        "In a real system limits must be fixed before anybody looks at the data, because limits taken from the data "
+        "tell something about it. Those offered here come from your file: use them for this estimate only."
     )
     if named != OWN_LIMITS:
         return choices[named][0] if named else None
@@ -424,6 +391,29 @@ def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
     least = left.number_input("Smallest", value=None, format="%g", key=f"{slot}-low", help="Becomes 0.")
     most = right.number_input("Largest", value=None, format="%g", key=f"{slot}-high", help="Becomes 1.")
     return None if least is None or most is None else (float(least), float(most))
+
+
+def _tell_far(seen: Observations, choices: Collection[str], key: str) -> None:
+    """Where rewards stand that lie far from all others, what they do to the noise, and limits that cut them."""
+    (low, high), (all_low, all_high) = seen.near, seen.holding(1.0)
+    near = next(name for name in choices if name.endswith(NEAR))
+    one, times = len(seen.far) == 1, words.number((all_high - all_low) / (high - low))
+    shown = [f"- {words.plain(str(reward))}" for reward in seen.far[:8]]
+    shown += [f"- and {len(seen.far) - 8:,} more"] * (len(seen.far) > 8)
+    st.warning(
+        "\n".join(shown)
+        + f"\n\nTo hide {'it' if one else 'them'}, all answers need {times} times the noise. A typing error is best "
+        "mended in the file; a true but rare reward can be cut to the limits that suit all others:",
+        icon=":material/data_alert:",
+    )
+    use = f"Cut rewards to {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}"
+    st.button(
+        use,
+        key=f"{key}-near",
+        on_click=st.session_state.__setitem__,
+        args=(key, near),
+        help="The same as the choice below; nothing is left out, rewards beyond the limits count as the limit.",
+    )
 
 
 def _observed_table(options: Sequence[Option], asked: Asked) -> None:
@@ -473,7 +463,7 @@ def setting(asked: Asked) -> Setting | None:
         "Users",
         min_value=10,
         max_value=MOST_USERS,
-        value=min(MOST_USERS, max(10, int(number_at_first("users")))),
+        value=int(number_at_first("users")),
         step=1000,
         key=key_of("users"),
         help="How many users will be given one of the options.",
@@ -492,7 +482,7 @@ def setting(asked: Asked) -> Setting | None:
         help="The word for what you count: choose one or type your own.",
     )
     unit = " ".join(str(unit or own[0]).split())[:30] or own[0]
-    start = min(10.0, max(0.01, number_at_first("eps")))
+    start = number_at_first("eps")
     epsilon = st.select_slider(
         "What users accept, ε: ← more private · less loss →",
         sorted({*epsilon_grid.between(0.05, 10), start}),
