@@ -11,7 +11,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
-from ui import charts, diagrams, exports, shared, theme, words
+from ui import charts, diagrams, exports, legends, shared, theme, words
 
 
 def _private(experiment: Experiment) -> list[int]:
@@ -44,10 +44,12 @@ def chart(result: Result, dark: bool) -> go.Figure:
             line_shape="hv",
             **charts.marked(privacy, colours[number], len(spent)),
             name=f"{theme.TRUST_SIGNS[privacy]} {escape(experiment.label(number))}",
+            legendgroup=f"line-{number}",
             hovertemplate="ε = %{y:.4~g}",
         )
-    charts.style(figure, 340, dark)
-    figure.update_xaxes(type="log", title="users so far", tickformat="~s")
+    legends.collect_lines(figure, experiment, _private(experiment), colours, legends.MOST)
+    charts.style(figure, 360, dark)
+    figure.update_xaxes(title="users so far", **charts.USERS_LOG)
     figure.update_yaxes(title="ε spent on one reward", rangemode="tozero")
     return figure
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import streamlit as st
 
 from bandit_core.spec.errors import Issue
-from ui import glossary, menu, page_fields, render_lock, sharing, sidebar, state, theme, theme_watch, words
+from ui import charts, glossary, menu, page_fields, render_lock, sharing, sidebar, state, theme, theme_watch, words
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
 
@@ -59,7 +59,7 @@ def open_page(page: Any) -> None:
 
 
 def _open(page: Any) -> None:
-    st.html(_STYLE)
+    st.html(_STYLE + charts.STYLE)
     lesson = state.lesson()
     if lesson:
         st.html(_LESSON_STYLE)
