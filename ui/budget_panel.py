@@ -58,8 +58,9 @@ def draw(result: Result) -> None:
     """The panel: who sees what, the guarantee of every line in words, and the picture."""
     experiment = result.experiment
     dark = theme.is_dark()
-    for privacy in dict.fromkeys(line.entry.privacy for line in experiment.lines):
-        st.image(diagrams.who_sees_what(privacy, dark), width=650, alt=diagrams.in_words(privacy))
+    found = dict.fromkeys(line.entry.privacy for line in experiment.lines)
+    for column, privacy in zip(st.columns(3), found, strict=False):
+        column.image(diagrams.who_sees_what(privacy, dark), width=diagrams.WIDTH, alt=diagrams.in_words(privacy))
     for number, line in enumerate(experiment.lines):
         guarantee = line.entry.guarantee(experiment.setups[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]

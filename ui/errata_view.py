@@ -84,7 +84,7 @@ def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
     figure.add_vline(x=1, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(type="log", title="printed ÷ what it should be", **charts.AMOUNTS, dtick=2)
-    figure.update_yaxes(autorange="reversed", tickfont={"size": 13})
+    figure.update_yaxes(autorange="reversed", dtick=1, tickfont={"size": 13})
     return figure
 
 

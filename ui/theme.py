@@ -22,7 +22,7 @@ from bandit_core.policies import registry
 _SHADES = {
     "ucb": ("#6c757c", "#889598"),
     "kl-ucb": ("#353121", "#c0c9d9"),
-    "thompson": ("#7c6d46", "#aaa576"),
+    "thompson": ("#7c6d46", "#bea573"),
     "robust-ucb": ("#1c303c", "#e9fff7"),
     "heldp-ucb-b": ("#d85800", "#f08838"),
     "heldp-ucb-l": ("#a1077f", "#ee0079"),

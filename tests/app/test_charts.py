@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import screen as on
@@ -9,7 +11,8 @@ import screen as on
 from bandit_core import load_preset, simulate
 from bandit_core.experiments.presets import preset_names
 from bandit_core.studies.sweep import sweep
-from ui import budget_panel, charts, legends, tradeoff_view
+from bandit_core.theory.definitions import DEFINITIONS
+from ui import budget_panel, charts, diagrams, legends, theme, tradeoff_view
 
 
 def short(name):
@@ -100,3 +103,17 @@ def test_labels_at_the_ends_of_curves_take_a_fifth_of_the_width_at_most(letters)
     assert max(map(len, rows)) <= charts.ROW and len(rows) <= 3
     assert label.hovertext == "m" * letters
     assert np.isfinite(label.yshift)
+
+
+@pytest.mark.parametrize("drawing", ["who", "promise", "implications"])
+def test_drawings_can_be_read_on_a_phone(drawing):
+    """They shrink to the 358 pixels that a page of 390 leaves, and their smallest words stay above 12."""
+    drawn = {
+        "who": [diagrams.who_sees_what(privacy, False) for privacy in theme.TRUST_WORDS],
+        "promise": [diagrams.promise(model, False) for model in DEFINITIONS],
+        "implications": [diagrams.implications(model, False) for model in DEFINITIONS],
+    }[drawing]
+    for svg in drawn:
+        width = float(re.search(r'<svg[^>]* width="(\d+)"', svg)[1])
+        sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', svg)]
+        assert len(sizes) >= 6 and min(sizes) * min(1, 358 / width) >= 12
