@@ -319,7 +319,7 @@ def regret_chart(
         _add_direct_labels(figure, result, curves, colours, height, dark, (low, high))
     ends = np.array([1, max(2, result.times[-1])])
     decades = np.log10(ends)
-    steps = {**USERS_LOG, "range": decades} if view.x == "log" else {**USERS, "range": ends}
+    steps = {**USERS_LOG, "range": decades} if view.x == "log" else {"type": "linear", **USERS, "range": ends}
     figure.update_xaxes(title="users so far", **steps)
     figure.update_yaxes(
         title=QUANTITY_WORDS[view.quantity], type=view.y, range=(low, high), **ticks(view.y == "log", low, high)

@@ -129,12 +129,12 @@ def _set_axes(axes: Axes, figure: go.Figure) -> None:
             ends = 10**ends
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ends[1] < 300 * ends[0] else (1.0,)))
             axis.set_minor_formatter(NullFormatter())
-        axis.set_major_formatter(FuncFormatter(lambda value, _: _number(value)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: tick_words(value)))
         (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(*ends)
         axis.set_label_text(html.unescape(shown.title.text or ""))
 
 
-def _number(value: float) -> str:
+def tick_words(value: float) -> str:
     """A tick as people write it, short enough for a column: 0.0001, 2,000, 50k, 3M, 1B."""
     for unit, sign in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= max(unit, 1e4):

@@ -248,7 +248,7 @@ def test_any_label_can_be_printed(label: str) -> None:
     [(0, "0"), (0.0001, "0.0001"), (1e-7, "0.0000001"), (2000, "2,000"), (5e4, "50k"), (3e6, "3M"), (1e9, "1B")],
 )
 def test_ticks_in_print_are_written_as_people_do(value: float, text: str) -> None:
-    assert printing._number(value) == text
+    assert printing.tick_words(value) == text
 
 
 def test_the_snippet_prints_the_numbers_of_the_screen() -> None:
