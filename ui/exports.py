@@ -158,10 +158,10 @@ def print_downloads(result: Result) -> None:
             width="stretch",
             help="Pixels." if kind == "png" else "Lines and letters: sharp at every size.",
         )
-    pixels = (round(side / 2.54 * printing.DPI) for side in (size.width, size.height))
+    pixels = " × ".join(str(round(side / 2.54 * printing.DPI)) for side in (size.width, size.height))
     st.caption(
-        f"{size.width:g} × {size.height:g} cm with letters of {points} pt; the PNG has {' × '.join(map(str, pixels))} "
-        "pixels. Other charts have a camera above them, which saves what is shown as SVG."
+        f"{size.width:g} × {size.height:g} cm with {font} letters of {points} pt; the PNG has {pixels} pixels. "
+        "Other charts have a camera above them, which saves what is shown as SVG."
     )
 
 
