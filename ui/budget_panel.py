@@ -11,7 +11,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
-from ui import charts, diagrams, exports, shared, theme, words
+from ui import charts, diagrams, exports, legends, shared, theme, words
 
 
 def _private(experiment: Experiment) -> list[int]:
@@ -44,10 +44,12 @@ def chart(result: Result, dark: bool) -> go.Figure:
             line_shape="hv",
             **charts.marked(privacy, colours[number], len(spent)),
             name=f"{theme.TRUST_SIGNS[privacy]} {escape(experiment.label(number))}",
+            legendgroup=f"line-{number}",
             hovertemplate="ε = %{y:.4~g}",
         )
-    charts.style(figure, 340, dark)
-    figure.update_xaxes(type="log", title="users so far", tickformat="~s")
+    legends.collect_lines(figure, experiment, _private(experiment), colours, legends.MOST)
+    charts.style(figure, 360, dark)
+    figure.update_xaxes(title="users so far", **charts.USERS_LOG)
     figure.update_yaxes(title="ε spent on one reward", rangemode="tozero")
     return figure
 
@@ -56,8 +58,9 @@ def draw(result: Result) -> None:
     """The panel: who sees what, the guarantee of every line in words, and the picture."""
     experiment = result.experiment
     dark = theme.is_dark()
-    for privacy in dict.fromkeys(line.entry.privacy for line in experiment.lines):
-        st.image(diagrams.who_sees_what(privacy, dark), width=650, alt=diagrams.in_words(privacy))
+    found = dict.fromkeys(line.entry.privacy for line in experiment.lines)
+    for column, privacy in zip(st.columns(3), found, strict=False):
+        column.image(diagrams.who_sees_what(privacy, dark), width=diagrams.WIDTH, alt=diagrams.in_words(privacy))
     for number, line in enumerate(experiment.lines):
         guarantee = line.entry.guarantee(experiment.setups[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]

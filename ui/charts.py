@@ -20,12 +20,34 @@ from bandit_core.simulation.results import Drawable, LineResult, Result, band
 from bandit_core.simulation.summaries import QUANTITY_WORDS, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.rewards import each
-from ui import theme, words
+from ui import legends, theme, words
 
 SAMPLE_RUNS = 20
 MOST_DIRECT_LABELS = 6
 MOST_BUDGET_TICKS = 6
-CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+SIZE = 14  # of words and numbers in a picture, in pixels
+ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
+MODE_BAR = 38  # pixels above every chart that belong to its buttons
+CONFIG = {
+    "displaylogo": False,
+    "displayModeBar": True,  # where nothing hovers, too: zooming is by these buttons
+    "modeBarButtonsToRemove": ["zoom2d", "pan2d", "select2d", "lasso2d", "autoScale2d"],
+    "toImageButtonOptions": {"format": "svg", "filename": "private-bandit-lab"},
+}
+# Labels at the ends of curves (they alone have words of their own under the pointer) give way where they would take
+# more than a fifth of the width: the legend names the curves, too.
+WIDE = 620
+NARROW = '.annotation:has([style*="pointer-events: all"]){display:none}'
+STYLE = f"""<style>
+[data-testid=stPlotlyChart]{{container-type:inline-size}}
+@container (max-width:{WIDE}px){{{NARROW}}}
+</style>"""
+# Plotly takes every touch of a chart for the beginning of a drag. What it is not told of, the browser treats as
+# everywhere: a swipe scrolls, and a tap becomes a click of the mouse, which shows the numbers and chooses a point.
+SWIPE = """document.addEventListener("touchstart", event => {
+  if (event.target.closest?.(".js-plotly-plot .draglayer")) event.stopPropagation();
+}, { capture: true, passive: true });
+"""
 
 
 def _template(dark: bool) -> go.layout.Template:
@@ -38,7 +60,8 @@ def _template(dark: bool) -> go.layout.Template:
         "linecolor": grid,
         "tickfont": {"color": ink},
         "ticks": "",
-        "title": {"font": {"color": ink}, "standoff": 15},
+        "exponentformat": "none",
+        "title": {"font": {"color": ink, "size": SIZE}, "standoff": 15},
         "zerolinecolor": grid,
         "zerolinewidth": 2,
     }
@@ -51,21 +74,29 @@ for _dark, _name in TEMPLATES.items():
     pio.templates[_name] = _template(_dark)
 
 
-def style(figure: go.Figure, height: int, dark: bool, legend_below: bool = False) -> None:
+def style(figure: go.Figure, height: int, dark: bool) -> None:
     """What all charts have in common (set one by one: `update_layout` takes four times as long)."""
     layout = figure.layout
     layout.template = TEMPLATES[dark]
     layout.height = height
-    layout.margin = {"l": 10, "r": 10, "t": 10, "b": 10}
+    layout.margin = {"l": 10, "r": 10, "t": MODE_BAR if height >= 200 else 10, "b": 10}
     layout.hovermode = "x unified"
     layout.paper_bgcolor = layout.plot_bgcolor = "rgba(0,0,0,0)"
-    layout.font.color = theme.ink(dark)
+    layout.font.color, layout.font.size = theme.ink(dark), SIZE
+    layout.hoverlabel.font.size = SIZE
+    layout.modebar = {"bgcolor": "rgba(0,0,0,0)", "color": theme.quiet(dark), "activecolor": theme.ink(dark)}
     layout.legend = {
         "orientation": "h",
+        "xref": "container",
         "x": 0,
+        "yref": "container",  # it makes its own room, below the title of the axis
+        "yanchor": "bottom",
+        "y": 0,
+        "font": {"size": SIZE},
         "groupclick": "togglegroup",
-        **({"yanchor": "top", "y": -0.18} if legend_below else {"yanchor": "bottom", "y": 1.02}),
     }
+    for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
+        axis.tickfont.size = SIZE
 
 
 def _shown(values: np.ndarray, log: bool) -> np.ndarray:
@@ -147,7 +178,9 @@ def _beside(bound: Bound, result: Drawable, mean: np.ndarray) -> np.ndarray | No
     return None if np.isnan(drawn).all() else drawn
 
 
-def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours: list[str]) -> None:
+def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours: list[str]) -> int:
+    """Draw them, each kind with one entry in the legend; returns the number of entries."""
+    drawn = []
     for bound, values, lines in _bounds_of(result, visible):
         shared = len(lines) > 1 and len(lines) == len(visible)
         several = len(lines) > 1 and not shared
@@ -159,15 +192,20 @@ def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours
             name=f"{bound.sign} {bound.label}",
             line={
                 "width": 1.5,
-                "color": "#8a949e" if shared else theme.TRUST_COLOURS[private] if several else colours[lines[0]],
+                "color": theme.GREY if shared else theme.TRUST_COLOURS[private] if several else colours[lines[0]],
                 "dash": theme.dash(bound),
             },
             legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
             hovertemplate="%{y:,.3~g}",
         )
+        drawn.append((bound, figure.data[-1]))
+    return legends.collect_bounds(figure, drawn)
 
 
 NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ
+AMOUNTS = {"tickformat": NUMBERS}
+USERS = {"exponentformat": "B"}  # how many there are: 1000, 10k, 1M, 1B
+USERS_LOG = {"type": "log", "dtick": 1, **USERS}
 
 
 def log_step(low: float, high: float) -> int | str:
@@ -186,7 +224,7 @@ def log_step(low: float, high: float) -> int | str:
 
 def ticks(log: bool, low: float, high: float) -> dict[str, Any]:
     """Format and steps of an axis of amounts from ``low`` to ``high`` (logarithms on a log axis)."""
-    return {"tickformat": NUMBERS, **({"dtick": log_step(low, high)} if log else {})}
+    return {**AMOUNTS, **({"dtick": log_step(low, high)} if log else {})}
 
 
 def vertical_range(curves: dict[int, np.ndarray], log: bool, highest: float = 0.0) -> tuple[float, float]:
@@ -205,9 +243,10 @@ def vertical_range(curves: dict[int, np.ndarray], log: bool, highest: float = 0.
 
 
 def _rows(label: str) -> list[str]:
-    """A label cut between words into rows of 18 characters or so; "ε = 1" stays together."""
+    """A label cut between words into at most three rows of `ROW` characters; "ε = 1" stays together if it fits."""
     joined = re.sub(r" ([=~]) ", "\u00a0\\1\u00a0", label)
-    return wrap(joined, 18, break_long_words=False) or [label]
+    rows = wrap(joined, ROW) or [label]
+    return rows if len(rows) <= 3 else [*rows[:2], rows[2][: ROW - 1] + "…"]
 
 
 def _add_direct_labels(
@@ -225,9 +264,11 @@ def _add_direct_labels(
     """
     view, experiment = result.experiment.view, result.experiment
     low, high = vertical
+    longest = max((len(row) for number in curves for row in _rows(experiment.label(number))), default=0)
+    figure.layout.xaxis.domain = (0, 1 - min(0.2, (8 + 7 * longest) / WIDE))
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
-    pixels = (height - 150) / (high - low)
+    pixels = (height - 130) / (high - low)
     reached = -np.inf
     for number, y in sorted(ends.items(), key=lambda item: item[1]):
         rows = _rows(experiment.label(number))
@@ -238,7 +279,9 @@ def _add_direct_labels(
             x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
             y=y,
             text="<br>".join(escape(row) for row in rows),
+            hovertext=escape(experiment.label(number)),
             align="left",
+            width=LABEL,
             font={"color": theme.as_text(colours[number], dark), "size": 13},
             xanchor="left",
             xshift=6,
@@ -265,28 +308,19 @@ def regret_chart(
     visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
     means = {number: _add_line(figure, result, number, colours[number]) for number in visible}
     curves = {number: mean for number, mean in means.items() if mean is not None}
-    if view.bounds:
-        _add_bounds(figure, result, visible, colours)
-    groups: dict[str, int] = {}
-    for trace in figure.data:
-        groups[trace.legendgroup] = groups.get(trace.legendgroup, 0) + (trace.showlegend is not False)
-    rows = max(groups.values(), default=0) * -(-len(groups) // 4)
-    style(figure, height + 19 * rows, dark, legend_below=True)
+    kinds = _add_bounds(figure, result, visible, colours) if view.bounds else 0
+    legends.collect_lines(figure, experiment, visible, colours, legends.MOST - kinds)
+    style(figure, height + 22 * -(-len(legends.entries(figure)) // 3), dark)
     direct = direct_labels and len(visible) <= MOST_DIRECT_LABELS
-    longest = max((len(row) for number in visible for row in _rows(experiment.label(number))), default=0)
     bands = [trace.y for trace in figure.data if trace.line.width == 0]
     highest = max((float(np.nanmax(edge)) for edge in bands if np.isfinite(edge).any()), default=0.0)
     low, high = vertical or vertical_range(curves, view.y == "log", highest)
-    figure.update_layout(
-        margin={"b": 60 + 19 * rows, "r": min(220, 16 + 7 * longest) if direct else 10},
-        legend={"yref": "container", "y": 0, "yanchor": "bottom", "traceorder": "grouped"},
-    )
     if direct:
         _add_direct_labels(figure, result, curves, colours, height, dark, (low, high))
     ends = np.array([1, max(2, result.times[-1])])
     decades = np.log10(ends)
-    steps = {"range": decades, "dtick": log_step(*decades)} if view.x == "log" else {"range": ends}
-    figure.update_xaxes(title="users so far", type=view.x, tickformat="~s", **steps)
+    steps = {**USERS_LOG, "range": decades} if view.x == "log" else {"type": "linear", **USERS, "range": ends}
+    figure.update_xaxes(title="users so far", **steps)
     figure.update_yaxes(
         title=QUANTITY_WORDS[view.quantity], type=view.y, range=(low, high), **ticks(view.y == "log", low, high)
     )
@@ -347,7 +381,7 @@ def read_aloud(figure: go.Figure, what: str) -> str:
     axes = [html.unescape(axis.title.text) for axis in (figure.layout.xaxis, figure.layout.yaxis) if axis.title.text]
     parts = [f"{what}{f' ({axes[1]} against {axes[0]})' if len(axes) == 2 else ''}."]
     for trace in figure.data:
-        if not trace.name or trace.showlegend is False or trace.x is None or trace.y is None:
+        if not trace.name or trace.x is None or trace.y is None:
             continue
         values = [axis for axis in map(_numbers, (trace.x, trace.y)) if axis is not None]
         places = np.flatnonzero(np.isfinite(values[-1])) if values else np.array([], int)
@@ -374,9 +408,12 @@ def read_users_aloud(epsilon: Any, threshold: float | None) -> str:
 
 
 def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
-    """Mean pulls per arm at the horizon, a bar per line; equal arms are averaged into one group."""
+    """Mean pulls per arm at the horizon, a dot per line; equal arms are averaged into one group.
+
+    Dots, as a log axis has no zero from which a bar could grow.
+    """
     experiment = result.experiment
-    figure = go.Figure()
+    figure, drawn = go.Figure(), []
     colours = theme.line_colours(experiment, dark)
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(each(experiment.single_arms, lambda arm: f"{words.number(arm.expected)} {arm.name}")):
@@ -389,15 +426,25 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
             continue
         mean = line.pulls.mean(axis=0)
         heights = [float(mean[members].mean()) for members in groups.values()]
-        figure.add_bar(
+        privacy = experiment.lines[number].entry.privacy
+        figure.add_scatter(
             x=names,
             y=heights,
-            name=escape(experiment.label(number)),
-            marker_color=colours[number],
+            mode="markers",
+            name=f"{theme.TRUST_SIGNS[privacy]} {escape(experiment.label(number))}",
+            marker={
+                "symbol": theme.MARKERS[privacy].replace("-ns", "-ew"),
+                "size": 12,
+                "color": colours[number],
+                "line": {"width": 3, "color": colours[number]} if privacy == "none" else None,
+            },
+            legendgroup=f"line-{number}",
             hovertemplate="%{y:,.4~g}",
         )
-    style(figure, 380, dark)
-    figure.update_layout(barmode="group", hovermode="x")
+        drawn.append(number)
+    legends.collect_lines(figure, experiment, drawn, colours, legends.MOST)
+    style(figure, 400, dark)
+    figure.update_layout(scattermode="group", scattergap=0.4, hovermode="x")
     pulled = np.concatenate([np.asarray(trace.y, float) for trace in figure.data] or [np.ones(1)])
     positive = np.log10(pulled[pulled > 0]) if (pulled > 0).any() else np.zeros(1)
     axis = ticks(True, float(positive.min()) - 0.3, float(positive.max()))

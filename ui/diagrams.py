@@ -9,6 +9,7 @@ from bandit_core.model.bound import Model
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 
+WIDTH = 260  # of `who_sees_what`, in pixels
 _STATIONS: dict[Privacy, tuple[tuple[str, str, bool], ...]] = {
     # name, what is there, whether it is behind the privacy barrier (private) or not
     "none": (("user", "reward", False), ("learner", "sees every reward", False), ("public", "sees the choices", False)),
@@ -25,7 +26,7 @@ _STATIONS: dict[Privacy, tuple[tuple[str, str, bool], ...]] = {
 }
 
 
-def _text(x: float, y: float, words: str, colour: str, size: int = 12) -> str:
+def _text(x: float, y: float, words: str, colour: str, size: int = 16) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="middle" font-size="{size}" fill="{colour}">{words}</text>'
 
 
@@ -35,41 +36,38 @@ def in_words(privacy: Privacy) -> str:
 
 
 def who_sees_what(privacy: Privacy, dark: bool) -> str:
-    """SVG: the way of a reward from its user to the public, with the place where noise is added."""
-    ink, quiet = ("#e6ebf0", "#8b98a5") if dark else ("#1d2733", "#66727e")
-    hue = theme.TRUST_COLOURS[privacy]
-    boxes, width = [], 178
+    """SVG: the way of a reward from its user to the public, with the place where noise is added; fits a phone."""
+    ink, quiet, _ = _inks(dark)
+    hue = theme.as_text(theme.TRUST_COLOURS[privacy], dark)
+    boxes, wide, high, way = [], 240, 56, 34
     for place, (name, sight, private) in enumerate(_STATIONS[privacy]):
-        left = 4 + place * (width + 54)
+        top, middle = 28 + place * (high + way), 2 + wide / 2
         fill = theme.transparent(hue, 0.22) if private else "none"
         boxes.append(
-            f'<rect x="{left}" y="26" width="{width}" height="50" rx="9" fill="{fill}" stroke="{hue}"/>'
-            + _text(left + width / 2, 47, name, ink, 14)
-            + _text(left + width / 2, 65, sight, quiet)
+            f'<rect x="2" y="{top}" width="{wide}" height="{high}" rx="9" fill="{fill}" stroke="{hue}"/>'
+            + _text(middle, top + 24, name, ink)
+            + _text(middle, top + 44, sight, quiet, 14)
         )
         if place:
-            start = left - 50
             noisy = private and not _STATIONS[privacy][place - 1][2]
-            boxes.append(f'<path d="M{start} 51 h42 m-7 -5 l7 5 l-7 5" fill="none" stroke="{hue}" stroke-width="2"/>')
-            boxes.append(_text(start + 20, 40, "+ noise" if noisy else "", hue))
-    title = theme.TRUST_WORDS[privacy]
+            boxes.append(_arrow(middle, top - way + 3, middle, top - 3, hue, wide=2))
+            boxes.append(_text(middle + 46, top - way / 2 + 5, "+ noise" if noisy else "", hue, 14))
+    title = f'<text x="2" y="16" font-size="14" fill="{hue}">{theme.TRUST_SIGNS[privacy]} '
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" width="650" height="82" viewBox="0 0 650 82" '
-        'font-family="Source Sans, Segoe UI, Roboto, Helvetica, Arial, sans-serif">'
-        f'<text x="4" y="15" font-size="13" fill="{hue}">{theme.TRUST_SIGNS[privacy]} {title}</text>'
-        f"{''.join(boxes)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="268" viewBox="0 0 {WIDTH} 268" {_FONT}>'
+        f"{title}{theme.TRUST_WORDS[privacy]}</text>{''.join(boxes)}</svg>"
     )
 
 
 _FONT = 'font-family="Source Sans, Segoe UI, Roboto, Helvetica, Arial, sans-serif"'
 _COLUMNS = (90, 210, 330)  # of users 1 to 3 in `promise`
 _BOXES: dict[Model, tuple[int, int]] = {  # corners in `implications`
-    "local": (4, 40),
-    "central": (178, 40),
+    "local": (2, 40),
+    "central": (177, 40),
     "instantaneous": (352, 40),
-    "environment": (178, 164),
+    "environment": (177, 164),
 }
-_WIDE, _HIGH = 104, 54
+_WIDE, _HIGH = 116, 56
 
 
 def _inks(dark: bool) -> tuple[str, str, str]:
@@ -88,15 +86,16 @@ def _arrow(x: float, y: float, to_x: float, to_y: float, colour: str, dashed: bo
 
 
 def _node(x: float, y: float, name: str, index: str, fill: str, edge: str, ink: str) -> str:
-    sign = f'{name}<tspan font-size="10" dy="4">{index}</tspan>' if index else name
+    sign = f'{name}<tspan font-size="16" dy="5">{index}</tspan>' if index else name
     circle = f'<circle cx="{x}" cy="{y}" r="17" fill="{fill}" stroke="{edge}" stroke-width="1.6"/>'
-    return circle + _text(x, y + 5, sign, ink, 15)
+    return circle + _text(x, y + 5, sign, ink)
 
 
 def promise(model: Model, dark: bool) -> str:
     """SVG: the graphical model of three users, with what is hidden (dashed), what is seen (filled) and the noise."""
     ink, quiet, ground = _inks(dark)
     hue = theme.MODEL_COLOURS[model]
+    written = theme.as_text(hue, dark)
     seen = theme.transparent(hue, 0.30)
     local = model == "local"
     top, middle, low = 34, 112, 262
@@ -116,7 +115,7 @@ def promise(model: Model, dark: bool) -> str:
     ends = (290, 372) if model == "instantaneous" else (30, 392)
     parts.append(
         f'<path d="M{ends[0]} {barrier} H{ends[1]}" stroke="{hue}" stroke-width="7" opacity="0.35" '
-        'stroke-linecap="round"/>' + _text(ends[1] + 34, barrier + 4, "+ noise", hue, 13)
+        'stroke-linecap="round"/>' + _text(ends[1] + 34, barrier + 4, "+ noise", written)
     )
     hidden_mean = model == "environment"
     parts.append(_node(210, top, "θ", "", ground, hue if hidden_mean else quiet, ink))
@@ -131,12 +130,12 @@ def promise(model: Model, dark: bool) -> str:
     around, sign = ((210, top), "θ or θ′ ?") if hidden_mean else ((210, middle), "x or x′ ?")
     parts.append(
         f'<rect x="{around[0] - 25}" y="{around[1] - 25}" width="50" height="50" rx="9" fill="none" stroke="{hue}" '
-        'stroke-width="1.8" stroke-dasharray="5 4"/>' + _text(around[0] + 58, around[1] - 12, sign, hue, 13)
+        'stroke-width="1.8" stroke-dasharray="5 4"/>' + _text(around[0] + 64, around[1] - 12, sign, written)
     )
     rows = [(top, "means"), (middle, "rewards"), (low, "arms")] + ([(answers, "answers")] if local else [])
-    parts += [f'<text x="4" y="{y + 4}" font-size="12" fill="{quiet}">{words}</text>' for y, words in rows]
+    parts += [f'<text x="2" y="{y + 5}" font-size="16" fill="{quiet}">{words}</text>' for y, words in rows]
     if model == "instantaneous":
-        parts.append(_text(150, low + 32, "given", quiet, 12))
+        parts.append(_text(150, low + 32, "given", quiet))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="460" height="300" viewBox="0 0 460 300" {_FONT}>'
         f"{''.join(parts)}</svg>"
@@ -164,13 +163,13 @@ def implications(chosen: Model, dark: bool) -> str:
         arrow = partial(_arrow, colour=colour, dashed=not each.lasting, wide=2.2)
         if y != to_y:
             parts.append(arrow(x + _WIDE / 2, y + _HIGH + 2, to_x + _WIDE / 2, to_y - 3))
-            parts.append(_text(x + _WIDE / 2 + 38, (y + _HIGH + to_y) / 2 + 4, mark, ink, 13))
+            parts.append(_text(x + _WIDE / 2 + 46, (y + _HIGH + to_y) / 2 + 4, mark, ink))
         elif to_x > x:
             parts.append(arrow(x + _WIDE + 2, y + 16, to_x - 3, y + 16))
-            parts.append(_text((x + _WIDE + to_x) / 2, y + 6, mark, ink, 13))
+            parts.append(_text((x + _WIDE + to_x) / 2, y + 6, mark, ink))
         else:
             parts.append(arrow(x - 2, y + 40, to_x + _WIDE + 3, y + 40))
-            parts.append(_text((to_x + _WIDE + x) / 2, y + 58, mark, ink, 13))
+            parts.append(_text((to_x + _WIDE + x) / 2, y + 75, mark, ink))
     for name, (x, y) in _BOXES.items():
         hue = theme.MODEL_COLOURS[name]
         fill = theme.transparent(hue, 0.30 if name == chosen else 0.06)
@@ -179,15 +178,15 @@ def implications(chosen: Model, dark: bool) -> str:
             f'stroke-width="{2.6 if name == chosen else 1.4}"/>'
         )
         first, _, second = DEFINITIONS[name].title.partition(" ")
-        parts.append(_text(x + _WIDE / 2, y + 24, first, ink, 14) + _text(x + _WIDE / 2, y + 42, second, ink, 13))
-    for x, words in ((62, "strongest"), (398, "weakest of these")):
-        parts.append(_text(x, 20, words, quiet, 12))
-    parts.append(f'<path d="M104 16 H332" stroke="{quiet}" stroke-width="1" stroke-dasharray="1 4"/>')
+        parts.append(_text(x + _WIDE / 2, y + 24, first, ink) + _text(x + _WIDE / 2, y + 42, second, ink))
+    for x, words in ((46, "strongest"), (396, "weakest of these")):
+        parts.append(_text(x, 20, words, quiet))
+    parts.append(f'<path d="M112 16 H330" stroke="{quiet}" stroke-width="1" stroke-dasharray="1 4"/>')
     legend = ("→ implies, for any number of users", "⇢ implies, with a budget that grows with T")
     for row, words in enumerate(legend):
-        parts.append(f'<text x="4" y="{238 + 17 * row}" font-size="12" fill="{quiet}">{words}</text>')
+        parts.append(f'<text x="2" y="{246 + 21 * row}" font-size="16" fill="{quiet}">{words}</text>')
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="460" height="262" viewBox="0 0 460 262" {_FONT}>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="470" height="276" viewBox="0 0 470 276" {_FONT}>'
         f"{''.join(parts)}</svg>"
     )
 

@@ -80,11 +80,11 @@ def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
             marker={"size": 11, "color": COLOURS[place], "symbol": SYMBOLS[place]},
             hovertemplate="× %{x:.3~g}<extra>%{y}</extra>",
         )
-    charts.style(figure, 520, dark)
+    charts.style(figure, 640, dark)
     figure.add_vline(x=1, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     figure.update_layout(hovermode="closest")
-    figure.update_xaxes(type="log", title="printed ÷ what it should be", tickformat="~g", dtick=2)
-    figure.update_yaxes(autorange="reversed", tickfont={"size": 10})
+    figure.update_xaxes(type="log", title="printed ÷ what it should be", **charts.AMOUNTS, dtick=2)
+    figure.update_yaxes(autorange="reversed", dtick=1, tickfont={"size": 13})
     return figure
 
 

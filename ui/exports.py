@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
+from html import escape
+from pathlib import Path
 from pprint import pformat
 from typing import Any
 
@@ -16,7 +20,7 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
-from ui import charts, words
+from ui import charts, printing, theme, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -51,12 +55,32 @@ def sweep_command(epsilons: Sequence[float]) -> str:
     return f"python -m bandit_core sweep experiment.json --epsilon {grid} --out sweep.csv"
 
 
+# The part of Plotly that draws curves, a quarter of the whole; ui/assets/README.md says where it is from.
+PLOTLY = Path(__file__).parent / "assets" / "plotly-basic.min.js.gz"
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>
+body{{margin:1rem;font-family:"Source Sans","Segoe UI",Roboto,Helvetica,Arial,sans-serif;color:{ink}}}
+@media (max-width:650px){{{narrow}}}
+</style><script>{plotly}</script></head><body><h1>{title}</h1>
+<script>{swipe}</script>
+{chart}
+</body></html>
+"""
+
+
 def page_of(result: Result) -> str:
     """The chart as one HTML file that needs nothing else."""
     figure = charts.regret_chart(result, height=640)
     title, _ = words.heading(result.experiment)
-    figure.update_layout(title=charts.escape(title), paper_bgcolor="white", margin_t=60)
-    return figure.to_html(include_plotlyjs=True, full_html=True)
+    return _PAGE.format(
+        title=escape(title),
+        ink=theme.ink(False),
+        narrow=charts.NARROW,
+        plotly=gzip.decompress(PLOTLY.read_bytes()).decode(),
+        swipe=charts.SWIPE,
+        chart=figure.to_html(full_html=False, include_plotlyjs=False, config={**charts.CONFIG, "responsive": True}),
+    )
 
 
 def releases_button(experiment: Experiment) -> None:
@@ -94,10 +118,56 @@ PICTURE_HELP = "One self-contained page with the interactive chart."
 MADE_HELP = "Spec, seed, versions, sampler, the privacy guarantee of every line, and its price."
 
 
+def _file_name(experiment: Experiment) -> str:
+    name = words.heading(experiment)[0].lower()
+    return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
+
+
+def printed(result: Result, kind: str, size: printing.Size, font: str, points: float) -> bytes:
+    """The chart for print (see `printing.file_of`), whose curves are named in the legend."""
+    return printing.file_of(charts.regret_chart(result, direct_labels=False), kind, size, font, points)
+
+
+def print_downloads(result: Result) -> None:
+    """The picture for papers and slides, at a size and with letters of the visitor's choice."""
+    st.markdown("**Picture for a paper or a slide**")
+    first, second, third = st.columns(3)
+    place = first.selectbox("Size", list(printing.SIZES), key="print-size", help="How large the picture is printed.")
+    size = printing.SIZES[place]
+    font = second.selectbox(
+        "Letters",
+        list(printing.FONTS),
+        key="print-font",
+        help="The PDF carries them with it. Latin and Greek; signs of other scripts become boxes.",
+    )
+    points = third.number_input(
+        "Size of letters (pt)",
+        5,
+        48,
+        size.points,
+        key=f"print-points-{place}",
+        help="In the printed picture; lines and markers grow with them.",
+    )
+    for column, (kind, mime) in zip(st.columns(3), printing.KINDS.items(), strict=True):
+        column.download_button(
+            f"Picture ({kind.upper()})",
+            data=partial(printed, result, kind, size, font, points),
+            file_name=f"{_file_name(result.experiment)}.{kind}",
+            mime=mime,
+            on_click="ignore",
+            width="stretch",
+            help="Pixels." if kind == "png" else "Lines and letters: sharp at every size.",
+        )
+    pixels = " × ".join(str(round(side / 2.54 * printing.DPI)) for side in (size.width, size.height))
+    st.caption(
+        f"{size.width:g} × {size.height:g} cm with {font} letters of {points} pt; the PNG has {pixels} pixels. "
+        "Other charts have a camera above them, which saves what is shown as SVG."
+    )
+
+
 def downloads(result: Result) -> None:
-    """The row of download buttons; each file is built only when it is asked for."""
-    name = words.heading(result.experiment)[0].lower()
-    name = "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
+    """The download buttons; each file is built only when it is asked for."""
+    name = _file_name(result.experiment)
     spec = result.experiment.spec
     files: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
         ("Data (CSV)", lambda: to_csv(result.curves), ".csv", "text/csv", DATA_HELP),
@@ -115,3 +185,4 @@ def downloads(result: Result) -> None:
         column.download_button(
             label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=told, width="stretch"
         )
+    print_downloads(result)

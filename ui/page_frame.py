@@ -12,6 +12,7 @@ import streamlit as st
 from bandit_core.experiments import links
 from bandit_core.spec.errors import Issue
 from ui import (
+    charts,
     glossary,
     kinds,
     menu,
@@ -73,7 +74,7 @@ def open_page(page: Any) -> None:
 
 
 def _open(page: Any) -> None:
-    st.html(_STYLE)
+    st.html(_STYLE + charts.STYLE)
     lesson = state.lesson()
     if lesson:
         st.html(_LESSON_STYLE)

@@ -272,8 +272,14 @@ def page_field(name: str, default: str) -> str:
 
 def keep_page_field(name: str, value: str, default: str) -> None:
     """Let the address carry a page's own field (absent where it is the default)."""
-    if value == page_field(name, default):
+    keep_page_fields({name: None if value == default else value})
+
+
+def keep_page_fields(wanted: dict[str, str | None]) -> None:
+    """Let the address carry some of a page's own fields; what is None goes."""
+    now: dict[str, str] = _state["address"]
+    if all(now.get(name) == value for name, value in wanted.items()):
         return
-    rest = {field: text for field, text in _state["address"].items() if field != name}
     _state["seen-widgets"] = _widgets()
-    _send(rest if value == default else {**rest, name: value})
+    rest = {name: value for name, value in now.items() if name not in wanted}
+    _send(rest | {name: value for name, value in wanted.items() if value is not None})

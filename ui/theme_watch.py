@@ -1,15 +1,17 @@
-"""Draws the page again when a visitor switches between light and dark, which Streamlit does not do by itself."""
+"""What Streamlit's browser side does not do by itself: draw the page again when a visitor switches between light and
+dark, and scroll when a finger swipes over a chart."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from ui import theme
+from ui import charts, theme
 
 # Asked once for a ground: should the server not believe it, the page is not drawn for ever.
 _watch = st.components.v2.component(
     "theme_watch",
-    js="""
+    js=charts.SWIPE
+    + """
 let asked = null;
 
 export default function ({ parentElement, data, setTriggerValue }) {

@@ -154,11 +154,11 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
         )
     figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     charts.style(figure, 330, dark)
-    figure.update_xaxes(type="log", title="threshold ε_min", tickformat="~g")
+    figure.update_xaxes(type="log", title="threshold ε_min", **charts.AMOUNTS)
     costs = np.concatenate([found.v_l, found.v_b])
     costs = costs[np.isfinite(costs)]
     wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
-    figure.update_yaxes(type="log", title="V: regret grows in proportion", tickformat="~s", dtick=1 if wide else "D2")
+    figure.update_yaxes(type="log", title="V: regret grows in proportion", **charts.AMOUNTS, dtick=1 if wide else "D2")
     return figure
 
 
@@ -225,8 +225,8 @@ def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
         )
     charts.style(figure, 420, dark)
     figure.update_layout(hovermode="closest")
-    figure.update_xaxes(title="V (V_L for Laplace, V_B for Bernoulli)", tickformat="~s")
-    figure.update_yaxes(title="regret at the horizon", tickformat="~s")
+    figure.update_xaxes(title="V (V_L for Laplace, V_B for Bernoulli)", **charts.AMOUNTS)
+    figure.update_yaxes(title="regret at the horizon", **charts.AMOUNTS)
     return figure
 
 

@@ -21,7 +21,7 @@ from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import SweepResult, swept_label
-from ui import charts, epsilon_grid, exports, page_fields, real_world_budgets, render_lock, state, theme, words
+from ui import charts, epsilon_grid, exports, legends, page_fields, real_world_budgets, render_lock, state, theme, words
 
 GRID = epsilon_grid.between(0.05, 10)
 POINTS = 9
@@ -173,20 +173,23 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
             customdata=[[trace.line, place] for place in range(len(trace.epsilons))],
             hovertemplate="ε = %{x:.3~g}: %{y:,.4~g}",
         )
+    shown = [trace for trace in found if not (price and experiment.lines[trace.line].epsilon is None)]
+    named = [trace.line for trace in shown if trace.line not in experiment.view.hidden]
+    kinds = 0
     if experiment.view.bounds and not price:
-        _add_bounds(figure, result, colours, {trace.line: trace.mean for trace in found})
+        kinds = _add_bounds(figure, result, colours, {trace.line: trace.mean for trace in found})
+    legends.collect_lines(figure, experiment, named, colours, legends.MOST - kinds)
     _mark_regions(figure, result, found)
     here = marked(experiment)
     if here in result.epsilons:
         figure.add_vline(x=here, line={"dash": "dash", "color": "#888888", "width": 1.5})
-    charts.style(figure, 560, dark, legend_below=True)
+    charts.style(figure, 560, dark)
     figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
         type="log",
         title="privacy budget ε  (← more private · less regret →)",
         **charts.ticks(True, *np.log10([result.epsilons[0], result.epsilons[-1]])),
     )
-    shown = [trace for trace in found if not (price and experiment.lines[trace.line].epsilon is None)]
     if price:
         low, high = _price_range(shown)
         figure.add_hline(y=1, line={"color": "#8a949e", "width": 1})
@@ -208,8 +211,11 @@ def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:
     return float(np.log10(prices.min() / 1.3)), float(np.log10(prices.max() * 1.3))
 
 
-def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], means: dict[int, np.ndarray]) -> None:
-    """Every bound once, in grey where it holds for several lines; slopes, which speak of no one horizon, on request."""
+def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], means: dict[int, np.ndarray]) -> int:
+    """Every bound once, in grey where it holds for several lines; slopes, which speak of no one horizon, on request.
+
+    Each kind has one entry in the legend; returns the number of entries.
+    """
     experiment = result.experiment
     drawn: dict[tuple[str, bytes], tuple[Any, np.ndarray, list[int]]] = {}
     for number, line in enumerate(experiment.lines):
@@ -219,6 +225,7 @@ def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], mean
             kept = beside(bound, values, means[number], experiment.view.shapes, experiment.view.worst_case)
             if kept is not None and (bound.form == "bound" or experiment.view.shapes):
                 drawn.setdefault((bound.label, kept.tobytes()), (bound, kept, []))[2].append(number)
+    shown = []
     for bound, values, lines in drawn.values():
         figure.add_scatter(
             x=result.epsilons,
@@ -233,6 +240,8 @@ def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], mean
             legendgroup="bounds" if len(lines) > 1 else f"line-{lines[0]}",
             hovertemplate="%{y:,.3~g}",
         )
+        shown.append((bound, figure.data[-1]))
+    return legends.collect_bounds(figure, shown)
 
 
 def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.Trace]) -> None:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+import zlib
 from html.parser import HTMLParser
+from typing import Any
+from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 import screen as on
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from plotly.offline import get_plotlyjs_version
 
 from bandit_core import Experiment, simulate
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
 from bandit_core.simulation.summaries import baseline, counterpart
 from bandit_core.studies.accounts import releases
-from ui import exports
+from ui import charts, exports, legends, printing
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -44,7 +54,8 @@ def test_explore_offers_every_download() -> None:
     screen = on.visit(**links.write(EXPERIMENT))
     assert screen.session_state["experiment"] == EXPERIMENT
     labels = [button.label for button in screen.main.download_button]
-    assert labels == ["What is released (CSV)", "Data (CSV)", "Spec (JSON)", "Picture (HTML)", "How it was made"]
+    pictures = [f"Picture ({kind})" for kind in ("HTML", "SVG", "PDF", "PNG")]
+    assert {"What is released (CSV)", "Data (CSV)", "Spec (JSON)", "How it was made", *pictures} == set(labels)
 
 
 def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
@@ -67,7 +78,14 @@ class _Recorder:
     """Stands in for the columns of the page and keeps what each download button would give."""
 
     def __init__(self) -> None:
-        self.files: dict[str, str] = {}
+        self.files: dict[str, Any] = {}
+
+    def selectbox(self, _: str, options: list[str], **__: object) -> str:
+        return options[0]
+
+    def number_input(self, _: str, low: float, high: float, value: float, **__: object) -> float:
+        assert low <= value <= high
+        return value
 
     def download_button(self, label: str, data: object, file_name: str, **_: object) -> None:
         assert callable(data)  # built only when it is asked for
@@ -75,7 +93,7 @@ class _Recorder:
 
 
 @pytest.fixture(scope="module")
-def files() -> dict[str, str]:
+def files() -> dict[str, Any]:
     recorder = _Recorder()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exports.st, "columns", lambda count: [recorder] * count)
@@ -84,7 +102,7 @@ def files() -> dict[str, str]:
 
 
 def test_file_names_come_from_the_title(files: dict[str, str]) -> None:
-    assert {name.rpartition(".")[2] for name in files} == {"csv", "json", "html"}
+    assert {name.rpartition(".")[2] for name in files} == {"csv", "json", "html", *printing.KINDS}
     assert all(name.startswith("a--b-small--b--one") for name in files)
 
 
@@ -144,7 +162,93 @@ def test_the_picture_needs_nothing_else_and_has_every_line(files: dict[str, str]
     assert "alert(1)</script>" not in text
     call = text[text.rindex("Plotly.newPlot") :]
     assert "UCB" in call and "half" in call and "Ren" in call  # both curves and the bounds
-    assert "small" in call
+    assert "<title>A &lt;b&gt;small" in text
+    assert len(text.encode()) < 1.5e6
+
+
+def test_the_bundle_in_the_page_is_that_of_the_installed_plotly() -> None:
+    """If this fails after an update of Plotly, ui/assets/README.md says how to renew it."""
+    script = gzip.decompress(exports.PLOTLY.read_bytes())
+    found = re.search(rb"plotly\.js \(basic - minified\) v(\d+)\.(\d+)", script)
+    assert found is not None
+    assert [int(part) for part in found.groups()] == [int(part) for part in get_plotlyjs_version().split(".")[:2]]
+    told = (exports.PLOTLY.parent / "README.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(script).hexdigest() in told and get_plotlyjs_version() in told
+
+
+def _svg_size(data: bytes) -> tuple[float, float]:
+    """Width and height of an SVG in centimetres."""
+    root = ElementTree.fromstring(data)
+    width, height = (float(root.attrib[side].removesuffix("pt")) / 72 * 2.54 for side in ("width", "height"))
+    return width, height
+
+
+def _pdf_words(data: bytes) -> bytes:
+    """What stands uncompressed in a PDF, and in its packed streams."""
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", data, re.DOTALL)
+    return data + b"".join(zlib.decompress(stream) for stream in streams if stream[:1] == b"x")
+
+
+@pytest.mark.parametrize("place", list(printing.SIZES))
+def test_pictures_for_print_have_the_size_that_was_asked_for(place: str) -> None:
+    size, result = printing.SIZES[place], simulate(EXPERIMENT)
+    width, height = _svg_size(exports.printed(result, "svg", size, "serif", 9))
+    assert (width, height) == pytest.approx((size.width, size.height), rel=1e-3)
+    png = exports.printed(result, "png", size, "serif", 9)
+    pixels = [int.from_bytes(png[start : start + 4], "big") / printing.DPI * 2.54 for start in (16, 20)]
+    assert pixels == pytest.approx([size.width, size.height], rel=1e-2)
+    pdf = exports.printed(result, "pdf", size, "serif", 9)
+    box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", _pdf_words(pdf))
+    assert box is not None
+    assert [float(side) / 72 * 2.54 for side in box.groups()] == pytest.approx([size.width, size.height], rel=1e-3)
+
+
+def test_a_pdf_carries_the_chosen_font_and_nothing_changes_between_two_files() -> None:
+    size, result = printing.SIZES["column of a paper"], simulate(EXPERIMENT)
+    for font, inside in (("serif", b"STIXGeneral"), ("sans serif", b"DejaVuSans")):
+        pdf = exports.printed(result, "pdf", size, font, 8)
+        assert inside in _pdf_words(pdf) and pdf == exports.printed(result, "pdf", size, font, 8)
+    svg = exports.printed(result, "svg", size, "serif", 8)
+    assert svg == exports.printed(result, "svg", size, "serif", 8) != exports.printed(result, "svg", size, "serif", 12)
+
+
+def test_the_printed_picture_has_the_curves_of_the_screen() -> None:
+    """Matplotlib's numbers, taken back from the axes, are Plotly's."""
+    figure = charts.regret_chart(simulate(EXPERIMENT), direct_labels=False)
+    axes = Figure().add_subplot()
+    printing._draw_curves(axes, figure, 0.5)  # private: this is what is tested
+    printing._set_axes(axes, figure)
+    shown = [trace for trace in figure.data if trace.line.width]
+    assert len(axes.lines) == len(shown) > 4
+    for trace, line in zip(shown, axes.lines, strict=True):
+        np.testing.assert_array_equal(line.get_ydata(), np.asarray(trace.y, float))
+        np.testing.assert_array_equal(line.get_xdata(), np.asarray(trace.x, float))
+        assert line.get_linewidth() == 0.5 * trace.line.width
+        assert to_hex(line.get_color()) == trace.line.color
+    named = [str(line.get_label()) for line in axes.lines if not str(line.get_label()).startswith("_")]
+    assert len(named) == len(legends.entries(figure))
+    bands = [trace for trace in figure.data if trace.fill == "tonexty"]
+    assert len(axes.collections) == len(bands) > 0
+    assert axes.get_ylim() == pytest.approx(figure.layout.yaxis.range)
+    assert np.log10(axes.get_xlim()) == pytest.approx(figure.layout.xaxis.range)
+
+
+@pytest.mark.parametrize("label", ["$x^2", "a $b$ c", "--><script>", "日本 €", "x" * 80])
+def test_any_label_can_be_printed(label: str) -> None:
+    named = EXPERIMENT.with_changes(lines=[{"policy": "ucb", "label": label}])
+    for kind in printing.KINDS:
+        data = exports.printed(simulate(named), kind, printing.SIZES["column of a paper"], "serif", 8)
+        assert len(data) > 5000
+        if kind == "svg":
+            ElementTree.fromstring(data)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.0001, "0.0001"), (1e-7, "0.0000001"), (2000, "2,000"), (5e4, "50k"), (3e6, "3M"), (1e9, "1B")],
+)
+def test_ticks_in_print_are_written_as_people_do(value: float, text: str) -> None:
+    assert printing.tick_words(value) == text
 
 
 def test_the_snippet_prints_the_numbers_of_the_screen() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment
+from bandit_core.experiments.presets import presets
 from bandit_core.policies import registry
 from ui import charts, theme
 
@@ -78,6 +79,39 @@ def test_any_two_policies_have_different_colours(vision: str, dark: bool) -> Non
     assert near == {}, "give these policies shades in ui/theme.py"
 
 
+def _seen_together() -> set[tuple[str, str]]:
+    """Pairs of policies of one trust model in one preset, and all that play without privacy on the same rewards."""
+    shown = [sorted({line.policy for line in preset.experiment.lines}) for preset in presets()]
+    open_ones = [name for name, policy in registry().items() if policy.privacy == "none" and policy.setting == "arms"]
+    pairs = {pair for names in (*shown, sorted(open_ones)) for pair in combinations(names, 2)}
+    return {(one, other) for one, other in pairs if registry()[one].privacy == registry()[other].privacy}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_policies_of_one_trust_model_that_share_a_picture_are_told_apart_at_a_glance(dark: bool) -> None:
+    pairs = _seen_together()
+    assert ("thompson", "ucb") in pairs and len(pairs) > 30
+    near = {}
+    for one, other in pairs:
+        colours = theme.policy_colour(one, dark), theme.policy_colour(other, dark)
+        seen = {vision: round(distance(*colours, vision), 1) for vision in VISIONS}
+        private = registry()[one].privacy != "none"
+        least = {"normal": 29 if private else 20, "tritanopia": 12}
+        if any(value < least.get(vision, 15) for vision, value in seen.items()):
+            near[one, other] = seen
+    assert near == {}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_lines_of_different_policies_differ_in_every_preset(dark: bool) -> None:
+    for preset in presets():
+        colours = theme.line_colours(preset.experiment, dark)
+        for one, other in combinations(range(len(colours)), 2):
+            lines = preset.experiment.lines
+            if lines[one].policy != lines[other].policy:
+                assert distance(colours[one], colours[other], "normal") > 4 * JUST_NOTICEABLE, (preset.name, one, other)
+
+
 def test_markers_tell_the_trust_models_apart_without_any_colour() -> None:
     assert len(set(theme.MARKERS.values())) == len(set(theme.TRUST_SIGNS.values())) == len(theme.TRUST_WORDS)
     for privacy, marker in theme.MARKERS.items():
@@ -108,7 +142,7 @@ def test_trust_decides_the_hue() -> None:
         for dark in (False, True):
             _, green_red, blue_yellow = lab(theme.policy_colour(name, dark), "normal")
             if policy.privacy == "none":
-                assert np.hypot(green_red, blue_yellow) < 12
+                assert np.hypot(green_red, blue_yellow) < 30 and green_red < 8 and blue_yellow > -12, name
             elif policy.privacy == "local":
                 assert green_red > 10 or blue_yellow > 30
             else:

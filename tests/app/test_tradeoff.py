@@ -44,9 +44,10 @@ def test_bands_bounds_and_the_price() -> None:
     chart = on.chart(screen, "tradeoff-chart")
     low, high = chart.band("● HeLDP-UCB-B")
     assert np.all(low <= high)
-    assert "↓ Floor of every policy (derived)" in chart.names
-    assert not [name for name in chart.names if name.startswith("shape:") or ("asymptotic" in name and "↓" in name)]
-    local_bounds = [name for name in chart.names if name.startswith("↓") and "LDP" in name]
+    drawn = [trace["name"] for trace in chart.traces if "name" in trace]
+    assert "↓ Floor of every policy (derived)" in drawn
+    assert not [name for name in drawn if name.startswith("shape:") or ("asymptotic" in name and "↓" in name)]
+    local_bounds = [name for name in drawn if name.startswith("↓") and "LDP" in name]
     assert all("central" not in name for name in local_bounds)
     next(group for group in screen.button_group if group.label == "Show").set_value("price")
     on.run(screen)

@@ -64,7 +64,7 @@ LAYERS = (  # packages of the core: each imports only packages above it in this 
     ("literature", "auditing"),
 )
 OUTSIDE = [
-    ("bandit_core", ("streamlit", "plotly", "ui", "pages", "app", "benchmarks", "tests")),
+    ("bandit_core", ("streamlit", "plotly", "matplotlib", "ui", "pages", "app", "benchmarks", "tests")),
     ("ui", ("numba", "joblib", "bandit_core.kernels", "bandit_core.jit", "pages")),
     ("pages", ("numba", "joblib", "bandit_core.kernels", "bandit_core.jit", "bandit_core.experiments.links", "pages")),
 ]

@@ -128,7 +128,7 @@ def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height:
             y=y,
             text=str(number),
             showarrow=False,
-            font={"size": 12, "color": theme.readable_on(colour)},
+            font={"size": 13, "color": theme.readable_on(colour)},
         )
     charts.style(figure, height, dark)
     figure.update_layout(showlegend=False, hovermode="closest")
@@ -277,9 +277,8 @@ def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: 
             **charts.marked(result.experiment.lines[number].entry.privacy, colours[number], len(curve)),
             hovertemplate="%{y:.3~g}",
         )
-    charts.style(figure, height, dark, legend_below=True)
-    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 100})
-    figure.update_xaxes(title="users so far", type="log", tickformat="~s")
+    charts.style(figure, height, dark)
+    figure.update_xaxes(title="users so far", **charts.USERS_LOG)
     return figure
 
 
@@ -292,7 +291,7 @@ def error_chart(result: Result, dark: bool) -> go.Figure:
     known = np.concatenate([curve for curve in values if curve is not None] or [np.ones(1)])
     wide = np.nanmax(known) > 30 * max(np.nanmin(known), 1e-300)  # else whole powers of ten leave the axis bare
     axis = {"dtick": 1} if wide else {}
-    figure.update_yaxes(title="distance of estimate from θ", type="log", exponentformat="SI", **axis)
+    figure.update_yaxes(title="distance of estimate from θ", type="log", **charts.AMOUNTS, **axis)
     return figure
 
 
@@ -380,8 +379,7 @@ def regime_chart(
             line={"width": 1.5, "dash": theme.dash(bound), "color": ("#8a949e", "#b08d57", "#7f8fb0")[place]},
             hovertemplate="%{y:.3~g}",
         )
-    figure.update_yaxes(title="regret", type="log", exponentformat="SI", dtick=1)
-    figure.update_layout(margin={"b": 130})
+    figure.update_yaxes(title="regret", type="log", **charts.AMOUNTS, dtick=1)
     return figure, slopes
 
 
@@ -406,10 +404,8 @@ def exponent_chart(beta: float, slopes: dict[str, float], colours: dict[str, str
             )
     for x, exponent, text in ((0.0, 0.5, "√T"), (1.0, 0.0, "ln T")):
         figure.add_annotation(x=x, y=exponent, text=text, showarrow=False, yshift=14, xshift=16 if x == 0 else -12)
-    charts.style(figure, 420, dark, legend_below=True)
-    figure.update_layout(
-        legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 130}, hovermode="closest"
-    )
+    charts.style(figure, 420, dark)
+    figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="margin exponent β", range=[-0.04, 1.04])
     figure.update_yaxes(title="exponent of T in regret", range=[-0.05, 1.1])
     return figure

@@ -14,7 +14,7 @@ from bandit_core import Experiment
 from bandit_core.model.bound import Bound, status_words
 from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
-from ui import charts, page_fields, state, theme, words
+from ui import charts, legends, page_fields, state, theme, words
 from ui.heavy_tails import setting
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
@@ -123,7 +123,7 @@ def shapes_chart(
                 line={"width": 2.5, "color": colours[number]},
                 hovertemplate="%{y:,.3~g}",
             )
-    place = 0
+    place, gone = 0, []
     for bound in bounds:
         old = _superseded(bound)
         holds = bound.form == "bound" and (result is None or not bound.worst_case)
@@ -142,15 +142,16 @@ def shapes_chart(
             hovertemplate="%{y:,.3~g}",
         )
         place += not old
-    rows = len(figure.data)
-    charts.style(figure, 330 + 20 * rows, dark, legend_below=True)
-    figure.update_layout(
-        showlegend=True,
-        legend={"yref": "container", "y": 0, "yanchor": "bottom", "orientation": "v"},
-        margin={"b": 60 + 20 * rows},
-    )
-    figure.update_xaxes(type="log", title="users so far", tickformat="~s")
-    figure.update_yaxes(type="log", title="regret", exponentformat="SI", dtick=1, range=_range(figure))
+        if old:
+            gone.append(figure.data[-1])
+    if len(gone) > 1:
+        look = {"color": _GREY, "width": 1.2, "dash": "dot"}
+        legends.collect(figure, gone, "superseded", f"{len(gone)} superseded", mode="lines", line=look)
+    rows = len(legends.entries(figure))
+    charts.style(figure, 350 + 22 * rows, dark)
+    figure.layout.showlegend, figure.layout.legend.orientation = True, "v"
+    figure.update_xaxes(title="users so far", **charts.USERS_LOG)
+    figure.update_yaxes(type="log", title="regret", **charts.AMOUNTS, dtick=1, range=_range(figure))
     return figure
 
 

@@ -154,9 +154,9 @@ def tail_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> g
     charts.style(figure, 340, dark)
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(
-        type="log", title="size of a reward", tickformat="~g", dtick=1, range=np.log10([smallest, 1.4 * sizes[-1]])
+        type="log", title="size of a reward", **charts.AMOUNTS, dtick=1, range=np.log10([smallest, 1.4 * sizes[-1]])
     )
-    figure.update_yaxes(type="log", title="chance of more", exponentformat="power", dtick=1, range=[-6, 0.1])
+    figure.update_yaxes(type="log", title="chance of more", **charts.AMOUNTS, dtick=1, range=[-6, 0.1])
     return figure
 
 
@@ -183,8 +183,8 @@ def error_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> 
         )  # fmt: skip
     figure.add_vline(x=n, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     charts.style(figure, 340, dark)
-    figure.update_xaxes(type="log", title="rewards of the arm", tickformat="~s")
-    figure.update_yaxes(type="log", title="error of the mean", tickformat="~g", dtick=1)
+    figure.update_xaxes(title="rewards of the arm", **charts.USERS_LOG)
+    figure.update_yaxes(type="log", title="error of the mean", **charts.AMOUNTS, dtick=1)
     return figure
 
 
@@ -319,7 +319,7 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="exponent v  (← wilder · tamer →)")
     figure.update_yaxes(
-        type="log", exponentformat="SI", dtick=1, title=f"regret after {words.count(experiment.horizon)} users"
+        type="log", **charts.AMOUNTS, dtick=1, title=f"regret after {words.count(experiment.horizon)} users"
     )
     st.plotly_chart(
         figure,

@@ -245,7 +245,7 @@ def density_chart(one: Shown, chosen: Choice, height: int = 460) -> go.Figure:
             annotation_position="top right" if level > 0 else "bottom right",
         )
     charts.style(figure, height, dark)
-    figure.update_layout(barmode="group", margin={"t": 40})
+    figure.update_layout(barmode="group")
     top = max(epsilon, float(np.abs(loss[np.isfinite(loss)]).max(initial=0.0)))
     figure.update_yaxes(title="chance" if bits else "density", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="ln ratio", range=[-1.45 * top, 1.45 * top], nticks=5, row=2, col=1)
@@ -340,12 +340,11 @@ def cost_charts(chosen: Choice) -> tuple[go.Figure, go.Figure]:
                 hovertemplate="%{y:.3~g}",
             )
     for figure, title in ((means, "mean of the answer"), (variances, "variance")):
-        charts.style(figure, 360, dark, legend_below=True)
+        charts.style(figure, 360, dark)
         figure.add_vline(x=chosen.epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
         figure.update_xaxes(type="log", title="ε", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
         figure.update_yaxes(title=title)
-        figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
-    variances.update_yaxes(type="log", tickformat="~g", dtick=1)
+    variances.update_yaxes(type="log", **charts.AMOUNTS, dtick=1)
     return means, variances
 
 
@@ -402,10 +401,9 @@ def promise_chart(chosen: Choice) -> go.Figure:
                 hovertemplate="%{y:.2~g}",
             )
     figure.add_vline(x=chosen.epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
-    charts.style(figure, 380, dark, legend_below=True)
-    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 120})
+    charts.style(figure, 380, dark)
     figure.update_xaxes(title="privacy loss (nats)")
-    figure.update_yaxes(type="log", title="probability", range=[-7, 0.1], exponentformat="power", dtick=1)
+    figure.update_yaxes(type="log", title="probability", range=[-7, 0.1], **charts.AMOUNTS, dtick=1)
     return figure
 
 

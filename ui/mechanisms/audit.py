@@ -140,10 +140,8 @@ def result_chart(found: AuditResult, subject: Subject) -> go.Figure:
             marker={"symbol": "star", "size": 13, "color": theme.quiet(dark)},
             hovertemplate="%{x:.3~g}<extra></extra>",
         )
-    charts.style(figure, 300, dark, legend_below=True)
-    figure.update_layout(
-        hovermode="closest", margin={"t": 40, "b": 110}, legend={"yref": "container", "y": 0, "yanchor": "bottom"}
-    )
+    charts.style(figure, 300, dark)
+    figure.update_layout(hovermode="closest", margin={"t": charts.MODE_BAR + 20})
     figure.update_xaxes(title="ε", range=[-0.03 * top, top], zeroline=False)
     figure.update_yaxes(visible=False, range=[-0.1, 1.5])
     return figure
@@ -185,12 +183,8 @@ def event_chart(found: AuditResult, subject: Subject, seed: int) -> go.Figure:
     left = found.event[0] + (margin if few else 0) if math.isfinite(found.event[0]) else low - 1 - margin
     right = found.event[1] + margin if math.isfinite(found.event[1]) else high + 1 + margin
     figure.add_vrect(x0=left, x1=right, fillcolor=theme.TRUST_COLOURS["local"], opacity=0.16, line_width=0)
-    charts.style(figure, 300, dark, legend_below=True)
-    figure.update_layout(
-        barmode="group" if few else "overlay",
-        margin={"b": 110},
-        legend={"yref": "container", "y": 0, "yanchor": "bottom"},
-    )
+    charts.style(figure, 300, dark)
+    figure.update_layout(barmode="group" if few else "overlay")
     room = 0.6 if few else 0.02 * (high - low)
     figure.update_xaxes(title="what is looked at", range=[low - room, high + room], **({"dtick": 1} if few else {}))
     figure.update_yaxes(title="share", tickformat=".0%")

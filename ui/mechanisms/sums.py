@@ -98,10 +98,9 @@ def error_chart(chosen: Sums) -> go.Figure:
             line={"color": colour, "width": 2.5, "dash": DASHES[name]},
             hovertemplate="%{y:.3~g}",
         )
-    charts.style(figure, 440, dark, legend_below=True)
-    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
-    figure.update_xaxes(type="log", title="items so far", tickformat="~s")
-    figure.update_yaxes(type="log", title="sd of the noise", tickformat="~g", dtick=1)
+    charts.style(figure, 440, dark)
+    figure.update_xaxes(title="items so far", **charts.USERS_LOG)
+    figure.update_yaxes(type="log", title="sd of the noise", **charts.AMOUNTS, dtick=1)
     return figure
 
 
@@ -175,7 +174,6 @@ def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
             col=1,
         )
     charts.style(figure, 440, dark)
-    figure.update_layout(margin={"t": 40})
     figure.update_yaxes(title="density", rangemode="tozero", row=1, col=1)
     figure.update_yaxes(title="ln ratio", range=[-1.45 * chosen.epsilon, 1.45 * chosen.epsilon], nticks=5, row=2, col=1)
     figure.update_xaxes(title="published sum (all other items 0)", row=2, col=1)
@@ -246,9 +244,8 @@ def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, flo
             line={"color": theme.mechanism_colour(name, dark), "width": 1.5, "shape": "hv"},
             hovertemplate="%{y:.1f}",
         )
-    charts.style(figure, 440, dark, legend_below=True)
-    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
-    figure.update_xaxes(title="items so far", tickformat="~s")
+    charts.style(figure, 440, dark)
+    figure.update_xaxes(title="items so far", **charts.USERS)
     span = max(float(true[-1]), 1.0)
     figure.update_yaxes(title="running sum", range=[-0.6 * span, 1.7 * span])
     return figure, ends
@@ -280,9 +277,8 @@ def spending_chart(chosen: Sums) -> go.Figure:
         annotation_text="ε",
         annotation_position="top left",
     )
-    charts.style(figure, 440, dark, legend_below=True)
-    figure.update_layout(legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 110})
-    figure.update_xaxes(type="log", title="items so far", tickformat="~s")
+    charts.style(figure, 440, dark)
+    figure.update_xaxes(title="items so far", **charts.USERS_LOG)
     figure.update_yaxes(title="loss of one item", range=[0, 1.25 * chosen.epsilon])
     return figure
 

@@ -252,13 +252,12 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
     )
     charts.style(figure, 340, dark)
     titles = {"users": "users so far", "epsilon": "budget ε  (← more private · less private →)", "arms": "arms K"}
-    figure.update_xaxes(type="log", title=titles[against], tickformat="~s" if against == "users" else "~g")
+    figure.update_xaxes(
+        title=titles[against], **(charts.USERS_LOG if against == "users" else {"type": "log", **charts.AMOUNTS})
+    )
     if against != "users":
         figure.update_xaxes(tickvals=(0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20) if against == "epsilon" else ARMS)
-    wide = np.nanmax(y) > 30 * np.nanmin(y)
-    figure.update_yaxes(type="log", title="regret", exponentformat="SI" if np.nanmin(y) > 0.01 else "power")
-    if wide:
-        figure.update_yaxes(dtick=1 if np.nanmax(y) < 1e6 * np.nanmin(y) else 2)
+    figure.update_yaxes(type="log", title="regret", **charts.ticks(True, *np.log10([np.nanmin(y), np.nanmax(y)])))
     return figure
 
 

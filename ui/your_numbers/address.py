@@ -12,7 +12,7 @@ from bandit_core.data.tables import LARGEST
 from bandit_core.spec import notation
 from bandit_core.spec.errors import Issue
 from bandit_core.studies.business_case import GOALS
-from ui import page_fields
+from ui import page_fields, state
 
 MOST_USERS = 10**8
 LEAST_EPSILON, MOST_EPSILON = 0.01, 10.0
@@ -111,11 +111,7 @@ def write_address(private: bool) -> None:
     """Let the address follow the typed numbers; nothing of an upload ever stands in it."""
     fields = page_memory()["fields"]
     wanted = {} if private else {name: text for name, text in fields.items() if text != DEFAULTS[name]}
-    for name in DEFAULTS:
-        if name in wanted and st.query_params.get(name) != wanted[name]:
-            st.query_params[name] = wanted[name]
-        elif name not in wanted and name in st.query_params:
-            del st.query_params[name]
+    state.keep_page_fields({name: wanted.get(name) for name in DEFAULTS})
     page_memory()["address"] = wanted
 
 

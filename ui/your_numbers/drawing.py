@@ -121,11 +121,12 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
         name = f"keep {charts.escape(answer.asked.names[0])} for everybody"
         dashes = {"color": "#8a949e", "width": 1.3, "dash": "dash"}
         figure.add_scatter(x=ends, y=[0, answer.first], name=name, line=dashes, **still)
-    charts.style(figure, 440, dark, legend_below=True)
-    figure.layout.legend.y = -0.25  # on a phone it has a row for each name, below the title of the axis
-    figure.update_xaxes(title="users so far", tickformat="~s", range=ends)
+    charts.style(figure, 440, dark)
+    figure.update_xaxes(title="users so far", range=ends, **charts.USERS)
     figure.update_yaxes(
-        title=charts.escape(f"{answer.chosen.unit} lost so far"), tickformat="~s", range=[0, 1.1 * max(top, 1e-12)]
+        title=charts.escape(f"{answer.chosen.unit} lost so far"),
+        **charts.AMOUNTS,
+        range=[0, 1.1 * max(top, 1e-12)],
     )
     return figure
 
@@ -228,8 +229,8 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
         )
     charts.style(figure, 330, theme.is_dark())
     figure.add_hline(y=limit, line={"dash": "dash", "color": theme.quiet(theme.is_dark()), "width": 1.3})
-    figure.update_xaxes(type="log", title=name, tickformat="~s" if users else "~g", dtick=1)
-    figure.update_yaxes(title=charts.escape(goals(answer.chosen.unit)[kind]), tickformat="~s", rangemode="tozero")
+    figure.update_xaxes(type="log", title=name, **(charts.USERS if users else charts.AMOUNTS), dtick=1)
+    figure.update_yaxes(title=charts.escape(goals(answer.chosen.unit)[kind]), rangemode="tozero", **charts.AMOUNTS)
     what = "Every value that was tried, and what the best method there loses"
     st.plotly_chart(figure, key=f"searched-{axis}", config=charts.CONFIG, alt=charts.read_aloud(figure, what))
     st.caption(f"{what} (± 2 standard errors). The dashed line is your limit.")

@@ -1,0 +1,119 @@
+"""What every chart keeps to: short legends, letters large enough for the last row, ticks that people read."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import screen as on
+
+from bandit_core import load_preset, simulate
+from bandit_core.experiments.presets import preset_names
+from bandit_core.studies.sweep import sweep
+from bandit_core.theory.definitions import DEFINITIONS
+from ui import budget_panel, charts, diagrams, legends, theme, tradeoff_view
+
+
+def short(name):
+    experiment = load_preset(name)
+    return experiment.with_changes(horizon=min(experiment.horizon, 300), trials=2)
+
+
+@pytest.mark.parametrize("name", [name for name in preset_names() if not name.endswith("-quick")])
+def test_no_preset_has_more_than_eight_entries_in_a_legend(name):
+    experiment = short(name).with_changes(view={"bounds": True, "shapes": True, "worst_case": True})
+    result = simulate(experiment, jobs=1)
+    for figure in (charts.regret_chart(result), charts.pulls_chart(result), budget_panel.chart(result, False)):
+        assert 0 <= len(legends.entries(figure)) <= legends.MOST
+    drawn = charts.regret_chart(result)
+    hidden = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is False}
+    shown = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is not False}
+    assert hidden <= shown  # what has no entry of its own is named by that of its group, and hidden by it
+
+
+def test_many_lines_share_the_entry_of_their_policy_or_of_their_trust_model():
+    line = {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1.0}}
+    alone = [{"policy": name} for name in ("ucb", "thompson", "kl-ucb")]
+    many = short("default").with_changes(lines=[*alone, *([line] * 7)])
+    entries = legends.entries(charts.regret_chart(simulate(many, jobs=1)))
+    assert len(entries) <= legends.MOST and any("7" in entry for entry in entries)
+    central = [
+        {"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}}
+        for name in ("dp-se", "adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "lazy-dp-ts", "dp-ucb", "private-ucb")
+    ]
+    crowd = short("default").with_changes(lines=[*alone, *central], view={"bounds": False})
+    entries = legends.entries(charts.regret_chart(simulate(crowd, jobs=1)))
+    assert [entry.split(" ")[0] for entry in entries] == ["–", "■"]
+
+
+def test_a_sweep_has_a_short_legend():
+    many = short("adap-sweep").with_changes(view={"bounds": True, "shapes": True})
+    figure = tradeoff_view.chart(sweep(many, (0.2, 1.0)), "regret", False)
+    assert 2 <= len(legends.entries(figure)) <= legends.MOST
+
+
+def test_a_click_on_the_entry_of_several_bounds_hides_them_all():
+    figure = charts.regret_chart(simulate(short("default").with_changes(view={"shapes": True}), jobs=1))
+    keys = [
+        trace for trace in figure.data if (trace.legendgroup or "").startswith("bounds") and trace.showlegend is None
+    ]
+    assert keys and figure.layout.legend.groupclick == "togglegroup"
+    for key in keys:
+        members = [trace for trace in figure.data if trace.legendgroup == key.legendgroup and trace is not key]
+        assert len(members) > 1 and str(len(members)) in key.name
+        assert all(trace.name and trace.showlegend is False for trace in members)
+        assert {trace.line.dash for trace in members} == {key.line.dash}
+
+
+def test_pulls_are_dots_as_a_log_axis_has_no_zero():
+    figure = charts.pulls_chart(simulate(short("trust"), jobs=1))
+    assert figure.layout.yaxis.type == "log"
+    assert {trace.type for trace in figure.data} == {"scatter"} and {trace.mode for trace in figure.data} == {"markers"}
+    assert figure.layout.scattermode == "group"  # beside each other, so that equal ones are all seen
+
+
+@pytest.mark.parametrize("page", [page for page in on.PAGES if page != "glossary"])
+def test_every_chart_has_large_letters_plain_ticks_and_room_for_its_buttons(page):
+    screen = on.visit(page, **on.SMALL)
+    drawn = [on.Chart(element.proto.spec) for element in screen.get("plotly_chart")]
+    assert drawn
+    for chart in drawn:
+        layout = chart.layout
+        assert layout["font"]["size"] >= 13 and layout["legend"]["font"]["size"] >= 13
+        assert layout["height"] < 200 or layout["margin"]["t"] >= charts.MODE_BAR
+        for name, axis in layout.items():
+            if name.startswith(("xaxis", "yaxis")):
+                assert axis["tickfont"]["size"] >= 13
+                assert axis.get("exponentformat", "none") in ("none", "B") and "s" not in axis.get("tickformat", "")
+                # of log axes with names at 2 and 5, Plotly writes small digits unless it is told a format
+                assert axis.get("dtick") not in ("D1", "D2") or axis.get("tickformat")
+        names = [trace for trace in chart.traces if trace.get("name") and trace.get("showlegend") is not False]
+        assert len(names) <= legends.MOST
+        assert not any(trace["type"] == "bar" for trace in chart.traces if layout["yaxis"].get("type") == "log")
+
+
+@pytest.mark.parametrize("letters", [4, 15, 80])
+def test_labels_at_the_ends_of_curves_take_a_fifth_of_the_width_at_most(letters):
+    named = short("default").with_changes(lines=[{"policy": "ucb", "label": "m" * letters}])
+    figure = charts.regret_chart(simulate(named, jobs=1))
+    assert 1 - figure.layout.xaxis.domain[1] <= 0.2
+    [label] = figure.layout.annotations
+    rows = label.text.split("<br>")
+    assert max(map(len, rows)) <= charts.ROW and len(rows) <= 3
+    assert label.hovertext == "m" * letters
+    assert np.isfinite(label.yshift)
+
+
+@pytest.mark.parametrize("drawing", ["who", "promise", "implications"])
+def test_drawings_can_be_read_on_a_phone(drawing):
+    """They shrink to the 358 pixels that a page of 390 leaves, and their smallest words stay above 12."""
+    drawn = {
+        "who": [diagrams.who_sees_what(privacy, False) for privacy in theme.TRUST_WORDS],
+        "promise": [diagrams.promise(model, False) for model in DEFINITIONS],
+        "implications": [diagrams.implications(model, False) for model in DEFINITIONS],
+    }[drawing]
+    for svg in drawn:
+        width = float(re.search(r'<svg[^>]* width="(\d+)"', svg)[1])
+        sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', svg)]
+        assert len(sizes) >= 6 and min(sizes) * min(1, 358 / width) >= 12

@@ -1,0 +1,142 @@
+"""Curves for print: what a chart shows, as SVG, PDF or PNG of a chosen size and font.
+
+Plotly writes such files with the help of a browser only, which servers seldom have. Matplotlib needs none, and a PDF of
+it carries its fonts. It is imported when the first file is asked for.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from ui import charts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FONTS = {"sans serif": ("DejaVu Sans",), "serif": ("STIXGeneral", "DejaVu Sans")}
+KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+DPI = 300
+_DASHES = {"dash": (0, (5, 3)), "dot": (0, (1, 2)), "longdash": (0, (10, 4)), "dashdot": (0, (6, 2, 1, 2))}
+_MARKERS = {"circle": "o", "square": "s", "line-ns-open": "|"}
+_UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+_SIGN = re.compile("^[●■–] ")  # of the trust model; the marker beside the name says it
+_drawing = threading.Lock()  # Matplotlib's settings are those of the whole process
+
+
+@dataclass(frozen=True)
+class Size:
+    """Width and height in centimetres, and the usual size of letters there in points."""
+
+    width: float
+    height: float
+    points: int
+
+
+SIZES = {"column of a paper": Size(8.8, 7.5, 8), "page of a paper": Size(17.0, 10.5, 9), "slide": Size(33.8, 19.0, 22)}
+
+
+def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) -> bytes:
+    """The curves of ``figure`` (scatter traces on one pair of axes) as a file; the same bytes every time.
+
+    ``kind`` is one of `KINDS`, ``font`` one of `FONTS`, ``points`` the size of letters. Lines and markers grow with the
+    letters, as on the screen.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    settings: dict[Any, Any] = {
+        "font.family": list(FONTS[font]),
+        "font.size": points,
+        "pdf.fonttype": 42,  # letters stay letters, and can be searched
+        "svg.hashsalt": "private-bandit-lab",
+        "text.parse_math": False,  # a visitor's label is no formula
+    }
+    written = io.BytesIO()
+    with _drawing, mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph", UserWarning)  # a label may have signs that no font here has
+        canvas = Figure(figsize=(size.width / 2.54, size.height / 2.54), layout="constrained")
+        axes = canvas.add_subplot()
+        _draw_curves(axes, figure, points / charts.SIZE)
+        _set_axes(axes, figure)
+        named = [curve for curve in axes.lines if not str(curve.get_label()).startswith("_")]
+        longest = max((len(str(curve.get_label())) for curve in named), default=1)
+        fitting = size.width / 2.54 * 72 / (points * (4 + 0.55 * longest))
+        columns = max(1, min(len(named), int(fitting)))
+        canvas.legend(handles=named, loc="outside lower center", ncols=columns, frameon=False)
+        canvas.savefig(written, format=kind, dpi=DPI, metadata=_UNDATED[kind])
+    return written.getvalue()
+
+
+def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
+    """Every band, curve and marker; ``unit`` is the points that stand for a pixel of the screen."""
+    before: go.Scatter | None = None
+    for place, trace in enumerate(figure.data):
+        x, y = (np.asarray(values, float) for values in (trace.x, trace.y))
+        line = trace.line
+        if trace.fill == "tonexty" and before is not None:
+            colour, opacity = _colour(trace.fillcolor)
+            edge = np.asarray(before.y, float)
+            axes.fill_between(x, y, edge, color=colour, alpha=opacity, linewidth=0, zorder=1)
+        elif line.width:
+            colour, opacity = _colour(line.color)
+            name = _SIGN.sub("", html.unescape(trace.name)) if trace.name and trace.showlegend is not False else None
+            dotted = "markers" in trace.mode
+            sizes = np.broadcast_to(np.asarray(trace.marker.size if dotted else 0, float), len(x))
+            axes.plot(
+                x, y,
+                label=name or f"_{place}",
+                color=colour,
+                alpha=opacity,
+                linewidth=line.width * unit,
+                linestyle=_DASHES.get(line.dash, "solid"),
+                marker=_MARKERS[trace.marker.symbol] if dotted else None,
+                markersize=8 * unit,
+                markevery=np.flatnonzero(sizes).tolist(),
+                drawstyle="steps-post" if line.shape == "hv" else "default",
+                zorder=2 + line.width / 10,
+            )  # fmt: skip
+        before = trace
+
+
+def _colour(text: str) -> tuple[str | tuple[float, ...], float]:
+    """A colour of Plotly's and its opacity."""
+    found = re.fullmatch(r"rgba\((\d+),(\d+),(\d+),([\d.]+)\)", text)
+    if found is None:
+        return text, 1.0
+    return tuple(int(part) / 255 for part in found.groups()[:3]), float(found[4])
+
+
+def _set_axes(axes: Axes, figure: go.Figure) -> None:
+    """Range, scale, words and ticks of both axes as on the screen."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#e3e8ee", linewidth=0.5)
+    axes.set_axisbelow(True)
+    for axis, shown in ((axes.xaxis, figure.layout.xaxis), (axes.yaxis, figure.layout.yaxis)):
+        ends = np.asarray(shown.range, float)
+        if shown.type == "log":
+            (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
+            ends = 10**ends
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ends[1] < 300 * ends[0] else (1.0,)))
+            axis.set_minor_formatter(NullFormatter())
+        axis.set_major_formatter(FuncFormatter(lambda value, _: tick_words(value)))
+        (axes.set_xlim if axis is axes.xaxis else axes.set_ylim)(*ends)
+        axis.set_label_text(html.unescape(shown.title.text or ""))
+
+
+def tick_words(value: float) -> str:
+    """A tick as people write it, short enough for a column: 0.0001, 2,000, 50k, 3M, 1B."""
+    for unit, sign in ((1e9, "B"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= max(unit, 1e4):
+            return f"{value / unit:,.6g}{sign}"
+    return f"{value:,.6g}" if value == 0 or abs(value) >= 1e-4 else np.format_float_positional(value, trim="-")
