@@ -37,6 +37,12 @@ def _own_budget(base: Experiment, row: int) -> str:
     )
 
 
+def takes_distribution(base: Experiment) -> bool:
+    """Whether any line plays users whose budgets differ."""
+    rows, added = st.session_state["line-rows"], st.session_state["added-lines"]
+    return any(registry()[added[row] if row in added else base.lines[row].policy].epsilon == "any" for row in rows)
+
+
 def followers(base: Experiment) -> tuple[int, int]:
     """How many of the private lines, and of how many, have no budget of their own at present."""
     rows, added = st.session_state["line-rows"], st.session_state["added-lines"]

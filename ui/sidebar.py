@@ -177,14 +177,16 @@ def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, An
     following, private = line_cards.followers(base)
     names = {kind: BUDGETS[kind].words for kind in BUDGETS}
     with st.expander(f"Privacy budget · {_budget_words(opening)}", expanded=True, key=state.key("budget-section")):
-        kind = st.selectbox(
-            "Users' budget ε is",
-            list(names),
-            list(names).index(opening.kind),
-            format_func=names.__getitem__,
-            key=state.key("budget-kind"),
-            help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
-        )
+        kind = opening.kind
+        if kind != "fixed" or line_cards.takes_distribution(base):  # else the other kinds lead to refusals only
+            kind = st.selectbox(
+                "Users' budget ε is",
+                list(names),
+                list(names).index(opening.kind),
+                format_func=names.__getitem__,
+                key=state.key("budget-kind"),
+                help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
+            )
         if kind == "fixed":
             epsilon = _slider(
                 "ε: ← more private · less regret →",
