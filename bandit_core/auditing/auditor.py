@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bandit_core.auditing.subjects import subject
 from bandit_core.mechanisms.base import Mechanism, Sampler
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.number_text import number
 
 Progress = Callable[[float], None]
 Limits = tuple[float, float, float]
@@ -65,7 +66,7 @@ class AuditResult:
     def words(self) -> str:
         """One plain sentence."""
         found = (
-            f"with confidence {self.confidence:g} the true epsilon is at least {self.lower_bound:.3g}; "
+            f"with confidence {self.confidence:g} the true epsilon is at least {number(self.lower_bound)}; "
             f"claimed is {self.epsilon:g}" + (f" at delta = {self.delta:g}" if self.delta else "")
         )
         return f"Consistent: {found}." if self.verdict == "consistent" else f"Violation: {found}."
@@ -130,35 +131,48 @@ def audit(
         if on_progress is not None:
             on_progress(done / whole)
 
-    found = []
-    for pair in pairs:
-        first, second = (_drawn(respond, float(reward), 2 * half, epsilon, rng, told) for reward in pair)
-        edges = _edges(np.concatenate([first[:half], second[:half]]))
-        likely, unlikely = _counts(first[:half], edges), _counts(second[:half], edges)
-        choosing = error / likely.size  # the best of many ranges looks better than it is, a rare one most of all
-        forward = _bound(likely, unlikely, half, choosing, delta)
-        backward = _bound(unlikely, likely, half, choosing, delta)
-        swapped = bool(backward.max() > forward.max())
-        if swapped:
-            forward, first, second = backward, second, first
-        low, high = np.unravel_index(int(forward.argmax()), forward.shape)
-        event = float(edges[low]), float(edges[high])
-        inside = [int(np.count_nonzero((x[half:] > event[0]) & (x[half:] <= event[1]))) for x in (first, second)]
-        ordered = (pair[1], pair[0]) if swapped else pair
-        limits = tuple(_limits(np.array(count), half, error) for count in inside)
-        found.append((_loss(limits, delta), ordered, event, limits))
-    loss, pair, event, limits = max(found, key=lambda item: item[0][0])
+    def judged(pair: tuple[float, float]) -> _Evidence:
+        responses = [_drawn(respond, float(reward), 2 * half, epsilon, rng, told) for reward in pair]
+        return _tell_apart(pair, responses, error, delta)
+
+    best = max(map(judged, pairs), key=lambda evidence: evidence.loss[0])
     return AuditResult(
         epsilon=epsilon,
-        lower_bound=max(0.0, loss[0]),
+        lower_bound=max(0.0, best.loss[0]),
         confidence=confidence,
         samples=2 * half,
-        pair=(float(pair[0]), float(pair[1])),
-        event=event,
+        pair=best.pair,
+        event=best.event,
         delta=delta,
-        chances=(limits[0], limits[1]),
-        event_loss=loss,
+        chances=best.limits,
+        event_loss=best.loss,
     )
+
+
+class _Evidence(NamedTuple):
+    """The event that tells a pair of rewards apart best, which reward makes it likely, and what was seen of it."""
+
+    pair: tuple[float, float]
+    event: tuple[float, float]
+    limits: tuple[Limits, Limits]
+    loss: Limits
+
+
+def _tell_apart(pair: tuple[float, float], responses: list[np.ndarray], error: float, delta: float) -> _Evidence:
+    """Choose the event on half of the responses to either reward and count it on the other half."""
+    half = len(responses[0]) // 2
+    (chosen, counted), (other_chosen, other_counted) = ((each[:half], each[half:]) for each in responses)
+    edges = _edges(np.concatenate([chosen, other_chosen]))
+    likely, unlikely = _counts(chosen, edges), _counts(other_chosen, edges)
+    choosing = error / likely.size  # the best of many ranges looks better than it is, a rare one most of all
+    forward = _bound(likely, unlikely, half, choosing, delta)
+    backward = _bound(unlikely, likely, half, choosing, delta)
+    if backward.max() > forward.max():
+        forward, pair, counted, other_counted = backward, pair[::-1], other_counted, counted
+    low, high = (float(edges[place]) for place in np.unravel_index(int(forward.argmax()), forward.shape))
+    inside = (np.count_nonzero((each > low) & (each <= high)) for each in (counted, other_counted))
+    first, second = (_limits(np.array(count), half, error) for count in inside)
+    return _Evidence((float(pair[0]), float(pair[1])), (low, high), (first, second), _loss((first, second), delta))
 
 
 def power(found: AuditResult, pairs: int = 1, draws: int = 4000, seed: int = 0) -> float:

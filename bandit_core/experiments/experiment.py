@@ -28,7 +28,7 @@ from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.field_types import Frozen, Whole
 from bandit_core.spec.notation import write_epsilon, write_value
-from bandit_core.spec.number_text import write_number
+from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
 
 MOST_ARMS = 10_000
@@ -85,7 +85,7 @@ class Line(Frozen):
             return budget_words(self.epsilon)
         if name == "answering" and self.epsilon is not None:
             values, shares = self.epsilon.atoms
-            return f"{100 * (1 - shares[values == 0].sum()):.3g} %"
+            return percent(1 - shares[values == 0].sum())
         if name == "spread" and self.epsilon is not None:
             one = self.epsilon.fixed is not None
             return "one budget" if one else "discrete" if self.epsilon.interval is None else "continuous"

@@ -1,8 +1,9 @@
 """Which version of the code this is: of one kernel, and of everything that is compiled.
 
 The version of a kernel follows from what it can compute with: the syntax tree of its source without comments,
-docstrings and layout, the flags it is compiled with, the constants of modules that it reads, and the same of every
-function that it calls. An edit of prose changes no version, an edit of a constant that of the kernels that reach it.
+docstrings, annotations and layout, the flags it is compiled with, the constants of modules that it reads, and the same
+of every function that it calls. An edit of prose changes no version, an edit of a constant that of the kernels that
+reach it.
 """
 
 from __future__ import annotations
@@ -33,17 +34,24 @@ _COMPILED = (
 _VERSIONS = f"{sys.version_info[:2]} {numba.__version__} {np.__version__}"
 
 
-@cache
-def code_fingerprint() -> str:
+def sources(core: Path) -> dict[str, bytes]:
+    """The sources that are compiled, by path."""
+    places = [core / place for place in _COMPILED]
+    paths = (path for place in places for path in (sorted(place.glob("*.py")) if place.is_dir() else [place]))
+    return {str(path): path.read_bytes() for path in paths}
+
+
+SOURCES = sources(Path(__file__).parent.parent)  # now: a file may change under a process that has imported it
+
+
+def code_fingerprint(found: dict[str, bytes] = SOURCES) -> str:
     """Hash of the sources that are compiled, prose included: names the folder of machine code.
 
     Taking prose out would mean parsing all of them at every start, for machine code that takes seconds to make again.
     """
     digest = hashlib.sha256(_VERSIONS.encode())
-    core = Path(__file__).parent.parent
-    for place in _COMPILED:
-        for source in sorted((core / place).glob("*.py")) if (core / place).is_dir() else [core / place]:
-            digest.update(source.name.encode() + source.read_bytes())
+    for path, source in found.items():
+        digest.update(Path(path).name.encode() + source)
     return digest.hexdigest()[:16]
 
 
@@ -78,21 +86,25 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
         kernel = kernel.__wrapped__
     flags = sorted(kernel.targetoptions.items()) if isinstance(kernel, Dispatcher) else []
     found[name] = ""  # functions may call each other in circles
-    tree = _functions(function.__code__.co_filename)[function.__code__.co_firstlineno]
+    tree = _functions(function.__code__.co_filename).get(function.__code__.co_firstlineno)
+    if tree is None or getattr(tree, "name", function.__name__) != function.__name__:
+        raise RuntimeError(f"{function.__code__.co_filename} has changed since it was imported: start again")
     read = {path: _described(value, found) for path, value in _read_from_outside(function, tree)}
     found[name] = f"{ast.dump(tree)} {flags} {sorted(read.items())}"
 
 
 @cache
 def _functions(path: str) -> dict[int, ast.AST]:
-    """The functions of a file (or of a notebook's cell), without decorators and docstrings, by their first line."""
+    """The functions of a file (or of a notebook's cell) by their first line, as far as they can matter."""
     found: dict[int, ast.AST] = {}
-    for node in ast.walk(ast.parse("".join(linecache.getlines(path)))):
+    for node in ast.walk(ast.parse(SOURCES.get(path) or "".join(linecache.getlines(path)))):
+        if isinstance(node, ast.arg):
+            node.annotation = None
         if isinstance(node, ast.Lambda):
             found.setdefault(node.lineno, node)
         if isinstance(node, ast.FunctionDef):
             found[min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])] = node
-            node.decorator_list = []
+            node.decorator_list, node.returns = [], None
             if ast.get_docstring(node, clean=False) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
     return found

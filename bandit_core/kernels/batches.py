@@ -7,23 +7,25 @@ are drawn reward by reward. ``at_once`` = False does the same for two-valued dis
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, piece
+from bandit_core.jit.decorators import allocating, expanded, inlined, piece
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import note, passed
+from bandit_core.kernels.curves import STOPPED, note, note_pulls, passed
 from bandit_core.kernels.labels import relabel_arms, room_for
-from bandit_core.kernels.records import Batches
+from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.model import Record
 from bandit_core.spec.rewards import TWO_POINT
-
-STOPPED = -1
 
 
 @allocating
-def room_for_batches(rewards, at_once, record):
+def room_for_batches(rewards: Rewards, at_once: bool, record: Record) -> tuple[np.ndarray, Batches]:
     """`Batches` to be filled by `begin`, and room for the labels."""
     arms = rewards.table.shape[0]
     order = np.empty(arms, np.int64)
@@ -31,7 +33,7 @@ def room_for_batches(rewards, at_once, record):
 
 
 @inlined
-def begin(batches, rewards, order, state, trial):
+def begin(batches: Batches, rewards: Rewards, order: np.ndarray, state: np.ndarray, trial: int) -> None:
     """Begin a trial: draw the labels, forget what was pulled."""
     relabel_arms(state, trial, rewards, order, batches.rewards)
     for arm in range(order.shape[0]):
@@ -40,18 +42,20 @@ def begin(batches, rewards, order, state, trial):
 
 
 @inlined
-def _by_the_sum(batches, arm):
+def _by_the_sum(batches: Batches, arm: int) -> bool:
     return batches.at_once and batches.rewards.table[arm, 0] == TWO_POINT
 
 
 @inlined
-def _reward(batches, arm, state, trial):
+def _reward(batches: Batches, arm: int, state: np.ndarray, trial: int) -> float:
     rewards = batches.rewards
     return draw_reward(rewards.table, rewards.values, arm, next_uniform(state, trial, 0), state, trial)
 
 
 @piece
-def pull_in_turns(batches, members, size, t, steps, place, state, trial):
+def pull_in_turns(
+    batches: Batches, members: np.ndarray, size: int, t: int, steps: int, place: int, state: np.ndarray, trial: int
+) -> int:
     """Pull the first ``size`` arms of ``members`` in turns, ``steps`` pulls in all, after ``t`` pulls so far.
 
     Counts the pulls and fills the checkpoints passed, the next of which is at ``place``. Rewards that are drawn one by
@@ -91,7 +95,7 @@ def pull_in_turns(batches, members, size, t, steps, place, state, trial):
         t += length
         steps -= length
         if t == record.checkpoints[place]:
-            note(pulled, batches.rewards.gaps, trial, place, record.regret, record.best_pulls)
+            note(record, trial, place, pulled, batches.rewards.gaps)
             if passed(record, place, 1):
                 return STOPPED
             place += 1
@@ -99,7 +103,7 @@ def pull_in_turns(batches, members, size, t, steps, place, state, trial):
 
 
 @piece
-def fresh_sum(batches, arm, count, state, trial):
+def fresh_sum(batches: Batches, arm: int, count: float, state: np.ndarray, trial: int) -> float:
     """Sum of the ``count`` rewards of ``arm`` since its last release. They are used up: no reward is summed twice."""
     table = batches.rewards.table
     if _by_the_sum(batches, arm):
@@ -112,6 +116,68 @@ def fresh_sum(batches, arm, count, state, trial):
 
 
 @inlined
-def noise(state, trial, scale):
+def noise(state: np.ndarray, trial: int, scale: float) -> float:
     """Laplace(scale) noise of one release, from one uniform of the stream."""
     return laplace_noise(next_uniform(state, trial, 0), scale)
+
+
+@expanded
+def play_batches(  # noqa: PLR0913 (three pieces, their two records, and what every kernel is called with)
+    clear: Callable[..., None],
+    choose: Callable[..., tuple[int, int]],
+    release: Callable[..., None],
+    rule: Any,
+    known: Any,
+    state: np.ndarray,
+    rewards: Rewards,
+    at_once: bool,
+    record: Record,
+) -> None:
+    """Play one trial per row of ``state``, filling the record: ``rule.first`` pulls of each arm in turns, then batches.
+
+    ``clear(rule, known)`` forgets the last trial; ``choose(rule, known, pulled, t, state, trial)`` gives the arm of
+    the pull after ``t`` and how often it is pulled in a row; ``release(rule, known, batches, arm, count, state,
+    trial)`` is told that it was, at first and then after every such row but the last.
+    """
+    arms = rewards.table.shape[0]
+    horizon = record.checkpoints[-1]
+    order, batches = room_for_batches(rewards, at_once, record)
+    everyone = np.arange(arms)
+    members = np.zeros(1, np.int64)
+    for trial in range(state.shape[0]):
+        begin(batches, rewards, order, state, trial)
+        clear(rule, known)
+        t = min(horizon, arms * rule.first)
+        place = pull_in_turns(batches, everyone, arms, 0, t, 0, state, trial)
+        if place == STOPPED:
+            return
+        for arm in range(arms if t < horizon else 0):
+            release(rule, known, batches, arm, rule.first, state, trial)
+        while t < horizon:
+            arm, count = choose(rule, known, batches.pulled, t, state, trial)
+            steps = min(count, horizon - t)
+            members[0] = arm
+            place = pull_in_turns(batches, members, 1, t, steps, place, state, trial)
+            if place == STOPPED:
+                return
+            t += steps
+            if t < horizon:  # later nobody asks for a release any more
+                release(rule, known, batches, arm, steps, state, trial)
+        note_pulls(record, trial, order, batches.pulled)
+
+
+@inlined
+def survivors(members: np.ndarray, size: int, means: np.ndarray, margin: float) -> int:
+    """Drop from the first ``size`` of ``members`` those whose mean is more than ``margin`` below the highest.
+
+    How many are left; they stand first, in their order.
+    """
+    highest = -np.inf
+    for turn in range(size):
+        highest = max(highest, means[members[turn]])
+    left = 0
+    for turn in range(size):
+        if highest - means[members[turn]] <= margin:
+            members[left] = members[turn]
+            left += 1
+    return left

@@ -25,7 +25,7 @@ _EXACT = np.array([_exact_rest(k) for k in range(16)])
 
 
 @inlined
-def stirling_rest(k):
+def stirling_rest(k: float) -> float:
     """ln k! - [(k + 1/2) ln(k + 1) - (k + 1) + ln(2 pi)/2], within 1e-11."""
     if k < 16.0:
         return _EXACT[int(k)]
@@ -34,7 +34,7 @@ def stirling_rest(k):
 
 
 @piece
-def _by_inversion(count, chance, state, row):
+def _by_inversion(count: float, chance: float, state: np.ndarray, row: int) -> float:
     """Walk up the distribution function; the mean is below ten, so the walk is short."""
     odds = chance / (1.0 - chance)
     probability = math.exp(count * math.log1p(-chance))
@@ -50,7 +50,7 @@ def _by_inversion(count, chance, state, row):
 
 
 @piece
-def _log_ratio(k, count, chance):
+def _log_ratio(k: float, count: float, chance: float) -> float:
     """ln of P(k) / P(mode), written in differences from the mode: nothing cancels, however large the count."""
     mode = math.floor((count + 1.0) * chance)
     shift = k - mode
@@ -66,7 +66,7 @@ def _log_ratio(k, count, chance):
 
 
 @piece
-def _by_rejection(count, chance, state, row):
+def _by_rejection(count: float, chance: float, state: np.ndarray, row: int) -> float:
     spread = math.sqrt(count * chance * (1.0 - chance))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * chance
@@ -89,7 +89,7 @@ def _by_rejection(count, chance, state, row):
 
 
 @piece
-def binomial(count, chance, state, row):
+def binomial(count: float, chance: float, state: np.ndarray, row: int) -> float:
     """Number of successes in ``count`` trials of probability ``chance``; a whole number, as float."""
     if count <= 0.0 or chance <= 0.0:
         return 0.0
@@ -102,7 +102,7 @@ def binomial(count, chance, state, row):
 
 
 @kernel
-def fill(state, row, count, chance, out):
+def fill(state: np.ndarray, row: int, count: float, chance: float, out: np.ndarray) -> None:
     """Fill ``out`` with independent binomial variables from one stream (for tests and measurements)."""
     for place in range(out.shape[0]):
         out[place] = binomial(count, chance, state, row)

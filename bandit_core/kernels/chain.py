@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from bandit_core.jit.decorators import inlined
 
 
-def _link(code, draw, others):
-    def link(asked, *numbers):
+def _link(code: int, draw: Any, others: Any) -> Any:
+    def link(asked: int, *numbers: Any) -> float:
         if asked == code:
             return draw(*numbers)
         return others(asked, *numbers)
@@ -15,15 +17,15 @@ def _link(code, draw, others):
     return inlined(link)
 
 
-def _last(draw):
-    def last(asked, *numbers):
+def _last(draw: Any) -> Any:
+    def last(asked: int, *numbers: Any) -> float:
         return draw(*numbers)
 
     last.__qualname__ += f".{draw.py_func.__qualname__}"
     return inlined(last)
 
 
-def chain(draws):
+def chain(draws: dict[int, Any]) -> Any:
     """``draw(code, *numbers)`` for plain functions ``draws`` by code, which is compared with theirs in order."""
     *others, (_, draw) = sorted(draws.items())
     chosen = _last(inlined(draw))

@@ -1,25 +1,41 @@
-"""What a kernel notes at a checkpoint."""
+"""The loop over trials and checkpoints, and what a kernel notes at them."""
 
 from __future__ import annotations
 
-from bandit_core.jit.decorators import inlined
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bandit_core.jit.decorators import expanded, inlined
+from bandit_core.kernels.labels import relabel_arms
+from bandit_core.kernels.records import Rewards
+from bandit_core.model import Record
+
+STOPPED = -1  # in place of the next checkpoint
 
 
 @inlined
-def note(pulled, gaps, trial, checkpoint, regret, best_pulls):
-    """Note what so many pulls of each arm have lost, and how many of them were of best arms."""
-    lost = 0.0
-    good = 0.0
+def note(
+    record: Record,
+    trial: int,
+    place: int,
+    pulled: np.ndarray,
+    gaps: np.ndarray,
+    lost: float = 0.0,
+    good: float = 0.0,
+) -> None:
+    """Note what so many pulls of each arm have lost and how many were of best arms, on top of ``lost`` and ``good``."""
     for arm in range(gaps.shape[0]):
         lost += pulled[arm] * gaps[arm]
         if gaps[arm] == 0.0:
             good += pulled[arm]
-    regret[trial, checkpoint] = lost
-    best_pulls[trial, checkpoint] = good
+    record.regret[trial, place] = lost
+    record.best_pulls[trial, place] = good
 
 
 @inlined
-def passed(record, place, trials):
+def passed(record: Record, place: int, trials: int) -> bool:
     """Count the steps of ``trials`` trials that have come to the checkpoint at ``place``; whether to give up now."""
     before = record.checkpoints[place - 1] if place > 0 else 0
     record.signal[1] += trials * (record.checkpoints[place] - before)
@@ -27,7 +43,47 @@ def passed(record, place, trials):
 
 
 @inlined
-def note_pulls(record, trial, order, pulled):
+def note_pulls(record: Record, trial: int, order: np.ndarray, pulled: np.ndarray) -> None:
     """Note the pulls of a whole trial under the arms that labels stand for."""
     for label in range(order.shape[0]):
         record.pulls[trial, order[label]] = pulled[label]
+
+
+@inlined
+def next_window(window: int, length: int, done: int) -> int:
+    """Pulls until the next look at other arms: twice as many after a whole window, as few as a run that broke off."""
+    if done < length:
+        return done
+    return 2 * window if length == window else window
+
+
+@expanded
+def play_trials(
+    clear: Callable[..., None],
+    play: Callable[..., int],
+    game: Any,
+    arms: Any,
+    state: np.ndarray,
+    rewards: Rewards,
+    record: Record,
+) -> None:
+    """Play one trial per row of ``state``, filling the record at the checkpoints.
+
+    ``game.rewards`` receives the ``rewards`` in the order of the trial's labels, ``arms.pulled`` has the pulls so far;
+    ``clear(arms)`` forgets the last trial, and ``play(game, arms, first, last, window, state, trial)`` plays pulls
+    ``first`` to ``last``. What it gives back is its next ``window``, which is 1 at first.
+    """
+    order = np.empty(rewards.table.shape[0], np.int64)
+    for trial in range(state.shape[0]):
+        relabel_arms(state, trial, rewards, order, game.rewards)
+        clear(arms)
+        window = 1
+        done = 0
+        for place in range(record.checkpoints.shape[0]):
+            until = record.checkpoints[place]
+            window = play(game, arms, done + 1, until, window, state, trial)
+            done = until
+            note(record, trial, place, arms.pulled, game.rewards.gaps)
+            if passed(record, place, 1):
+                return
+        note_pulls(record, trial, order, arms.pulled)

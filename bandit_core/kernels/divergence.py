@@ -15,7 +15,7 @@ TOP = 1.0 - 1e-9  # an index above this counts as 1: nearer to 1, rounding would
 
 
 @piece
-def _rising(x, y, epsilon):
+def _rising(x: float, y: float, epsilon: float) -> float:
     """d_eps for 0 <= x < y <= 1."""
     rest = 1.0 - y
     shrunk = y * math.exp(-epsilon)
@@ -29,7 +29,7 @@ def _rising(x, y, epsilon):
 
 
 @piece
-def d_eps(x, y, epsilon):
+def d_eps(x: float, y: float, epsilon: float) -> float:
     """d_eps(x, y) for means x, y in [0, 1] and epsilon > 0, in nats."""
     if x == y:
         return 0.0
@@ -37,7 +37,7 @@ def d_eps(x, y, epsilon):
 
 
 @piece
-def largest_mean(mean, budget):
+def largest_mean(mean: float, budget: float) -> float:
     """max{q in [0, 1]: d(mean, q) <= budget} for a mean in [0, 1] and a budget > 0."""
     if mean >= 1.0:
         return 1.0
@@ -46,7 +46,7 @@ def largest_mean(mean, budget):
 
 
 @piece
-def largest_private_mean(mean, budget, epsilon):
+def largest_private_mean(mean: float, budget: float, epsilon: float) -> float:
     """max{q in [0, 1]: d_eps(mean, q) <= budget} for a mean in [0, 1] and a budget > 0.
 
     Up to the q at which z* passes the mean, d_eps is d; beyond, it has an inverse in closed form.

@@ -19,16 +19,17 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import STOPPED, begin, pull_in_turns, room_for_batches
+from bandit_core.kernels.batches import begin, pull_in_turns, room_for_batches, survivors
 from bandit_core.kernels.binomial import binomial
-from bandit_core.kernels.curves import note, note_pulls, passed
-from bandit_core.kernels.labels import relabel_arms, room_for
+from bandit_core.kernels.curves import STOPPED, next_window, note_pulls, play_trials
+from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import HALF_UNIT, gamma, next_uniform, normal_quantile
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.model import Record
 from bandit_core.spec.rewards import GAUSSIAN, PARETO, TWO_POINT
 
 _COLUMNS = 40  # noise terms a tree can hold; a horizon of 10^9 needs 31
@@ -41,7 +42,7 @@ COLUMNS = 12  # of the epoch table, before one flag per arm: whether it is left
 
 
 @inlined
-def _power(powers, exponent, count):
+def _power(powers: np.ndarray, exponent: float, count: int) -> float:
     """count^-exponent, from the table where it reaches."""
     return powers[count] if count < powers.shape[0] else float(count) ** -exponent
 
@@ -64,96 +65,125 @@ class Truncation(NamedTuple):
     node_scale: float
 
 
-@kernel
-def by_index(state, rewards, truncation, record):  # noqa: C901, PLR0912, PLR0915 (one step, whose parts go on from the same numbers)
-    """Play one trial per row of ``state``, filling the record at the checkpoints. Ties go to the lowest label."""
-    powers, exponent, bonus, slope, offset, level, shrinks, node_scale = truncation
-    checkpoints = record.checkpoints
-    arms = rewards.table.shape[0]
-    held = np.empty((arms, _COLUMNS))
-    counts = np.empty(arms, np.int64)
-    sums = np.empty(arms)
-    means = np.empty(arms)
-    widths = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    here = room_for(rewards)
-    table, values, _, gaps = here  # once: every use in a loop would count references
-    for trial in range(state.shape[0]):
-        relabel_arms(state, trial, rewards, order, here)
-        held[:] = 0.0
-        counts[:] = 0
-        sums[:] = 0.0
-        means[:] = np.inf
-        widths[:] = 0.0
-        window = 1
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            until = checkpoints[checkpoint]
-            while t <= until:
-                clock = bonus * (slope * math.log(t) + offset) ** exponent
-                best = -np.inf
-                arm = 0
-                for other in range(arms):
-                    index = means[other] + clock * widths[other]
-                    if index > best:
-                        best = index
-                        arm = other
-                count = counts[arm]
-                length = min(window, until - t + 1) if count > 0 else 1
-                last = math.log(t + length - 1)
-                # Nobody can pass the leader while its mean is above this bar, however the run goes on.
-                bar = np.inf
-                if length > 1:
-                    end_clock = bonus * (slope * last + offset) ** exponent
-                    rival = -1e300
-                    for other in range(arms):
-                        if other != arm:
-                            rival = max(rival, means[other] + end_clock * widths[other])
-                    width = clock * _power(powers, exponent, count + length)
-                    bar = rival - width + 1e-10 * (1.0 + abs(rival) + width)
-                # No bound within the run is smaller than this one.
-                surely_kept = level * (count + 1.0) * _power(powers, exponent, count + 1)
-                if shrinks:
-                    surely_kept /= (2.0 * last) ** (1.0 - exponent) if last > 0.0 else 0.0
-                total = sums[arm]
-                power = 0.0
-                done = 0
-                while True:
-                    count += 1
-                    reward = draw_reward(table, values, arm, next_uniform(state, trial, 0), state, trial)
-                    bound = surely_kept
-                    if node_scale > 0.0 or abs(reward) > surely_kept:
-                        power = _power(powers, exponent, count)
-                        bound = level * count * power
-                        if shrinks:
-                            now = math.log(t + done)
-                            bound /= (2.0 * now) ** (1.0 - exponent) if now > 0.0 else 0.0
-                    if abs(reward) <= bound:
-                        total += reward
-                    noisy = total
-                    if node_scale > 0.0:
-                        fresh = laplace_noise(next_uniform(state, trial, 4), node_scale * bound)
-                        noisy += tree_noise(held, arm, set_bits(count), fresh)
-                    done += 1
-                    if done >= length or not noisy > bar * count:
-                        break
-                t += done
-                if done < length:
-                    window = done
-                elif length == window:
-                    window *= 2
-                counts[arm] = count
-                sums[arm] = total
-                means[arm] = noisy / count
-                widths[arm] = _power(powers, exponent, count)
-            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
-            if passed(record, checkpoint, 1):
-                return
-        note_pulls(record, trial, order, counts)
+class Game(NamedTuple):
+    """The arms by the labels, and the rule."""
+
+    rewards: Rewards
+    rule: Truncation
+
+
+class Arms(NamedTuple):
+    """What every arm has given so far, and its index mean + width x clock; (arms,)."""
+
+    held: np.ndarray  # noise terms of its tree (arms, _COLUMNS)
+    pulled: np.ndarray
+    sums: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
 
 
 @inlined
-def _unit_moment(order, shape, ratio):
+def _clock(rule: Truncation, log_t: float) -> float:
+    """What widths are multiplied by."""
+    return rule.bonus * (rule.slope * log_t + rule.offset) ** rule.exponent
+
+
+@inlined
+def _bar(game: Game, arms: Arms, arm: int, length: int, clock: float, end_clock: float) -> float:
+    """The noisy mean above which nobody can pass the leader for ``length`` pulls, however the run goes on."""
+    rival = -1e300
+    for other in range(arms.means.shape[0]):
+        if other != arm:
+            rival = max(rival, arms.means[other] + end_clock * arms.widths[other])
+    width = clock * _power(game.rule.powers, game.rule.exponent, arms.pulled[arm] + length)
+    return rival - width + 1e-10 * (1.0 + abs(rival) + width)
+
+
+@inlined
+def _bound(rule: Truncation, amount: float, power: float, log_t: float) -> float:
+    """B_n, where ``amount`` is level n and ``power`` n^-p."""
+    bound = amount * power
+    if rule.shrinks:
+        bound /= (2.0 * log_t) ** (1.0 - rule.exponent) if log_t > 0.0 else 0.0
+    return bound
+
+
+@inlined
+def _run(game: Game, arms: Arms, arm: int, t: int, length: int, bar: float, state: np.ndarray, row: int) -> int:
+    """Pull an arm from step ``t`` up to ``length`` times while its noisy mean is above the bar; how often it was."""
+    rule = game.rule
+    table, values, _, _ = game.rewards
+    count, total = arms.pulled[arm], arms.sums[arm]
+    # No bound within the run is smaller than this one.
+    surely_kept = _bound(
+        rule, rule.level * (count + 1.0), _power(rule.powers, rule.exponent, count + 1), math.log(t + length - 1)
+    )
+    done = 0
+    while True:
+        count += 1
+        reward = draw_reward(table, values, arm, next_uniform(state, row, 0), state, row)
+        bound = surely_kept
+        if rule.node_scale > 0.0 or abs(reward) > surely_kept:
+            log_t = math.log(t + done) if rule.shrinks else 0.0
+            bound = _bound(rule, rule.level * count, _power(rule.powers, rule.exponent, count), log_t)
+        if abs(reward) <= bound:
+            total += reward
+        noisy = total
+        if rule.node_scale > 0.0:
+            fresh = laplace_noise(next_uniform(state, row, 4), rule.node_scale * bound)
+            noisy += tree_noise(arms.held, arm, set_bits(count), fresh)
+        done += 1
+        if done >= length or not noisy > bar * count:
+            break
+    arms.pulled[arm] = count
+    arms.sums[arm] = total
+    arms.means[arm] = noisy / count
+    arms.widths[arm] = _power(rule.powers, rule.exponent, count)
+    return done
+
+
+@inlined
+def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+    """Play the pulls from ``t`` to ``until``; the next window."""
+    while t <= until:
+        clock = _clock(game.rule, math.log(t))
+        best = -np.inf
+        arm = 0
+        for other in range(arms.means.shape[0]):
+            index = arms.means[other] + clock * arms.widths[other]
+            if index > best:
+                best = index
+                arm = other
+        length = min(window, until - t + 1) if arms.pulled[arm] > 0 else 1
+        bar = np.inf
+        if length > 1:
+            bar = _bar(game, arms, arm, length, clock, _clock(game.rule, math.log(t + length - 1)))
+        done = _run(game, arms, arm, t, length, bar, state, trial)
+        t += done
+        window = next_window(window, length, done)
+    return window
+
+
+@inlined
+def _clear(arms: Arms) -> None:
+    arms.held[:] = 0.0
+    arms.pulled[:] = 0
+    arms.sums[:] = 0.0
+    arms.means[:] = np.inf
+    arms.widths[:] = 0.0
+
+
+@kernel
+def by_index(state: np.ndarray, rewards: Rewards, truncation: Truncation, record: Record) -> None:
+    """Play one trial per row of ``state``, filling the record at the checkpoints. Ties go to the lowest label."""
+    count = rewards.table.shape[0]
+    held, pulled = np.empty((count, _COLUMNS)), np.empty(count, np.int64)
+    arms = Arms(held, pulled, np.empty(count), np.empty(count), np.empty(count))
+    play_trials(_clear, _play, Game(room_for(rewards), truncation), arms, state, rewards, record)
+
+
+@inlined
+def _unit_moment(order: float, shape: float, ratio: float) -> float:
     """Integral of x^order over the Pareto density of scale 1 from 1 to ``ratio``."""
     if order == shape:
         return shape * math.log(ratio)
@@ -161,7 +191,7 @@ def _unit_moment(order, shape, ratio):
 
 
 @piece
-def _pareto_sum(scale, shape, count, bound, state, row):
+def _pareto_sum(scale: float, shape: float, count: int, bound: float, state: np.ndarray, row: int) -> float:
     """Sum of ``count`` Pareto rewards, those above ``bound`` counting 0.
 
     The positive axis is cut into cells [a, a r), where r is such that an eighth of the rewards above a fall into the
@@ -205,41 +235,66 @@ def _pareto_sum(scale, shape, count, bound, state, row):
 
 
 @piece
-def truncated_sum(rewards, arm, count, bound, at_once, state, row, signal):
+def truncated_sum(
+    rewards: Rewards, arm: int, count: int, bound: float, at_once: bool, state: np.ndarray, row: int, signal: np.ndarray
+) -> float:
     """Sum of ``count`` rewards of ``arm``, those beyond +-``bound`` counting 0.
 
     ``at_once`` = False draws every reward by itself: the plain form, for tests. Incomplete if the signal stops it.
     """
-    laws, values = rewards.table, rewards.values
-    code = laws[arm, 0]
+    table, values = rewards.table, rewards.values
+    code = table[arm, 0]
     if at_once and code == TWO_POINT:
-        ones = binomial(float(count), laws[arm, 3], state, row)
+        ones = binomial(float(count), table[arm, 3], state, row)
         total = 0.0
-        if abs(laws[arm, 1]) <= bound:
-            total += laws[arm, 1] * (count - ones)
-        if abs(laws[arm, 2]) <= bound:
-            total += laws[arm, 2] * ones
+        if abs(table[arm, 1]) <= bound:
+            total += table[arm, 1] * (count - ones)
+        if abs(table[arm, 2]) <= bound:
+            total += table[arm, 2] * ones
         return total
-    if at_once and code == GAUSSIAN and abs(laws[arm, 1]) + _REACH * laws[arm, 2] < bound:
+    if at_once and code == GAUSSIAN and abs(table[arm, 1]) + _REACH * table[arm, 2] < bound:
         z = normal_quantile(next_uniform(state, row, 4) + HALF_UNIT)
-        return count * laws[arm, 1] + math.sqrt(count) * laws[arm, 2] * z
+        return count * table[arm, 1] + math.sqrt(count) * table[arm, 2] * z
     if at_once and code == PARETO and count >= _MANY:
-        return _pareto_sum(laws[arm, 1], -1.0 / laws[arm, 2], count, bound, state, row)
+        return _pareto_sum(table[arm, 1], -1.0 / table[arm, 2], count, bound, state, row)
     total = 0.0
     done = 0
     while done < count and signal[0] == 0:
         some = min(count - done, 65_536)
         for _ in range(some):
-            reward = draw_reward(laws, values, arm, next_uniform(state, row, 0), state, row)
+            reward = draw_reward(table, values, arm, next_uniform(state, row, 0), state, row)
             if abs(reward) <= bound:
                 total += reward
         done += some
     return total
 
 
+class Elimination(NamedTuple):
+    """The numbers of `epoch_numbers`; ``epsilon`` is the noise's, ``inside_epsilon`` stands for it in R, B and err."""
+
+    local: bool
+    shrink: float
+    v: float
+    u: float
+    epsilon: float
+    inside_epsilon: float
+    kappa: float
+    beta: float
+
+
+class Epoch(NamedTuple):
+    """D, R (maybe infinite), B, err and how far below the highest mean an arm is dropped."""
+
+    precision: float
+    length: float
+    bound: float
+    error: float
+    threshold: float
+
+
 @piece
-def epoch_numbers(rule, tau, size):
-    """D, R, B, err and the threshold of epoch ``tau`` with ``size`` arms (R as a float, maybe infinite).
+def epoch_numbers(rule: Elimination, tau: int, size: int) -> Epoch:
+    """Epoch ``tau`` with ``size`` arms.
 
     Central: L = ln(4 size tau^2 / beta), R = ceil(kappa u^(1/v) (24/D)^((1+v)/v) L/eps + 1), m = R eps / L,
     threshold = 12 kappa^(v/(1+v)) err. Local: L = ln(8 size tau^2 / beta),
@@ -265,24 +320,33 @@ def epoch_numbers(rule, tau, size):
         cut = 12.0 * kappa ** (v / order)
     bound = (u * effective) ** (1.0 / order)
     error = u ** (1.0 / order) * effective ** (-v / order)
-    return precision, length, bound, error, cut * error
+    return Epoch(precision, float(length), bound, error, cut * error)
 
 
-class Elimination(NamedTuple):
-    """The numbers of `epoch_numbers`; ``epsilon`` is the noise's, ``inside_epsilon`` stands for it in R, B and err."""
+@inlined
+def _epoch_of(rule: Elimination, tau: int, size: int, steps: int) -> tuple[Epoch, float, bool]:
+    """The epoch, the scale of its noise, and whether it fits into so many steps; without an end for a single arm."""
+    epoch = Epoch(0.0, float(steps), np.inf, 0.0, 0.0)
+    complete = False
+    if size > 1:
+        epoch = epoch_numbers(rule, tau, size)
+        complete = epoch.length * size <= steps
+    noise = 2.0 * epoch.bound / (rule.epsilon if rule.local else epoch.length * rule.epsilon)
+    return epoch, noise, complete
 
-    local: bool
-    shrink: float
-    v: float
-    u: float
-    epsilon: float
-    inside_epsilon: float
-    kappa: float
-    beta: float
+
+@inlined
+def _noisy_mean(total: float, length: float, noise: float, local: bool, state: np.ndarray, row: int) -> float:
+    """The mean of an epoch as it is released; ``local``: with noise on every reward."""
+    if local:
+        return (total + noise * (gamma(state, row, length) - gamma(state, row, length))) / length
+    return total / length + laplace_noise(next_uniform(state, row, 4), noise)
 
 
 @kernel
-def elimination(state, rewards, at_once, rule, table, record):  # noqa: C901, PLR0915 (one step, whose parts go on from the same numbers)
+def elimination(
+    state: np.ndarray, rewards: Rewards, at_once: bool, rule: Elimination, table: np.ndarray, record: Record
+) -> None:
     """Play one trial per row of ``state``: in epochs, every arm that is left R times in turns, each R times afresh.
 
     The mean of the epoch's truncated rewards has the noise of privacy: Laplace(2 B / (R eps)) on the mean, or, if
@@ -290,7 +354,6 @@ def elimination(state, rewards, at_once, rule, table, record):  # noqa: C901, PL
     An epoch that the horizon cuts short releases nothing. ``table`` (rows, COLUMNS + arms) keeps the epochs of the last
     trial.
     """
-    local, epsilon = rule.local, rule.epsilon
     arms = rewards.table.shape[0]
     horizon = record.checkpoints[-1]
     # Stand for two-valued distributions: pulls are counted here, rewards drawn afterwards.
@@ -303,67 +366,46 @@ def elimination(state, rewards, at_once, rule, table, record):  # noqa: C901, PL
     means = np.empty(arms)
     for trial in range(state.shape[0]):
         begin(batches, rewards, order, state, trial)
-        for arm in range(arms):
-            members[arm] = arm
-        size = arms
-        tau = 0
-        t = 0
-        place = 0
+        members[:] = np.arange(arms)
+        size, tau, t, place = arms, 0, 0, 0
         while t < horizon:
             tau += 1
-            steps = horizon - t
-            precision, length, bound, error, threshold = 0.0, float(steps), np.inf, 0.0, 0.0
-            complete = False
-            if size > 1:
-                precision, length, bound, error, threshold = epoch_numbers(rule, tau, size)
-                complete = length * size <= steps
-                if complete:
-                    steps = int(length) * size
-            noise = 2.0 * bound / epsilon if local else 2.0 * bound / (length * epsilon)
-            row = tau - 1
-            if row < table.shape[0]:
-                table[row, TAU] = tau
-                table[row, PRECISION] = precision
-                table[row, LENGTH] = length
-                table[row, BOUND] = bound
-                table[row, ERROR] = error
-                table[row, THRESHOLD] = threshold
-                table[row, NOISE] = noise
-                table[row, BEFORE] = size
-                table[row, FIRST] = t + 1
-                table[row, LAST] = t + steps
-                table[row, COMPLETE] = complete
+            epoch, noise, complete = _epoch_of(rule, tau, size, horizon - t)
+            count = int(epoch.length) if complete else 0
+            steps = count * size if complete else horizon - t
+            before = size
             place = pull_in_turns(counted, members, size, t, steps, place, state, trial)
             if place == STOPPED:
                 return
-            t += steps
             if complete:
-                count = int(length)
-                highest = -np.inf
-                for turn in range(size):
-                    arm = members[turn]
-                    total = truncated_sum(batches.rewards, arm, count, bound, at_once, state, trial, record.signal)
-                    if local:
-                        total += noise * (gamma(state, trial, length) - gamma(state, trial, length))
-                        means[arm] = total / length
-                    else:
-                        means[arm] = total / length + laplace_noise(next_uniform(state, trial, 4), noise)
-                    highest = max(highest, means[arm])
-                left = 0
-                for turn in range(size):
-                    if highest - means[members[turn]] <= threshold:
-                        members[left] = members[turn]
-                        left += 1
-                size = left
-            if row < table.shape[0]:
-                table[row, LEFT] = size
-                for turn in range(size):
-                    table[row, COLUMNS + order[members[turn]]] = 1.0
+                for arm in members[:size]:
+                    total = truncated_sum(
+                        batches.rewards, arm, count, epoch.bound, at_once, state, trial, record.signal
+                    )
+                    means[arm] = _noisy_mean(total, epoch.length, noise, rule.local, state, trial)
+                size = survivors(members, size, means, epoch.threshold)
+            if tau <= table.shape[0]:
+                row = table[tau - 1]
+                row[TAU], row[NOISE], row[BEFORE], row[LEFT] = tau, noise, before, size
+                row[PRECISION], row[LENGTH], row[BOUND], row[ERROR], row[THRESHOLD] = epoch
+                row[FIRST], row[LAST], row[COMPLETE] = t + 1, t + steps, complete
+                for arm in members[:size]:
+                    row[COLUMNS + order[arm]] = 1.0
+            t += steps
         note_pulls(record, trial, order, batches.pulled)
 
 
 @kernel
-def fill_sums(rewards, arm, count, bound, at_once, state, signal, out):
+def fill_sums(
+    rewards: Rewards,
+    arm: int,
+    count: int,
+    bound: float,
+    at_once: bool,
+    state: np.ndarray,
+    signal: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """Fill ``out`` with independent truncated sums from the first of the streams (for tests and measurements)."""
     for place in range(out.shape[0]):
         out[place] = truncated_sum(rewards, arm, count, bound, at_once, state, 0, signal)

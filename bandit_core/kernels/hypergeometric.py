@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from bandit_core.jit.decorators import kernel, piece
 from bandit_core.kernels.binomial import stirling_rest
 from bandit_core.kernels.streams import HALF_UNIT, beta, next_uniform
@@ -18,7 +20,7 @@ _FLAT = 3.0 - 2.0 * math.sqrt(3.0 / math.e)
 
 
 @piece
-def _log_factorial_step(mode, shift):
+def _log_factorial_step(mode: float, shift: float) -> float:
     """ln mode! - ln (mode + shift)! without the part that is linear in the shift beyond ln(mode + shift + 1)."""
     return (
         -(mode + 0.5) * math.log1p(shift / (mode + 1.0))
@@ -29,7 +31,7 @@ def _log_factorial_step(mode, shift):
 
 
 @piece
-def _by_walk(ones, others, draws, state, row):
+def _by_walk(ones: float, others: float, draws: float, state: np.ndarray, row: int) -> float:
     """One draw after the other, without putting back."""
     found = 0.0
     left = ones
@@ -43,7 +45,7 @@ def _by_walk(ones, others, draws, state, row):
 
 
 @piece
-def _by_ratio(rare, common, draws, state, row):
+def _by_ratio(rare: float, common: float, draws: float, state: np.ndarray, row: int) -> float:
     """``rare <= common`` and ``draws`` at most half of everything."""
     total = rare + common
     share = rare / total
@@ -76,7 +78,7 @@ def _by_ratio(rare, common, draws, state, row):
 
 
 @piece
-def hypergeometric(ones, others, draws, state, row):
+def hypergeometric(ones: float, others: float, draws: float, state: np.ndarray, row: int) -> float:
     """Ones among ``draws`` taken from ``ones + others`` without putting back; whole numbers, as float."""
     total = ones + others
     if ones <= 0.0 or draws <= 0.0:
@@ -99,7 +101,7 @@ def hypergeometric(ones, others, draws, state, row):
 
 
 @piece
-def share_of_first(first, rest, state, row):
+def share_of_first(first: float, rest: float, state: np.ndarray, row: int) -> float:
     """Share that the first of ``first + rest`` exponential variables have in their sum."""
     if rest <= 0.0:
         return 1.0
@@ -109,14 +111,14 @@ def share_of_first(first, rest, state, row):
 
 
 @kernel
-def fill_hypergeometric(state, row, ones, others, draws, out):
+def fill_hypergeometric(state: np.ndarray, row: int, ones: float, others: float, draws: float, out: np.ndarray) -> None:
     """Fill ``out`` with independent variables from one stream (for tests and measurements)."""
     for place in range(out.shape[0]):
         out[place] = hypergeometric(ones, others, draws, state, row)
 
 
 @kernel
-def fill_shares(state, row, first, rest, out):
+def fill_shares(state: np.ndarray, row: int, first: float, rest: float, out: np.ndarray) -> None:
     """Fill ``out`` with independent shares from one stream (for tests and measurements)."""
     for place in range(out.shape[0]):
         out[place] = share_of_first(first, rest, state, row)

@@ -21,20 +21,21 @@ arms, bit for bit:
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64
 
 from bandit_core.jit.decorators import allocating, inlined, kernel, piece
-from bandit_core.kernels.curves import note, note_pulls, passed
-from bandit_core.kernels.labels import draw_labels, relabel_arms, room_for
+from bandit_core.kernels.curves import passed, play_trials
+from bandit_core.kernels.labels import draw_labels, room_for
 from bandit_core.kernels.records import Index, Rewards, Users
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import fill_lanes, next_uniform
 from bandit_core.kernels.users import draw_epsilon, draw_group, surely_below
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one
+from bandit_core.model import Record
 from bandit_core.spec.budgets import DISCRETE, FIXED
 from bandit_core.spec.rewards import TWO_POINT
 
@@ -69,7 +70,7 @@ class Game(NamedTuple):
 
 
 @inlined
-def clock(t, code):
+def clock(t: float, code: int) -> float:
     """sqrt(ln t), or sqrt(ln t + 3 max(0, ln ln t))."""
     level = math.log(t)
     if code == KL_CLOCK and level > 1.0:
@@ -78,7 +79,7 @@ def clock(t, code):
 
 
 @inlined
-def width(index, count, spread):
+def width(index: Index, count: float, spread: float) -> float:
     """What the index adds to the mean of an arm, over the clock."""
     total = 0.0
     if index.per_pull > 0.0:
@@ -89,7 +90,7 @@ def width(index, count, spread):
 
 
 @inlined
-def _noise_of(release, epsilon):
+def _noise_of(release: int, epsilon: float) -> float:
     """How much privacy widens a response: 1, the Laplace scale 1/eps, or coth(eps/2); its spread is the square."""
     if release == LAPLACE:
         return 1.0 / epsilon
@@ -99,7 +100,7 @@ def _noise_of(release, epsilon):
 
 
 @inlined
-def _user(game, uniform):
+def _user(game: Game, uniform: float) -> tuple[bool, float]:
     """Whether the user who arrives is kept, and the noise of the response (see `_noise_of`)."""
     users = game.users
     if users.kind == DISCRETE:
@@ -114,7 +115,7 @@ def _user(game, uniform):
 
 
 @inlined
-def value(game, arm, u_reward, u_noise, noise, state, row):
+def value(game: Any, arm: int, u_reward: float, u_noise: float, noise: float, state: np.ndarray, row: int) -> float:
     """What is added to the arm's sum by the response of a user with this ``noise``.
 
     A bit counts as +-noise or, if all users have the same, as +-1: then sums are whole numbers, and arms with the same
@@ -136,7 +137,8 @@ def value(game, arm, u_reward, u_noise, noise, state, row):
 
 
 @allocating
-def _game(rewards, users, index):
+def _game(rewards: Rewards, here: Rewards, users: Users, index: Index) -> Game:
+    """A game; ``here`` are its rewards, by the labels or not."""
     simple = not index.squash
     for arm in range(rewards.table.shape[0]):
         simple &= rewards.table[arm, 0] == TWO_POINT
@@ -149,7 +151,7 @@ def _game(rewards, users, index):
     shift, stretch = 0.0, 1.0
     if index.release == BITS:
         shift, stretch = 0.5, 0.5 * noise if one_budget else 0.5
-    return Game(rewards, users, index, one_budget, simple, noise, hopeless, group_noises, shift, stretch)
+    return Game(here, users, index, one_budget, simple, noise, hopeless, group_noises, shift, stretch)
 
 
 class Lanes(NamedTuple):
@@ -166,7 +168,7 @@ class Lanes(NamedTuple):
 
 
 @allocating
-def _lanes(state, arms, one_budget):
+def _lanes(state: np.ndarray, arms: int, one_budget: bool) -> Lanes:
     lanes = state.shape[0]
     order = np.empty(arms, np.int64)
     stands_for = np.empty(arms * lanes, np.uint64)
@@ -182,7 +184,7 @@ def _lanes(state, arms, one_budget):
 
 
 @inlined
-def _choose(means, widths, level, best, choice):
+def _choose(means: np.ndarray, widths: np.ndarray, level: float, best: np.ndarray, choice: np.ndarray) -> None:
     """The arm with the largest index in every lane; ``means`` and ``widths`` are (arms, lanes)."""
     arms, lanes = means.shape
     quads = arms // 4 * 4
@@ -222,7 +224,7 @@ def _choose(means, widths, level, best, choice):
 
 
 @inlined
-def _pull(game, lanes, cell, lane, draws, state):
+def _pull(game: Game, lanes: Lanes, cell: int, lane: int, draws: tuple[float, float, float], state: np.ndarray) -> None:
     """Pull the arm of a cell and keep the response; ``draws`` are the uniforms of reward, noise and user."""
     noise = game.noise
     if not game.one_budget:
@@ -247,7 +249,7 @@ def _pull(game, lanes, cell, lane, draws, state):
 
 
 @piece
-def _note_lanes(record, place, lanes, gaps):
+def _note_lanes(record: Record, place: int, lanes: Lanes, gaps: np.ndarray) -> None:
     """Note regret and best pulls of every lane at a checkpoint."""
     width = lanes.least.shape[0]
     for lane in range(width):
@@ -263,11 +265,11 @@ def _note_lanes(record, place, lanes, gaps):
 
 
 @kernel
-def lockstep(state, rewards, users, index, record):
+def lockstep(state: np.ndarray, rewards: Rewards, users: Users, index: Index, record: Record) -> None:
     """Play one trial per row of ``state`` (at most a few dozen), filling the record at the checkpoints."""
     arms, lanes = rewards.table.shape[0], state.shape[0]
     words = state[:, :4].T.copy()
-    game = _game(rewards, users, index)
+    game = _game(rewards, rewards, users, index)
     here = _lanes(state, arms, game.one_budget)
     means, widths = here.means.reshape(arms, lanes), here.widths.reshape(arms, lanes)
     best, choice = np.empty(lanes), np.empty(lanes, np.uint64)
@@ -314,16 +316,18 @@ class Tree(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """What every arm has given so far (arms,)."""
+    """What every arm has given so far (arms,), the tree over them, and the clock at the first times."""
 
     counts: np.ndarray
     sums: np.ndarray
     spreads: np.ndarray
     pulled: np.ndarray
+    tree: Tree
+    levels: np.ndarray
 
 
 @inlined
-def _settle(tree, node, level):
+def _settle(tree: Tree, node: int, level: float) -> None:
     """Recompute one node from its children at the current level: its winner, and when it must be looked at again."""
     means, widths, due = tree.means, tree.widths, tree.due
     left = tree.winner[2 * node]
@@ -344,7 +348,7 @@ def _settle(tree, node, level):
 
 
 @piece
-def _repair(tree, level):
+def _repair(tree: Tree, level: float) -> None:
     """Bring every node that is due at this level up to date, children first."""
     leaves, due, stack = tree.means.shape[0], tree.due, tree.stack
     top = 0
@@ -368,8 +372,9 @@ def _repair(tree, level):
 
 
 @piece
-def _clear(tree, arms):
+def _clear(arms: Arms) -> None:
     """Nothing is known of any arm."""
+    tree = arms.tree
     leaves, known = tree.means.shape[0], arms.counts.shape[0]
     for arm in range(leaves):
         tree.means[arm] = np.inf if arm < known else -np.inf
@@ -388,7 +393,7 @@ def _clear(tree, arms):
 
 
 @inlined
-def _first_below(tree, floor):
+def _first_below(tree: Tree, floor: float) -> int:
     """Lowest arm whose spread is at most ``floor``; the root says that there is one."""
     leaves = tree.means.shape[0]
     node = 1
@@ -398,26 +403,35 @@ def _first_below(tree, floor):
 
 
 @inlined
-def _bar(game, tree, arms, arm, length, level, end_level):
+def narrowest(index: Index, even: bool, count: float, spread: float, most: float) -> float:
+    """The least width of an arm while its responses grow from ``count`` to ``most``; ``even``: all have one spread."""
+    return width(index, most, spread / count * most) if even else width(index, count, spread) * (count / most)
+
+
+@inlined
+def safe_mean(game: Any, index: float) -> float:
+    """The mean of what was summed above which the estimate of an arm's mean surely exceeds ``index``."""
+    return (index + 1e-10 * (1.0 + abs(index)) - game.shift) / game.stretch
+
+
+@inlined
+def _bar(game: Game, arms: Arms, arm: int, length: int, level: float, end_level: float) -> float:
     """The mean of what was summed above which the leader surely stays ahead for ``length`` pulls."""
+    tree = arms.tree
     rival = -np.inf
     node = tree.means.shape[0] + arm
     while node > 1:
         other = tree.winner[node ^ 1]
         rival = max(rival, tree.means[other] + end_level * tree.widths[other])
         node >>= 1
-    count, spread = arms.counts[arm], arms.spreads[arm]
-    most = count + length
-    if game.one_budget:
-        narrowest = width(game.form, most, spread / count * most)
-    else:
-        narrowest = width(game.form, count, spread) * (count / most)
-    bar = rival - level * narrowest
-    return (bar + 1e-10 * (1.0 + abs(bar)) - game.shift) / game.stretch
+    count = arms.counts[arm]
+    return safe_mean(
+        game, rival - level * narrowest(game.form, game.one_budget, count, arms.spreads[arm], count + length)
+    )
 
 
 @inlined
-def _run(game, arms, arm, length, bar, state, trial):
+def _run(game: Game, arms: Arms, arm: int, length: int, bar: float, state: np.ndarray, trial: int) -> int:
     """Pull an arm up to ``length`` times while its mean is above the bar; how often it was pulled."""
     count, total, spread = arms.counts[arm], arms.sums[arm], arms.spreads[arm]
     done = 0
@@ -443,9 +457,9 @@ def _run(game, arms, arm, length, bar, state, trial):
 
 
 @inlined
-def _update(game, tree, arms, arm, level):
+def _update(game: Game, arms: Arms, arm: int, level: float) -> None:
     """Take what an arm has given into the tree."""
-    count, spread = arms.counts[arm], arms.spreads[arm]
+    tree, count, spread = arms.tree, arms.counts[arm], arms.spreads[arm]
     tree.means[arm] = game.shift + game.stretch * (arms.sums[arm] / count)
     tree.widths[arm] = width(game.form, count, spread)
     leaf = tree.means.shape[0] + arm
@@ -462,32 +476,17 @@ def _update(game, tree, arms, arm, level):
 
 
 @inlined
-def _level(levels, t, code):
+def _level(arms: Arms, t: int, code: int) -> float:
     """`clock`, tabled for the first times."""
-    return levels[t] if t < levels.shape[0] else clock(t, code)
-
-
-@allocating
-def _tournament(count):
-    """A tree over so many arms, and the arms."""
-    leaves = 2
-    while leaves < count:
-        leaves *= 2
-    nodes = 2 * leaves
-    winner, due, least = np.empty(nodes, np.int64), np.empty(nodes), np.empty(nodes)
-    tree = Tree(np.empty(leaves), np.empty(leaves), winner, due, least, np.empty(2 * nodes, np.int64))
-    return tree, Arms(np.empty(count), np.empty(count), np.empty(count), np.empty(count))
+    return arms.levels[t] if t < arms.levels.shape[0] else clock(t, code)
 
 
 @inlined
-def _play_until(until, t, window, game, tree, arms, levels, state, trial):  # noqa: PLR0913 (one step, whose parts go on from the same numbers)
-    """Play the pulls from ``t`` to ``until``; the next t and window.
-
-    Nine parameters: what it changes stands in three records, what it goes on from in two numbers.
-    """
-    forced = game.form.forced
+def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+    """Play the pulls from ``t`` to ``until``; the next window."""
+    tree, forced, code = arms.tree, game.form.forced, game.form.clock
     while t <= until:
-        level = _level(levels, t, game.form.clock)
+        level = _level(arms, t, code)
         if tree.due[1] <= level:
             _repair(tree, level)
         arm = tree.winner[1]
@@ -499,12 +498,12 @@ def _play_until(until, t, window, game, tree, arms, levels, state, trial):  # no
         bar = np.inf
         if length > 1:
             last = t + length - 1
-            end_level = _level(levels, last, game.form.clock)
+            end_level = _level(arms, last, code)
             if end_level >= tree.due[1] or (forced > 0.0 and tree.least[1] <= forced * math.log(last)):
                 length = 1
                 window = max(1, window // 2)
             elif arms.counts[arm] > 0.0:
-                bar = _bar(game, tree, arms, arm, length, level, end_level)
+                bar = _bar(game, arms, arm, length, level, end_level)
             else:
                 length = 1
         count = arms.counts[arm]
@@ -513,30 +512,28 @@ def _play_until(until, t, window, game, tree, arms, levels, state, trial):  # no
         if not is_forced:
             window = window * 2 if done == window else max(1, done)
         if arms.counts[arm] > count:
-            _update(game, tree, arms, arm, _level(levels, t, game.form.clock))
-    return t, window
+            _update(game, arms, arm, _level(arms, t, code))
+    return window
+
+
+@allocating
+def _arms(count: int, horizon: int, code: int) -> Arms:
+    """So many arms, and the tree over them."""
+    levels = np.zeros(min(horizon, 65536) + 1)
+    for t in range(1, levels.shape[0]):
+        levels[t] = clock(t, code)
+    leaves = 2
+    while leaves < count:
+        leaves *= 2
+    nodes = 2 * leaves
+    winner, due, least = np.empty(nodes, np.int64), np.empty(nodes), np.empty(nodes)
+    tree = Tree(np.empty(leaves), np.empty(leaves), winner, due, least, np.empty(2 * nodes, np.int64))
+    return Arms(np.empty(count), np.empty(count), np.empty(count), np.empty(count), tree, levels)
 
 
 @kernel
-def tournament(state, rewards, users, index, record):
+def tournament(state: np.ndarray, rewards: Rewards, users: Users, index: Index, record: Record) -> None:
     """The same game as `lockstep`, one trial after the other, with the same arguments and the same result."""
-    count = rewards.table.shape[0]
-    here = room_for(rewards)
-    plain = _game(rewards, users, index)
-    game = Game(here, *plain[1:])
-    levels = np.zeros(min(record.checkpoints[-1], 65536) + 1)
-    for t in range(1, levels.shape[0]):
-        levels[t] = clock(t, index.clock)
-    tree, arms = _tournament(count)
-    order = np.empty(count, np.int64)
-    for trial in range(state.shape[0]):
-        relabel_arms(state, trial, rewards, order, here)
-        _clear(tree, arms)
-        t, window = 1, 1
-        for place in range(record.checkpoints.shape[0]):
-            until = record.checkpoints[place]
-            t, window = _play_until(until, t, window, game, tree, arms, levels, state, trial)
-            note(arms.pulled, here.gaps, trial, place, record.regret, record.best_pulls)
-            if passed(record, place, 1):
-                return
-        note_pulls(record, trial, order, arms.pulled)
+    game = _game(rewards, room_for(rewards), users, index)
+    arms = _arms(rewards.table.shape[0], record.checkpoints[-1], index.clock)
+    play_trials(_clear, _play, game, arms, state, rewards, record)

@@ -18,28 +18,67 @@ full scan would use: the arms pulled are exactly those of the full scan.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.curves import note, note_pulls, passed
-from bandit_core.kernels.labels import relabel_arms, room_for
+from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.kernels.curves import play_trials
+from bandit_core.kernels.labels import room_for
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.model import Record
 
 REWARDS, BITS = range(2)  # what a response is: the reward, one random bit
 MARGIN = 1e-10  # far above the error of a solved index (about 1e-12), far below what tells arms apart
 
 
+class Bar(NamedTuple):
+    """A mean, with ln(mean) and ln(1 - mean)."""
+
+    mean: float
+    log: float
+    log_rest: float
+
+
+class Game(NamedTuple):
+    """The arms by the labels, what a response is, the range of its mean, and f at the first times."""
+
+    rewards: Rewards
+    release: int
+    low: float
+    high: Bar
+    levels: np.ndarray
+
+
+class Arms(NamedTuple):
+    """What every arm has given so far (arms,), and the tangent base + slope f that bounds its index."""
+
+    pulled: np.ndarray
+    sums: np.ndarray
+    means: np.ndarray
+    base: np.ndarray
+    slope: np.ndarray
+    reach: np.ndarray  # the bound now
+    capped: np.ndarray  # whether the index was last found at ``high``
+
+
 @inlined
-def exploration(t):
+def exploration(t: int) -> float:
     """f(t) = ln t + 3 max(0, ln ln t)."""
     level = math.log(t)
     return level + 3.0 * math.log(level) if level > 1.0 else level
 
 
 @inlined
-def _negative_entropy(mean):
+def _level(game: Game, t: int) -> float:
+    """`exploration`, tabled for the first times."""
+    return game.levels[t] if t < game.levels.shape[0] else exploration(t)
+
+
+@inlined
+def _negative_entropy(mean: float) -> float:
     """m ln m + (1 - m) ln(1 - m)."""
     total = 0.0
     if mean > 0.0:
@@ -50,15 +89,21 @@ def _negative_entropy(mean):
 
 
 @inlined
-def _reaches(mean, count, level, bar, log_bar, log_rest):
-    """Whether the index is at least ``bar``, given ln(bar) and ln(1 - bar); true for bar <= mean."""
-    if mean >= bar:
+def bar_at(mean: float) -> Bar:
+    """The bar at a mean in (0, 1]."""
+    return Bar(mean, math.log(mean), math.log(1.0 - mean))
+
+
+@inlined
+def _reaches(mean: float, count: float, level: float, bar: Bar) -> bool:
+    """Whether the index is at least the bar; true for a bar up to the mean."""
+    if mean >= bar.mean:
         return True
-    return count * (_negative_entropy(mean) - mean * log_bar - (1.0 - mean) * log_rest) <= level
+    return count * (_negative_entropy(mean) - mean * bar.log - (1.0 - mean) * bar.log_rest) <= level
 
 
 @piece
-def upper_quantile(mean, budget):
+def upper_quantile(mean: float, budget: float) -> float:
     """The q >= mean with d(mean, q) = budget > 0, for a mean below 1, within about 1e-12.
 
     Newton's method in x = logit(q): there d(mean, q) = ln(1 + e^x) - mean x + const is convex, with slope q - mean.
@@ -88,141 +133,141 @@ def upper_quantile(mean, budget):
 
 
 @piece
-def index(mean, count, level, low, high, log_high, log_rest):
+def index(mean: float, count: float, level: float, low: float, high: Bar) -> float:
     """max{q in [low, high]: count d(mean, q) <= level}; low or high where nothing, or everything, satisfies that."""
-    if _reaches(mean, count, level, high, log_high, log_rest):
-        return high
-    return min(high, max(low, upper_quantile(mean, level / count)))
+    if _reaches(mean, count, level, high):
+        return high.mean
+    return min(high.mean, max(low, upper_quantile(mean, level / count)))
 
 
 @inlined
-def _solve(arm, means, counts, level, low, high, log_high, log_rest, base, slope, capped):  # noqa: PLR0913 (one step, whose parts go on from the same numbers)
-    """Index of one arm now; keeps the tangent base + slope f that bounds it later."""
-    value = index(means[arm], counts[arm], level, low, high, log_high, log_rest)
+def _solve(game: Game, arms: Arms, arm: int, level: float) -> float:
+    """Index of one arm now; keeps the tangent that bounds it later."""
+    high = game.high.mean
+    if arms.capped[arm]:
+        return high
+    mean, count = arms.means[arm], arms.pulled[arm]
+    value = index(mean, count, level, game.low, game.high)
     if value >= high:
-        capped[arm] = True
-        base[arm] = high
-        slope[arm] = 0.0
+        arms.capped[arm] = True
+        arms.base[arm] = high
+        arms.slope[arm] = 0.0
         return high
     # An index that waits at ``low`` grows only when its quantile, whose tangent this is, passes low.
-    quantile = value if value > low else upper_quantile(means[arm], level / counts[arm])
-    slope[arm] = quantile * (1.0 - quantile) / ((quantile - means[arm]) * counts[arm])
-    base[arm] = quantile - slope[arm] * level + MARGIN
+    quantile = value if value > game.low else upper_quantile(mean, level / count)
+    arms.slope[arm] = quantile * (1.0 - quantile) / ((quantile - mean) * count)
+    arms.base[arm] = quantile - arms.slope[arm] * level + MARGIN
     return value
 
 
+@inlined
+def _leader(game: Game, arms: Arms, level: float) -> int:
+    """The arm with the largest index: the one with the largest bound, and those whose bound reaches its index."""
+    first = 0
+    peak = -np.inf
+    for other in range(arms.pulled.shape[0]):
+        bound = min(game.high.mean, max(game.low, arms.base[other] + arms.slope[other] * level))
+        arms.reach[other] = bound
+        if bound > peak:
+            peak = bound
+            first = other
+    arm = first
+    value = _solve(game, arms, arm, level)
+    for other in range(arms.pulled.shape[0]):
+        if other == first or arms.reach[other] < value or (arms.reach[other] == value and other > arm):
+            continue
+        rival = _solve(game, arms, other, level)
+        if rival > value or (rival == value and other < arm):
+            value = rival
+            arm = other
+    return arm
+
+
+@inlined
+def _highest_bound(arms: Arms, first: int, last: int, level: float) -> float:
+    """The largest possible index of the arms from ``first`` to ``last - 1``."""
+    highest = -np.inf
+    for arm in range(first, last):
+        highest = max(highest, arms.base[arm] + arms.slope[arm] * level)
+    return highest
+
+
+@inlined
+def _run(game: Game, arms: Arms, arm: int, length: int, level: float, bar: Bar, state: np.ndarray, row: int) -> int:
+    """Pull an arm up to ``length`` times while its index reaches the bar; how often it was pulled."""
+    rewards = game.rewards
+    count, total = arms.pulled[arm], arms.sums[arm]
+    done = 0
+    while True:
+        uniform = next_uniform(state, row, 0)
+        if game.release == BITS:
+            if uniform < rewards.means[arm]:
+                total += 1.0
+        else:
+            total += draw_reward(rewards.table, rewards.values, arm, uniform, state, row)
+        count += 1.0
+        done += 1
+        if done >= length or not _reaches(total / count, count, level, bar):
+            break
+    arms.pulled[arm] = count
+    arms.sums[arm] = total
+    arms.means[arm] = total / count
+    arms.base[arm] = game.high.mean  # unknown until solved
+    arms.slope[arm] = 0.0
+    arms.capped[arm] = False
+    return done
+
+
+@inlined
+def _play(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+    """Play the pulls from ``t`` to ``until``; the next window."""
+    count = arms.pulled.shape[0]
+    while t <= until:
+        arm, length, level, bar = t - 1, 1, 0.0, game.high
+        if t > count:
+            level = _level(game, t)
+            arm = _leader(game, arms, level)
+            length = min(window, until - t + 1)
+        if length > 1:
+            end_level = _level(game, t + length - 1)
+            before = _highest_bound(arms, 0, arm, end_level)
+            after = _highest_bound(arms, arm + 1, count, end_level)  # where a tie does not hurt
+            if before >= game.high.mean:
+                length = 1
+                window = max(1, window // 2)
+            else:
+                safe = max(game.low, before, after) + MARGIN
+                if safe < game.high.mean:
+                    bar = bar_at(safe)
+        done = _run(game, arms, arm, length, level, bar, state, trial)
+        t += done
+        window = window * 2 if done == window else max(1, done)
+    return window
+
+
+@inlined
+def _clear(arms: Arms) -> None:
+    arms.pulled[:] = 0.0
+    arms.sums[:] = 0.0
+    arms.means[:] = 0.0
+
+
+@allocating
+def _arms(count: int) -> Arms:
+    flags = np.empty(count, np.bool_)
+    return Arms(
+        np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count), flags
+    )
+
+
 @kernel
-def by_index(state, rewards, release, low, high, record):  # noqa: C901, PLR0912, PLR0915 (one step, whose parts go on from the same numbers)
+def by_index(state: np.ndarray, rewards: Rewards, release: int, low: float, high: float, record: Record) -> None:
     """Play one trial per row of ``state``, filling the record at the checkpoints.
 
     ``rewards.means`` are the probabilities that a response is 1 (for bits); [low, high] the range of its mean.
     """
-    checkpoints = record.checkpoints
-    arms = rewards.table.shape[0]
-    horizon = checkpoints[-1]
-    known = min(horizon, 65536)
-    levels = np.zeros(known + 1)
-    for t in range(1, known + 1):
+    levels = np.zeros(min(record.checkpoints[-1], 65536) + 1)
+    for t in range(1, levels.shape[0]):
         levels[t] = exploration(t)
-    log_high = math.log(high)
-    log_rest = math.log(1.0 - high)
-    means = np.empty(arms)
-    counts = np.empty(arms)
-    sums = np.empty(arms)
-    base = np.empty(arms)
-    slope = np.empty(arms)
-    reach = np.empty(arms)
-    capped = np.empty(arms, np.bool_)
-    order = np.empty(arms, np.int64)
-    here = room_for(rewards)
-    table, values, chances, gaps = here  # once: every use in a loop would count references
-    for trial in range(state.shape[0]):
-        relabel_arms(state, trial, rewards, order, here)
-        counts[:] = 0.0
-        sums[:] = 0.0
-        means[:] = 0.0
-        window = 1
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            until = checkpoints[checkpoint]
-            while t <= until:
-                length = 1
-                bar = high
-                log_bar = log_high
-                log_over = log_rest
-                level = 0.0
-                if t <= arms:
-                    arm = t - 1
-                else:
-                    level = levels[t] if t <= known else exploration(t)
-                    arm = 0
-                    peak = -np.inf
-                    for other in range(arms):
-                        bound = min(high, max(low, base[other] + slope[other] * level))
-                        reach[other] = bound
-                        if bound > peak:
-                            peak = bound
-                            arm = other
-                    first = arm
-                    value = high
-                    if not capped[arm]:
-                        value = _solve(
-                            arm, means, counts, level, low, high, log_high, log_rest, base, slope, capped
-                        )  # fmt: skip
-                    for other in range(arms):
-                        if other == first or reach[other] < value or (reach[other] == value and other > arm):
-                            continue
-                        rival = high
-                        if not capped[other]:
-                            rival = _solve(
-                                other, means, counts, level, low, high, log_high, log_rest, base, slope, capped
-                            )  # fmt: skip
-                        if rival > value or (rival == value and other < arm):
-                            value = rival
-                            arm = other
-                    length = min(window, until - t + 1)
-                if length > 1:
-                    last = t + length - 1
-                    end_level = levels[last] if last <= known else exploration(last)
-                    below = -np.inf  # best possible index in this window of the arms before the leader
-                    above = -np.inf  # and after it, where a tie does not hurt
-                    for other in range(arm):
-                        below = max(below, base[other] + slope[other] * end_level)
-                    for other in range(arm + 1, arms):
-                        above = max(above, base[other] + slope[other] * end_level)
-                    if below >= high:
-                        length = 1
-                        window = max(1, window // 2)
-                    else:
-                        bar = max(low, below, above) + MARGIN
-                        if bar < high:
-                            log_bar = math.log(bar)
-                            log_over = math.log(1.0 - bar)
-                        else:
-                            bar = high
-                count = counts[arm]
-                total = sums[arm]
-                done = 0
-                while True:
-                    uniform = next_uniform(state, trial, 0)
-                    if release == BITS:
-                        if uniform < chances[arm]:
-                            total += 1.0
-                    else:
-                        total += draw_reward(table, values, arm, uniform, state, trial)
-                    count += 1.0
-                    done += 1
-                    if done >= length or not _reaches(total / count, count, level, bar, log_bar, log_over):
-                        break
-                counts[arm] = count
-                sums[arm] = total
-                means[arm] = total / count
-                base[arm] = high  # unknown until solved
-                slope[arm] = 0.0
-                capped[arm] = False
-                t += done
-                window = window * 2 if done == window else max(1, done)
-            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
-            if passed(record, checkpoint, 1):
-                return
-        note_pulls(record, trial, order, counts)
+    game = Game(room_for(rewards), release, low, bar_at(high), levels)
+    play_trials(_clear, _play, game, _arms(rewards.table.shape[0]), state, rewards, record)

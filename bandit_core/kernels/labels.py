@@ -9,6 +9,8 @@ hence it is the same for all lines of an experiment, and it takes no draw from t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import uint64
 
@@ -19,7 +21,7 @@ _GOLDEN = uint64(0x9E3779B97F4A7C15)
 
 
 @inlined
-def _mixed(word):
+def _mixed(word: Any) -> Any:
     """SplitMix64's finaliser (Steele, Lea and Flood 2014)."""
     word = (word ^ (word >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> uint64(27))) * uint64(0x94D049BB133111EB)
@@ -27,7 +29,7 @@ def _mixed(word):
 
 
 @piece
-def draw_labels(state, row, order):
+def draw_labels(state: np.ndarray, row: int, order: np.ndarray) -> None:
     """Fill ``order`` (arms,) with a random permutation: label i stands for arm ``order[i]``.
 
     Fisher and Yates' shuffle, by numbers of SplitMix64 seeded with all eight words of the fresh stream.
@@ -47,14 +49,14 @@ def draw_labels(state, row, order):
 
 
 @piece
-def arrange(order, given, arranged):
+def arrange(order: np.ndarray, given: np.ndarray, arranged: np.ndarray) -> None:
     """Fill ``arranged`` (arms,) with ``given`` (arms,) in the order of the labels."""
     for label in range(order.shape[0]):
         arranged[label] = given[order[label]]
 
 
 @piece
-def arrange_rows(order, given, arranged):
+def arrange_rows(order: np.ndarray, given: np.ndarray, arranged: np.ndarray) -> None:
     """The same for tables, one row per arm."""
     for label in range(order.shape[0]):
         for column in range(given.shape[1]):
@@ -62,7 +64,7 @@ def arrange_rows(order, given, arranged):
 
 
 @allocating
-def room_for(rewards):
+def room_for(rewards: Rewards) -> Rewards:
     """`Rewards` of the same arms, to be filled by `relabel_arms`."""
     return Rewards(
         np.empty_like(rewards.table), rewards.values, np.empty_like(rewards.means), np.empty_like(rewards.gaps)
@@ -70,7 +72,7 @@ def room_for(rewards):
 
 
 @inlined
-def relabel_arms(state, row, rewards, order, here):
+def relabel_arms(state: np.ndarray, row: int, rewards: Rewards, order: np.ndarray, here: Rewards) -> None:
     """Draw the labels of a trial into ``order`` and fill ``here`` with what a kernel knows of the arms."""
     draw_labels(state, row, order)
     arrange_rows(order, rewards.table, here.table)
@@ -79,7 +81,7 @@ def relabel_arms(state, row, rewards, order, here):
 
 
 @kernel
-def _fill(state, orders):
+def _fill(state: np.ndarray, orders: np.ndarray) -> None:
     for row in range(state.shape[0]):
         draw_labels(state, row, orders[row])
 

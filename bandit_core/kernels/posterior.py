@@ -7,49 +7,55 @@ generator a step, the posteriors draw from the second one.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.curves import note, note_pulls, passed
-from bandit_core.kernels.labels import arrange, draw_labels
+from bandit_core.jit.decorators import inlined, kernel
+from bandit_core.kernels.curves import play_trials
+from bandit_core.kernels.labels import room_for
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import beta, next_uniform
+from bandit_core.model import Record
+
+
+class Game(NamedTuple):
+    """The arms by the labels; their means are the chances of a 1."""
+
+    rewards: Rewards
+
+
+class Arms(NamedTuple):
+    """What every arm has given so far (arms,)."""
+
+    ones: np.ndarray
+    pulled: np.ndarray
+
+
+@inlined
+def _clear(arms: Arms) -> None:
+    arms.ones[:] = 0.0
+    arms.pulled[:] = 0.0
+
+
+@inlined
+def _play(game: Game, arms: Arms, first: int, last: int, window: int, state: np.ndarray, trial: int) -> int:
+    """Play the pulls from ``first`` to ``last``."""
+    for _ in range(first, last + 1):
+        best = -1.0
+        choice = 0
+        for arm in range(arms.ones.shape[0]):
+            theta = beta(state, trial, 1.0 + arms.ones[arm], 1.0 + arms.pulled[arm] - arms.ones[arm])
+            if theta > best:
+                best = theta
+                choice = arm
+        arms.ones[choice] += next_uniform(state, trial, 0) < game.rewards.means[choice]
+        arms.pulled[choice] += 1.0
+    return window
 
 
 @kernel
-def thompson(state, chances, gaps, record):
+def thompson(state: np.ndarray, rewards: Rewards, record: Record) -> None:
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
-    checkpoints = record.checkpoints
-    arms = chances.shape[0]
-    ones = np.empty(arms)
-    zeros = np.empty(arms)
-    pulled = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    chances_here = np.empty_like(chances)
-    gaps_here = np.empty_like(gaps)
-    for trial in range(state.shape[0]):
-        draw_labels(state, trial, order)
-        arrange(order, chances, chances_here)
-        arrange(order, gaps, gaps_here)
-        ones[:] = 0.0
-        zeros[:] = 0.0
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            while t <= checkpoints[checkpoint]:
-                best = -1.0
-                choice = 0
-                for arm in range(arms):
-                    theta = beta(state, trial, 1.0 + ones[arm], 1.0 + zeros[arm])
-                    if theta > best:
-                        best = theta
-                        choice = arm
-                if next_uniform(state, trial, 0) < chances_here[choice]:
-                    ones[choice] += 1.0
-                else:
-                    zeros[choice] += 1.0
-                t += 1
-            for arm in range(arms):
-                pulled[arm] = ones[arm] + zeros[arm]
-            note(pulled, gaps_here, trial, checkpoint, record.regret, record.best_pulls)
-            if passed(record, checkpoint, 1):
-                return
-        note_pulls(record, trial, order, pulled)
+    arms = rewards.table.shape[0]
+    play_trials(_clear, _play, Game(room_for(rewards)), Arms(np.empty(arms), np.empty(arms)), state, rewards, record)

@@ -13,23 +13,45 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import STOPPED, begin, fresh_sum, noise, pull_in_turns, room_for_batches
-from bandit_core.kernels.curves import note_pulls
+from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.kernels.batches import fresh_sum, noise, play_batches
+from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.kernels.streams import beta
+from bandit_core.model import Record
 
 DOUBLING, EVERY = range(2)  # when statistics are released: batches of 1, 2, 4, ... fresh rewards; every f pulls
 MARGIN = 1e-12  # of an index: far above its rounding, far below what a few steps change
 
 
-@inlined
-def _index(arm, level, root, means, wide, deep):
-    """mean + wide sqrt(ln t) + deep ln t."""
-    return means[arm] + (wide[arm] * root + deep[arm] * level)
+class Schedule(NamedTuple):
+    """When statistics are released, with how much noise, and how they make an index.
+
+    The index is mean + sqrt(per_root ln t / n) + per_level ln t / (epsilon n). DOUBLING: the mean is that of the last
+    n = 1, 2, 4, ... fresh rewards, their sum with Laplace(1/epsilon) noise. EVERY: the mean of all n = first, 2 first,
+    ... rewards with Laplace(n^(v/2 - 1)) noise of its own.
+    """
+
+    kind: int
+    first: int
+    epsilon: float
+    v: float
+    per_root: float
+    per_level: float
+
+
+class Known(NamedTuple):
+    """What has been released of every arm (arms,), and its index mean + wide sqrt(ln t) + deep ln t."""
+
+    means: np.ndarray
+    wide: np.ndarray
+    deep: np.ndarray
+    sums: np.ndarray
+    counts: np.ndarray  # rewards in the released mean
+    waiting: np.ndarray  # pulls until the next release
 
 
 @piece
-def _leader(now, means, wide, deep):
+def _leader(now: int, means: np.ndarray, wide: np.ndarray, deep: np.ndarray) -> tuple[int, bool]:
     """The arm with the largest index at step ``now``, and whether it is larger by more than rounding."""
     level = math.log(now)
     root = math.sqrt(level)
@@ -37,7 +59,7 @@ def _leader(now, means, wide, deep):
     second = -np.inf
     arm = 0
     for other in range(means.shape[0]):
-        value = _index(other, level, root, means, wide, deep)
+        value = means[other] + (wide[other] * root + deep[other] * level)
         if value > best:
             second = best
             best = value
@@ -48,7 +70,7 @@ def _leader(now, means, wide, deep):
 
 
 @piece
-def _lasting(arm, now, last, means, wide, deep):
+def _lasting(arm: int, now: int, last: int, means: np.ndarray, wide: np.ndarray, deep: np.ndarray) -> int:
     """How many steps from ``now``, at most to ``last``, are certainly those of ``arm``, the sure leader at ``now``.
 
     The difference of two indices is monotone in t, because the arm with fewer released pulls has both terms larger:
@@ -68,129 +90,84 @@ def _lasting(arm, now, last, means, wide, deep):
     return low - now + 1
 
 
-class Schedule(NamedTuple):
-    """When statistics are released, with how much noise, and how they make an index."""
-
-    kind: int
-    first: int
-    epsilon: float
-    v: float
-    per_root: float
-    per_level: float
+@inlined
+def _choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
+    """The leader, and how long it surely leads before its next release."""
+    means, wide, deep = known.means, known.wide, known.deep
+    arm, surely = _leader(t + 1, means, wide, deep)
+    last = t + known.waiting[arm]
+    return arm, _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
 
 
-@kernel
-def by_index(state, rewards, at_once, schedule, record):
-    """Play one trial per row of ``state``, filling the outputs at the checkpoints.
+@inlined
+def _draw_best(
+    rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.ndarray, trial: int
+) -> tuple[int, int]:
+    """The arm with the largest draw from its posterior, for one pull."""
+    bonus = 3.0 * math.log2(t + 1) / rule.epsilon
+    best = -1.0
+    choice = 0
+    for arm in range(known.means.shape[0]):
+        count = known.counts[arm]
+        mean = min(1.0, max(0.0, known.means[arm] + bonus / count))
+        theta = beta(state, trial, mean * count + 1.0, (1.0 - mean) * count + 1.0)
+        if theta > best:
+            best = theta
+            choice = arm
+    return choice, 1
 
-    The arm with the largest mean + sqrt(per_root ln t / n) + per_level ln t / (epsilon n) is pulled, ties to the
-    lowest label, after ``first`` pulls of each arm in turns. DOUBLING: the mean is that of the last n = 1, 2, 4, ...
-    fresh rewards, their sum with Laplace(1/epsilon) noise. EVERY: the mean of all n = first, 2 first, ... rewards with
-    Laplace(n^(v/2 - 1)) noise of its own.
-    """
-    kind, first, epsilon, v, per_root, per_level = schedule
-    arms = rewards.table.shape[0]
-    horizon = record.checkpoints[-1]
-    order, batches = room_for_batches(rewards, at_once, record)
-    pulled = batches.pulled
-    everyone = np.arange(arms)
-    members = np.zeros(1, np.int64)
-    means = np.empty(arms)
-    wide = np.empty(arms)
-    deep = np.empty(arms)
-    sums = np.empty(arms)
-    counts = np.empty(arms)  # rewards in the released mean
-    waiting = np.empty(arms, np.int64)  # pulls until the next release
-    for trial in range(state.shape[0]):
-        begin(batches, rewards, order, state, trial)
-        sums[:] = 0.0
-        counts[:] = 0.0
-        t = min(horizon, arms * first)
-        place = pull_in_turns(batches, everyone, arms, 0, t, 0, state, trial)
-        if place == STOPPED:
-            return
-        opening = 0  # the next arm whose first statistic is to be released
-        while t < horizon:
-            batch = first
-            if opening < arms:
-                arm = opening
-                opening += 1
-            else:
-                arm, surely = _leader(t + 1, means, wide, deep)
-                last = min(t + waiting[arm], horizon)
-                steps = _lasting(arm, t + 1, last, means, wide, deep) if surely and last > t + 1 else 1
-                members[0] = arm
-                place = pull_in_turns(batches, members, 1, t, steps, place, state, trial)
-                if place == STOPPED:
-                    return
-                t += steps
-                waiting[arm] -= steps
-                if waiting[arm] > 0 or t == horizon:
-                    continue
-                if kind == DOUBLING:
-                    batch = 2 * int(counts[arm])
-            total = fresh_sum(batches, arm, batch, state, trial)
-            if kind == DOUBLING:
-                counts[arm] = batch
-                means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / batch
-                waiting[arm] = 2 * batch
-            else:
-                counts[arm] += batch
-                sums[arm] += total
-                means[arm] = sums[arm] / counts[arm] + noise(state, trial, counts[arm] ** (0.5 * v - 1.0))
-                waiting[arm] = first
-            wide[arm] = math.sqrt(per_root / counts[arm])
-            deep[arm] = per_level / (epsilon * counts[arm])
-        note_pulls(record, trial, order, pulled)
+
+@inlined
+def _release(
+    rule: Schedule, known: Known, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
+) -> None:
+    """Count the pulls of an arm, and release its statistic if it is due."""
+    known.waiting[arm] -= count
+    if known.waiting[arm] > 0:
+        return
+    before = known.counts[arm]
+    if rule.kind == DOUBLING:
+        fresh = 2.0 * before if before > 0.0 else float(rule.first)
+        total = fresh_sum(batches, arm, fresh, state, trial)
+        known.counts[arm] = fresh
+        known.means[arm] = (total + noise(state, trial, 1.0 / rule.epsilon)) / fresh
+        known.waiting[arm] = 2 * int(fresh)
+    else:
+        known.sums[arm] += fresh_sum(batches, arm, rule.first, state, trial)
+        known.counts[arm] = before + rule.first
+        mean = known.sums[arm] / known.counts[arm]
+        known.means[arm] = mean + noise(state, trial, known.counts[arm] ** (0.5 * rule.v - 1.0))
+        known.waiting[arm] = rule.first
+    known.wide[arm] = math.sqrt(rule.per_root / known.counts[arm])
+    known.deep[arm] = rule.per_level / (rule.epsilon * known.counts[arm])
+
+
+@inlined
+def _clear(rule: Schedule, known: Known) -> None:
+    known.sums[:] = 0.0
+    known.counts[:] = 0.0
+    known.waiting[:] = rule.first
+
+
+@allocating
+def _room(arms: int) -> Known:
+    waiting = np.empty(arms, np.int64)
+    return Known(np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), waiting)
 
 
 @kernel
-def thompson(state, rewards, at_once, epsilon, record):
+def by_index(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
+    """Play one trial per row of ``state``: after ``first`` pulls of each arm in turns always the largest index."""
+    known = _room(rewards.table.shape[0])
+    play_batches(_clear, _choose, _release, schedule, known, state, rewards, at_once, record)
+
+
+@kernel
+def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
     """Play one trial per row of ``state``: lazily released means, posteriors drawn at every step.
 
     After one pull of each arm, the arm with the largest draw from Beta(m n + 1, (1-m) n + 1) is pulled, where m is
     the released mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and n = 1, 2, 4, ... the fresh rewards in it.
     """
-    arms = rewards.table.shape[0]
-    horizon = record.checkpoints[-1]
-    order, batches = room_for_batches(rewards, at_once, record)
-    pulled = batches.pulled
-    everyone = np.arange(arms)
-    members = np.zeros(1, np.int64)
-    means = np.empty(arms)
-    counts = np.empty(arms)
-    waiting = np.empty(arms, np.int64)
-    for trial in range(state.shape[0]):
-        begin(batches, rewards, order, state, trial)
-        t = min(horizon, arms)
-        place = pull_in_turns(batches, everyone, arms, 0, t, 0, state, trial)
-        if place == STOPPED:
-            return
-        for arm in range(arms if t < horizon else 0):
-            counts[arm] = 1.0
-            means[arm] = fresh_sum(batches, arm, 1, state, trial) + noise(state, trial, 1.0 / epsilon)
-            waiting[arm] = 2
-        while t < horizon:
-            bonus = 3.0 * math.log2(t + 1) / epsilon
-            best = -1.0
-            arm = 0
-            for other in range(arms):
-                count = counts[other]
-                mean = min(1.0, max(0.0, means[other] + bonus / count))
-                theta = beta(state, trial, mean * count + 1.0, (1.0 - mean) * count + 1.0)
-                if theta > best:
-                    best = theta
-                    arm = other
-            members[0] = arm
-            place = pull_in_turns(batches, members, 1, t, 1, place, state, trial)
-            if place == STOPPED:
-                return
-            t += 1
-            waiting[arm] -= 1
-            if waiting[arm] == 0 and t < horizon:
-                count = 2.0 * counts[arm]
-                total = fresh_sum(batches, arm, count, state, trial)
-                means[arm] = (total + noise(state, trial, 1.0 / epsilon)) / count
-                counts[arm] = count
-                waiting[arm] = int(2.0 * count)
-        note_pulls(record, trial, order, pulled)
+    known = _room(rewards.table.shape[0])
+    play_batches(_clear, _draw_best, _release, schedule, known, state, rewards, at_once, record)

@@ -8,6 +8,7 @@ take as many as they need (rejection), so that a step's uniforms never depend on
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import uint64
@@ -25,7 +26,7 @@ def streams(seed: int, first: int, last: int) -> np.ndarray:
 
 
 @inlined
-def next_word(state, row, at):
+def next_word(state: np.ndarray, row: int, at: int) -> Any:
     """The next 64 random bits of the generator whose four words start at column ``at``."""
     a = state[row, at]
     b = state[row, at + 1]
@@ -47,13 +48,13 @@ def next_word(state, row, at):
 
 
 @inlined
-def next_uniform(state, row, at):
+def next_uniform(state: np.ndarray, row: int, at: int) -> float:
     """The next uniform in [0, 1) of the generator whose four words start at column ``at``."""
     return (next_word(state, row, at) >> uint64(12)) * UNIT
 
 
 @inlined
-def fill_lanes(words, bits, lanes):
+def fill_lanes(words: np.ndarray, bits: np.ndarray, lanes: int) -> None:
     """Next uniform of every lane at once, as the bits of 1 + uniform (``words`` is (4, lanes))."""
     first, second, third, fourth = words[0], words[1], words[2], words[3]
     for lane in range(lanes):
@@ -77,7 +78,7 @@ def fill_lanes(words, bits, lanes):
 
 
 @piece
-def normal_quantile(probability):
+def normal_quantile(probability: float) -> float:
     """Inverse of the standard normal distribution function (Wichura 1988, algorithm AS 241, about 1e-16)."""
     q = probability - 0.5
     if abs(q) <= 0.425:
@@ -110,7 +111,7 @@ def normal_quantile(probability):
 
 
 @piece
-def gamma(state, row, shape):
+def gamma(state: np.ndarray, row: int, shape: float) -> float:
     """A gamma variable of the given shape, scale 1 (Marsaglia and Tsang 2000), from the generator at column 4."""
     boost = 1.0
     if shape < 1.0:
@@ -132,7 +133,7 @@ def gamma(state, row, shape):
 
 
 @piece
-def beta(state, row, a, b):
+def beta(state: np.ndarray, row: int, a: float, b: float) -> float:
     """A beta(a, b) variable, from the generator at column 4."""
     x = gamma(state, row, a)
     y = gamma(state, row, b)

@@ -23,27 +23,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel
-from bandit_core.kernels.curves import note, note_pulls, passed
-from bandit_core.kernels.labels import relabel_arms, room_for
+from bandit_core.jit.decorators import allocating, inlined, kernel
+from bandit_core.kernels.curves import next_window, play_trials
+from bandit_core.kernels.labels import room_for
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.binary import tree_noise
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.hybrid import hybrid_noise
 from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.model import Record
 
 FLAT, LOG_PULLS, LOG_SINCE = range(3)  # f(n): 1, ln n + 1, log2 n' + 1
 _COLUMNS = 40  # noise terms a counter can hold; a horizon of 10^9 needs 31
 _KNOWN = 65_536  # times whose logarithms are tabled
-
-
-@inlined
-def _factor(shape, count, since):
-    """f(n) with n' = ``since``; 1 at powers of two, where only the logarithmic mechanism speaks."""
-    if shape == FLAT or since == 0:
-        return 1.0
-    return (math.log(count) if shape == LOG_PULLS else math.log2(since)) + 1.0
 
 
 class Counters(NamedTuple):
@@ -66,152 +60,187 @@ class Margin(NamedTuple):
     offset: float
 
 
-@kernel
-def own_counters(state, rewards, counters, margins, record):  # noqa: C901, PLR0912, PLR0915 (one step, whose parts go on from the same numbers)
-    """Play one trial per row of ``state``, filling the record at the checkpoints."""
-    hybrid, block_scale, level_scale = counters
-    per_pull, shape, slope, offset = margins
-    checkpoints = record.checkpoints
-    arms = rewards.table.shape[0]
-    known = min(checkpoints[-1], _KNOWN)
-    logs = np.zeros(known + 1)
-    for t in range(1, known + 1):
+class Game(NamedTuple):
+    """The arms by the labels, their counters and index, and the logarithms of the first times."""
+
+    rewards: Rewards
+    counters: Counters
+    margin: Margin
+    logs: np.ndarray
+
+
+class Arms(NamedTuple):
+    """What every arm has given so far, its counter, and its index mean + width sqrt(ln t) + margin x clock; (arms,)."""
+
+    held: np.ndarray  # noise terms of its counter (arms, _COLUMNS)
+    pulled: np.ndarray
+    depths: np.ndarray  # bits of what the counter counts
+    sums: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
+    margins: np.ndarray
+
+
+@inlined
+def _factor(shape: int, count: int, depth: int) -> float:
+    """f(n) of a number with so many bits; 1 at powers of two, where only the logarithmic mechanism speaks."""
+    since = count - (1 << (depth - 1))
+    if shape == FLAT or since == 0:
+        return 1.0
+    return (math.log(count) if shape == LOG_PULLS else math.log2(since)) + 1.0
+
+
+@inlined
+def _clocks(game: Game, t: int) -> tuple[float, float]:
+    """What widths and margins are multiplied by at step ``t``: sqrt(ln t), slope ln t + offset."""
+    log_t = game.logs[t] if t < game.logs.shape[0] else math.log(t)
+    return math.sqrt(log_t), game.margin.slope * log_t + game.margin.offset
+
+
+@inlined
+def _index(arms: Arms, arm: int, level: float, clock: float) -> float:
+    return arms.means[arm] + level * arms.widths[arm] + clock * arms.margins[arm]
+
+
+@inlined
+def _leader(arms: Arms, level: float, clock: float) -> int:
+    """The arm with the largest index."""
+    best = -np.inf
+    arm = 0
+    for other in range(arms.means.shape[0]):
+        index = _index(arms, other, level, clock)
+        if index > best:
+            best = index
+            arm = other
+    return arm
+
+
+@inlined
+def _bar(game: Game, arms: Arms, arm: int, t: int, length: int) -> float:
+    """The noisy mean above which the leader surely stays ahead for ``length`` pulls."""
+    level, clock = _clocks(game, t)
+    end_level, end_clock = _clocks(game, t + length - 1)
+    rival = -1e300
+    for other in range(arms.means.shape[0]):
+        if other != arm:
+            rival = max(rival, _index(arms, other, end_level, end_clock))
+    count = int(arms.pulled[arm])
+    most = count + length
+    width = level * math.sqrt(game.margin.per_pull * most) / most
+    # f grows with n between powers of two, so its first value bounds it from below.
+    margin = clock * _factor(game.margin.shape, count + 1, arms.depths[arm]) / most
+    return rival - width - margin + 1e-10 * (1.0 + abs(rival) + width + margin)
+
+
+@inlined
+def _noise(game: Game, arms: Arms, arm: int, count: int, depth: int, state: np.ndarray, row: int) -> float:
+    """The noise of an arm's counter at its next number, ``count``, which has so many bits."""
+    hybrid, block_scale, level_scale = game.counters
+    bits = set_bits(count)
+    u_noise = next_uniform(state, row, 4)
+    if hybrid:
+        scale = block_scale if bits == 1 else depth * level_scale
+        return hybrid_noise(arms.held, arm, bits, laplace_noise(u_noise, scale))
+    return tree_noise(arms.held, arm, bits, laplace_noise(u_noise, level_scale))
+
+
+@inlined
+def _run(game: Game, arms: Arms, arm: int, length: int, bar: float, state: np.ndarray, row: int) -> int:
+    """Pull an arm up to ``length`` times while its noisy mean is above the bar; how often it was pulled."""
+    table, values, _, _ = game.rewards
+    count, total = int(arms.pulled[arm]), arms.sums[arm]
+    depth = arms.depths[arm] + (set_bits(count + 1) == 1)  # until the run ends
+    done = 0
+    while True:
+        count += 1
+        total += draw_reward(table, values, arm, next_uniform(state, row, 0), state, row)
+        noisy = total + _noise(game, arms, arm, count, depth, state, row)
+        done += 1
+        if done >= length or not noisy > bar * count:
+            break
+    arms.pulled[arm] = count
+    arms.depths[arm] = depth
+    arms.sums[arm] = total
+    arms.means[arm] = noisy / count
+    arms.widths[arm] = math.sqrt(game.margin.per_pull * count) / count
+    arms.margins[arm] = _factor(game.margin.shape, count, depth) / count
+    return done
+
+
+@inlined
+def _play_own(game: Game, arms: Arms, t: int, until: int, window: int, state: np.ndarray, trial: int) -> int:
+    """Play the pulls from ``t`` to ``until``; the next window."""
+    while t <= until:
+        level, clock = _clocks(game, t)
+        arm = _leader(arms, level, clock)
+        # A run ends before the count reaches a power of two, where f(n) and the noise change their form.
+        room = (1 << arms.depths[arm]) - 1 - int(arms.pulled[arm])
+        length = max(1, min(window, until - t + 1, room))
+        bar = _bar(game, arms, arm, t, length) if length > 1 else np.inf
+        done = _run(game, arms, arm, length, bar, state, trial)
+        t += done
+        window = next_window(window, length, done)
+    return window
+
+
+@inlined
+def _play_common(game: Game, arms: Arms, first: int, last: int, choice: int, state: np.ndarray, trial: int) -> int:
+    """Play the pulls from ``first`` to ``last``, the first of them of label ``choice - 1``; the next such number."""
+    table, values, _, _ = game.rewards
+    _, block_scale, level_scale = game.counters
+    choice -= 1
+    for t in range(first, last + 1):
+        arms.sums[choice] += draw_reward(table, values, choice, next_uniform(state, trial, 0), state, trial)
+        arms.pulled[choice] += 1.0
+        arms.widths[choice] = math.sqrt(game.margin.per_pull * arms.pulled[choice]) / arms.pulled[choice]
+        bits = set_bits(t)
+        if bits == 1:
+            arms.depths[0] += 1
+        scale = block_scale if bits == 1 else arms.depths[0] * level_scale
+        level = math.sqrt(math.log(t + 1))
+        best = -np.inf
+        for arm in range(arms.sums.shape[0]):
+            noise = hybrid_noise(arms.held, arm, bits, laplace_noise(next_uniform(state, trial, 4), scale))
+            count = arms.pulled[arm]
+            index = (arms.sums[arm] + noise) / count + level * arms.widths[arm] if count > 0.0 else np.inf
+            if index > best:
+                best = index
+                choice = arm
+    return choice + 1
+
+
+@inlined
+def _clear(arms: Arms) -> None:
+    arms.held[:] = 0.0
+    arms.pulled[:] = 0.0
+    arms.depths[:] = 0
+    arms.sums[:] = 0.0
+    arms.means[:] = np.inf
+    arms.widths[:] = 0.0
+    arms.margins[:] = 0.0
+
+
+@allocating
+def _room(rewards: Rewards, counters: Counters, margin: Margin, horizon: int) -> tuple[Game, Arms]:
+    count = rewards.table.shape[0]
+    logs = np.zeros(min(horizon, _KNOWN) + 1)
+    for t in range(1, logs.shape[0]):
         logs[t] = math.log(t)
-    held = np.empty((arms, _COLUMNS))
-    counts = np.empty(arms, np.int64)
-    depths = np.empty(arms, np.int64)  # bits of the count
-    sums = np.empty(arms)
-    means = np.empty(arms)
-    widths = np.empty(arms)
-    margin_of = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    here = room_for(rewards)
-    table, values, _, gaps = here  # once: every use in a loop would count references
-    for trial in range(state.shape[0]):
-        relabel_arms(state, trial, rewards, order, here)
-        held[:] = 0.0
-        counts[:] = 0
-        depths[:] = 0
-        sums[:] = 0.0
-        means[:] = np.inf
-        widths[:] = 0.0
-        margin_of[:] = 0.0
-        window = 1
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            until = checkpoints[checkpoint]
-            while t <= until:
-                log_t = logs[t] if t <= known else math.log(t)
-                level = math.sqrt(log_t)
-                clock = slope * log_t + offset
-                best = -np.inf
-                arm = 0
-                for other in range(arms):
-                    index = means[other] + level * widths[other] + clock * margin_of[other]
-                    if index > best:
-                        best = index
-                        arm = other
-                count = counts[arm]
-                depth = depths[arm]
-                # A run ends before the count reaches a power of two, where f(n) and the noise change their form.
-                room = (1 << depth) - 1 - count
-                length = max(1, min(window, until - t + 1, room))
-                bar = np.inf
-                if length > 1:
-                    last = t + length - 1
-                    log_last = logs[last] if last <= known else math.log(last)
-                    end_level = math.sqrt(log_last)
-                    end_clock = slope * log_last + offset
-                    rival = -1e300
-                    for other in range(arms):
-                        if other != arm:
-                            index = means[other] + end_level * widths[other] + end_clock * margin_of[other]
-                            rival = max(rival, index)
-                    most = count + length
-                    width = level * math.sqrt(per_pull * most) / most
-                    # f grows with n between powers of two, so its first value bounds it from below.
-                    margin = clock * _factor(shape, count + 1, count + 1 - (1 << (depth - 1))) / most
-                    bar = rival - width - margin + 1e-10 * (1.0 + abs(rival) + width + margin)
-                total = sums[arm]
-                done = 0
-                while True:
-                    count += 1
-                    total += draw_reward(table, values, arm, next_uniform(state, trial, 0), state, trial)
-                    bits = set_bits(count)
-                    u_noise = next_uniform(state, trial, 4)
-                    if hybrid:
-                        if bits == 1:
-                            depth += 1
-                            fresh = laplace_noise(u_noise, block_scale)
-                        else:
-                            fresh = laplace_noise(u_noise, depth * level_scale)
-                        noise = hybrid_noise(held, arm, bits, fresh)
-                    else:
-                        if bits == 1:
-                            depth += 1
-                        noise = tree_noise(held, arm, bits, laplace_noise(u_noise, level_scale))
-                    noisy = total + noise
-                    done += 1
-                    if done >= length or not noisy > bar * count:
-                        break
-                t += done
-                if done < length:
-                    window = done
-                elif length == window:
-                    window *= 2
-                counts[arm] = count
-                depths[arm] = depth
-                sums[arm] = total
-                means[arm] = noisy / count
-                widths[arm] = math.sqrt(per_pull * count) / count
-                margin_of[arm] = _factor(shape, count, count - (1 << (depth - 1))) / count
-            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
-            if passed(record, checkpoint, 1):
-                return
-        note_pulls(record, trial, order, counts)
+    held, depths = np.empty((count, _COLUMNS)), np.empty(count, np.int64)
+    pulled, sums, means = np.empty(count), np.empty(count), np.empty(count)
+    arms = Arms(held, pulled, depths, sums, means, np.empty(count), np.empty(count))
+    return Game(room_for(rewards), counters, margin, logs), arms
 
 
 @kernel
-def common_counters(state, rewards, counters, per_pull, record):
+def own_counters(state: np.ndarray, rewards: Rewards, counters: Counters, margin: Margin, record: Record) -> None:
+    """Play one trial per row of ``state``, filling the record at the checkpoints."""
+    game, arms = _room(rewards, counters, margin, record.checkpoints[-1])
+    play_trials(_clear, _play_own, game, arms, state, rewards, record)
+
+
+@kernel
+def common_counters(state: np.ndarray, rewards: Rewards, counters: Counters, margin: Margin, record: Record) -> None:
     """The same with hybrid counters that all grow at every step, and no margin for noise in the index."""
-    _, block_scale, level_scale = counters
-    checkpoints = record.checkpoints
-    arms = rewards.table.shape[0]
-    held = np.empty((arms, _COLUMNS))
-    counts = np.empty(arms)
-    sums = np.empty(arms)
-    widths = np.empty(arms)
-    order = np.empty(arms, np.int64)
-    here = room_for(rewards)
-    table, values, _, gaps = here  # once: every use in a loop would count references
-    for trial in range(state.shape[0]):
-        relabel_arms(state, trial, rewards, order, here)
-        held[:] = 0.0
-        counts[:] = 0.0
-        sums[:] = 0.0
-        widths[:] = 0.0
-        choice = 0
-        depth = 0
-        t = 1
-        for checkpoint in range(checkpoints.shape[0]):
-            while t <= checkpoints[checkpoint]:
-                sums[choice] += draw_reward(table, values, choice, next_uniform(state, trial, 0), state, trial)
-                counts[choice] += 1.0
-                widths[choice] = math.sqrt(per_pull * counts[choice]) / counts[choice]
-                bits = set_bits(t)
-                if bits == 1:
-                    depth += 1
-                scale = block_scale if bits == 1 else depth * level_scale
-                t += 1
-                level = math.sqrt(math.log(t))
-                best = -np.inf
-                for arm in range(arms):
-                    noise = hybrid_noise(held, arm, bits, laplace_noise(next_uniform(state, trial, 4), scale))
-                    index = (sums[arm] + noise) / counts[arm] + level * widths[arm] if counts[arm] > 0.0 else np.inf
-                    if index > best:
-                        best = index
-                        choice = arm
-            note(counts, gaps, trial, checkpoint, record.regret, record.best_pulls)
-            if passed(record, checkpoint, 1):
-                return
-        note_pulls(record, trial, order, counts)
+    game, arms = _room(rewards, counters, margin, record.checkpoints[-1])
+    play_trials(_clear, _play_common, game, arms, state, rewards, record)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels import streams
 from bandit_core.kernels.chain import chain
@@ -11,7 +13,7 @@ FEW = 16  # groups among which comparing with all is faster than searching
 
 
 @inlined
-def draw_group(table, uniform):
+def draw_group(table: np.ndarray, uniform: float) -> int:
     """Row of ``table``, rows (cumulative probability, epsilon), of the user who arrives under a discrete
     distribution.
     """
@@ -36,7 +38,7 @@ _draw_one = chain({each.code: each.sampler(streams) for each in DISTRIBUTIONS.va
 
 
 @piece
-def draw_epsilon(code, form, table, uniform):
+def draw_epsilon(code: int, form: np.ndarray, table: np.ndarray, uniform: float) -> float:
     """Epsilon of the user who arrives."""
     if code == FIXED:
         return form[0]
@@ -46,7 +48,7 @@ def draw_epsilon(code, form, table, uniform):
 
 
 @piece
-def surely_below(code, form, table, eps_min):
+def surely_below(code: int, form: np.ndarray, table: np.ndarray, eps_min: float) -> float:
     """A uniform below which every user has epsilon < eps_min, so that most of these need no inversion."""
     low = 0.0
     high = 1.0

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from bandit_core.model import Guarantee, Parameters, Release, RunSetup
 from bandit_core.policies.local_family import bounded_rewards
+from bandit_core.spec.number_text import number
 
 Accounting = Literal["paper", "tight"]
 IndexReading = Literal["with root", "as printed"]
@@ -72,7 +73,9 @@ def pure(setup: RunSetup, factor: float = 1.0) -> Guarantee:
 
 def approximate(setup: RunSetup, epsilon: float, delta: float) -> Guarantee:
     """Central (epsilon, delta)-DP where the run really has ``epsilon``, whatever was chosen."""
-    words = f"what the curator publishes is ({epsilon:.3g}, {delta:.2g})-differentially private in every single reward"
+    words = (
+        f"what the curator publishes is ({number(epsilon)}, {delta:.2g})-differentially private in every single reward"
+    )
     if epsilon > nominal(setup) * (1 + 1e-9):
         words += f": as printed it spends more than the chosen epsilon {nominal(setup):g}"
     elif setup.parameters.accounting == "advanced":

@@ -19,12 +19,13 @@ that end cuts off, decides (then the lowest arm); the order of the arms would ma
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 from bandit_core.kernels import index
 from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import index_family, kl_family, posterior_family
+from bandit_core.policies import bernoulli_family, index_family
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local, local_upper
 
@@ -34,16 +35,8 @@ def _prepare_ucb(setup: RunSetup) -> KernelCall:
     return index_family.prepare(setup, release=index.BITS, per_spread=0.5, clock=index.KL_CLOCK)
 
 
-def _ucb_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, "ucb-cf")]
-
-
-def _kl_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, "kl-ucb-cf")]
-
-
-def _posterior_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, "ts-cf")]
+def _bounds(name: Literal["kl-ucb-cf", "ts-cf", "ucb-cf"]) -> Callable[[RunSetup], list[Bound]]:
+    return lambda setup: [*local.lower_bounds(setup), *local_upper.corrupted_feedback(setup, name)]
 
 
 _COMMON: dict[str, Any] = dict(
@@ -66,7 +59,7 @@ POLICIES = (
         title="UCB-CF",
         summary="Each user answers with one coin-flipped bit; UCB with a margin tuned to the known corruption.",
         prepare=_prepare_ucb,
-        bounds=_ucb_bounds,
+        bounds=_bounds("ucb-cf"),
         sampler=lambda setup: index_family.sampler(setup, index.BITS),
         step_cost=index_family.cost(index.BITS),
         held=index_family.held(index.BITS),
@@ -80,28 +73,28 @@ for t = K+1, K+2, ...:
         name="kl-ucb-cf",
         title="kl-UCB-CF",
         summary="Each user answers with one coin-flipped bit; for yes-or-no rewards no private policy loses less.",
-        prepare=kl_family.prepare,
-        bounds=_kl_bounds,
+        prepare=bernoulli_family.prepare_kl,
+        bounds=_bounds("kl-ucb-cf"),
         parent="kl-ucb",
         pseudo_code=f"""pull each arm once; {_ANSWER}
 for t = K+1, K+2, ...:
     u_a = largest q in [0, 1] with  N_a d(mean bit_a, lambda(q)) <= ln t + 3 ln ln t
     pull the arm with the largest  u_a""",
-        step_cost=kl_family.cost,
+        step_cost=bernoulli_family.kl_cost,
         **_COMMON,
     ),
     Policy(
         name="ts-cf",
         title="TS-CF",
         summary="Each user answers with one coin-flipped bit; Thompson sampling on the bits.",
-        prepare=posterior_family.prepare,
-        bounds=_posterior_bounds,
+        prepare=bernoulli_family.prepare_posterior,
+        bounds=_bounds("ts-cf"),
         parent="thompson",
         pseudo_code=f"""for t = 1, 2, ...:
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; {_ANSWER}
     ones_a += bit;  zeros_a += 1 - bit""",
-        step_cost=posterior_family.cost,
+        step_cost=bernoulli_family.posterior_cost,
         **_COMMON,
     ),
 )

@@ -11,41 +11,12 @@ Deviations from print: Curator 3 and Lemma 9 have epsilon where e^epsilon is mea
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from bandit_core.kernels import index
-from bandit_core.model import KernelCall, Policy, RunSetup, any_rewards
-from bandit_core.model.bound import Bound
-from bandit_core.policies import index_family
-from bandit_core.policies.local_family import (
-    ThresholdParameters,
-    bounded_rewards,
-    local_guarantee,
-    random_bits,
-    refuse_if_nobody_is_left,
-    resolve_threshold,
-)
-from bandit_core.theory import local, local_upper
-
-
-def _preparer(squash: bool) -> Callable[[RunSetup], KernelCall]:
-    def prepare(setup: RunSetup) -> KernelCall:
-        return index_family.prepare(
-            setup,
-            release=index.BITS, squash=squash, per_spread=2.0, eps_min=setup.parameters.eps_min,
-        )  # fmt: skip
-
-    return prepare
-
-
-def _bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local_upper.heldp_ucb_b(setup)]
-
-
-def _sigmoid_bounds(setup: RunSetup) -> list[Bound]:
-    return [*local.lower_bounds(setup), *local_upper.through_sigmoid(setup, "heldp-ucb-b")]
-
+from bandit_core.policies import heldp_family
+from bandit_core.policies.local_family import random_bits
+from bandit_core.theory import local_upper
 
 _PSEUDO_CODE = """for t = 1, 2, ...:
     pull the arm with the largest  u_a   (infinite before its first kept response)
@@ -55,42 +26,28 @@ _PSEUDO_CODE = """for t = 1, 2, ...:
     u_a = s_a / N_a + sqrt(2 B_a ln t) / N_a"""
 
 _COMMON: dict[str, Any] = dict(
-    paper="Ren, Zhou, Liu, Shroff 2020",
-    privacy="local",
-    guarantee_words="epsilon-local DP for every reward (pure, each user's own epsilon)",
-    epsilon="any",
-    anytime=True,
-    parameters=ThresholdParameters,
-    guarantee=local_guarantee,
-    resolve=lambda parameters, epsilon: resolve_threshold(parameters, epsilon, "v_b"),
-    refuses=refuse_if_nobody_is_left,
-    parent="ucb",
-    sampler=lambda setup: index_family.sampler(setup, index.BITS),
-    step_cost=index_family.cost(index.BITS),
-    held=index_family.held(index.BITS),
-)
+    release=index.BITS, rule="v_b",
+    index=lambda eps_min: dict(per_spread=2.0),
+)  # fmt: skip
 
 POLICIES = (
-    Policy(
+    heldp_family.policy(
+        local_upper.heldp_ucb_b,
+        **_COMMON,
         name="heldp-ucb-b",
         title="HeLDP-UCB-B",
         summary="Each user answers with one coin-flipped bit; UCB on the corrected averages.",
-        accepts=bounded_rewards("heldp-ucb-bs"),
-        prepare=_preparer(squash=False),
         releases=random_bits("a bit for the reward"),
-        bounds=_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTB (randomised response of the reward)"),
-        **_COMMON,
     ),
-    Policy(
+    heldp_family.policy(
+        lambda setup: local_upper.through_sigmoid(setup, "heldp-ucb-b"),
+        **_COMMON,
+        squash=True,
         name="heldp-ucb-bs",
         title="HeLDP-UCB-BS",
         summary="For rewards without limits: squeezed into (0, 1) by a sigmoid, then one coin-flipped bit.",
-        accepts=any_rewards,
-        prepare=_preparer(squash=True),
         releases=random_bits("a bit for the sigmoid of the reward"),
-        bounds=_sigmoid_bounds,
         pseudo_code=_PSEUDO_CODE.format(mechanism="CTB-S (randomised response of the sigmoid of the reward)"),
-        **_COMMON,
     ),
 )

@@ -20,7 +20,8 @@ from bandit_core.theory import central
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    return batch_family.prepare(release_schedules.thompson, setup, nominal(setup))
+    schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 0.0, 0.0)
+    return batch_family.prepare(release_schedules.thompson, setup, schedule)
 
 
 def _cost(setup: RunSetup) -> float:

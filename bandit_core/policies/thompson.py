@@ -8,41 +8,19 @@ Algorithm 2), so only the means of the arms matter. For Bernoulli arms its regre
 
 from __future__ import annotations
 
-from bandit_core.model import Guarantee, Parameters, Policy, RunSetup
-from bandit_core.model.bound import Bound
-from bandit_core.policies import posterior_family
-from bandit_core.policies.local_family import bounded_rewards
-from bandit_core.theory import classic, floors
+from bandit_core.policies import bernoulli_family
 
-SOURCE = "Kaufmann, Korda and Munos 2012"
-
-
-def _bounds(setup: RunSetup) -> list[Bound]:
-    return [
-        *floors.without_privacy(setup),
-        *classic.lower_bounds(setup),
-        classic.asymptotically_optimal(setup, SOURCE),
-        *classic.orders(setup),
-    ]
-
-
-POLICY = Policy(
+POLICY = bernoulli_family.plain_policy(
+    "Kaufmann, Korda and Munos 2012",
     name="thompson",
     title="Thompson sampling",
     paper="Thompson 1933; Agrawal, Goyal 2012",
     summary="Plays each arm as often as it is believed to be the best one.",
-    privacy="none",
-    guarantee_words="none: the learner sees every reward",
-    epsilon="none",
-    anytime=True,
-    parameters=Parameters,
-    accepts=bounded_rewards("ucb", whose="its posterior"),
-    prepare=posterior_family.prepare,
-    bounds=_bounds,
-    guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
+    rests_on="posterior",
+    prepare=bernoulli_family.prepare_posterior,
     pseudo_code="""for t = 1, 2, ...:
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; its reward r becomes the coin x ~ Bernoulli(r)
     ones_a += x;  zeros_a += 1 - x""",
-    step_cost=posterior_family.cost,
+    step_cost=bernoulli_family.posterior_cost,
 )

@@ -76,12 +76,10 @@ def prepare(
     common: bool = False,
 ) -> KernelCall:
     """The kernel of the counters (see `bandit_core.kernels.trees` for the meaning of the numbers)."""
-    arms = len(setup.arms)
     if isinstance(counter, Hybrid):
         counters = trees.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
     else:
         counters = trees.Counters(False, 0.0, counter.node_scale)
-    if common:
-        return KernelCall(trees.common_counters, (rewards_of(setup), counters, per_pull), arms)
     margin = trees.Margin(per_pull, shape, slope, offset)
-    return KernelCall(trees.own_counters, (rewards_of(setup), counters, margin), arms)
+    kernel = trees.common_counters if common else trees.own_counters
+    return KernelCall(kernel, (rewards_of(setup), counters, margin), len(setup.arms))

@@ -104,7 +104,8 @@ def _theorem_4(setup: RunSetup) -> Bound:
         words="In the long run no locally private policy can do better: the bound without privacy, divided by half of "
         "alpha, so multiplied by about 2/epsilon^2 for small epsilon. The factor 2 is Pinsker's inequality at its "
         "right constant; as printed the bound is a quarter of this. Valid but loose.",
-        assumptions=f"laws slightly better than the best one are possible; one epsilon for everybody; {LONG_RUN}",
+        assumptions="distributions slightly better than the best one are possible; one epsilon for everybody; "
+        + LONG_RUN,
         curve=nothing,
         asymptotic=True,
     )

@@ -68,6 +68,7 @@ def _shape(  # noqa: PLR0913 (the symbols of its formula)
     epsilon: float,
     curve: Curve,
     multiplier: float,
+    *,
     side: Side = "upper",
     kind: Kind = "minimax",
 ) -> Bound:
@@ -103,7 +104,14 @@ def theorem_3_2(epsilon: float, multiplier: float = 1.0) -> Bound:
     words = "No locally private policy can do better than this order for every theta (two arms, normal contexts)."
     source = f"{_HAN}, Theorem 3.2"
     return _shape(
-        "Theorem 3.2", source, r"\sqrt T/\epsilon", words, epsilon, lambda t: np.sqrt(t) / epsilon, multiplier, "lower"
+        "Theorem 3.2",
+        source,
+        r"\sqrt T/\epsilon",
+        words,
+        epsilon,
+        lambda t: np.sqrt(t) / epsilon,
+        multiplier,
+        side="lower",
     )
 
 

@@ -228,7 +228,7 @@ def kinf(distribution: distributions.RewardDistribution, target: float) -> float
     mean above ``target``.
 
     By duality (Honda and Takemura 2010) the maximum over 0 <= x <= 1/(1 - target) of E ln(1 - x (X - target)), a
-    concave function of x. Infinite for target >= 1; 0 if the law's mean is not below the target.
+    concave function of x. Infinite for target >= 1; 0 if the distribution's mean is not below the target.
     """
     if distribution.expected >= target:
         return 0.0

@@ -281,17 +281,8 @@ def _bound(told: Told, name: str, formula: str, words: str, assumptions: str, on
     )
 
 
-def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
-    """The floor of every policy, and the forms (i) to (iii) for policies of a class; what does not apply is hidden.
-
-    Parameters
-    ----------
-    instance
-        Any arms. Arms that all pay one of the same two amounts have every form, other distributions those that need no
-        distribution better than the best one.
-    told
-        What one pull tells under the promise of privacy: `PLAIN`, `local.told` or `central.told`.
-    """
+def _forms(told: Told) -> list[Bound]:
+    """The floor of every policy and the forms (i) to (iii), in words and formulas."""
     share = rf"\frac{{{SHARE:g}}}{{m+1}}"
     fewest = r"\sum_{a:\Delta_a>0}\Delta_a\,n_a,\qquad n_a\,I_a\ge\mathrm{kl}\Big(\frac{n_a}{t},\,"
     every = _bound(
@@ -334,7 +325,21 @@ def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
         "one by any eta",
         "policies that lose at most twice the asymptotic bound",
     )
-    found = [every, chance, equals, fast]
+    return [every, chance, equals, fast]
+
+
+def finite_time(setup: RunSetup, told: Told) -> list[Bound]:
+    """The floor of every policy, and the forms (i) to (iii) for policies of a class; what does not apply is hidden.
+
+    Parameters
+    ----------
+    setup
+        Any arms. Arms that all pay one of the same two amounts have every form, other distributions those that need no
+        distribution better than the best one.
+    told
+        What one pull tells under the promise of privacy: `PLAIN`, `local.told` or `central.told`.
+    """
+    found = _forms(told)
     if not classic.true_gaps(setup).any():
         return [bound.ruled_out(_NOTHING_TO_LEARN) for bound in found]
     rivals = _rivals(setup, told)

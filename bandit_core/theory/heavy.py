@@ -62,7 +62,7 @@ class _Numbers:
 
 def _shape(  # noqa: PLR0913 (the symbols of its formula)
     multiplier: float, name: str, side: Side, source: str, formula: str, words: str, assumptions: str, curve: Curve,
-    worst_case: bool = False, kind: Kind | None = None,
+    *, worst_case: bool = False, kind: Kind | None = None,
 ) -> Bound:  # fmt: skip
     return Bound(
         name=name,

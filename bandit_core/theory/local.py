@@ -127,7 +127,7 @@ def _total_variation_form(setup: RunSetup) -> Bound:
         "It vanishes for "
         "large epsilon; the bound without privacy takes over there. (KL is used where it is known and smaller.)"
         + OUR_EXTENSION,
-        assumptions=f"laws slightly better than the best one are possible; {ANY_CHANNEL}; {LONG_RUN}",
+        assumptions=f"distributions slightly better than the best one are possible; {ANY_CHANNEL}; {LONG_RUN}",
         curve=nothing,
         asymptotic=True,
     )
@@ -148,7 +148,7 @@ def _total_variation_form(setup: RunSetup) -> Bound:
     )
     constant = classic.per_log(gaps, information)
     if worse and constant == 0:
-        return bound.ruled_out("some users have so large an epsilon that this form says nothing about these laws")
+        return bound.ruled_out("some users have so large an epsilon that this form says nothing about these arms")
     return replace(bound, curve=logarithmic(constant))
 
 

@@ -134,7 +134,7 @@ def _theorem_10(setup: RunSetup) -> _Guarantee:
 
 
 NOBODY_LEFT = "no user's epsilon reaches the threshold eps_min, so nothing is ever learned"
-ANY_LAW = "rewards in [0, 1]; users' epsilons are independent draws from one distribution; eps_min above 0"
+ANY_BUDGETS = "rewards in [0, 1]; users' epsilons are independent draws from one distribution; eps_min above 0"
 
 _THEOREM_7 = Bound(
     name="Ren Theorem 7",
@@ -149,7 +149,7 @@ _THEOREM_7 = Bound(
     words="HeLDP-UCB-L never loses more than this on average. p_0 is the share of users that are kept, alpha_0 the "
     "mean of 1/epsilon^2 among them, and the second entry of the maximum pays for the forced pulls. The exponent "
     "2 kappa^2 is drawn as printed; 2 p_0 kappa^2, as in Theorem 10, was probably meant and would be lower.",
-    assumptions=ANY_LAW,
+    assumptions=ANY_BUDGETS,
     curve=nothing,
 )
 _COROLLARY_8 = replace(
@@ -183,22 +183,37 @@ _COROLLARY_11 = replace(
 )
 
 
-def _order(name: str, source: str, formula: str, factor: float, arms: int) -> Bound:
-    return Bound(
+def _stated(
+    setup: RunSetup, name: str, theorem: Bound, corollary: Bound, found: Callable[[RunSetup], _Guarantee], formula: str
+) -> tuple[Bound, Bound, Bound]:
+    """A theorem about the policy ``name``, its corollary for one epsilon, and its distribution-free order.
+
+    What does not apply is ruled out: all where nobody is left, the corollary where budgets differ.
+    """
+    number = theorem.name.removeprefix("Ren ")
+    order = Bound(
         name="Distribution-free order",
         side="upper",
         model="local",
         rewards="[0, 1]",
         kind="minimax",
-        source=f"{REN}, {source}",
+        source=f"{REN}, {number}",
         status="order-only",
         formula=formula,
         words=f"However small the gaps are, the regret of {name} grows no faster than this shape "
         "(drawn with the factor 1).",
-        assumptions=ANY_LAW,
-        curve=lambda t: np.sqrt(factor * arms * t * np.log(t)),
+        assumptions=ANY_BUDGETS,
+        curve=nothing,
         worst_case=True,
     )
+    if not budget(setup).share_above(float(setup.parameters.eps_min)) > 0:
+        return theorem.ruled_out(NOBODY_LEFT), corollary.ruled_out(NOBODY_LEFT), order.ruled_out(NOBODY_LEFT)
+    guarantee, gaps = found(setup), classic.true_gaps(setup)
+    curve, factor = guarantee.curve(gaps, gaps), (guarantee.laplace + guarantee.first) / guarantee.kept
+    if budget(setup).fixed is None:
+        corollary = corollary.ruled_out(f"stated for one epsilon; {number} covers users with different ones")
+    order = order.with_curve(lambda t: np.sqrt(factor * len(setup.arms) * t * np.log(t)))
+    return theorem.with_curve(curve), corollary.with_curve(curve), order
 
 
 def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
@@ -211,24 +226,16 @@ def _corollary_8_follows(guarantee: _Guarantee, gaps: np.ndarray) -> bool:
 
 def heldp_ucb_l(setup: RunSetup) -> list[Bound]:
     """Theorem 7, Corollary 8 and the distribution-free order of HeLDP-UCB-L; what does not apply is hidden."""
-    distribution, eps_min = budget(setup), float(setup.parameters.eps_min)
     order_formula = r"O\big(\sqrt{(1+\alpha_0)K\,t\ln t/p_0}\big)"
-    if not distribution.share_above(eps_min) > 0:
-        order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, 0.0, len(setup.arms))
-        return [bound.ruled_out(NOBODY_LEFT) for bound in (_THEOREM_7, _COROLLARY_8, order)]
-    guarantee, gaps = _theorem_7(setup), classic.true_gaps(setup)
-    curve = guarantee.curve(gaps, gaps)
-    theorem, corollary = replace(_THEOREM_7, curve=curve), replace(_COROLLARY_8, curve=curve)
-    factor = (1 + guarantee.first) / guarantee.kept
-    order = _order("HeLDP-UCB-L", "Theorem 7", order_formula, factor, len(setup.arms))
-    if distribution.fixed is None:
-        corollary = corollary.ruled_out("stated for one epsilon; Theorem 7 covers users with different ones")
-    elif distribution.fixed != eps_min:
+    theorem, corollary, order = _stated(setup, "HeLDP-UCB-L", _THEOREM_7, _COROLLARY_8, _theorem_7, order_formula)
+    epsilon, eps_min = budget(setup).fixed, float(setup.parameters.eps_min)
+    if corollary.not_applicable:
+        return [theorem, corollary, order]
+    if epsilon != eps_min:
         corollary = corollary.ruled_out(
-            f"needs eps_min = epsilon = {distribution.fixed:g}; with eps_min = {eps_min:g} more pulls are "
-            f"forced, see Theorem 7"
+            f"needs eps_min = epsilon = {epsilon:g}; with eps_min = {eps_min:g} more pulls are forced, see Theorem 7"
         )
-    elif not _corollary_8_follows(guarantee, gaps):
+    elif not _corollary_8_follows(_theorem_7(setup), classic.true_gaps(setup)):
         corollary = corollary.ruled_out(
             "its proof drops the forced pulls, which are not dominated for so large an epsilon and gap; see Theorem 7"
         )
@@ -243,20 +250,11 @@ def heldp_ucb_b(setup: RunSetup) -> list[Bound]:
     For one epsilon Corollary 11 holds for every eps_min up to it: the policy discards nobody and uses eps_min for
     nothing else.
     """
-    distribution, eps_min = budget(setup), float(setup.parameters.eps_min)
     order_formula = r"O\big(\sqrt{\beta_0K\,t\ln t/p_0}\big)"
-    if not distribution.share_above(eps_min) > 0:
-        order = _order("HeLDP-UCB-B", "Theorem 10", order_formula, 0.0, len(setup.arms))
-        return [bound.ruled_out(NOBODY_LEFT) for bound in (_THEOREM_10, _COROLLARY_11, order)]
-    guarantee, gaps = _theorem_10(setup), classic.true_gaps(setup)
-    curve = guarantee.curve(gaps, gaps)
-    theorem, corollary = replace(_THEOREM_10, curve=curve), replace(_COROLLARY_11, curve=curve)
-    if distribution.fixed is None:
-        corollary = corollary.ruled_out("stated for one epsilon; Theorem 10 covers users with different ones")
-    else:
+    theorem, corollary, order = _stated(setup, "HeLDP-UCB-B", _THEOREM_10, _COROLLARY_11, _theorem_10, order_formula)
+    if not corollary.not_applicable:
         theorem = theorem.ruled_out("for one epsilon, Corollary 11 says the same")
-    factor = guarantee.first / guarantee.kept
-    return [theorem, corollary, _order("HeLDP-UCB-B", "Theorem 10", order_formula, factor, len(setup.arms))]
+    return [theorem, corollary, order]
 
 
 def _sigmoid(reward: np.ndarray) -> np.ndarray:
@@ -287,7 +285,7 @@ def through_sigmoid(setup: RunSetup, parent: Literal["heldp-ucb-l", "heldp-ucb-b
         r"\Delta^s_a=\max_b\mathrm E\,s(X_b)-\mathrm E\,s(X_a)",
         words=f"The policy plays {parent} on sigmoids of the rewards, whose gaps are smaller. n_a is the number of "
         f"pulls of arm a that {theorem} allows at that gap; each costs the true gap.",
-        assumptions="the sigmoid keeps the best arm best; users' epsilons are independent draws from one law",
+        assumptions="the sigmoid keeps the best arm best; users' epsilons are independent draws from one distribution",
         curve=nothing,
     )
     printed = Bound(

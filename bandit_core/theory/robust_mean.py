@@ -9,7 +9,7 @@ go through quadrature.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -161,39 +161,45 @@ def errors(
     import pandas as pd
 
     n = np.asarray(n, np.int64)
-    rule = dict(v=v, u=u, estimator=estimator, epsilon=epsilon, logarithm=logarithm)
-    level = truncation_level(n, **rule)  # type: ignore[arg-type]
+    rule: dict[str, Any] = dict(v=v, u=u, estimator=estimator, epsilon=epsilon, logarithm=logarithm)
+    level = truncation_level(n, **rule)
 
     def lost(place: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        first, second = truncated_moments(distribution, truncation_level(place, **rule))  # type: ignore[arg-type]
+        first, second = truncated_moments(distribution, truncation_level(place, **rule))
         return distribution.expected - first, np.maximum(second - first**2, 0.0)
 
     if estimator in ("plain", "tree"):
         bias, variance = (total / n for total in _running_sums(lost, n))
     else:
         bias, variance = lost(n)
-    noise = np.zeros(n.shape)
-    if estimator == "tree":
-        scale = 2 * levels / epsilon
-        for place in np.ndindex(n.shape):
-            closed = _nodes(int(n[place]))
-            each = scale * truncation_level(closed, **rule)  # type: ignore[arg-type]
-            noise[place] = math.sqrt(2 * float(np.sum(each**2))) / n[place]
-    elif estimator == "epoch":
-        noise = math.sqrt(2) * 2 * level / (n * epsilon)
-    elif estimator == "local":
-        noise = math.sqrt(2) * 2 * level / (np.sqrt(n) * epsilon)
     whole = distribution.raw_moment(2) - distribution.expected**2 if distribution.moment_limit > 2 else math.inf
     return pd.DataFrame(
         {
             "n": n,
             "level": level,
             "bias": bias,
-            "noise": noise,
+            "noise": _noise(n, level, levels, rule),
             "sampling": np.sqrt(variance / n),
             "untruncated": np.sqrt(whole / n),
         }
     )
+
+
+def _noise(n: np.ndarray, level: np.ndarray, levels: int, rule: dict[str, Any]) -> np.ndarray:
+    """Standard deviation of the noise of privacy on the mean of n rewards, see `errors`."""
+    noise = np.zeros(n.shape)
+    estimator, epsilon = rule["estimator"], rule["epsilon"]
+    if estimator == "tree":
+        scale = 2 * levels / epsilon
+        for place in np.ndindex(n.shape):
+            closed = _nodes(int(n[place]))
+            each = scale * truncation_level(closed, **rule)
+            noise[place] = math.sqrt(2 * float(np.sum(each**2))) / n[place]
+    elif estimator == "epoch":
+        noise = math.sqrt(2) * 2 * level / (n * epsilon)
+    elif estimator == "local":
+        noise = math.sqrt(2) * 2 * level / (np.sqrt(n) * epsilon)
+    return noise
 
 
 def _nodes(n: int) -> np.ndarray:

@@ -47,21 +47,20 @@ def test_damaged_machine_code_is_compiled_anew(ending, damage):
     assert sum(again.stats.cache_hits.values()) == 1
 
 
-def test_the_fingerprint_follows_what_is_compiled(tmp_path, monkeypatch):
+def test_the_fingerprint_follows_what_is_compiled(tmp_path):
     here = version.code_fingerprint()
     core = tmp_path / "bandit_core"
     for folder in ("jit", "kernels", "mechanisms", "model", "spec/rewards", "spec/budgets", "theory"):
         (core / folder).mkdir(parents=True)
     for name in ("model/kernel_call", "spec/rewards/beta", "spec/budgets/fixed", "spec/contexts"):
         (core / f"{name}.py").write_text("one")
-    monkeypatch.setattr(version, "__file__", str(core / "jit" / "version.py"))
-    first = version.code_fingerprint.__wrapped__()
+    first = version.code_fingerprint(version.sources(core))
     (core / "mechanisms" / "new.py").write_text("changed")
-    second = version.code_fingerprint.__wrapped__()
+    second = version.code_fingerprint(version.sources(core))
     assert len({here, first, second}) == 3
     (core / "spec" / "errors.py").write_text("reads a file, is not compiled")
     (core / "theory" / "accounting.py").write_text("another interval between releases, an argument of a kernel")
-    assert version.code_fingerprint.__wrapped__() == second
+    assert version.code_fingerprint(version.sources(core)) == second
 
 
 @pytest.mark.parametrize("settings", [{"LAB_CACHE_DIR": "/dev/null/x"}, {"LAB_KERNEL_CACHE": "0"}])

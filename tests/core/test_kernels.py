@@ -11,7 +11,7 @@ from bandit_core import Experiment
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
 from bandit_core.model import RunSetup, Signal, Stopped, run_kernel
-from bandit_core.policies import index_family, kl_family
+from bandit_core.policies import bernoulli_family, index_family
 
 FIXED = {"kind": "fixed", "value": 1.0}
 GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
@@ -211,7 +211,9 @@ def test_the_order_of_the_arms_does_not_decide_where_every_index_is_at_its_end()
         experiment = Experiment.model_validate(
             {"arms": arms, "lines": [{"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": 0.2}}]}
         )
-        block = run_kernel(kl_family.prepare(experiment.setups[0]), streams(0, 0, 40), np.array([1000, 5000]), Signal())
+        block = run_kernel(
+            bernoulli_family.prepare_kl(experiment.setups[0]), streams(0, 0, 40), np.array([1000, 5000]), Signal()
+        )
         regrets.append(block.regret[:, -1])
     spread = math.hypot(*(values.std(ddof=1) / math.sqrt(len(values)) for values in regrets))
     assert abs(regrets[0].mean() - regrets[1].mean()) < 4 * spread
@@ -221,7 +223,7 @@ def full_scan(instance, words, horizon: int) -> list[int]:
     """kl-UCB(-CF) that solves for every arm at every step, with the kernel's own function for one index."""
     stream = reference.Stream(words)
     c = math.tanh(instance.epsilon.value / 2) if instance.epsilon else 1.0
-    borders = (0.0, 1.0, 0.0, -math.inf)
+    borders = (0.0, kl.bar_at(1.0))
     ones, counts, pulled = [0.0] * len(instance.arms), [0.0] * len(instance.arms), []
     for t in range(1, horizon + 1):
         arm = t - 1
@@ -261,7 +263,7 @@ def test_kl_quantiles_solve_their_equation():
 
 def test_a_kl_index_where_nothing_is_possible():
     low, high = 0.4, 0.6
-    borders = (low, high, math.log(high), math.log(1 - high))
+    borders = (low, kl.bar_at(high))
     assert kl.index(0.9, 1000.0, 5.0, *borders) == high  # far above what any mean explains
     assert kl.index(0.1, 1000.0, 5.0, *borders) == low  # far below
     assert low < kl.index(0.45, 100.0, 1.0, *borders) < high

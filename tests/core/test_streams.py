@@ -2,6 +2,7 @@
 
 import math
 from statistics import NormalDist
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -104,9 +105,9 @@ def _betas(state, a, b, out):
 
 
 @njit
-def _rewards(state, laws, values, out):
+def _rewards(state, table, values, out):
     for place in range(out.shape[0]):
-        out[place] = draw_reward(laws, values, 0, next_uniform(state, 0, 0), state, 0)
+        out[place] = draw_reward(table, values, 0, next_uniform(state, 0, 0), state, 0)
 
 
 @njit
@@ -129,6 +130,24 @@ def test_gamma_variables_follow_their_law(shape):
 @pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.5, 0.5), (3.0, 1.0), (2000.0, 900.0)])
 def test_beta_variables_follow_their_law(a, b):
     assert stats.kstest(drawn(_betas, a, b), stats.beta(a, b).cdf).pvalue > LEAST_P
+
+
+def test_every_distribution_with_a_table_finds_its_own():
+    class Steps(rewards.RewardDistribution):
+        code: ClassVar[int] = 99
+        steps: tuple[float, ...]
+        parameters: ClassVar[tuple[float, ...]] = (0.0, 2.0)
+
+        @property
+        def values_for_kernel(self) -> np.ndarray:
+            return np.array(self.steps)
+
+    first, other = Steps(steps=(1.0, 2.0, 3.0)), Steps(steps=(4.0,))
+    seen = rewards.Empirical(values=(5.0, 6.0))
+    table, values = rewards.tables((first, seen, rewards.Bernoulli(mean=0.5), other, first))
+    assert values.tolist() == [1, 2, 3, 5, 6, 4]
+    assert table[:, 1].tolist() == [0, 3, 0, 5, 0]
+    assert table[[0, 3], 2].tolist() == [2, 2]
 
 
 def test_a_wrong_law_is_noticed():

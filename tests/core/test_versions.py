@@ -81,6 +81,7 @@ def written(tmp_path):
         ("return STEP * x", "return (\n        STEP\n        * x\n    )"),
         ("UNUSED = 1.0", "UNUSED = 2.0\n\n\n"),
         ('"""A kernel file."""', '"""The same file, described."""'),
+        ("def longer(x):", "def longer(x: float) -> float:"),
     ],
 )
 def test_prose_and_layout_change_no_version(written, change):
@@ -103,6 +104,23 @@ def test_what_a_kernel_reaches_changes_its_version_and_no_other(written, change)
     before, after = written(), written(change)
     assert after["play"] != before["play"]
     assert after["other"] == before["other"]
+
+
+def test_a_file_that_changes_under_a_running_process_is_told(tmp_path):
+    path = tmp_path / "changed.py"
+    path.write_text(MODULE)
+    spec = importlib.util.spec_from_file_location("changed", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    path.write_text("# A line more.\n" + MODULE)
+    with pytest.raises(RuntimeError, match=str(path)):
+        kernel_version(module.play)
+
+
+def test_the_versions_of_the_project_are_of_what_was_imported(monkeypatch):
+    monkeypatch.setattr(version.linecache, "getlines", lambda path: [])  # as if the files were gone
+    version.linecache.clearcache()
+    assert fresh_version(index.lockstep) == kernel_version(index.lockstep)
 
 
 def fresh_version(kernel) -> str:

@@ -15,8 +15,8 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.spec.found import distributions
-from bandit_core.spec.rewards.base import EMPIRICAL, PARAMETERS, RewardDistribution
 from bandit_core.spec.rewards.base import GAUSSIAN as GAUSSIAN
+from bandit_core.spec.rewards.base import PARAMETERS, RewardDistribution
 from bandit_core.spec.rewards.base import PARETO as PARETO
 from bandit_core.spec.rewards.base import TWO_POINT as TWO_POINT
 from bandit_core.spec.rewards.bernoulli import Bernoulli
@@ -70,20 +70,18 @@ def rows(arms: tuple[RewardDistribution, ...]) -> np.ndarray:
 
 
 def tables(arms: tuple[RewardDistribution, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Kernel tables of single arms: rows (arms, ROW) and the pooled observed values, once for equal arms."""
-    pools: list[np.ndarray] = []
-    length = 0
+    """Kernel tables of single arms: rows (arms, ROW) and the pooled values of `RewardDistribution.values_for_kernel`.
 
-    def pooled(arm: RewardDistribution) -> int:
-        nonlocal length
+    Equal arms share theirs. The first parameter of an arm with such values is the place where they begin.
+    """
+    table, places, pools, length = rows(arms), {}, [np.zeros(1)], 0
+    for arm in distinct(arms):
         values = arm.values_for_kernel
-        pools.append(values)
-        length += len(values)
-        return length - len(values)
-
-    table = rows(arms)
-    observed = table[:, 0] == EMPIRICAL
-    table[observed, 1] = each((arm for arm in arms if isinstance(arm, Empirical)), pooled)
-    if len(pools) == 1:
-        return table, pools[0]
-    return table, np.concatenate(pools) if pools else np.zeros(1)
+        if len(values):
+            places[id(arm)] = length
+            pools.append(values)
+            length += len(values)
+    for number, arm in enumerate(arms if places else ()):
+        if id(arm) in places:
+            table[number, 1] = places[id(arm)]
+    return table, pools[1] if len(pools) == 2 else np.concatenate(pools[1:] or pools)

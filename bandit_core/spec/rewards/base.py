@@ -87,9 +87,7 @@ class RewardDistribution(Frozen):
 
     @property
     def values_for_kernel(self) -> np.ndarray:
-        """For the empirical distribution only: observed values, each equally likely; with counts, values and then the
-        cumulative counts up to each of them.
-        """
+        """A table of any length, which the sampler finds in ``values`` from the place that is its first parameter."""
         return np.empty(0)
 
     @property

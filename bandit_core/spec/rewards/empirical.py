@@ -51,6 +51,7 @@ class Empirical(DiscreteDistribution):
 
     @property
     def values_for_kernel(self) -> np.ndarray:
+        # The values; with counts also the cumulative counts up to each of them.
         values = np.array(self.values)
         return values if self.counts is None else np.concatenate([values, np.cumsum(self.counts)])
 
@@ -58,7 +59,7 @@ class Empirical(DiscreteDistribution):
     def parameters(self) -> tuple[float, ...]:
         counted = self.counts is not None
         observed = sum(self.counts) if self.counts is not None else len(self.values)
-        # First number: offset, set by `tables`; third: different values, where they are counted.
+        # First number: where the values begin; third: different values, where they are counted.
         return (0.0, float(observed), float(len(self.values)) if counted else 0.0)
 
     @staticmethod
