@@ -15,7 +15,7 @@ PAGE = Page(
     place=6,
     fields="C orders shapes_beta",
     old_fields="eps d K beta upto",
-    sidebar="arms budget lines T n seed x y show price band runs hide",
+    sidebar="arms budget lines own T n seed x y show price band runs hide",
     shows="features",
     instead="data-source",
 )
@@ -49,7 +49,7 @@ if result is None:
 st.subheader("What the server learns all the same")
 st.markdown(words.verdict(result))
 st.plotly_chart(
-    charts.regret_chart(view.without_bounds(result), theme.is_dark(), height=420, direct_labels=not theme.is_phone()),
+    charts.regret_chart(charts.without_bounds(result), theme.is_dark(), height=420, direct_labels=not theme.is_phone()),
     config=charts.CONFIG,
     key="regret-chart",
     alt=charts.describe(result),

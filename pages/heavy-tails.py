@@ -15,7 +15,7 @@ PAGE = Page(
     place=5,
     fields="rewards against C old orders",
     old_fields="instance law v budget trust users printed",
-    sidebar="all",
+    sidebar="arms budget lines own T n seed x y show price band runs hide",
     shows="robust",
 )
 page_frame.enter()
@@ -52,7 +52,7 @@ st.markdown(view.constants_words(chosen, experiment))
 result = runner.result_of(experiment, "heavy")
 if result is not None:
     st.markdown(words.verdict(result))
-    picture = charts.regret_chart(result, dark)
+    picture = charts.regret_chart(charts.without_bounds(result), dark)
     st.plotly_chart(picture, key="heavy-regret", config=charts.CONFIG, alt=charts.describe(result))
     st.caption(view.band_words(result))
 view.link_to_explore(experiment)

@@ -16,7 +16,7 @@ PAGE = Page(
     place=8,
     group="check",
     fields="promise about laws kind bound axis old",
-    sidebar="arms budget lines T",
+    sidebar="arms budget lines own T",
 )
 page_frame.enter()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from html import escape
 from textwrap import wrap
 from typing import Any
@@ -288,6 +289,12 @@ def _add_direct_labels(
             yshift=place - (y - low) * pixels,
             showarrow=False,
         )
+
+
+def without_bounds(result: Result) -> Result:
+    """The same curves without theory, for pages where it has a place (and controls) of its own."""
+    view = result.experiment.view.model_copy(update={"bounds": False})
+    return replace(result, experiment=result.experiment.model_copy(update={"view": view}))
 
 
 def regret_chart(

@@ -156,6 +156,21 @@ def _line_now(base: Experiment, row: int, shared: dict[str, Any]) -> dict[str, A
     return line
 
 
+def _matters(base: Experiment, row: int, shared: dict[str, Any], name: str, field: FieldInfo) -> bool:
+    """Whether a parameter can change this line: thresholds where budgets differ, some only in one structure."""
+    if isinstance(field.json_schema_extra, dict) and base.contexts is not None:
+        return field.json_schema_extra.get("structure", base.contexts.structure) == base.contexts.structure
+    return name != "eps_min" or _spread(base, row, shared)
+
+
+def _spread(base: Experiment, row: int, shared: dict[str, Any]) -> bool:
+    """Whether the users of a line have different budgets."""
+    try:
+        return bool(_line_now(base, row, shared).get("epsilon", {}).get("kind") != "fixed")
+    except InputError:  # told where it was written
+        return True
+
+
 def documents(base: Experiment, shared: dict[str, Any], issues: list[Issue]) -> list[dict[str, Any]]:
     """All lines as their controls say them, drawn or not; appends what cannot be read to ``issues``."""
     lines = []
@@ -189,7 +204,7 @@ def _called(base: Experiment, row: int, shared: dict[str, Any]) -> tuple[str, bo
         return str(state.current(f"label-{row}", "")), False
 
 
-def card(base: Experiment, row: int, shared: dict[str, Any]) -> None:
+def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool) -> None:
     """The box of one line; `documents` reads what it says."""
     policy, stated, label = _line_before(base, row)
     own = _own_budget(base, row)
@@ -199,7 +214,7 @@ def card(base: Experiment, row: int, shared: dict[str, Any]) -> None:
     title = title or policy.title + (f" · ε {own_now}" if own_now else "")
     with st.expander(f"{theme.TRUST_SIGNS[policy.privacy]} {words.plain(title)}", key=state.key(f"line-{row}")):
         st.caption(f"{policy.summary} {policy.guarantee_words[:1].upper()}{policy.guarantee_words[1:]}.")
-        if policy.epsilon != "none":
+        if policy.epsilon != "none" and with_own:
             st.text_input(
                 "Own budget",
                 own,
@@ -209,6 +224,8 @@ def card(base: Experiment, row: int, shared: dict[str, Any]) -> None:
                 "Else, for example, 0.5 or discrete(0, 1, 2).",
             )
         for name, field in policy.parameters.model_fields.items():
+            if name not in stated and not _matters(base, row, shared, name, field):
+                continue
             _control(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
         st.text_input(
             "Label",

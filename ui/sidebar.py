@@ -243,13 +243,13 @@ def _budget_words(opening: BudgetDistribution) -> str:
     return str(BUDGETS[kind].words)
 
 
-def _lines_section(base: Experiment, shared: dict[str, Any]) -> None:
+def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> None:
     setting = "arms" if base.contexts is None else "contexts"
     rows: list[int] = st.session_state["line-rows"]
     added: dict[int, str] = st.session_state["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
     for row in list(rows):
-        line_cards.card(base, row, shared)
+        line_cards.card(base, row, shared, with_own)
 
     def add() -> None:
         name = st.session_state[state.key("add")]
@@ -497,7 +497,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
             users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
         shared, picture = _budget_section(base, issues)
         if "lines" in asked:
-            _lines_section(base, shared)
+            _lines_section(base, shared, with_own="own" in asked)
         lines = line_cards.documents(base, shared, issues)
         size = _size_section(base, asked)
         labels = [line.get("label") or registry()[line["policy"]].title for line in lines]

@@ -256,12 +256,6 @@ def warm_up_words(result: Result) -> str:
     return f" {share} are the warm-up, in which arms take turns: what was learned shows later."
 
 
-def without_bounds(result: Result) -> Result:
-    """The same curves without theory, whose shapes have a place (and a multiplier) of their own below."""
-    view = result.experiment.view.model_copy(update={"bounds": False})
-    return Result(result.experiment.model_copy(update={"view": view}), result.times, result.lines)
-
-
 def _curves(result: Result, values: list[np.ndarray | None], height: int, dark: bool) -> go.Figure:
     """One curve per visible line against the number of users."""
     figure = go.Figure()

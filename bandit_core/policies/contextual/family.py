@@ -34,15 +34,22 @@ Refresh = Annotated[
         "user, as in the paper.",
     ),
 ]
+MULTI: dict[str, Any] = {"structure": "multi"}  # of a parameter's schema: it matters with a parameter for each arm only
 WarmUp = Annotated[
     Whole,
-    Field(ge=1, le=10**7, description="Rounds in which every arm is played once, at the start (multi structure only)."),
+    Field(
+        ge=1,
+        le=10**7,
+        description="Rounds in which every arm is played once, at the start (multi structure only).",
+        json_schema_extra=MULTI,
+    ),
 ]
 Elimination = Annotated[
     Positive | Literal["off"],
     Field(
         description="Arms whose estimate after the warm-up is more than h/2 below the best for this user are not "
-        "considered (multi structure only). off: never, as in the published code."
+        "considered (multi structure only). off: never, as in the published code.",
+        json_schema_extra=MULTI,
     ),
 ]
 

@@ -47,7 +47,8 @@ class SGDParameters(family.WarmUpParameters):
         family.Accounting,
         Field(
             description="Budget of each message where a user answers for all arms (multi structure only). tight: the "
-            "whole epsilon, which is proved to be kept. paper: half of it, and the run really keeps epsilon / 2."
+            "whole epsilon, which is proved to be kept. paper: half of it, and the run really keeps epsilon / 2.",
+            json_schema_extra=family.MULTI,
         ),
     ] = "tight"
     gradient_bound: Annotated[
