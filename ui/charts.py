@@ -456,7 +456,7 @@ def pulls_chart(result: Result, dark: bool = False) -> go.Figure:
     positive = np.log10(pulled[pulled > 0]) if (pulled > 0).any() else np.zeros(1)
     axis = ticks(True, float(positive.min()) - 0.3, float(positive.max()))
     figure.update_yaxes(type="log", title="pulls per arm (mean over trials)", **axis)
-    figure.update_xaxes(title="arm: mean and reward law" if experiment.contexts is None else "arm", type="category")
+    figure.update_xaxes(title="arm: mean and distribution" if experiment.contexts is None else "arm", type="category")
     return figure
 
 

@@ -74,14 +74,17 @@ def open_page(page: Any) -> None:
 
 
 def _open(page: Any) -> None:
+    stated, lesson = menu.at(page.url_path), state.lesson()
+    own_table = bool(stated.instead) and st.session_state.get(stated.instead, "none") != "none"
+    with_sidebar = bool(stated.sidebar) and not own_table
+    if with_sidebar and not lesson:
+        st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     st.html(_STYLE + charts.STYLE)
-    lesson = state.lesson()
     if lesson:
         st.html(_LESSON_STYLE)
     elif (asked := state.controls()) != "on":
         told = Issue("controls", asked, "off hides sidebar and menu, on shows them; they are shown")
         st.warning(words.issue(told), icon=":material/link_off:")
-    stated = menu.at(page.url_path)
     if not lesson:
         menu_bar.draw()
     if not stated.address:
@@ -89,8 +92,6 @@ def _open(page: Any) -> None:
     kind = kinds.KINDS[stated.shows]
     state.read_address(stated, kind.old or links.read)
     place = None
-    own_table = bool(stated.instead) and st.session_state.get(stated.instead, "none") != "none"
-    with_sidebar = bool(stated.sidebar) and not own_table
     if stated.sidebar:
         kinds.settle(stated)
         if with_sidebar and not lesson:

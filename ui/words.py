@@ -13,8 +13,8 @@ from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Reference, Summary, counterpart, local_wins, summaries
 from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.budgets.discrete import Discrete
 from bandit_core.spec.errors import Issue, told
-from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import count, number, with_error
 
 BAND_WORDS: dict[Band, str] = {
@@ -23,7 +23,7 @@ BAND_WORDS: dict[Band, str] = {
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }
 HOME_TITLE = "The price of privacy"
-HOME_LABELS = ("no privacy", "trusting a curator", "trusting nobody")
+HOME_LABELS = ("no privacy", "a curator is trusted", "nobody is trusted")
 AGAINST_WORDS: dict[Against, str] = {
     "own": "the same method without privacy",
     "best": "the best one shown without privacy",
@@ -33,6 +33,7 @@ PRICE = (
     "chart lacks is played along, with the same random numbers. (The sidebar, under View, also offers the best one "
     "shown without privacy.)"
 )
+MOST_GROUPS = 5  # of users, that a sentence names one by one
 NOT_ALIKE = "the two do not explore alike, and more users or other arms may turn that round"
 
 # What the promise of a mechanism does not cover, for the page Mechanisms and for the controls where it is decided.
@@ -90,9 +91,16 @@ def budget(distribution: BudgetDistribution | None) -> str:
     """A budget in a few words, safe inside markdown."""
     if distribution is None:
         return "no privacy"
-    return (
-        f"ε = {distribution.fixed:g}" if distribution.fixed is not None else plain(f"ε ~ {write_epsilon(distribution)}")
-    )
+    if distribution.fixed is not None:
+        return f"ε = {distribution.fixed:g}"
+    if isinstance(distribution, Discrete):
+        values, shares = distribution.atoms
+        if len(values) <= MOST_GROUPS:
+            groups = [f"{value:g} for {share:.3g} %" for value, share in zip(values, 100 * shares, strict=True)]
+            return (
+                f"ε of {', '.join(groups[:-1])} and {groups[-1]} of the users" if groups[1:] else f"ε = {values[0]:g}"
+            )
+    return f"budgets ε that differ from user to user ({distribution.words})"
 
 
 def reference(against: Reference) -> str:
@@ -105,7 +113,7 @@ def price(row: Summary) -> str:
     assert row.against is not None
     ratio = f"**{with_error(row.price, row.price_stderr)} ×** the regret of {reference(row.against)}"
     if row.trials > 1 and not row.differs:
-        return f"price of privacy: cannot be told apart from 1 ({ratio})"
+        return f"price of privacy: no clear one ({ratio})"
     return f"price of privacy: {ratio}"
 
 
@@ -137,12 +145,10 @@ def _cost(row: Summary, users: str) -> str:
     name, other = plain(row.label), reference(row.against)
     ratio = with_error(row.price, row.price_stderr)
     if row.trials == 1:
-        return (
-            f"In a single run of {users} **{name}** cost **{ratio}** times the regret of {other}, which proves little"
-        )
+        return f"in a single run of {users}, which proves little, **{ratio}** times that of {other} (**{name}**)"
     if not row.differs:
-        return f"**{name}** cannot be told apart from {other} with {row.trials} trials ({ratio} times its regret)"
-    return f"**{name}** costs **{ratio}** times the regret of {other}"
+        return f"not clearly other than that of {other} (**{name}**: {ratio} times, in {row.trials} trials)"
+    return f"**{ratio}** times that of {other} (**{name}**)"
 
 
 def verdict(result: Result) -> str:
@@ -163,12 +169,12 @@ def verdict(result: Result) -> str:
     extra = cheapest.extra
     distribution = experiment.lines[cheapest.line].epsilon
     same = all(experiment.lines[row.line].epsilon == distribution for row in private)
-    head = f"At {budget(distribution)}: " if same else ""
+    head = f"At {budget(distribution)} the regret is " if same else "The regret is "
     if cheapest.differs:
-        costs[0] += f": {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
+        costs[0] += f", {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
     elif cheapest.trials > 1:
         costs[0] += f", over {users}"
-    sentences = ["; ".join(costs)]  # one sentence, for a label may begin with a small letter
+    sentences = ["; ".join(costs)]
     sentences += [why for row in told if (why := below_one(row, result))]
     sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
     return f"{head}{'. '.join(sentences)}."

@@ -106,7 +106,7 @@ def test_on_home_the_curve_moves_and_not_the_frame() -> None:
         ranges.add(str((chart.layout["xaxis"]["range"], chart.layout["yaxis"]["range"])))
         ghosts = [trace for trace in chart.traces if trace.get("legendgroup") == "before"]
         assert [trace["name"] for trace in ghosts] == [f"before: {last}"] * 2  # no privacy has not changed
-        for ghost, name in zip(ghosts, ("■ trusting a curator", "● trusting nobody"), strict=True):
+        for ghost, name in zip(ghosts, ("■ a curator is trusted", "● nobody is trusted"), strict=True):
             np.testing.assert_array_equal(on.numbers_in(ghost["y"]), before.y(name))
             assert ghost["line"]["width"] < chart.traces[-3]["line"]["width"]
         highest = 10 ** chart.layout["yaxis"]["range"][1]

@@ -84,7 +84,7 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
     visitor.tab.get_by_role("link", name="Open this picture in Explore").click()
     visitor.sees("best arm in")
     visitor.settle()
-    assert "trusting nobody" in visitor.verdict and "At ε = 2" in visitor.verdict
+    assert "nobody is trusted" in visitor.verdict and "At ε = 2" in visitor.verdict
 
 
 def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:

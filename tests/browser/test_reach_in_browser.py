@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 from visitor import Server, Visitor
 
-from ui import theme
+from ui import menu, theme
 
 pytestmark = pytest.mark.browser
 
@@ -86,6 +86,25 @@ def test_a_page_can_be_read_in_light_and_dark_and_on_a_phone(visits: Visits, add
     assert visitor.tab.locator("html").get_attribute("lang") == "en"
 
 
+@pytest.mark.parametrize("width", [1400, 1024])
+def test_no_page_hides_in_the_menu(visits: Visits, width: int) -> None:
+    visitor = visits(f"/theory?{SMALL}", width=width)
+    for page in menu.pages():
+        expect(visitor.element("menu").get_by_role("link", name=page.title, exact=True)).to_be_visible()
+    expect(visitor.element("pages")).to_be_hidden()
+    boxes = [link.bounding_box() for link in visitor.element("menu").get_by_role("link").all()]
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    visitor.element("menu").get_by_role("link", name="Errata").click()
+    visitor.sees("What do the papers say")
+    assert "/errata" in visitor.tab.url
+
+
+def test_an_unknown_address_says_so_and_offers_the_nearest(visits: Visits) -> None:
+    visitor = visits("/heavytails")
+    expect(visitor.main().get_by_test_id("stAlert").first).to_contain_text("heavytails")
+    expect(visitor.main().get_by_role("link", name="Heavy tails?")).to_be_visible()
+
+
 def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
     phone = visits(f"/explore?{SMALL}", width=390, user_agent=PHONE)
     phone.sees("best arm in")
@@ -97,7 +116,11 @@ def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
             break
     phone.tab.keyboard.press("Enter")
     expect(phone.tab.get_by_test_id("stSidebar").get_by_text("Start from")).to_be_visible()
-    expect(phone.tab.get_by_role("link", name="Threshold")).to_be_visible()
+    phone.tab.keyboard.press("Escape")
+    phone.tab.get_by_test_id("stSidebarCollapseButton").locator("button").click()
+    phone.tab.get_by_role("button", name="Pages").click()
+    phone.tab.get_by_test_id("stPopoverBody").get_by_role("link", name="Threshold").click()
+    phone.tab.wait_for_url("**/threshold**")
 
 
 def test_focus_is_seen_and_keys_open_the_link(visits: Visits) -> None:

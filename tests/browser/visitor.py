@@ -91,7 +91,7 @@ class Visitor:
     @property
     def verdict(self) -> str:
         """The sentence above the chart."""
-        return self.main().locator("p", has_text=re.compile("times (the|its) regret|loses")).first.inner_text()
+        return self.main().locator("p", has_text=re.compile("times that of|loses")).first.inner_text()
 
     def chart(self, key: str = "regret-chart") -> dict[str, np.ndarray]:
         """Drawn curves by their name in the legend."""
