@@ -25,11 +25,13 @@ from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, s
 from bandit_core.simulation import scheduler
 from bandit_core.simulation.costs import Cost, block_trials, most_runs, refuse, worker_count
 from bandit_core.simulation.engine import MIDDLE_RUN_SECONDS, SHORT_RUN_SECONDS, lower_priority
+from bandit_core.spec import notation
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.field_types import Frozen, Number, Whole
-from bandit_core.spec.rewards import Arm
+from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.theory.best_arm import time_bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +42,7 @@ CONFIDENCE = 0.95
 QUANTILES = (0.05, 0.5, 0.95)
 COLUMNS = (
     "policy", "privacy", "epsilon", "rule", "delta", "trials", "not_stopped", "mean", "stderr", "q05", "median", "q95",
-    "wrong", "wrong_low", "wrong_high", "regret", "regret_stderr",
+    "wrong", "wrong_low", "wrong_high", "regret", "regret_stderr", "at_least",
 )  # fmt: skip
 
 
@@ -210,6 +212,13 @@ class StoppingResult:
         return later
 
     @property
+    def at_least(self) -> float:
+        """Mean users of every policy of this trust and error: the largest bound of theory that applies, else NaN."""
+        spec = self.spec
+        bounds = time_bounds(spec.arms, spec.delta, spec.entry.privacy, spec.epsilon)
+        return max((bound.users for bound in bounds if bound.not_applicable is None), default=math.nan)
+
+    @property
     def row(self) -> dict[str, Any]:
         """The run in numbers, `COLUMNS`."""
 
@@ -220,7 +229,7 @@ class StoppingResult:
         values = (
             spec.policy, spec.entry.privacy, math.nan if spec.epsilon is None else spec.epsilon, spec.rule, spec.delta,
             self.count, self.not_stopped, self.mean_users, error(self.users), *map(self.quantile, QUANTILES),
-            self.wrong_share, low, high, float(self.regret.mean()), error(self.regret),
+            self.wrong_share, low, high, float(self.regret.mean()), error(self.regret), self.at_least,
         )  # fmt: skip
         return dict(zip(COLUMNS, values, strict=True))
 
@@ -252,19 +261,19 @@ class StoppingStudy:
     Raises
     ------
     InputError
-        When it takes more steps (cap x trials), seconds or memory than is allowed here (`simulation.costs.refuse`).
+        When it takes more steps (decisions x trials), seconds or memory than `simulation.costs.refuse` allows here.
     """
 
     def __init__(self, specs: Sequence[StoppingSpec]) -> None:
         self.specs = tuple(specs)
         self.stopped = False
         self.waiting = False
-        self.kept = True  # nothing is stored
+        self.kept = False  # nothing is stored
         self.notices: list[str] = []
         self._lock = threading.Lock()
         self._seconds = [spec.trial_seconds for spec in self.specs]
         self._arms = [sum(arm.count for arm in spec.arms) for spec in self.specs]
-        refuse(self._cost(), path="cap", factors="cap x trials x policies", fewer="arms, policies or ")
+        refuse(self._cost(), path="cap", factors="decisions x trials x policies", fewer="arms, policies or ")
         self._outcomes = [
             Outcome(
                 np.zeros(spec.trials, np.int64), np.zeros(spec.trials, np.bool_), np.zeros(spec.trials, np.int64),
@@ -279,7 +288,7 @@ class StoppingStudy:
 
     def _cost(self) -> Cost:
         numbers = sum(spec.trials * (arms + 6) for spec, arms in zip(self.specs, self._arms, strict=True))
-        steps = sum(spec.cap * spec.trials for spec in self.specs)
+        steps = math.ceil(sum(spec.decisions * spec.trials for spec in self.specs))
         return Cost(steps, self._work([spec.trials for spec in self.specs]) / worker_count(), 24.0 * numbers, 2.0**20)
 
     def _work(self, runs: Sequence[int]) -> float:
@@ -417,8 +426,66 @@ def stopping(specs: Sequence[StoppingSpec], jobs: int | None = None) -> tuple[St
     return tuple(result for result in results if result is not None)
 
 
-def table(results: Sequence[StoppingResult]) -> pd.DataFrame:
-    """One row per result, columns `COLUMNS`: times in users, regret in reward units."""
+def every_spec(
+    arms: Sequence[Arm], epsilon: float, names: Sequence[str] | None = None, **fields: Any
+) -> list[StoppingSpec]:
+    """A spec for each policy (default: all) and each rule that it knows, private ones at ``epsilon``.
+
+    Raises
+    ------
+    InputError
+        See `StoppingSpec.of`.
+    """
+    known = stopping_policies()
+    specs = []
+    for name in known if names is None else names:
+        for rule in known[name].rules if name in known else ("proved",):
+            private = name in known and known[name].privacy != "none"
+            budget = {"epsilon": epsilon} if private else {}
+            specs.append(StoppingSpec.of(arms=tuple(arms), policy=name, rule=rule, **budget, **fields))
+    return specs
+
+
+# Gaps far too small to be found by the users of these runs: who stops there was misled, in every other run or more.
+HARD: dict[str, tuple[float, ...]] = {
+    "two halves": (0.5, 0.5 - 1e-7),
+    "two rare": (0.03, 0.03 - 1e-8),
+    "ten halves": (0.5, *[0.5 - 1e-7] * 9),
+    "one behind": (0.5, 0.5 - 1e-7, 0.1),
+}
+
+
+def hard_arms(name: str) -> tuple[Bernoulli, ...]:
+    """The arms of one of `HARD`."""
+    return tuple(Bernoulli(mean=mean) for mean in HARD[name])
+
+
+def asked(means: str | None, names: str | None, **fields: Any) -> tuple[list[str] | None, list[StoppingSpec]]:
+    """What a command line asks: (instance of each spec, specs); `HARD` ones, or no instances where ``means`` are given.
+
+    ``means`` and ``names`` (of policies) are separated by commas, ``fields`` are those of a `StoppingSpec`; "auto" as
+    ``cap`` or ``epsilon`` is 10^8 and 1, and for instances that mislead 10^9 and 0.001: small budgets mislead most.
+
+    Raises
+    ------
+    InputError
+        See `StoppingSpec.of`.
+    """
+    wanted = None if names is None else [name.strip() for name in names.split(",")]
+    usual = {"cap": 10**9, "epsilon": 1e-3} if means is None else {"cap": 10**8, "epsilon": 1.0}
+    chosen = fields | {name: value for name, value in usual.items() if fields.get(name, "auto") == "auto"}
+    if means is not None:
+        rows = [{"mean": notation.read_number(text)} for text in means.split(",")]
+        return None, every_spec(validated(tuple[Bernoulli, ...], rows, ("means",)), names=wanted, **chosen)
+    every = {name: every_spec(hard_arms(name), names=wanted, **chosen) for name in HARD}
+    return [name for name, specs in every.items() for _ in specs], [spec for specs in every.values() for spec in specs]
+
+
+def table(results: Sequence[StoppingResult], names: Sequence[str] | None = None) -> pd.DataFrame:
+    """One row per result, columns `COLUMNS`: times in users, regret in reward units; ``names`` of instances first."""
     import pandas as pd
 
-    return pd.DataFrame([result.row for result in results], columns=list(COLUMNS))
+    frame = pd.DataFrame([result.row for result in results], columns=list(COLUMNS))
+    if names is not None:
+        frame.insert(0, "instance", list(names))
+    return frame

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,12 +59,11 @@ class TimeBound:
     not_applicable: str | None = None
 
 
-def _slope(mean: np.ndarray, at: np.ndarray, epsilon: float) -> np.ndarray:
-    """Derivative of d_eps(mean, u) at u = ``at`` above ``mean``; with an infinite epsilon that of kl."""
+def _slope(rise: np.ndarray, at: np.ndarray, epsilon: float) -> np.ndarray:
+    """Derivative of d_eps(mean, u) at u = ``at``, ``rise`` above the mean; with an infinite epsilon that of kl."""
     hidden = -math.expm1(-epsilon)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        plain = (at - mean) / (at * (1 - at))
-        slope: np.ndarray = np.minimum(plain, hidden / (1 - hidden * at))
+    with np.errstate(divide="ignore", invalid="ignore"):  # at the ends of a search between means 0 and 1
+        slope: np.ndarray = np.minimum(rise / (at * (1 - at)), hidden / (1 - hidden * at))
     return slope
 
 
@@ -81,10 +81,10 @@ class _Rivals:
 
     def at(self, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(x_a, I(mu_*, u_a), I(mu_a, u_a)) for u_a so far on the way from the other mean to the best one."""
-        u = self.others + share * (self.best - self.others)
-        best = np.full_like(u, self.best)
-        x = _slope(1 - best, 1 - u, self.epsilon) / _slope(self.others, u, self.epsilon)
-        return x, _told(best, u, self.epsilon), _told(self.others, u, self.epsilon)
+        gaps = self.best - self.others
+        u = self.others + share * gaps
+        x = _slope((1 - share) * gaps, 1 - u, self.epsilon) / _slope(share * gaps, u, self.epsilon)
+        return x, _told(np.full_like(u, self.best), u, self.epsilon), _told(self.others, u, self.epsilon)
 
     def shares(self, y: float) -> np.ndarray:
         """How far each u_a is, where the inner minimum is y."""
@@ -106,16 +106,22 @@ def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = ma
     >>> round(characteristic_time([0.6, 0.4]), 3)  # by hand 1 / kl(0.6, 0.5)
     49.664
     """
-    ordered = np.sort(np.asarray(means, float))[::-1]
+    ordered = sorted(map(float, means), reverse=True)
     if len(ordered) < 2 or ordered[0] == ordered[1]:
         return math.inf
-    rivals = _Rivals(float(ordered[0]), ordered[1:], epsilon)
+    return _time(tuple(ordered), epsilon)
+
+
+@lru_cache(maxsize=256)
+def _time(means: tuple[float, ...], epsilon: float) -> float:
+    """T* for means in descending order, the first alone."""
+    rivals = _Rivals(means[0], np.array(means[1:]), epsilon)
     most = float(np.min(_told(np.full_like(rivals.others, rivals.best), rivals.others, epsilon)))
     most = most if math.isfinite(most) else -math.log(1e-300)  # a worse arm that never pays
 
     def balance(y: float) -> float:
         _, mine, theirs = rivals.at(rivals.shares(y))
-        return float(np.log(np.sum(mine / theirs)))
+        return float(np.log(np.sum(np.maximum(mine, 1e-300) / np.maximum(theirs, 1e-300))))
 
     from scipy.optimize import brentq  # heavy import
 

@@ -21,10 +21,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bandit_core.model import Privacy
 from bandit_core.spec.errors import InputError, Issue
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("privacy", "epsilon", "users_per_option", "users", "inflation")
 LARGEST_BUDGET = 1000.0
 MOST_USERS = 10**15  # per option; more is not told apart
 TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
@@ -143,6 +148,29 @@ def sample_sizes(
 ) -> tuple[TestSize, ...]:
     """The same for no privacy, local and central privacy at ``epsilon``, in this order."""
     return tuple(sample_size(baseline, effect, alpha, power, privacy, epsilon) for privacy in TRUSTS)
+
+
+def power_table(
+    baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8, options: int = 2
+) -> pd.DataFrame:
+    """One row per trust, columns `COLUMNS`; ``users`` are those of a test of so many ``options``.
+
+    Raises
+    ------
+    InputError
+        With every number that is out of its range.
+    """
+    import pandas as pd
+
+    if isinstance(options, bool) or not isinstance(options, int) or not 2 <= options <= 10_000:
+        raise InputError([Issue("options", options, "a whole number from 2 to 10000")])
+    return pd.DataFrame(
+        [
+            (size.privacy, size.epsilon, size.users_per_option, size.total(options), size.inflation)
+            for size in sample_sizes(baseline, effect, epsilon, alpha, power)
+        ],
+        columns=list(COLUMNS),
+    )
 
 
 def achieved_power(

@@ -106,6 +106,13 @@ def test_limits_and_order():
             assert curator[1].users >= curator[0].users * (1 - 1e-9)
 
 
+def test_gaps_at_the_edge_of_rounding():
+    for gap in (1e-3, 1e-5, 1e-7, 1e-8):
+        assert characteristic_time([0.5, 0.5 - gap]) == pytest.approx(2 / gap**2, rel=2e-3)
+        assert characteristic_time([0.5, 0.5 - gap], 1e-3) >= 2e3 / gap * (1 - 1e-3)
+        assert characteristic_time([0.03, 0.03 - gap * 0.03, 0.01]) >= 8 * 0.029 * 0.97 / (0.03 * gap) ** 2
+
+
 def test_certainty_is_at_least_what_the_simpler_form_has():
     for delta in np.geomspace(1e-12, 0.499, 200):
         assert certainty(delta) >= -math.log(3 * delta) - 1e-12
