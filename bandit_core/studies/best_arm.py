@@ -236,14 +236,7 @@ class StoppingResult:
 
 def play(spec: StoppingSpec, rows: np.ndarray, signal: Signal) -> Outcome | None:
     """One run per row of ``rows`` (trials, 8); None where the signal asked for a stop."""
-    kernel, arguments = spec.entry.prepare(spec.setup)
-    count, arms = len(rows), len(spec.setup.means)
-    outcome = Outcome(
-        np.zeros(count, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.int64), np.zeros((count, arms)),
-        signal.cells,
-    )  # fmt: skip
-    kernel(rows.copy(), *arguments, outcome)
-    return None if signal.stopped else outcome
+    return spec.entry.play(spec.setup, rows, signal)
 
 
 @dataclass(frozen=True, eq=False)

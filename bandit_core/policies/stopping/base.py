@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.kernels import stopping
-from bandit_core.kernels.stopping import Search
-from bandit_core.model import Guarantee, Privacy, Release
+from bandit_core.kernels.stopping import Outcome, Search
+from bandit_core.model import Guarantee, Privacy, Release, Signal
 from bandit_core.theory import divergences
 
 Rule = Literal["proved", "paper", "heuristic"]
@@ -77,6 +77,17 @@ class StoppingPolicy:
     decisions: bool = True
     parent: str | None = None
     pseudo_code: str = ""
+
+    def play(self, setup: StoppingSetup, rows: np.ndarray, signal: Signal) -> Outcome | None:
+        """One run per row of streams (trials, 8), which stay as they are; None where the signal asked for a stop."""
+        kernel, arguments = self.prepare(setup)
+        count = len(rows)
+        outcome = Outcome(
+            np.zeros(count, np.int64), np.zeros(count, np.bool_), np.zeros(count, np.int64),
+            np.zeros((count, len(setup.means))), signal.cells,
+        )  # fmt: skip
+        kernel(rows.copy(), *arguments, outcome)
+        return None if signal.stopped else outcome
 
 
 def no_privacy(setup: StoppingSetup) -> Guarantee:
