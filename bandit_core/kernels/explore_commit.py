@@ -15,9 +15,11 @@ from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.curves import note, note_pulls, passed
 from bandit_core.kernels.labels import relabel_arms, room_for
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.model import Record
 from bandit_core.spec.rewards import TWO_POINT
 
 
@@ -35,13 +37,13 @@ class Plan(NamedTuple):
 
 
 @inlined
-def _count(users, arms, arm):
+def _count(users: int, arms: int, arm: int) -> int:
     """Pulls of an arm when ``users`` have come in turns."""
     return users // arms + (1 if arm < users % arms else 0)
 
 
 @piece
-def _draw_in_turns(rewards, sums, first, last, state, trial):
+def _draw_in_turns(rewards: Rewards, sums: np.ndarray, first: int, last: int, state: np.ndarray, trial: int) -> None:
     """Add the rewards of pulls ``first`` to ``last - 1`` to the sums of their arms."""
     arms = sums.shape[0]
     for pull in range(first, last):
@@ -50,7 +52,7 @@ def _draw_in_turns(rewards, sums, first, last, state, trial):
 
 
 @piece
-def _winner(rewards, sums, plan, by_the_sum, state, trial):
+def _winner(rewards: Rewards, sums: np.ndarray, plan: Plan, by_the_sum: bool, state: np.ndarray, trial: int) -> int:
     """The arm with the largest mean after the test; of equal ones the lowest label, one that nobody tried last."""
     arms = sums.shape[0]
     best = 0
@@ -74,7 +76,7 @@ def _winner(rewards, sums, plan, by_the_sum, state, trial):
 
 
 @kernel
-def explore_then_commit(state, rewards, plan, record):
+def explore_then_commit(state: np.ndarray, rewards: Rewards, plan: Plan, record: Record) -> None:
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
     arms = rewards.table.shape[0]
     users, checkpoints = plan.users, record.checkpoints
@@ -103,7 +105,7 @@ def explore_then_commit(state, rewards, plan, record):
                 pulled[arm] = _count(tested, arms, arm)
             if winner >= 0:
                 pulled[winner] += now - users
-            note(pulled, gaps, trial, place, record.regret, record.best_pulls)
+            note(record, trial, place, pulled, gaps)
             if passed(record, place, 1):
                 return
             t = tested

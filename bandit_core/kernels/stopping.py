@@ -46,6 +46,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.kernels.batches import survivors
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import arrange, draw_labels
 from bandit_core.kernels.streams import next_uniform
@@ -79,13 +80,13 @@ class Outcome(NamedTuple):
 
 
 @inlined
-def _xlog(x, share, whole):
+def _xlog(x: float, share: float, whole: float) -> float:
     """x ln(share / whole), 0 where x is."""
     return x * math.log(share / whole) if x > 0.0 else 0.0
 
 
 @piece
-def transport(ones, count, other_ones, other_count):
+def transport(ones: float, count: float, other_ones: float, other_count: float) -> float:
     """n kl(m, x) + n' kl(m', x) for two arms with so many ones among their bits, x the mean of all; in nats."""
     both = (ones + other_ones) / (count + other_count)
     mean = ones / count
@@ -95,7 +96,7 @@ def transport(ones, count, other_ones, other_count):
 
 
 @piece
-def bits_threshold(rule, arms, delta, count, other):
+def bits_threshold(rule: int, arms: int, delta: float, count: float, other: float) -> float:
     """What `transport` must reach for each arm that is not recommended."""
     if rule == PROVED:
         return math.log((arms - 1) / delta) + 0.5 * math.log(count) + 0.5 * math.log(other) + 2.0 * _LN_2
@@ -103,7 +104,9 @@ def bits_threshold(rule, arms, delta, count, other):
 
 
 @piece
-def phase_margin(rule, arms, delta, epsilon, count, other, phase, other_phase):
+def phase_margin(
+    rule: int, arms: int, delta: float, epsilon: float, count: float, other: float, phase: float, other_phase: float
+) -> float:
     """How far the largest noisy mean must lie above another one; ``count`` and ``other`` are lengths of phases."""
     rest = 1.0 / count + 1.0 / other
     if rule == PROVED:
@@ -122,13 +125,13 @@ def phase_margin(rule, arms, delta, epsilon, count, other, phase, other_phase):
 
 
 @inlined
-def _until_next(t, growth, cap):
+def _until_next(t: int, growth: float, cap: int) -> int:
     """Users until the next decision."""
     return min(max(1, int((growth - 1.0) * t)), cap - t)
 
 
 @inlined
-def _first_half(size, state, trial):
+def _first_half(size: int, state: np.ndarray, trial: int) -> int:
     """How many of ``size`` users get the leader."""
     half = size // 2
     if size % 2 == 1 and next_uniform(state, trial, 0) < 0.5:
@@ -137,7 +140,9 @@ def _first_half(size, state, trial):
 
 
 @inlined
-def _note(outcome, trial, order, users, stopped, best, pulled):
+def _note(
+    outcome: Outcome, trial: int, order: np.ndarray, users: int, stopped: bool, best: int, pulled: np.ndarray
+) -> None:
     outcome.users[trial] = users
     outcome.stopped[trial] = stopped
     outcome.recommended[trial] = order[best]
@@ -147,7 +152,7 @@ def _note(outcome, trial, order, users, stopped, best, pulled):
 
 
 @inlined
-def _largest(values):
+def _largest(values: np.ndarray) -> int:
     best = 0
     for arm in range(1, values.shape[0]):
         if values[arm] > values[best]:
@@ -156,7 +161,7 @@ def _largest(values):
 
 
 @piece
-def _compare(ones, counts, leader, rule, delta):
+def _compare(ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float) -> tuple[int, bool]:
     """(challenger, whether the leader may be recommended) of a Top-Two policy on bits."""
     arms = counts.shape[0]
     challenger = -1
@@ -174,7 +179,7 @@ def _compare(ones, counts, leader, rule, delta):
 
 
 @kernel
-def top_two(state, search, outcome):
+def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
     """Top-Two on bits (EB-TCI: Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022), one trial per row of ``state``.
 
     The leader is the arm with the largest mean, its challenger the one with the smallest `transport` + ln(bits).
@@ -214,7 +219,9 @@ def top_two(state, search, outcome):
 
 
 @piece
-def _sure_of(best, means, lengths, phases, rule, delta, epsilon):
+def _sure_of(
+    best: int, means: np.ndarray, lengths: np.ndarray, phases: np.ndarray, rule: int, delta: float, epsilon: float
+) -> bool:
     """Whether the arm with the largest noisy mean may be recommended."""
     arms = means.shape[0]
     for arm in range(arms):
@@ -226,7 +233,7 @@ def _sure_of(best, means, lengths, phases, rule, delta, epsilon):
 
 
 @piece
-def _pair(means, lengths, counts, t, epsilon, pair):
+def _pair(means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, pair: np.ndarray) -> None:
     """Fill ``pair`` with the leader and the challenger of AdaP-TT at user ``t``."""
     level = math.log(t)
     highest = -np.inf
@@ -247,7 +254,17 @@ def _pair(means, lengths, counts, t, epsilon, pair):
 
 
 @inlined
-def _release(arm, here, means, lengths, phases, fresh, epsilon, state, trial):  # noqa: PLR0913 (a phase's numbers)
+def _release(  # noqa: PLR0913 (a phase's numbers)
+    arm: int,
+    here: np.ndarray,
+    means: np.ndarray,
+    lengths: np.ndarray,
+    phases: np.ndarray,
+    fresh: np.ndarray,
+    epsilon: float,
+    state: np.ndarray,
+    trial: int,
+) -> None:
     """End an arm's phase: its fresh bits become the arm's mean, with Laplace(1/(epsilon n)) noise."""
     noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
     means[arm] = (binomial(fresh[arm], here[arm], state, trial) + noise) / fresh[arm]
@@ -257,7 +274,7 @@ def _release(arm, here, means, lengths, phases, fresh, epsilon, state, trial):  
 
 
 @kernel
-def adap_tt(state, search, epsilon, outcome):
+def adap_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -> None:
     """AdaP-TT (Azize, Jourdan, Al Marjani and Basu 2023), one trial per row of ``state``.
 
     An arm's mean is that of its last phase, released once with noise; a phase is as long as all before it together.
@@ -319,7 +336,7 @@ class Epochs(NamedTuple):
 
 
 @piece
-def epoch(epochs, size, number, delta):
+def epoch(epochs: Epochs, size: int, number: int, delta: float) -> tuple[float, float]:
     """(pulls of each arm, margin) of an epoch with ``size`` arms left."""
     depth = 2.0**number
     if epochs.noisy:
@@ -333,7 +350,7 @@ def epoch(epochs, size, number, delta):
 
 
 @kernel
-def elimination(state, search, epochs, outcome):
+def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outcome) -> None:
     """Successive elimination in epochs, until one arm is left; one trial per row of ``state``.
 
     The epochs of `kernels.batched.elimination` (DP-SE), with beta = delta and an end; without a curator's noise the
@@ -378,10 +395,5 @@ def elimination(state, search, epochs, outcome):
                     means[arm] += laplace_noise(next_uniform(state, trial, 0), 1.0 / (epochs.epsilon * pulls))
                 if means[arm] > means[best]:
                     best = arm
-            left = 0
-            for turn in range(size):
-                if means[best] - means[members[turn]] <= margin:
-                    members[left] = members[turn]
-                    left += 1
-            size = left
+            size = survivors(members, size, means, margin)
         _note(outcome, trial, order, t, size == 1, best, counts)

@@ -104,7 +104,7 @@ def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = ma
     With ``epsilon`` (nats) what a curator lets through: I = d_eps. For local privacy give the chances of the bits.
 
     >>> round(characteristic_time([0.6, 0.4]), 3)  # by hand 1 / kl(0.6, 0.5)
-    49.664
+    49.663
     """
     ordered = sorted(map(float, means), reverse=True)
     if len(ordered) < 2 or ordered[0] == ordered[1]:
