@@ -33,19 +33,27 @@ if TYPE_CHECKING:
     from bandit_core.literature.papers import figures, papers
     from bandit_core.literature.reproductions import load as load_shipped
     from bandit_core.literature.reproductions import reproduce
+    from bandit_core.policies.stopping import stopping_policies
     from bandit_core.simulation.summaries import summaries
     from bandit_core.studies.accounts import composed, releases
+    from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, stopping
     from bandit_core.studies.best_method import Question, best_methods
     from bandit_core.studies.business_case import typed_arms
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier
+    from bandit_core.theory.best_arm import time_bounds
+    from bandit_core.theory.power import power_table as power
+    from bandit_core.theory.power import sample_size
 
 _LATER = {  # the same, for use: name -> module, or module:its name there
     "AuditResult": "auditing.auditor",
     "BestSearch": "studies.goal_search",
     "Goal": "studies.goal_search",
     "Question": "studies.best_method",
+    "StoppingResult": "studies.best_arm",
+    "StoppingSpec": "studies.best_arm",
+    "StoppingStudy": "studies.best_arm",
     "SweepResult": "studies.sweep",
     "address": "experiments.links",
     "audit": "auditing.auditor",
@@ -58,16 +66,21 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "lending_document": "data.lending",
     "load_shipped": "literature.reproductions:load",
     "papers": "literature.papers",
+    "power": "theory.power:power_table",
     "read_budgets": "data.observations",
     "read_lending": "data.lending",
     "read_observations": "data.observations",
     "read_table": "data.lending",
     "releases": "studies.accounts",
     "reproduce": "literature.reproductions",
+    "sample_size": "theory.power",
     "smallest_epsilon": "studies.goal_search",
+    "stopping": "studies.best_arm",
+    "stopping_policies": "policies.stopping",
     "subjects": "auditing.subjects",
     "summaries": "simulation.summaries",
     "sweep": "studies.sweep",
+    "time_bounds": "theory.best_arm",
     "typed_arms": "studies.business_case",
     "verdicts": "literature.claims",
     "write_synthetic_csv": "data.lending",
@@ -82,6 +95,9 @@ __all__ = [
     "Question",
     "Result",
     "Simulation",
+    "StoppingResult",
+    "StoppingSpec",
+    "StoppingStudy",
     "SweepResult",
     "address",
     "audit",
@@ -96,6 +112,7 @@ __all__ = [
     "load_preset",
     "load_shipped",
     "papers",
+    "power",
     "preset_names",
     "read_budgets",
     "read_experiment",
@@ -104,12 +121,16 @@ __all__ = [
     "read_table",
     "releases",
     "reproduce",
+    "sample_size",
     "simulate",
     "smallest_epsilon",
+    "stopping",
+    "stopping_policies",
     "subjects",
     "summaries",
     "sweep",
     "thresholds",
+    "time_bounds",
     "typed_arms",
     "verdicts",
     "write_synthetic_csv",

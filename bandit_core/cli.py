@@ -7,6 +7,7 @@ Exit codes: 0 done, 2 bad input, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import json
 import math
@@ -14,9 +15,9 @@ import os
 import runpy
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import places
 from bandit_core.data.spreadsheets import to_csv
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
     from bandit_core.experiments.experiment import Experiment
     from bandit_core.model import Policy
-    from bandit_core.simulation.engine import Simulation
-    from bandit_core.simulation.results import Result
-    from bandit_core.studies.sweep import Sweep, SweepResult
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 _FORMATS = (".csv", ".json", ".parquet")
@@ -39,6 +37,22 @@ _AUDIT_NUMBERS = {
     "samples": ("200000", "N", "samples for each of the two inputs"),
     "seed": ("0", "S", "of the samples"),
     "confidence": ("0.999", "C", "chance that the bound is right"),
+}
+_POWER_NUMBERS = {
+    "baseline": ("0.5", "P", "mean of the usual option"),
+    "effect": ("0.1", "D", "smallest difference of means worth finding"),
+    "epsilon": ("1", "E", "budget of each user"),
+    "alpha": ("0.05", "A", "chance of a false alarm, two-sided"),
+    "power": ("0.8", "B", "chance of finding the effect"),
+    "options": ("2", "K", "options of the test"),
+}
+_STOPPING_NUMBERS = {
+    "delta": ("0.05", "D", "chance of a wrong recommendation that is allowed"),
+    "epsilon": ("auto", "E", "budget of each user; auto: 1, and 0.001 without means"),
+    "trials": ("1000", "N", "independent runs"),
+    "seed": ("0", "S", "of the streams"),
+    "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
+    "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
 }
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
@@ -135,7 +149,7 @@ class _Progress:
         self._terminal = sys.stderr.isatty()
         self._shown = 0
 
-    def __call__(self, simulation: Simulation | Sweep) -> None:
+    def __call__(self, simulation: Any) -> None:
         percent = int(100 * simulation.fraction)
         if percent < self._shown + (1 if self._terminal else 10):
             return
@@ -153,16 +167,8 @@ class _Progress:
 # Commands
 
 
-@overload
-def _finished(simulation: Simulation, jobs: int | None) -> Result | None: ...
-
-
-@overload
-def _finished(simulation: Sweep, jobs: int | None) -> SweepResult | None: ...
-
-
-def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | SweepResult | None:
-    """The result of the whole run, with progress on standard error; None after Ctrl-C."""
+def _finished(simulation: Any, jobs: int | None) -> Any:
+    """The result of a run, sweep or study, with progress on standard error; None after Ctrl-C."""
     progress = _Progress()
     failures: list[BaseException] = []
 
@@ -182,7 +188,8 @@ def _finished(simulation: Simulation | Sweep, jobs: int | None) -> Result | Swee
         simulation.stop()
         thread.join()
         progress.end()
-        print("interrupted; finished blocks of trials are kept and will not be computed again", file=sys.stderr)
+        stored = "; finished blocks of trials are kept and will not be computed again" if simulation.kept else ""
+        print(f"interrupted{stored}", file=sys.stderr)
         return None
     progress.end()
     for notice in simulation.notices:
@@ -225,22 +232,16 @@ def _sweep(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _bounds(options: argparse.Namespace) -> int:
-    _check_out(options.out)
-    experiment = _experiment(options)
-    from bandit_core.experiments.curves import bounds
+def _printed(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+    """A command that prints the table which a function makes of an experiment."""
 
-    _write(bounds(experiment), options.out)
-    return DONE
+    def act(options: argparse.Namespace) -> int:
+        _check_out(options.out)
+        experiment = _experiment(options)
+        _write(getattr(importlib.import_module(f"bandit_core.{module}"), function)(experiment), options.out)
+        return DONE
 
-
-def _releases(options: argparse.Namespace) -> int:
-    _check_out(options.out)
-    experiment = _experiment(options)
-    from bandit_core.studies.accounts import releases
-
-    _write(releases(experiment), options.out)
-    return DONE
+    return act
 
 
 def _thresholds(options: argparse.Namespace) -> int:
@@ -260,6 +261,29 @@ def _thresholds(options: argparse.Namespace) -> int:
     best = frame.attrs["recommended"]
     for name, rule in (("Laplace mechanism, V_L", "v_l"), ("Bernoulli mechanism, V_B", "v_b")):
         print(f"recommended eps_min ({name}): {number_text.write_number(best[rule])}", file=sys.stderr)
+    return DONE
+
+
+def _power(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    from bandit_core.theory.power import power_table
+
+    numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in _POWER_NUMBERS}
+    _write(power_table(**numbers), options.out)
+    return DONE
+
+
+def _stopping(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    jobs = _jobs(options.jobs)
+    from bandit_core.studies.best_arm import StoppingStudy, asked, table
+
+    numbers = {name: notation.read_number(getattr(options, name)) for name in _STOPPING_NUMBERS}
+    instances, specs = asked(options.means, options.policy, **numbers)
+    results = _finished(StoppingStudy(specs), jobs)
+    if results is None:
+        return INTERRUPTED
+    _write(table(results, instances), options.out)
     return DONE
 
 
@@ -490,12 +514,9 @@ _THINGS = {
 # The commands' options
 
 
-def _called() -> str:
-    return "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog=_called(), description=__doc__.splitlines()[0], allow_abbrev=False)
+    called = "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
+    parser = _Parser(prog=called, description=__doc__.splitlines()[0], allow_abbrev=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:
@@ -521,8 +542,9 @@ def _parser() -> argparse.ArgumentParser:
         )
     sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
     sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
-    command("bounds", _bounds, "print the bounds of theory", out=True)
-    command("releases", _releases, "print what each private line releases, for an account of your own", out=True)
+    command("bounds", _printed("experiments.curves", "bounds"), "print the bounds of theory", out=True)
+    releases = _printed("studies.accounts", "releases")
+    command("releases", releases, "print what each private line releases, for an account of your own", out=True)
     thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
     thresholds.add_argument(
         "--epsilon", required=True, metavar="JSON", help='spread of budgets: JSON, or text such as "uniform(0,2)"'
@@ -530,8 +552,14 @@ def _parser() -> argparse.ArgumentParser:
     thresholds.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
     audited = command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", False, True)
     audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
-    for name, (default, metavar, words) in _AUDIT_NUMBERS.items():
-        audited.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
+    power = command("power", _power, "users that an A/B test needs, with and without privacy", False, True)
+    ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
+    ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
+    ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
+    ends.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    for options, numbers in ((audited, _AUDIT_NUMBERS), (power, _POWER_NUMBERS), (ends, _STOPPING_NUMBERS)):
+        for name, (default, metavar, words) in numbers.items():
+            options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
     reproduce.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
     reproduce.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")

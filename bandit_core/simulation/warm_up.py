@@ -10,11 +10,15 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import presets
 from bandit_core.jit.machine_code import compiled_before, open_for_reading
-from bandit_core.model import Policy
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Policy, Signal
 from bandit_core.policies import registry
+from bandit_core.policies.stopping import StoppingSetup, stopping_policies
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
@@ -75,8 +79,12 @@ def warm() -> int:
     for experiment in _experiments():
         policies.add(experiment.lines[0].policy)
         compile_for(experiment)
+    for policy in stopping_policies().values():
+        epsilon = None if policy.privacy == "none" else 1.0
+        setup = StoppingSetup(np.array([0.9, 0.1]), 0.1, epsilon, "proved", 1.1, 10_000)
+        policy.play(setup, streams(0, 0, 1), Signal())
     open_for_reading()
-    return len(policies)
+    return len(policies) + len(stopping_policies())
 
 
 def is_warm() -> bool:

@@ -34,6 +34,8 @@ LATER = {
 }
 BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.65, 0.1)]
 SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4]}
+# An A/B test for its own number of users, then one arm: these play no two phases that depend on the answers.
+TESTS = {"explore-then-commit", "explore-then-commit-local", "explore-then-commit-central"}
 SIGMOID_POLICIES = {"heldp-ucb-ls", "heldp-ucb-bs"}
 
 # Arms are dropped after long epochs, within which pulls cost nothing; kappa for a first epoch of millions of rewards.
@@ -49,6 +51,9 @@ KNOWN = {
 ON_ARMS = {name: policy for name, policy in registry().items() if policy.setting == "arms"}
 EVERY = pytest.mark.parametrize("name", ON_ARMS)  # those for users with features: test_conformance_contextual.py
 PRIVATE = pytest.mark.parametrize("name", [name for name, policy in ON_ARMS.items() if policy.epsilon != "none"])
+
+
+MANY = [{"kind": "bernoulli", "mean": mean} for mean in np.linspace(0.1, 0.9, 15).round(3).tolist()]
 
 
 def line_of(name: str, epsilon: float | dict = 2.0, **params) -> dict:
@@ -127,6 +132,8 @@ def test_trials_are_distinct(name):
     arms, horizon = BERNOULLI, 1500
     if name == "robust-ucb":  # while it believes no reward as large as 1 yet, all runs on 0 and 1 are alike
         arms = [{"kind": "gaussian", "mean": mean, "sd": 1.0} for mean in (0.3, 0.7, 0.5)]
+    elif name in TESTS:  # only the order of the arms and the winner tell runs apart
+        arms = MANY
     elif name in EPOCHS:  # only the epochs that arms survive tell runs apart
         arms, horizon = [{"kind": "bernoulli", "mean": 0.5, "count": 50}], 10**8
     lines = every_kind_of_line(name)
@@ -221,6 +228,8 @@ def test_less_privacy_never_costs_more(name):
     strict, horizon, trials = 0.5, PATIENT.get(name, 6000), 30
     if name == "dp-se":  # its epochs grow with 1 / epsilon only where epsilon is far below the gaps
         strict, horizon = 0.02, 60_000
+    elif name == "explore-then-commit-central":  # else the noise of one sum is small beside that of sampling
+        strict = 0.02
     elif name == "dp-imed":
         trials = 200  # so little to lose that it takes more trials to tell
     lines = [line_of(name, epsilon) for epsilon in (strict, 8.0)]
@@ -270,6 +279,8 @@ def test_an_arm_that_always_pays_is_found(name):
     epsilon, horizon = 1000.0, PATIENT.get(name, 2000)
     if name == "dp-se":
         horizon = 100_000  # one epoch takes about 1,900 pulls of each arm
+    elif name in TESTS:
+        horizon = 50_000  # the power calculation asks for 385 pulls of each arm
     elif name == "dp-ucb-int":
         epsilon, horizon = 1.0, 10_000  # its noise falls with the pulls in a release, so with smaller epsilon
     line = run(experiment_of(line_of(name, epsilon), arms=arms, horizon=horizon, trials=3)).lines[0]
@@ -355,7 +366,11 @@ def test_bounds_are_stated_in_full(name):
             assert bound.not_applicable or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
 
 
-ENDLESS = [("ucb", True), ("ucb", False), *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf"})]
+# A test on bits takes two draws and one look at each checkpoint, however long it is: nobody can see it run.
+ENDLESS = [
+    *(("ucb", True), ("ucb", False)),
+    *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf", "explore-then-commit-local"}),
+]
 
 
 @pytest.mark.parametrize(("name", "lockstep"), ENDLESS)
@@ -365,7 +380,7 @@ def test_a_running_kernel_leaves_the_interpreter_free(monkeypatch, name, lockste
     arms = BERNOULLI
     if name in EPOCHS:  # Student's rewards are drawn one by one
         arms = [{"kind": "student", "mean": 0.0, "scale": 1.0, "df": 3.0, "count": 2}]
-    params = {"kappa": EPOCHS[name]} if name in EPOCHS else {}
+    params = {"kappa": EPOCHS[name]} if name in EPOCHS else {"users": 10**9} if name in TESTS else {}
     experiment = experiment_of(line_of(name, **params), arms=arms, horizon=10**9)
     entry, instance = experiment.lines[0].entry, experiment.setups[0]
     if (

@@ -13,7 +13,7 @@ import threading
 import pandas as pd
 import pytest
 
-from bandit_core import cli
+from bandit_core import StoppingSpec, cli, sample_size, stopping, stopping_policies
 from bandit_core.auditing.auditor import audit
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
@@ -23,6 +23,7 @@ from bandit_core.simulation import engine
 from bandit_core.simulation.results import CURVE_COLUMNS
 from bandit_core.spec import budgets
 from bandit_core.spec.rewards import DISTRIBUTIONS
+from bandit_core.studies.best_arm import HARD
 
 SPEC = {
     "version": 1,
@@ -73,7 +74,7 @@ def refuse(capsys):
 def table(text):
     """A printed table, every number exactly as it stands there."""
     frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    words = {"label", "policy", "side", "name", "source", "status"}
+    words = {"label", "policy", "side", "name", "source", "status", "privacy", "rule", "instance"}
     for name in set(frame) - words:
         frame[name] = [float(cell) if cell else float("nan") for cell in frame[name]]
     return frame
@@ -238,6 +239,22 @@ def test_link(say, spec):
         (["audit", "ctb", "--seed", "-1"], "seed"),
         (["audit", "ctb", "--confidence", "1"], "confidence"),
         (["audit", "ctb", "--out", "a.txt"], "out"),
+        (["power", "--baseline", "1"], "baseline"),
+        (["power", "--effect", "x"], "effect"),
+        (["power", "--baseline", "0.95"], "effect"),
+        (["power", "--epsilon", "0"], "epsilon"),
+        (["power", "--options", "1"], "options"),
+        (["power", "--options", "2.5"], "options"),
+        (["power", "--out", "a.txt"], "out"),
+        (["stopping", "--means", "0.5,2"], "means[1].mean"),
+        (["stopping", "--means", "0.5,x"], "means[1].mean"),
+        (["stopping", "--means", "0.5"], "arms"),
+        (["stopping", "--policy", "ucb"], "policy"),
+        (["stopping", "--delta", "1"], "delta"),
+        (["stopping", "--epsilon", "-1", "--policy", "ctb-tt"], "epsilon"),
+        (["stopping", "--growth", "0.5"], "growth"),
+        (["stopping", "--cap", "many"], "cap"),
+        (["stopping", "--jobs", "0"], "jobs"),
         (["run", "nothing"], "spec"),
         (["run", ""], "spec"),
         (["run", "ren-1cc"], "spec"),
@@ -293,6 +310,31 @@ def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
     assert (row["samples"], row["seed"], row["confidence"], row["delta"]) == (20_000, 3, 0.999, 0.0)
     assert row["p_low"] < row["p"] < row["p_high"]
     assert "Violation" in err and "never prove" in err
+
+
+def test_power_prints_users_per_trust(say):
+    frame = table(say("power", "--baseline", "0.04", "--effect", "0.004", "--options", "3"))
+    assert [row["privacy"] for _, row in frame.iterrows()] == ["none", "local", "central"]
+    for _, row in frame.iterrows():
+        epsilon = None if row["privacy"] == "none" else 1.0
+        size = sample_size(0.04, 0.004, privacy=row["privacy"], epsilon=epsilon)
+        assert (row["users_per_option"], row["users"]) == (size.users_per_option, 3 * size.users_per_option)
+        assert row["inflation"] == size.inflation
+
+
+def test_stopping_prints_times_and_errors(say):
+    words = ["stopping", "--means", "0.9,0.4", "--trials", "50", "--cap", "1e6", "--epsilon", "2"]
+    printed = say(*words)
+    assert say(*words, "--jobs", "2") == printed
+    frame = table(printed)
+    pairs = [(name, rule) for name, policy in stopping_policies().items() for rule in policy.rules]
+    assert list(zip(frame["policy"], frame["rule"], strict=True)) == pairs
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4)]
+    spec = StoppingSpec.of(arms=arms, policy="ctb-tt", epsilon=2.0, trials=50, cap=10**6)
+    (result,) = stopping([spec])
+    assert frame["mean"][pairs.index(("ctb-tt", "proved"))] == result.mean_users
+    hard = table(say("stopping", "--trials", "20", "--policy", "adap-tt", "--cap", "1e5"))
+    assert set(hard["instance"]) == set(HARD) and (hard["epsilon"] == 1e-3).all()
 
 
 def test_audits_are_listed(say):

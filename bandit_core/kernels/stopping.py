@@ -1,0 +1,399 @@
+r"""Policies that stop: they look for the best arm, and end at their own time with a recommendation.
+
+Every reward in [0, 1] counts as a bit that is 1 with this chance, so each arm is known by the chance of its bits, and
+what many users of one arm answer is one binomial draw. A policy decides at t = K, K+1, ... and then ever more rarely:
+after t users the next decision comes after max(1, (growth - 1) t) more, of whom half get the leader and half the
+challenger (a coin decides about an odd one). With ``growth`` = 1 there is a decision for every user. So nothing is
+approximated: between decisions only sums matter, and their distribution is exact. A threshold that holds at all times
+also holds at some of them; it only notices up to the factor ``growth`` later.
+
+Stopping rules (K arms, B the arm with the largest mean, n and m the numbers of bits of B and of arm a):
+
+* bits, PROVED: stop when for every other arm a
+
+      Z_a = n kl(m_B, x) + m kl(m_a, x) >= ln((K-1)/delta) + r(n) + r(m),   r(n) = ln(n)/2 + ln 2,
+
+  x the mean of both together. Proof: mixed over its chance with the prior Beta(1/2, 1/2), the likelihood of n bits
+  divided by the true one is a martingale of mean 1, also if a policy chooses when to ask the arm, and the mixture is at
+  least the largest likelihood times e^{-r(n)} (Krichevsky and Trofimov 1981). The product over B and the best arm stays
+  below (K-1)/delta with probability 1 - delta/(K-1) (Ville's inequality). Where B is worse than the best arm, Z of the
+  two is at most n kl(m_B, mu_B) + m kl(m_*, mu_*), hence below the right side; a union over the K - 1 worse arms.
+* bits, HEURISTIC: the right side is ln(1/delta) + ln(1 + ln n) + ln(1 + ln m): no union over arms, a slower clock.
+* noisy means of phases, PAPER (Azize, Jourdan, Al Marjani and Basu 2023): stop when for every other arm
+
+      (M_B - M_a)^2 / (2 (1/n + 1/m)) >= 2 C(ln((K-1) zeta(2) k^2/delta)/2) + 2 ln(4 + ln n) + 2 ln(4 + ln m)
+                                         + (1/n + 1/m) ln^2(2 K zeta(2) k^2/delta) / epsilon^2,
+
+  C(x) = x + ln x, n and m the lengths of the phases and k the later of the two. Checked: with (S + L)^2 at most
+  2 S^2 + 2 L^2 for sampling S and noise L, all noises stay within the last term with probability 1 - delta/2, and the
+  sampling parts within the others with far more than 1 - delta/2 (Hoeffding; a phase's length is known beforehand).
+* noisy means of phases, PROVED: the same argument without its losses. Stop when for every other arm
+
+      M_B - M_a >= sqrt((1/n + 1/m) ln(3/d) / 2) + (1/n + 1/m) ln(3/(2d)) / epsilon,
+      d = delta / ((K-1) k_B (k_B + 1) k_a (k_a + 1)).
+
+  Each pair of phases errs with probability at most d: d/3 for the sampling (Hoeffding), d/3 for each noise; the d of
+  all pairs of phases sum to delta/(K-1).
+* noisy means of phases, HEURISTIC, by which the public code of that paper stops: the right side of PAPER is
+  ln(1/delta) + ln(1 + ln n) + ln(1 + ln m) + (1/n + 1/m) ln^2(1/delta) / epsilon^2: no union over arms or phases.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.kernels.batches import survivors
+from bandit_core.kernels.binomial import binomial
+from bandit_core.kernels.labels import arrange, draw_labels
+from bandit_core.kernels.streams import next_uniform
+from bandit_core.mechanisms.laplace import laplace_noise
+
+PROVED, HEURISTIC, PAPER = range(3)
+_ZETA_2 = math.pi**2 / 6
+_LN_2 = math.log(2.0)
+
+
+class Search(NamedTuple):
+    """What is looked for, and how long: ``chances`` (arms,) of the bits, who may err with chance ``delta``."""
+
+    chances: np.ndarray
+    delta: float
+    rule: int
+    growth: float
+    cap: int
+
+
+class Outcome(NamedTuple):
+    """Where a kernel writes, one row per trial: users (trials,), stopped (trials,), recommended (trials,) arms, pulls
+    (trials, arms). ``signal`` as in `bandit_core.model.Record`; here its second cell counts finished trials.
+    """
+
+    users: np.ndarray
+    stopped: np.ndarray
+    recommended: np.ndarray
+    pulls: np.ndarray
+    signal: np.ndarray
+
+
+@inlined
+def _xlog(x: float, share: float, whole: float) -> float:
+    """x ln(share / whole), 0 where x is."""
+    return x * math.log(share / whole) if x > 0.0 else 0.0
+
+
+@piece
+def transport(ones: float, count: float, other_ones: float, other_count: float) -> float:
+    """n kl(m, x) + n' kl(m', x) for two arms with so many ones among their bits, x the mean of all; in nats."""
+    both = (ones + other_ones) / (count + other_count)
+    mean = ones / count
+    other = other_ones / other_count
+    apart = _xlog(ones, mean, both) + _xlog(count - ones, 1.0 - mean, 1.0 - both)
+    return max(0.0, apart + _xlog(other_ones, other, both) + _xlog(other_count - other_ones, 1.0 - other, 1.0 - both))
+
+
+@piece
+def bits_threshold(rule: int, arms: int, delta: float, count: float, other: float) -> float:
+    """What `transport` must reach for each arm that is not recommended."""
+    if rule == PROVED:
+        return math.log((arms - 1) / delta) + 0.5 * math.log(count) + 0.5 * math.log(other) + 2.0 * _LN_2
+    return -math.log(delta) + math.log1p(math.log(count)) + math.log1p(math.log(other))
+
+
+@piece
+def phase_margin(
+    rule: int, arms: int, delta: float, epsilon: float, count: float, other: float, phase: float, other_phase: float
+) -> float:
+    """How far the largest noisy mean must lie above another one; ``count`` and ``other`` are lengths of phases."""
+    rest = 1.0 / count + 1.0 / other
+    if rule == PROVED:
+        each = (arms - 1) * phase * (phase + 1.0) * other_phase * (other_phase + 1.0) / delta
+        return math.sqrt(0.5 * rest * math.log(3.0 * each)) + rest * math.log(1.5 * each) / epsilon
+    if rule == PAPER:
+        later = max(phase, other_phase)
+        half = 0.5 * math.log((arms - 1) * _ZETA_2 * later * later / delta)
+        noise = math.log(2.0 * arms * _ZETA_2 * later * later / delta) / epsilon
+        bar = 2.0 * (half + math.log(half))
+        bar += 2.0 * math.log(4.0 + math.log(count)) + 2.0 * math.log(4.0 + math.log(other))
+    else:
+        noise = -math.log(delta) / epsilon
+        bar = -math.log(delta) + math.log1p(math.log(count)) + math.log1p(math.log(other))
+    return math.sqrt(2.0 * rest * (bar + rest * noise * noise))
+
+
+@inlined
+def _until_next(t: int, growth: float, cap: int) -> int:
+    """Users until the next decision."""
+    return min(max(1, int((growth - 1.0) * t)), cap - t)
+
+
+@inlined
+def _first_half(size: int, state: np.ndarray, trial: int) -> int:
+    """How many of ``size`` users get the leader."""
+    half = size // 2
+    if size % 2 == 1 and next_uniform(state, trial, 0) < 0.5:
+        half += 1
+    return half
+
+
+@inlined
+def _note(
+    outcome: Outcome, trial: int, order: np.ndarray, users: int, stopped: bool, best: int, pulled: np.ndarray
+) -> None:
+    outcome.users[trial] = users
+    outcome.stopped[trial] = stopped
+    outcome.recommended[trial] = order[best]
+    for label in range(order.shape[0]):
+        outcome.pulls[trial, order[label]] = pulled[label]
+    outcome.signal[1] += 1
+
+
+@inlined
+def _largest(values: np.ndarray) -> int:
+    best = 0
+    for arm in range(1, values.shape[0]):
+        if values[arm] > values[best]:
+            best = arm
+    return best
+
+
+@piece
+def _compare(ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float) -> tuple[int, bool]:
+    """(challenger, whether the leader may be recommended) of a Top-Two policy on bits."""
+    arms = counts.shape[0]
+    challenger = -1
+    least = np.inf
+    sure = True
+    for arm in range(arms):
+        if arm == leader:
+            continue
+        cost = transport(ones[leader], counts[leader], ones[arm], counts[arm])
+        sure &= cost >= bits_threshold(rule, arms, delta, counts[leader], counts[arm])
+        if cost + math.log(counts[arm]) < least:
+            least = cost + math.log(counts[arm])
+            challenger = arm
+    return challenger, sure
+
+
+@kernel
+def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
+    """Top-Two on bits (EB-TCI: Jourdan, Degenne, Baudry, de Heide and Kaufmann 2022), one trial per row of ``state``.
+
+    The leader is the arm with the largest mean, its challenger the one with the smallest `transport` + ln(bits).
+    """
+    chances, delta, rule, growth, cap = search
+    arms = chances.shape[0]
+    order = np.empty(arms, np.int64)
+    here = np.empty(arms)
+    counts = np.empty(arms)
+    ones = np.empty(arms)
+    means = np.empty(arms)
+    for trial in range(state.shape[0]):
+        draw_labels(state, trial, order)
+        arrange(order, chances, here)
+        for arm in range(arms):
+            counts[arm] = 1.0
+            ones[arm] = binomial(1.0, here[arm], state, trial)
+            means[arm] = ones[arm]
+        t = arms
+        while True:
+            if outcome.signal[0] != 0:
+                return
+            leader = _largest(means)
+            challenger, sure = _compare(ones, counts, leader, rule, delta)
+            if sure or t >= cap:
+                break
+            size = _until_next(t, growth, cap)
+            own = _first_half(size, state, trial)
+            counts[leader] += own
+            ones[leader] += binomial(own, here[leader], state, trial)
+            counts[challenger] += size - own
+            ones[challenger] += binomial(size - own, here[challenger], state, trial)
+            means[leader] = ones[leader] / counts[leader]
+            means[challenger] = ones[challenger] / counts[challenger]
+            t += size
+        _note(outcome, trial, order, t, sure, leader, counts)
+
+
+@piece
+def _sure_of(
+    best: int, means: np.ndarray, lengths: np.ndarray, phases: np.ndarray, rule: int, delta: float, epsilon: float
+) -> bool:
+    """Whether the arm with the largest noisy mean may be recommended."""
+    arms = means.shape[0]
+    for arm in range(arms):
+        if arm != best:
+            margin = phase_margin(rule, arms, delta, epsilon, lengths[best], lengths[arm], phases[best], phases[arm])
+            if means[best] - means[arm] < margin:
+                return False
+    return True
+
+
+@piece
+def _pair(means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, pair: np.ndarray) -> None:
+    """Fill ``pair`` with the leader and the challenger of AdaP-TT at user ``t``."""
+    level = math.log(t)
+    highest = -np.inf
+    for arm in range(means.shape[0]):
+        value = means[arm] + level / (epsilon * lengths[arm]) + math.sqrt(0.5 * level / lengths[arm])
+        if value > highest:
+            highest = value
+            pair[0] = arm
+    leader = pair[0]
+    least = np.inf
+    for arm in range(means.shape[0]):
+        if arm != leader:
+            apart = means[leader] - means[arm] + 1.0 / (1.0 + math.sqrt(t))
+            value = apart / math.sqrt(1.0 / counts[leader] + 1.0 / counts[arm])
+            if value < least:
+                least = value
+                pair[1] = arm
+
+
+@inlined
+def _release(  # noqa: PLR0913 (a phase's numbers)
+    arm: int,
+    here: np.ndarray,
+    means: np.ndarray,
+    lengths: np.ndarray,
+    phases: np.ndarray,
+    fresh: np.ndarray,
+    epsilon: float,
+    state: np.ndarray,
+    trial: int,
+) -> None:
+    """End an arm's phase: its fresh bits become the arm's mean, with Laplace(1/(epsilon n)) noise."""
+    noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
+    means[arm] = (binomial(fresh[arm], here[arm], state, trial) + noise) / fresh[arm]
+    lengths[arm] = fresh[arm]
+    phases[arm] += 1.0
+    fresh[arm] = 0.0
+
+
+@kernel
+def adap_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -> None:
+    """AdaP-TT (Azize, Jourdan, Al Marjani and Basu 2023), one trial per row of ``state``.
+
+    An arm's mean is that of its last phase, released once with noise; a phase is as long as all before it together.
+    """
+    chances, delta, rule, growth, cap = search
+    arms = chances.shape[0]
+    order = np.empty(arms, np.int64)
+    here = np.empty(arms)
+    counts = np.empty(arms)
+    fresh = np.empty(arms)
+    means = np.empty(arms)
+    lengths = np.empty(arms)
+    phases = np.empty(arms)
+    pair = np.empty(2, np.int64)
+    for trial in range(state.shape[0]):
+        draw_labels(state, trial, order)
+        arrange(order, chances, here)
+        phases[:] = 0.0
+        for arm in range(arms):
+            counts[arm] = 1.0
+            fresh[arm] = 1.0
+            _release(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
+        t = arms
+        news = True
+        sure = False
+        while True:
+            if outcome.signal[0] != 0:
+                return
+            if news:
+                best = _largest(means)
+                sure = _sure_of(best, means, lengths, phases, rule, delta, epsilon)
+                news = False
+            if sure or t >= cap:
+                break
+            _pair(means, lengths, counts, t, epsilon, pair)
+            size = _until_next(t, growth, cap)
+            for place in range(2):  # no arm goes beyond the end of its phase
+                arm = pair[place]
+                size = min(size, 2 * int(counts[arm] - 2.0 * fresh[arm]))
+            own = _first_half(size, state, trial)
+            for place in range(2):
+                arm = pair[place]
+                more = own if place == 0 else size - own
+                counts[arm] += more
+                fresh[arm] += more
+                if more > 0 and 2.0 * fresh[arm] >= counts[arm]:
+                    _release(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
+                    news = True
+            t += size
+        _note(outcome, trial, order, t, sure, best, counts)
+
+
+class Epochs(NamedTuple):
+    """What an answer is worth: means are 1/2 + width (share of ones - 1/2), with Laplace noise for ``epsilon``."""
+
+    width: float
+    noisy: bool
+    epsilon: float
+
+
+@piece
+def epoch(epochs: Epochs, size: int, number: int, delta: float) -> tuple[float, float]:
+    """(pulls of each arm, margin) of an epoch with ``size`` arms left."""
+    depth = 2.0**number
+    if epochs.noisy:
+        sampling = math.log(8.0 * size * number * number / delta)
+        privacy = math.log(4.0 * size * number * number / delta)
+        pulls = math.floor(max(32.0 * sampling * depth * depth, 8.0 * privacy * depth / epochs.epsilon) + 1.0)
+        return pulls, 2.0 * math.sqrt(sampling / (2.0 * pulls)) + 2.0 * privacy / (pulls * epochs.epsilon)
+    sampling = epochs.width * epochs.width * math.log(4.0 * size * number * number / delta)
+    pulls = math.floor(8.0 * sampling * depth * depth + 1.0)
+    return pulls, 2.0 * math.sqrt(sampling / (2.0 * pulls))
+
+
+@kernel
+def elimination(state: np.ndarray, search: Search, epochs: Epochs, outcome: Outcome) -> None:
+    """Successive elimination in epochs, until one arm is left; one trial per row of ``state``.
+
+    The epochs of `kernels.batched.elimination` (DP-SE), with beta = delta and an end; without a curator's noise the
+    same with radii for sampling alone: pulls = [8 width^2 ln(4 |S| e^2/delta) / D^2] + 1 with D = 2^-e. In each epoch
+    each of |S| means leaves its radius with probability at most delta/(2 |S| e^2), over all epochs pi^2/12 delta.
+    """
+    chances, delta, _, _, cap = search
+    arms = chances.shape[0]
+    order = np.empty(arms, np.int64)
+    here = np.empty(arms)
+    counts = np.empty(arms)
+    means = np.empty(arms)
+    members = np.empty(arms, np.int64)
+    for trial in range(state.shape[0]):
+        draw_labels(state, trial, order)
+        arrange(order, chances, here)
+        counts[:] = 0.0
+        for arm in range(arms):
+            members[arm] = arm
+        size = arms
+        number = 0
+        best = 0
+        t = 0
+        while size > 1:
+            if outcome.signal[0] != 0:
+                return
+            number += 1
+            pulls, margin = epoch(epochs, size, number, delta)
+            if pulls * size > cap - t:  # what is left of the users is too few to tell anything
+                for turn in range(size):
+                    counts[members[turn]] += (cap - t) // size + (1 if turn < (cap - t) % size else 0)
+                t = cap
+                break
+            t += int(pulls) * size
+            best = members[0]
+            for turn in range(size):
+                arm = members[turn]
+                counts[arm] += pulls
+                share = binomial(pulls, here[arm], state, trial) / pulls
+                means[arm] = 0.5 + epochs.width * (share - 0.5)
+                if epochs.noisy:
+                    means[arm] += laplace_noise(next_uniform(state, trial, 0), 1.0 / (epochs.epsilon * pulls))
+                if means[arm] > means[best]:
+                    best = arm
+            size = survivors(members, size, means, margin)
+        _note(outcome, trial, order, t, size == 1, best, counts)

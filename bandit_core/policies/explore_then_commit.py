@@ -1,0 +1,186 @@
+"""Explore-then-commit: an A/B/n test of N users, whose winner everybody else gets. What most people do.
+
+In the test the arms are played in turns; then the arm with the largest mean is played for good. Three versions:
+
+* without privacy: the mean of the rewards;
+* local: each user of the test answers with one bit, the randomised response to the reward; the debiased means
+  1/2 + coth(epsilon/2) (share of ones - 1/2) are compared. Who comes after the test sends nothing;
+* central: each arm's sum of rewards is released once, at the end of the test, with Laplace(1/epsilon) noise.
+
+N is chosen, or follows from the power calculation of `theory.power`: the users that a two-sided test of two
+proportions needs, for every arm. No part of it depends on the arms themselves. The rule commits to the largest mean
+whether the difference is significant or not: somebody has to be shown something.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from bandit_core.kernels.explore_commit import Plan, explore_then_commit
+from bandit_core.kernels.records import rewards_of
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup, any_rewards
+from bandit_core.model.bound import Bound
+from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
+from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
+from bandit_core.spec import rewards as distributions
+from bandit_core.spec.field_types import Number, Whole
+from bandit_core.theory import central, classic, divergences, floors, local
+from bandit_core.theory.explore_commit import expected_regret
+from bandit_core.theory.power import MOST_USERS, sample_size
+
+Open = Annotated[Number, Field(gt=0, lt=1)]
+
+
+class LengthParameters(Parameters):
+    """How long the test is."""
+
+    users: Annotated[
+        Annotated[Whole, Field(ge=1, le=MOST_USERS)] | Literal["auto"],
+        Field(description="Users of the test, over all arms. auto: as many as the power calculation asks for."),
+    ] = "auto"
+    alpha: Annotated[
+        Open, Field(description="Power calculation: chance of a false alarm, two-sided. Only for users = auto.")
+    ] = 0.05
+    power: Annotated[
+        Annotated[Number, Field(ge=0.5, lt=1)],
+        Field(description="Power calculation: chance of finding the smallest effect. Only for users = auto."),
+    ] = 0.8
+    effect: Annotated[
+        Open, Field(description="Power calculation: smallest difference of means worth finding. Only for users = auto.")
+    ] = 0.1
+    baseline: Annotated[
+        Open,
+        Field(description="Power calculation: mean of the usual option; 0.5 needs most users. Only for users = auto."),
+    ] = 0.5
+
+    @model_validator(mode="after")
+    def _possible(self) -> LengthParameters:
+        if self.baseline + self.effect > 1:
+            raise ValueError("baseline + effect must be at most 1")
+        return self
+
+
+def users_of(setup: RunSetup, privacy: Privacy) -> int:
+    """Users of the test, "auto" by the power calculation."""
+    chosen = setup.parameters
+    if chosen.users != "auto":
+        return int(chosen.users)
+    epsilon = None if setup.epsilon is None else setup.fixed_epsilon
+    size = sample_size(chosen.baseline, chosen.effect, chosen.alpha, chosen.power, privacy, epsilon)
+    return min(MOST_USERS, size.total(len(setup.arms)))
+
+
+def _settled(privacy: Privacy) -> Callable[[RunSetup], Parameters]:
+    def settle(setup: RunSetup) -> Parameters:
+        changed: Parameters = setup.parameters.model_copy(update={"users": users_of(setup, privacy)})
+        return changed
+
+    return settle
+
+
+def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCall:
+    """The call of the kernel. ``at_once`` = False draws every reward by itself: other draws, the same distribution."""
+    means, scale = None, 0.0
+    if privacy == "local":
+        means = 0.5 + divergences.contrast(nominal(setup)) * (setup.means - 0.5)
+    elif privacy == "central":
+        scale = 1 / nominal(setup)
+    plan = Plan(users_of(setup, privacy), privacy == "local", scale, at_once)
+    return KernelCall(explore_then_commit, (rewards_of(setup, means), plan), len(setup.arms))
+
+
+def _cost(privacy: Privacy) -> Callable[[RunSetup], float]:
+    """The time of a run goes into rewards of the test that are drawn one by one, and into the checkpoints."""
+
+    def cost(setup: RunSetup) -> float:
+        in_bulk = privacy == "local" or all(
+            arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms)
+        )
+        looks = 1e-2 * min(1.0, 200 * len(setup.arms) / setup.horizon)
+        return looks if in_bulk else looks + min(1.0, users_of(setup, privacy) / setup.horizon)
+
+    return cost
+
+
+def _upper(setup: RunSetup, privacy: Privacy) -> Bound:
+    width = 1 / math.tanh(nominal(setup) / 2) if privacy == "local" else 1.0
+    scale = 1 / nominal(setup) if privacy == "central" else 0.0
+    return expected_regret(setup, users_of(setup, privacy), privacy, width, scale)
+
+
+def _plain_bounds(setup: RunSetup) -> list[Bound]:
+    lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
+    return [*lower, _upper(setup, "none"), classic.trivial_cap(setup)]
+
+
+_LOOP = """N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
+for t = 1, ..., N: pull the arms in turns{answer}
+{release}
+for t = N+1, N+2, ...: pull the arm with the largest m_a"""
+
+
+def _policy(privacy: Privacy, **fields: Any) -> Policy:
+    return Policy(
+        **{
+            "paper": "Robbins 1952; Perchet, Rigollet, Chassang, Snowberg 2016",
+            "privacy": privacy,
+            "epsilon": "one",
+            "anytime": True,
+            "parameters": LengthParameters,
+            "settle": _settled(privacy),
+            "prepare": lambda setup: prepare(setup, privacy),
+            "step_cost": _cost(privacy),
+            "parent": "explore-then-commit",
+            **fields,
+        }
+    )
+
+
+POLICIES = (
+    _policy(
+        "none",
+        name="explore-then-commit",
+        title="A/B test, then the winner",
+        summary="Shows all options equally often to N users, then the one with the largest mean to everybody else.",
+        guarantee_words="none: the learner sees every reward of the test",
+        epsilon="none",
+        accepts=any_rewards,
+        bounds=_plain_bounds,
+        guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward of the test"),
+        parent=None,
+        pseudo_code=_LOOP.format(answer="", release="m_a = mean of the rewards of arm a"),
+    ),
+    _policy(
+        "local",
+        name="explore-then-commit-local",
+        title="A/B test on randomised bits",
+        summary="An A/B test whose users answer with one coin-flipped bit each; then the winner for everybody else.",
+        guarantee_words="epsilon-local DP for every reward of the test; who comes later sends nothing",
+        accepts=bounded_rewards("heldp-ucb-bs"),
+        bounds=lambda setup: [*local.lower_bounds(setup), _upper(setup, "local"), classic.trivial_cap(setup)],
+        guarantee=local_guarantee,
+        releases=random_bits("a bit for the reward of a user of the test"),
+        pseudo_code=_LOOP.format(
+            answer="; the user answers with a bit, the randomised response to the reward",
+            release="m_a = 1/2 + coth(epsilon/2) (share of ones among the bits of arm a - 1/2)",
+        ),
+    ),
+    _policy(
+        "central",
+        name="explore-then-commit-central",
+        title="A/B test with noisy totals",
+        summary="An A/B test whose totals get noise before anybody compares them; then the winner for everybody else.",
+        guarantee_words="epsilon-central DP (pure): every reward enters one sum, which is released once",
+        accepts=unit_rewards,
+        bounds=lambda setup: [*central.lower_bounds(setup), _upper(setup, "central"), classic.trivial_cap(setup)],
+        guarantee=pure,
+        releases=noisy_sums("the sum of an arm's rewards in the test"),
+        pseudo_code=_LOOP.format(
+            answer="", release="m_a = (sum of the rewards of arm a + Laplace(1 / epsilon)) / pulls of arm a"
+        ),
+    ),
+)

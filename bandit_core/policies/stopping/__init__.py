@@ -1,0 +1,23 @@
+"""Policies that stop by themselves and recommend an arm; a registry of their own, each found in a file here.
+
+They are no lines of an experiment: a line plays to a horizon that is the same for all, and its result are curves; these
+end at times of their own, and their result are these times and how often the recommendation is wrong. So they have a
+description, a registry and a study (`bandit_core.studies.best_arm`) beside those of the others, not flags in them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from bandit_core.policies.stopping.base import RULE_WORDS, Rule, StoppingPolicy, StoppingSetup
+from bandit_core.spec.found import found
+
+__all__ = ["RULE_WORDS", "Rule", "StoppingPolicy", "StoppingSetup", "stopping_policies"]
+
+
+@cache
+def stopping_policies() -> dict[str, StoppingPolicy]:
+    """Every policy that stops, by name: by trust (none, local, central), then by file."""
+    order = ("none", "local", "central")
+    every: list[StoppingPolicy] = sorted(found(__name__, "POLICY"), key=lambda policy: order.index(policy.privacy))
+    return {policy.name: policy for policy in every}

@@ -1,0 +1,484 @@
+"""How many users until the best arm is known? Policies that stop, played many times: when they end, and who is right.
+
+Trial i plays with the i-th child of ``SeedSequence(seed)``, as everywhere, so no number depends on workers or blocks.
+A decision between two others is played as one draw (`bandit_core.kernels.stopping`), so a run costs about the logarithm
+of its users; nothing is stored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from bandit_core.kernels.stopping import Outcome
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal
+from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, stopping_policies
+from bandit_core.simulation import scheduler
+from bandit_core.simulation.costs import Cost, block_trials, most_runs, refuse, worker_count
+from bandit_core.simulation.engine import MIDDLE_RUN_SECONDS, SHORT_RUN_SECONDS, lower_priority
+from bandit_core.spec import notation
+from bandit_core.spec import rewards as distributions
+from bandit_core.spec.budgets import LARGEST
+from bandit_core.spec.errors import InputError, Issue, validated
+from bandit_core.spec.field_types import Frozen, Number, Whole
+from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.theory.best_arm import time_bounds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_USERS = 10**15  # in one run: counts stay exact
+MOST_ARMS = 10_000
+CONFIDENCE = 0.95
+QUANTILES = (0.05, 0.5, 0.95)
+COLUMNS = (
+    "policy", "privacy", "epsilon", "rule", "delta", "trials", "not_stopped", "mean", "stderr", "q05", "median", "q95",
+    "wrong", "wrong_low", "wrong_high", "regret", "regret_stderr", "at_least",
+)  # fmt: skip
+
+
+class StoppingSpec(Frozen):
+    """A question to one policy that stops: which arm is the best, wrong with probability ``delta`` at most.
+
+    ``rule`` is the threshold to stop by, ``cap`` the users after which a run gives up, ``growth`` the factor by which
+    users grow from one decision to the next (1: a decision for every user).
+    """
+
+    arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
+    policy: str
+    delta: Annotated[Number, Field(gt=0, lt=1)] = 0.05
+    epsilon: Annotated[Number, Field(gt=0, le=LARGEST)] | None = None
+    rule: Rule = "proved"
+    trials: Annotated[Whole, Field(ge=1, le=10**7)] = 1000
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
+    cap: Annotated[Whole, Field(ge=2, le=MOST_USERS)] = 10**8
+    growth: Annotated[Number, Field(ge=1, le=2)] = 1.02
+
+    @classmethod
+    def of(cls, **fields: Any) -> StoppingSpec:
+        """A checked spec.
+
+        Raises
+        ------
+        InputError
+            With every field that is wrong, and what does not fit together.
+        """
+        spec: StoppingSpec = validated(cls, fields)
+        if issues := list(spec._problems()):
+            raise InputError(issues)
+        return spec
+
+    def _problems(self) -> Iterator[Issue]:
+        known = stopping_policies()
+        if self.policy not in known:
+            yield Issue("policy", self.policy, f"one of {', '.join(known)}")
+            return
+        policy = self.entry
+        if (self.epsilon is None) != (policy.privacy == "none"):
+            allowed = "needs a privacy budget" if self.epsilon is None else "takes none: it is not private"
+            yield Issue("epsilon", self.epsilon, f"{policy.name} {allowed}")
+        if self.rule not in policy.rules:
+            yield Issue("rule", self.rule, f"{policy.name} stops by {', '.join(policy.rules)}")
+        for place, arm in enumerate(self.arms):
+            if not arm.inside(0.0, 1.0):
+                yield Issue(f"arms[{place}]", arm.name, "rewards in [0, 1]: they are read as bits")
+        count = sum(arm.count for arm in self.arms)
+        if not 2 <= count <= MOST_ARMS:
+            yield Issue("arms", count, f"from 2 to {MOST_ARMS} arms")
+        elif self.cap < count:
+            yield Issue("cap", self.cap, f"at least {count}, one user for each arm")
+
+    @property
+    def entry(self) -> StoppingPolicy:
+        """The policy's description."""
+        return stopping_policies()[self.policy]
+
+    @property
+    def setup(self) -> StoppingSetup:
+        """What the kernel is played on."""
+        means = np.array([arm.expected for arm in distributions.expand(self.arms)])
+        return StoppingSetup(means, self.delta, self.epsilon, self.rule, self.growth, self.cap)
+
+    @property
+    def decisions(self) -> float:
+        """Decisions that a run takes at most, about."""
+        if not self.entry.decisions:
+            return 60.0  # epochs grow fourfold
+        step = self.growth - 1
+        singly = min(float(self.cap), 1 / step if step > 0 else math.inf)
+        return singly + (math.log(self.cap / singly) / math.log(self.growth) if self.cap > singly else 0.0)
+
+    @property
+    def trial_seconds(self) -> float:
+        """Rough time of one run on one core, at most."""
+        return 25e-6 + self.decisions * (5e-7 + 7e-8 * sum(arm.count for arm in self.arms))
+
+
+def share_limits(count: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Clopper and Pearson's limits of a chance that was seen ``count`` times in ``trials``.
+
+    >>> tuple(round(limit, 4) for limit in share_limits(0, 1000))
+    (0.0, 0.0037)
+    """
+    from scipy.special import betaincinv  # heavy import
+
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(count, trials - count + 1, tail)) if count else 0.0
+    return low, float(betaincinv(count + 1, trials - count, 1 - tail)) if count < trials else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class StoppingResult:
+    """Runs that are done, one entry (row) per trial; ``trials`` are their numbers.
+
+    ``users`` (trials,) is the stopping time, or the cap where a run did not stop; ``stopped`` (trials,) says which;
+    ``recommended`` (trials,) is the place of an arm in the list of single arms, of runs that did not stop their guess;
+    ``pulls`` (trials, arms).
+    """
+
+    spec: StoppingSpec
+    trials: np.ndarray
+    users: np.ndarray
+    stopped: np.ndarray
+    recommended: np.ndarray
+    pulls: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """Runs that are done."""
+        return len(self.trials)
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """Best mean minus mean, shape (arms,), reward units."""
+        return self.spec.setup.gaps
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Runs that stopped with an arm that is not the best, shape (trials,)."""
+        wrong: np.ndarray = self.stopped & (self.gaps[self.recommended] > 0)
+        return wrong
+
+    @property
+    def not_stopped(self) -> float:
+        """Share of the runs that came to the cap."""
+        return float(1 - self.stopped.mean())
+
+    @property
+    def mean_users(self) -> float:
+        """Mean stopping time; runs that did not stop count with the cap, so it is then too small."""
+        return float(self.users.mean())
+
+    def quantile(self, share: float) -> float:
+        """Users after which this share of the runs has stopped; infinite where so many never did."""
+        times = np.where(self.stopped, self.users.astype(float), np.inf)
+        return float(np.quantile(times, share, method="inverted_cdf"))
+
+    @property
+    def wrong_share(self) -> float:
+        """Share of all runs that ended with a wrong recommendation; what ``delta`` limits."""
+        return float(self.wrong.mean())
+
+    def wrong_limits(self, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Clopper and Pearson's limits of the chance of a wrong recommendation."""
+        return share_limits(int(self.wrong.sum()), self.count, confidence)
+
+    @property
+    def regret(self) -> np.ndarray:
+        """What each run has lost by its end, shape (trials,), reward units."""
+        lost: np.ndarray = self.pulls @ self.gaps
+        return lost
+
+    def regret_at(self, horizon: int) -> np.ndarray:
+        """What each run has lost after ``horizon`` users who get the recommended arm once it is there, shape (trials,).
+
+        Raises
+        ------
+        InputError
+            When some run took more users than that: choose the horizon as the cap.
+        """
+        if self.users.max() > horizon:
+            raise InputError([Issue("horizon", horizon, f"at least {self.users.max()}, the users of the longest run")])
+        later: np.ndarray = self.regret + (horizon - self.users) * self.gaps[self.recommended]
+        return later
+
+    @property
+    def at_least(self) -> float:
+        """Mean users of every policy of this trust and error: the largest bound of theory that applies, else NaN."""
+        spec = self.spec
+        bounds = time_bounds(spec.arms, spec.delta, spec.entry.privacy, spec.epsilon)
+        return max((bound.users for bound in bounds if bound.not_applicable is None), default=math.nan)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The run in numbers, `COLUMNS`."""
+
+        def error(values: np.ndarray) -> float:
+            return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+        spec, (low, high) = self.spec, self.wrong_limits()
+        values = (
+            spec.policy, spec.entry.privacy, math.nan if spec.epsilon is None else spec.epsilon, spec.rule, spec.delta,
+            self.count, self.not_stopped, self.mean_users, error(self.users), *map(self.quantile, QUANTILES),
+            self.wrong_share, low, high, float(self.regret.mean()), error(self.regret), self.at_least,
+        )  # fmt: skip
+        return dict(zip(COLUMNS, values, strict=True))
+
+
+def play(spec: StoppingSpec, rows: np.ndarray, signal: Signal) -> Outcome | None:
+    """One run per row of ``rows`` (trials, 8); None where the signal asked for a stop."""
+    return spec.entry.play(spec.setup, rows, signal)
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    study: int
+    first: int
+    last: int
+    seconds: float
+    signal: Signal = field(default_factory=Signal)
+
+
+class StoppingStudy:
+    """Several specs being played, once; polled and stopped like a `Simulation`.
+
+    Raises
+    ------
+    InputError
+        When it takes more steps (decisions x trials), seconds or memory than `simulation.costs.refuse` allows here.
+    """
+
+    def __init__(self, specs: Sequence[StoppingSpec]) -> None:
+        self.specs = tuple(specs)
+        self.stopped = False
+        self.waiting = False
+        self.kept = False  # nothing is stored
+        self.notices: list[str] = []
+        self._lock = threading.Lock()
+        self._seconds = [spec.trial_seconds for spec in self.specs]
+        self._arms = [sum(arm.count for arm in spec.arms) for spec in self.specs]
+        refuse(self._cost(), path="cap", factors="decisions x trials x policies", fewer="arms, policies or ")
+        self._outcomes = [
+            Outcome(
+                np.zeros(spec.trials, np.int64), np.zeros(spec.trials, np.bool_), np.zeros(spec.trials, np.int64),
+                np.zeros((spec.trials, arms)), np.zeros(2, np.int64),
+            )
+            for spec, arms in zip(self.specs, self._arms, strict=True)
+        ]  # fmt: skip
+        self._done = [np.zeros(spec.trials, bool) for spec in self.specs]
+        self._running: set[_Task] = set()
+        self._failure: BaseException | None = None
+        self._caller = 0
+
+    def _cost(self) -> Cost:
+        numbers = sum(spec.trials * (arms + 6) for spec, arms in zip(self.specs, self._arms, strict=True))
+        steps = math.ceil(sum(spec.decisions * spec.trials for spec in self.specs))
+        return Cost(steps, self._work([spec.trials for spec in self.specs]) / worker_count(), 24.0 * numbers, 2.0**20)
+
+    def _work(self, runs: Sequence[int]) -> float:
+        """Rough time of so many runs of each spec, on one core."""
+        return sum(count * seconds for count, seconds in zip(runs, self._seconds, strict=True))
+
+    @property
+    def missing_seconds(self) -> float:
+        """Rough time, on one core, of what is not done, at most."""
+        with self._lock:
+            return self._work([int(np.count_nonzero(~done)) for done in self._done])
+
+    @property
+    def fraction(self) -> float:
+        """Share of the runs that is done, weighed by their estimated time; never falls."""
+        with self._lock:
+            counts = [int(np.count_nonzero(done)) for done in self._done]
+            for task in self._running:
+                counts[task.study] += min(task.last - task.first, task.signal.steps)
+        return min(1.0, self._work(counts) / self._work([spec.trials for spec in self.specs]))
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run is done."""
+        return all(done.all() for done in self._done)
+
+    def stop(self) -> None:
+        """Stop soon; runs that are done are kept. May be called from any thread."""
+        with self._lock:
+            self.stopped = True
+            for task in self._running:
+                task.signal.stop()
+
+    def result(self) -> tuple[StoppingResult | None, ...]:
+        """What is done of each spec; None where nothing is."""
+        with self._lock:
+            rows = [np.flatnonzero(done) for done in self._done]
+        return tuple(
+            StoppingResult(spec, mine, out.users[mine], out.stopped[mine], out.recommended[mine], out.pulls[mine])
+            if len(mine)
+            else None
+            for spec, mine, out in zip(self.specs, rows, self._outcomes, strict=True)
+        )
+
+    def run(
+        self, jobs: int | None = None, on_progress: Callable[[StoppingStudy], None] | None = None
+    ) -> tuple[StoppingResult | None, ...]:
+        """Play what is missing; calls ``on_progress(self)`` in this thread after every finished block."""
+        workers = worker_count(jobs)
+        self._caller = threading.get_ident()
+        seconds = self.missing_seconds / workers
+        short = seconds <= SHORT_RUN_SECONDS
+        queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
+        self.waiting = not short
+        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped) as job:
+            self.waiting = False
+
+            def block(task: _Task) -> bool:
+                with queue.worker(job, task.seconds, workers) as start:
+                    if start and queue.niceness and threading.get_ident() != self._caller:
+                        lower_priority(queue.niceness)
+                    return start and self._compute(task)
+
+            self._run(block, workers, on_progress)
+        if self._failure is not None:
+            raise self._failure
+        return self.result()
+
+    def _run(
+        self, block: Callable[[_Task], bool], workers: int, on_progress: Callable[[StoppingStudy], None] | None
+    ) -> None:
+        tasks = self._plan(workers)
+        finished: Iterator[bool]
+        if workers == 1 or len(tasks) < 2:
+            finished = (block(task) for task in tasks if not self.stopped)
+        else:
+            from joblib import Parallel, delayed
+
+            pool = Parallel(n_jobs=workers, backend="threading", return_as="generator_unordered", batch_size=1)
+            finished = pool(delayed(block)(task) for task in tasks if not self.stopped)
+        try:
+            for done in finished:
+                if done and on_progress is not None:
+                    on_progress(self)
+        except BaseException:
+            self.stop()
+            with contextlib.suppress(Exception):
+                for _ in finished:  # the running ones were told to stop
+                    pass
+            raise
+
+    def _plan(self, workers: int) -> list[_Task]:
+        tasks = []
+        for study, (done, seconds) in enumerate(zip(self._done, self._seconds, strict=True)):
+            missing = np.flatnonzero(~done)
+            if len(missing):
+                size = block_trials(len(missing), seconds, workers)
+                for run in np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1):
+                    parts = np.array_split(run, math.ceil(len(run) / size))
+                    tasks += [_Task(study, int(part[0]), int(part[-1]) + 1, seconds * len(part)) for part in parts]
+        return sorted(tasks, key=lambda task: (task.first, task.study))
+
+    def _compute(self, task: _Task) -> bool:
+        """Play one block; whether it is done. Raises nothing: see ``_failure``."""
+        with self._lock:
+            if self.stopped:
+                return False
+            self._running.add(task)
+        outcome = None
+        try:
+            spec = self.specs[task.study]
+            outcome = play(spec, streams(spec.seed, task.first, task.last), task.signal)
+        except BaseException as error:
+            self._failure = self._failure or error
+            self.stop()
+        with self._lock:
+            self._running.discard(task)
+            if outcome is not None:
+                part = slice(task.first, task.last)
+                for mine, given in zip(self._outcomes[task.study][:4], outcome[:4], strict=True):
+                    mine[part] = given
+                self._done[task.study][part] = True
+        return outcome is not None
+
+
+def stopping(specs: Sequence[StoppingSpec], jobs: int | None = None) -> tuple[StoppingResult, ...]:
+    """Play every spec to its end, results in the same order; see `StoppingStudy`.
+
+    >>> arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+    >>> (result,) = stopping([StoppingSpec.of(arms=arms, policy="top-two", trials=100)], jobs=1)
+    >>> bool(result.stopped.all()), result.wrong_share <= 0.05
+    (True, True)
+    """
+    results = StoppingStudy(specs).run(jobs)
+    return tuple(result for result in results if result is not None)
+
+
+def every_spec(
+    arms: Sequence[Arm], epsilon: float, names: Sequence[str] | None = None, **fields: Any
+) -> list[StoppingSpec]:
+    """A spec for each policy (default: all) and each rule that it knows, private ones at ``epsilon``.
+
+    Raises
+    ------
+    InputError
+        See `StoppingSpec.of`.
+    """
+    known = stopping_policies()
+    specs = []
+    for name in known if names is None else names:
+        for rule in known[name].rules if name in known else ("proved",):
+            private = name in known and known[name].privacy != "none"
+            budget = {"epsilon": epsilon} if private else {}
+            specs.append(StoppingSpec.of(arms=tuple(arms), policy=name, rule=rule, **budget, **fields))
+    return specs
+
+
+# Gaps far too small to be found by the users of these runs: who stops there was misled, in every other run or more.
+HARD: dict[str, tuple[float, ...]] = {
+    "two halves": (0.5, 0.5 - 1e-7),
+    "two rare": (0.03, 0.03 - 1e-8),
+    "ten halves": (0.5, *[0.5 - 1e-7] * 9),
+    "one behind": (0.5, 0.5 - 1e-7, 0.1),
+}
+
+
+def hard_arms(name: str) -> tuple[Bernoulli, ...]:
+    """The arms of one of `HARD`."""
+    return tuple(Bernoulli(mean=mean) for mean in HARD[name])
+
+
+def asked(means: str | None, names: str | None, **fields: Any) -> tuple[list[str] | None, list[StoppingSpec]]:
+    """What a command line asks: (instance of each spec, specs); `HARD` ones, or no instances where ``means`` are given.
+
+    ``means`` and ``names`` (of policies) are separated by commas, ``fields`` are those of a `StoppingSpec`; "auto" as
+    ``cap`` or ``epsilon`` is 10^8 and 1, and for instances that mislead 10^9 and 0.001: small budgets mislead most.
+
+    Raises
+    ------
+    InputError
+        See `StoppingSpec.of`.
+    """
+    wanted = None if names is None else [name.strip() for name in names.split(",")]
+    usual = {"cap": 10**9, "epsilon": 1e-3} if means is None else {"cap": 10**8, "epsilon": 1.0}
+    chosen = fields | {name: value for name, value in usual.items() if fields.get(name, "auto") == "auto"}
+    if means is not None:
+        rows = [{"mean": notation.read_number(text)} for text in means.split(",")]
+        return None, every_spec(validated(tuple[Bernoulli, ...], rows, ("means",)), names=wanted, **chosen)
+    every = {name: every_spec(hard_arms(name), names=wanted, **chosen) for name in HARD}
+    return [name for name, specs in every.items() for _ in specs], [spec for specs in every.values() for spec in specs]
+
+
+def table(results: Sequence[StoppingResult], names: Sequence[str] | None = None) -> pd.DataFrame:
+    """One row per result, columns `COLUMNS`: times in users, regret in reward units; ``names`` of instances first."""
+    import pandas as pd
+
+    frame = pd.DataFrame([result.row for result in results], columns=list(COLUMNS))
+    if names is not None:
+        frame.insert(0, "instance", list(names))
+    return frame

@@ -1,0 +1,222 @@
+r"""How many users it takes to find the best arm, whoever looks for it: characteristic times, with and without privacy.
+
+A policy is delta-correct when on every instance it stops and is wrong with probability delta at most. Let I(mu, x) be
+the most that one pull of an arm of mean mu can tell against mean x. If in another instance nu' some other arm is the
+best one, the recommendation tells nu from nu', so by the chain rule up to the stopping time (Garivier and Kaufmann
+2016, Theorem 1)
+
+    sum over arms of E[N_a] I(mu_a, mu'_a) >= kl(delta, 1 - delta),   hence   E[users] >= T* kl(delta, 1 - delta),
+    1/T* = max over shares w of  min over a != *, x  of  w_* I(mu_*, x) + w_a I(mu_a, x).
+
+* Without privacy I is the Bernoulli divergence kl.
+* Under eps-local privacy no channel tells more of two-valued rewards than randomised response, so I is the kl of the
+  chances lambda = 1/2 + tanh(eps/2) (mu - 1/2) that its bits are 1.
+* With a curator the recommendation and the order of the actions are all that is seen, and I is d_eps: the argument of
+  `theory.central.told`, for an end that is computed from the same releases. As d_eps(x, y) is at most kl(x, y) and
+  eps |x - y|, and kl(delta, 1 - delta) at least ln(1/(3 delta)), this implies the bound with max(T*_kl, T*_TV/eps) and
+  ln(1/(3 delta)), and so the form with T*_TV/(6 eps) of Azize, Jourdan, Al Marjani and Basu 2023. T*_TV = 1/gap_min +
+  sum of 1/gap_a is the characteristic time of I = |x - y|.
+
+The maximum: let x_a be the share of arm a over that of the best arm. For a given y there is one x_a at which the inner
+minimum is y, and at its u_a the slopes of both terms cancel: x_a = -I'(mu_*, u) / I'(mu_a, u), the derivatives being in
+u. So T* = min over y of (1 + sum x_a(y)) / y, which is reached where the sum of I(mu_*, u_a) / I(mu_a, u_a) is 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from bandit_core.model import Privacy, RunSetup
+from bandit_core.model.bound import Model, Status
+from bandit_core.spec import rewards as distributions
+from bandit_core.theory import central, classic, divergences
+
+_STEPS = 60  # of bisection
+_CORRECT = "the policy errs with probability delta at most on every instance with one best arm, and always stops"
+
+
+@dataclass(frozen=True)
+class TimeBound:
+    """A lower bound on the mean number of ``users`` until a decision; the fields are those of `model.Bound`.
+
+    ``time`` is the characteristic time, in users per nat of certainty.
+    """
+
+    name: str
+    model: Model
+    status: Status
+    source: str
+    formula: str
+    words: str
+    assumptions: str
+    time: float = math.inf
+    users: float = 0.0
+    not_applicable: str | None = None
+
+
+def _slope(rise: np.ndarray, at: np.ndarray, epsilon: float) -> np.ndarray:
+    """Derivative of d_eps(mean, u) at u = ``at``, ``rise`` above the mean; with an infinite epsilon that of kl."""
+    hidden = -math.expm1(-epsilon)
+    with np.errstate(divide="ignore", invalid="ignore"):  # at the ends of a search between means 0 and 1
+        slope: np.ndarray = np.minimum(rise / (at * (1 - at)), hidden / (1 - hidden * at))
+    return slope
+
+
+def _told(mean: np.ndarray, other: np.ndarray, epsilon: float) -> np.ndarray:
+    return divergences.bernoulli_kl(mean, other) if math.isinf(epsilon) else central.d_eps(mean, other, epsilon)
+
+
+@dataclass(frozen=True)
+class _Rivals:
+    """The best mean against the others (others,), through a curator with ``epsilon`` or, where infinite, without."""
+
+    best: float
+    others: np.ndarray
+    epsilon: float
+
+    def at(self, share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(x_a, I(mu_*, u_a), I(mu_a, u_a)) for u_a so far on the way from the other mean to the best one."""
+        gaps = self.best - self.others
+        u = self.others + share * gaps
+        x = _slope((1 - share) * gaps, 1 - u, self.epsilon) / _slope(share * gaps, u, self.epsilon)
+        return x, _told(np.full_like(u, self.best), u, self.epsilon), _told(self.others, u, self.epsilon)
+
+    def shares(self, y: float) -> np.ndarray:
+        """How far each u_a is, where the inner minimum is y."""
+        low, high = np.zeros_like(self.others), np.ones_like(self.others)
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            x, mine, theirs = self.at(middle)
+            above = mine + x * theirs > y  # falls on the way to the best mean
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        found: np.ndarray = (low + high) / 2
+        return found
+
+
+def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = math.inf) -> float:
+    """T* for two-valued rewards of these chances, in users per nat; infinite where the best arm is not alone.
+
+    With ``epsilon`` (nats) what a curator lets through: I = d_eps. For local privacy give the chances of the bits.
+
+    >>> round(characteristic_time([0.6, 0.4]), 3)  # by hand 1 / kl(0.6, 0.5)
+    49.663
+    """
+    ordered = sorted(map(float, means), reverse=True)
+    if len(ordered) < 2 or ordered[0] == ordered[1]:
+        return math.inf
+    return _time(tuple(ordered), epsilon)
+
+
+@lru_cache(maxsize=256)
+def _time(means: tuple[float, ...], epsilon: float) -> float:
+    """T* for means in descending order, the first alone."""
+    rivals = _Rivals(means[0], np.array(means[1:]), epsilon)
+    most = float(np.min(_told(np.full_like(rivals.others, rivals.best), rivals.others, epsilon)))
+    most = most if math.isfinite(most) else -math.log(1e-300)  # a worse arm that never pays
+
+    def balance(y: float) -> float:
+        _, mine, theirs = rivals.at(rivals.shares(y))
+        return float(np.log(np.sum(np.maximum(mine, 1e-300) / np.maximum(theirs, 1e-300))))
+
+    from scipy.optimize import brentq  # heavy import
+
+    y = float(brentq(balance, 1e-9 * most, (1 - 1e-9) * most, xtol=1e-14 * most, rtol=1e-13))
+    x, _, _ = rivals.at(rivals.shares(y))
+    return float((1 + x.sum()) / y)
+
+
+def variation_time(means: Sequence[float] | np.ndarray) -> float:
+    """T*_TV = 1/gap_min + sum of 1/gap_a over the worse arms; infinite where the best arm is not alone."""
+    gaps = np.sort(np.max(means) - np.asarray(means, float))[1:]
+    return math.inf if not len(gaps) or gaps[0] == 0 else float(1 / gaps[0] + np.sum(1 / gaps))
+
+
+def certainty(delta: float) -> float:
+    """kl(delta, 1 - delta), in nats; 0 from delta = 1/2 on, where a coin is right often enough."""
+    return 0.0 if delta >= 0.5 else float(divergences.bernoulli_kl(delta, 1 - delta))
+
+
+def _bound(model: Model, **fields: str) -> TimeBound:
+    return TimeBound(
+        model=model,
+        **{"assumptions": f"arms that pay one of the same two amounts; {_CORRECT}", "status": "derived", **fields},  # type: ignore[arg-type]
+    )
+
+
+_PLAIN = _bound(
+    "none",
+    name="Characteristic time",
+    status="proved",
+    source="Garivier and Kaufmann 2016, Theorem 1",
+    formula=r"T^*\,\mathrm{kl}(\delta,1-\delta),\qquad \frac1{T^*}=\max_w\min_{a\ne*,\,x}w_*\,\mathrm{kl}(\mu_*,x)"
+    r"+w_a\,\mathrm{kl}(\mu_a,x)",
+    words="Nobody finds the best arm with fewer users on average, private or not.",
+)
+_LOCAL = _bound(
+    "local",
+    name="Characteristic time of bits",
+    source="re-derived; Garivier and Kaufmann 2016 on randomised responses, which dominate",
+    formula=r"T^*(\lambda)\,\mathrm{kl}(\delta,1-\delta),\qquad \lambda_a=\tfrac12+\tanh(\epsilon/2)(\mu_a-\tfrac12)",
+    words="Nobody who sees nothing but epsilon-locally private answers finds the best arm with fewer users on average.",
+)
+_CENTRAL = _bound(
+    "central",
+    name="Central characteristic time",
+    source="re-derived; the argument of the d_eps floor, up to a stopping time",
+    formula=r"T^*_\epsilon\,\mathrm{kl}(\delta,1-\delta),\qquad \frac1{T^*_\epsilon}=\max_w\min_{a\ne*,\,x}"
+    r"w_*\,d_\epsilon(\mu_*,x)+w_a\,d_\epsilon(\mu_a,x)",
+    words="No curator whose actions, end and recommendation are epsilon-private finds the best arm with fewer users on "
+    "average.",
+)
+_VARIATION = _bound(
+    "central",
+    name="Central total-variation time",
+    source="the form of Azize, Jourdan, Al Marjani and Basu 2023; implied by the bound with d_eps",
+    formula=r"\max\Big\{T^*,\frac{T^*_{\mathrm{TV}}}{6\epsilon}\Big\}\ln\frac1{3\delta},\qquad T^*_{\mathrm{TV}}="
+    r"\frac1{\Delta_{\min}}+\sum_{a\ne*}\frac1{\Delta_a}",
+    words="The same, more simply and never larger: the noise costs the more the smaller the gaps are.",
+)
+
+
+def time_bounds(
+    arms: Sequence[distributions.RewardDistribution],
+    delta: float,
+    privacy: Privacy = "none",
+    epsilon: float | None = None,
+) -> list[TimeBound]:
+    """What bounds the mean number of users of every delta-correct policy that keeps the promise ``privacy``.
+
+    The bound without privacy comes first; it holds for all. ``epsilon`` in nats; ``arms`` as in a spec, with counts.
+    """
+    setup = RunSetup(distributions.expand(tuple(arms)), None, None, 1)
+    mine = {"none": [], "local": [_LOCAL], "central": [_CENTRAL, _VARIATION]}[privacy]
+    stated = [_PLAIN, *mine]
+    binary = classic.binary_arms(setup)
+    if binary is None:
+        return [_ruled_out(bound, "derived for arms that all pay one of the same two amounts") for bound in stated]
+    chances = binary.chances
+    if len(chances) < 2 or np.count_nonzero(classic.true_gaps(setup) == 0) > 1:
+        return [_ruled_out(bound, "several arms are the best: no number of users tells them apart") for bound in stated]
+    plain, sure = characteristic_time(chances), certainty(delta)
+    found = [_at(_PLAIN, plain, sure)]
+    if privacy == "none":
+        return found
+    assert epsilon is not None, "a private policy has a budget"
+    if privacy == "local":
+        return [*found, _at(_LOCAL, characteristic_time(0.5 + math.tanh(epsilon / 2) * (chances - 0.5)), sure)]
+    simple = max(plain, variation_time(chances) / (6 * epsilon))
+    private = _at(_CENTRAL, characteristic_time(chances, epsilon), sure)
+    return [*found, private, _at(_VARIATION, simple, max(0.0, -math.log(3 * delta)))]
+
+
+def _ruled_out(bound: TimeBound, why: str) -> TimeBound:
+    return replace(bound, not_applicable=why)
+
+
+def _at(bound: TimeBound, time: float, sure: float) -> TimeBound:
+    return replace(bound, time=time, users=time * sure)

@@ -1,0 +1,62 @@
+r"""What explore-then-commit can lose at most: the test costs its mean gap, the wrong winner the rest.
+
+After n pulls of each arm the difference of two released means is the true one plus noise: sampling, sub-Gaussian with
+variance c^2/(2n) for answers in a range of width c (Hoeffding's lemma), and where a curator adds them two Laplace
+variables of scale b = 1/(eps n). By Chernoff's bound a worse arm a has the larger mean with probability at most
+
+    p_a = min over 0 <= s < 1/b of exp(s^2 c^2 / (4n) - s gap_a) / (1 - s^2 b^2)^2,
+
+which is exp(-n gap_a^2 / c^2) without a curator's noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from bandit_core.model import RunSetup
+from bandit_core.model.bound import Bound, Model
+from bandit_core.theory import classic
+
+_STEPS = np.linspace(0.0, 1.0, 400)[1:-1]
+
+
+def chance_of_overtaking(gap: float, pulls: float, width: float, scale: float) -> float:
+    """p_a above: chance that an arm ``gap`` worse has the larger mean after ``pulls`` of each, at most 1.
+
+    ``width`` is that of the answers' range in reward units, ``scale`` the Laplace noise in a sum (0: none).
+    """
+    if pulls <= 0 or gap <= 0:
+        return 1.0
+    if scale == 0:
+        return math.exp(-pulls * (gap / width) ** 2)
+    s = _STEPS * pulls / scale
+    exponents = (s * width) ** 2 / (4 * pulls) - s * gap - 2 * np.log1p(-(_STEPS**2))
+    return math.exp(min(0.0, float(exponents.min())))
+
+
+def expected_regret(setup: RunSetup, users: int, model: Model, width: float, scale: float) -> Bound:
+    """The bound for a test of ``users`` in all."""
+    bound = Bound(
+        name="Explore-then-commit",
+        side="upper",
+        model=model,
+        rewards="[0, 1]",
+        source="re-derived; Hoeffding's lemma and Chernoff's bound",
+        status="derived",
+        formula=r"\min(t,N)\,\bar\Delta+(t-N)^+\min\Big\{\Delta_{\max},\sum_a\Delta_a\,p_a\Big\},\qquad "
+        r"p_a=\min_{s<1/b}\frac{e^{s^2c^2/(4n)-s\Delta_a}}{(1-s^2b^2)^2},\quad n=\lfloor N/K\rfloor",
+        words="A test of N users costs the mean gap for each of them; afterwards every user pays for a wrong winner, "
+        "which grows in proportion to the number of users. c is the width of an answer, b the noise in a mean.",
+        assumptions="rewards in [0, 1]; the arms stand in a random order, as in every trial here",
+        curve=classic.nothing,
+    )
+    if not classic.unit_rewards(setup):
+        return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
+    gaps = setup.gaps
+    chances = [chance_of_overtaking(float(gap), users // len(gaps), width, scale) for gap in gaps]
+    later = min(float(gaps.max()), float(gaps @ np.array(chances)))
+    mean = float(gaps.mean())
+    return replace(bound, curve=lambda t: np.minimum(t, users) * mean + np.maximum(t - users, 0) * later)

@@ -1,0 +1,193 @@
+r"""How many users an A/B test needs: a two-sided test of two proportions, with and without privacy.
+
+Options of means p and p + D are to be told apart at level alpha with the given power. Each of n users per option adds
+
+* without privacy the reward itself, of variance p (1 - p);
+* under local privacy one randomised bit, read as g = 1/2 + coth(epsilon/2) (bit - 1/2), which has mean p and variance
+  coth(epsilon/2)^2 / 4 - (p - 1/2)^2;
+* with a trusted curator the reward, to a sum that is released once with Laplace(1/epsilon) noise, so that the mean
+  has variance p (1 - p) / n + 2 / (epsilon n)^2.
+
+With s_1^2, s_2^2 the two variances of one user and z the normal quantiles, the means differ by D with the standard
+deviation that the test needs when
+
+    (z_{1-alpha/2} + z_power)^2 [ (s_1^2 + s_2^2) / n + 4 / (epsilon n)^2 ] = D^2                                  (*)
+
+(the last term with a curator only). The means' distributions are taken as normal, as every textbook formula does: for a
+curator that is good where sampling outweighs the noise, that is n well above 4 / (epsilon^2 (s_1^2 + s_2^2)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bandit_core.model import Privacy
+from bandit_core.spec.errors import InputError, Issue
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ("privacy", "epsilon", "users_per_option", "users", "inflation")
+LARGEST_BUDGET = 1000.0
+MOST_USERS = 10**15  # per option; more is not told apart
+TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
+
+
+@dataclass(frozen=True)
+class TestSize:
+    """Users that a test needs: per option, and how many times as many as without privacy (before rounding)."""
+
+    __test__ = False  # it is no test of pytest's
+
+    privacy: Privacy
+    epsilon: float | None
+    users_per_option: int
+    inflation: float
+    effect_seen: float
+
+    def total(self, options: int) -> int:
+        """Users of a test of so many options."""
+        return self.users_per_option * options
+
+
+def _z(probability: float) -> float:
+    from scipy.special import ndtri  # heavy import
+
+    return float(ndtri(probability))
+
+
+def variance(mean: float, privacy: Privacy, epsilon: float | None) -> float:
+    """Variance of what one user adds to an option's mean, in squared reward units; see above."""
+    if privacy != "local":
+        return mean * (1 - mean)
+    assert epsilon is not None
+    return 0.25 / math.tanh(epsilon / 2) ** 2 - (mean - 0.5) ** 2
+
+
+def _checked(numbers: dict[str, float | None], privacy: Privacy) -> None:
+    ranges = {
+        "baseline": (0.0, 1.0, "a number above 0, below 1"),
+        "effect": (0.0, 1.0, "a number above 0, below 1"),
+        "alpha": (0.0, 1.0, "a number above 0, below 1"),
+        "power": (0.0, 1.0, "a number above 0, below 1"),
+        "epsilon": (0.0, LARGEST_BUDGET, f"a number above 0, at most {LARGEST_BUDGET:g}"),
+    }
+    issues = []
+    for name, (low, high, allowed) in ranges.items():
+        value = numbers[name]
+        if name == "epsilon" and privacy == "none" and value is None:
+            continue
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not (low < value < high or (name == "epsilon" and value == high)):  # type: ignore[operator]
+            issues.append(Issue(name, value, allowed))
+    if privacy not in TRUSTS:
+        issues.append(Issue("privacy", privacy, f"one of {', '.join(TRUSTS)}"))
+    if not issues and numbers["baseline"] + numbers["effect"] > 1:  # type: ignore[operator]
+        issues.append(Issue("effect", numbers["effect"], "baseline + effect at most 1"))
+    if not issues and numbers["power"] <= numbers["alpha"] / 2:  # type: ignore[operator]
+        issues.append(Issue("power", numbers["power"], "above alpha / 2, what a test finds by chance"))
+    if issues:
+        raise InputError(issues)
+
+
+def _needed(baseline: float, effect: float, factor: float, privacy: Privacy, epsilon: float | None) -> float:
+    """The n of (*), not rounded; ``factor`` is the square of the sum of quantiles."""
+    spread = variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon)
+    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
+    half = factor * spread / (2 * effect**2)
+    return half + math.sqrt(half**2 + factor * noise / effect**2)
+
+
+def sample_size(
+    baseline: float,
+    effect: float,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    privacy: Privacy = "none",
+    epsilon: float | None = None,
+) -> TestSize:
+    """Users per option of a two-sided test of ``baseline`` against ``baseline + effect``.
+
+    Parameters
+    ----------
+    baseline, effect
+        The mean of one option, and the smallest difference worth finding; both in (0, 1), their sum at most 1.
+    alpha, power
+        Chance of finding a difference where there is none, and of finding one of size ``effect``.
+    privacy, epsilon
+        Who is trusted, and the budget of each user (nats; ignored without privacy).
+
+    Returns
+    -------
+    TestSize
+        ``users_per_option`` is n of (*) rounded up (at most `MOST_USERS`); ``inflation`` is n over that without
+        privacy; ``effect_seen`` is what is left of the effect in what is sent: tanh(epsilon/2) times it for bits.
+
+    Raises
+    ------
+    InputError
+        With every number that is out of its range.
+
+    >>> sample_size(0.04, 0.004).users_per_option, sample_size(0.04, 0.004, privacy="local", epsilon=1).users_per_option
+    (39473, 942755)
+    """
+    numbers = {"baseline": baseline, "effect": effect, "alpha": alpha, "power": power, "epsilon": epsilon}
+    _checked(numbers, privacy)
+    factor = (_z(1 - alpha / 2) + _z(power)) ** 2
+    plain, mine = (_needed(baseline, effect, factor, each, epsilon) for each in ("none", privacy))
+    seen = effect * math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else effect
+    budget = None if privacy == "none" else epsilon
+    users = MOST_USERS if mine >= MOST_USERS else math.ceil(mine * (1 - 1e-12))
+    return TestSize(privacy, budget, max(1, users), mine / plain, seen)
+
+
+def sample_sizes(
+    baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8
+) -> tuple[TestSize, ...]:
+    """The same for no privacy, local and central privacy at ``epsilon``, in this order."""
+    return tuple(sample_size(baseline, effect, alpha, power, privacy, epsilon) for privacy in TRUSTS)
+
+
+def power_table(
+    baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8, options: int = 2
+) -> pd.DataFrame:
+    """One row per trust, columns `COLUMNS`; ``users`` are those of a test of so many ``options``.
+
+    Raises
+    ------
+    InputError
+        With every number that is out of its range.
+    """
+    import pandas as pd
+
+    if isinstance(options, bool) or not isinstance(options, int) or not 2 <= options <= 10_000:
+        raise InputError([Issue("options", options, "a whole number from 2 to 10000")])
+    return pd.DataFrame(
+        [
+            (size.privacy, size.epsilon, size.users_per_option, size.total(options), size.inflation)
+            for size in sample_sizes(baseline, effect, epsilon, alpha, power)
+        ],
+        columns=list(COLUMNS),
+    )
+
+
+def achieved_power(
+    users_per_option: float,
+    baseline: float,
+    effect: float,
+    alpha: float = 0.05,
+    privacy: Privacy = "none",
+    epsilon: float | None = None,
+) -> float:
+    """Chance that such a test finds the effect, with the right sign (normal approximation)."""
+    from scipy.special import ndtr  # heavy import
+
+    _checked(
+        {"baseline": baseline, "effect": effect, "alpha": alpha, "power": 1.0 - 1e-12, "epsilon": epsilon}, privacy
+    )
+    spread = variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon)
+    noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
+    error = math.sqrt(spread / users_per_option + noise / users_per_option**2)
+    return float(ndtr(effect / error - _z(1 - alpha / 2)))

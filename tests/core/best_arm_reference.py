@@ -1,0 +1,192 @@
+"""Policies that stop, again: slow, plain Python, step by step from their pseudo-code; nothing here knows the kernels.
+
+``Bits`` answers for arms that are known by their labels, from the trial's stream in the documented order: sums of bits
+from its second generator, coins and noise from its first; or from given tapes of rewards.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from batch_reference import binomial
+from reference import Stream, divergence, laplace
+
+
+@dataclass
+class Bits:
+    """What users answer; ``releases`` are (arm's label, numbers of its users) of each noisy mean."""
+
+    chances: list[float]
+    stream: Stream
+    tapes: list[list[int]] | None = None
+    asked: list[int] = field(default_factory=list)
+    actions: list[int] = field(default_factory=list)
+    releases: list[tuple[int, range]] = field(default_factory=list)
+    leaders: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.asked = [0] * len(self.chances)
+
+    def ones(self, label: int, users: int) -> int:
+        """Ones among the bits of the next users of an arm."""
+        first = self.asked[label]
+        self.asked[label] += users
+        if self.tapes is not None:
+            return sum(self.tapes[label][first : first + users])
+        return binomial(users, self.chances[label], self.stream.rejections.uniform) if users else 0
+
+    def noisy_mean(self, label: int, users: int, epsilon: float) -> float:
+        """Mean of the next users' bits with Laplace(1/(epsilon users)) noise."""
+        self.releases.append((label, range(self.asked[label], self.asked[label] + users)))
+        return (self.ones(label, users) + laplace(self.stream.uniform(), 1 / epsilon)) / users
+
+
+def until_next(t: int, growth: float, cap: int) -> int:
+    """Users until the next decision."""
+    return min(max(1, int((growth - 1) * t)), cap - t)
+
+
+def halves(size: int, stream: Stream) -> tuple[int, int]:
+    """How many of them get the leader and the challenger."""
+    odd = 1 if size % 2 and stream.uniform() < 0.5 else 0
+    return size // 2 + odd, size - size // 2 - odd
+
+
+def transport(n: int, mean: float, m: int, other: float) -> float:
+    """n kl(mean, x) + m kl(other, x) for x the mean of all."""
+    both = (n * mean + m * other) / (n + m)
+    return n * divergence(mean, both) + m * divergence(other, both)
+
+
+def bits_threshold(rule: str, arms: int, delta: float, n: int, m: int) -> float:
+    """What `transport` must reach."""
+    if rule == "proved":
+        return math.log((arms - 1) / delta) + math.log(n * m) / 2 + 2 * math.log(2)
+    return math.log(1 / delta) + math.log(1 + math.log(n)) + math.log(1 + math.log(m))
+
+
+def far_enough(spec, arms: int, apart: float, lengths, phases) -> bool:
+    """Whether a noisy mean of phase k and length n lies far enough above one of phase h and length m."""
+    rule, delta, epsilon, (n, m), (k, h) = spec.rule, spec.delta, spec.epsilon, lengths, phases
+    rest, zeta = 1 / n + 1 / m, math.pi**2 / 6
+    if rule == "proved":
+        d = delta / ((arms - 1) * k * (k + 1) * h * (h + 1))
+        return apart >= math.sqrt(rest * math.log(3 / d) / 2) + rest * math.log(3 / (2 * d)) / epsilon
+    if rule == "paper":
+        x = math.log((arms - 1) * zeta * max(k, h) ** 2 / delta) / 2
+        bar = 2 * (x + math.log(x)) + 2 * math.log(4 + math.log(n)) + 2 * math.log(4 + math.log(m))
+        bar += rest * math.log(2 * arms * zeta * max(k, h) ** 2 / delta) ** 2 / epsilon**2
+    else:
+        bar = math.log(1 / delta) + math.log(1 + math.log(n)) + math.log(1 + math.log(m))
+        bar += rest * math.log(1 / delta) ** 2 / epsilon**2
+    return apart > 0 and apart**2 / (2 * rest) >= bar
+
+
+def top_two(bits: Bits, spec) -> tuple[bool, int]:
+    """(stopped, label recommended) of Top-Two."""
+    k = len(bits.chances)
+    n, s, t = [1] * k, [bits.ones(a, 1) for a in range(k)], k
+    bits.actions += range(k)
+    while True:
+        mean = [s[a] / n[a] for a in range(k)]
+        leader = mean.index(max(mean))
+        z = {a: transport(n[leader], mean[leader], n[a], mean[a]) for a in range(k) if a != leader}
+        if all(z[a] >= bits_threshold(spec.rule, k, spec.delta, n[leader], n[a]) for a in z):
+            return True, leader
+        if t >= spec.cap:
+            return False, leader
+        challenger = min(z, key=lambda a: z[a] + math.log(n[a]))
+        size = until_next(t, spec.growth, spec.cap)
+        for a, users in zip((leader, challenger), halves(size, bits.stream), strict=True):
+            s[a] += bits.ones(a, users)
+            n[a] += users
+            bits.actions += [a] * users
+        t += size
+
+
+def adap_tt(bits: Bits, spec) -> tuple[bool, int]:
+    """(stopped, label recommended) of AdaP-TT."""
+    k, epsilon = len(bits.chances), spec.epsilon
+    pulls, fresh, phase, length, t = [1] * k, [0] * k, [1] * k, [1] * k, k
+    bits.actions += range(k)
+    mean = [bits.noisy_mean(a, 1, epsilon) for a in range(k)]
+    while True:
+        best = mean.index(max(mean))
+        if all(
+            far_enough(spec, k, mean[best] - mean[a], (length[best], length[a]), (phase[best], phase[a]))
+            for a in range(k)
+            if a != best
+        ):
+            return True, best
+        if t >= spec.cap:
+            return False, best
+        index = [
+            mean[a] + math.log(t) / (epsilon * length[a]) + math.sqrt(math.log(t) / (2 * length[a])) for a in range(k)
+        ]
+        leader = index.index(max(index))
+        bits.leaders.append(leader)
+        cost = {
+            a: (mean[leader] - mean[a] + 1 / (1 + math.sqrt(t))) / math.sqrt(1 / pulls[leader] + 1 / pulls[a])
+            for a in range(k)
+            if a != leader
+        }
+        challenger = min(cost, key=lambda a: cost[a])
+        size = until_next(t, spec.growth, spec.cap)
+        for a in (leader, challenger):  # an arm's phase is as long as all before it
+            size = min(size, 2 * (pulls[a] - fresh[a] - fresh[a]))
+        for a, users in zip((leader, challenger), halves(size, bits.stream), strict=True):
+            pulls[a] += users
+            fresh[a] += users
+            bits.actions += [a] * users
+            if users and fresh[a] == pulls[a] - fresh[a]:
+                mean[a] = bits.noisy_mean(a, fresh[a], epsilon)
+                length[a], fresh[a], phase[a] = fresh[a], 0, phase[a] + 1
+        t += size
+
+
+def elimination(bits: Bits, spec) -> tuple[bool, int]:
+    """(stopped, label recommended) of elimination in epochs; ``spec.epsilon`` by the policy's trust."""
+    k, t, best, e = len(bits.chances), 0, 0, 0
+    left = list(range(k))
+    central = spec.entry.privacy == "central"
+    w = 1 / math.tanh(spec.epsilon / 2) if spec.entry.privacy == "local" else 1.0
+    while len(left) > 1:
+        e += 1
+        x, y = (math.log(c * len(left) * e * e / spec.delta) for c in (8, 4))
+        if central:
+            r = math.floor(max(32 * x * 4**e, 8 * y * 2**e / spec.epsilon) + 1)
+            margin = 2 * math.sqrt(x / (2 * r)) + 2 * y / (r * spec.epsilon)
+        else:
+            r = math.floor(8 * w * w * y * 4**e + 1)
+            margin = 2 * w * math.sqrt(y / (2 * r))
+        if r * len(left) > spec.cap - t:
+            bits.actions += [left[place % len(left)] for place in range(spec.cap - t)]
+            return False, best
+        t += r * len(left)
+        mean = {}
+        for a in left:
+            bits.actions += [a] * r
+            share = bits.noisy_mean(a, r, spec.epsilon) if central else bits.ones(a, r) / r
+            mean[a] = 0.5 + w * (share - 0.5)
+        best = max(left, key=lambda a: (mean[a], -a))
+        left = [a for a in left if max(mean.values()) - mean[a] <= margin]
+    return True, best
+
+
+_PLAYED = {"top-two": top_two, "ctb-tt": top_two, "adap-tt": adap_tt}
+
+
+def play(spec, words, tapes=None):
+    """(users, stopped, arm recommended, pulls of each arm, the `Bits`) of one run."""
+    stream = Stream(words)
+    means = [float(mean) for mean in spec.setup.means]
+    order = stream.labels(len(means))
+    if spec.entry.privacy == "local":
+        means = [0.5 + math.tanh(spec.epsilon / 2) * (mean - 0.5) for mean in means]
+    bits = Bits([means[arm] for arm in order], stream, tapes)
+    stopped, label = _PLAYED.get(spec.policy, elimination)(bits, spec)
+    pulls = [0] * len(means)
+    for action in bits.actions:
+        pulls[order[action]] += 1
+    return len(bits.actions), stopped, order[label], pulls, bits

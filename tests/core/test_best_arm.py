@@ -1,0 +1,433 @@
+"""Policies that stop: the runs of a plain reference, how often they err, what they release, and the study of them."""
+
+import math
+import threading
+from collections import Counter
+
+import best_arm_reference
+import numpy as np
+import pytest
+from scipy import stats
+
+from bandit_core import InputError
+from bandit_core.kernels import stopping as kernels
+from bandit_core.kernels.streams import streams
+from bandit_core.model import PRIVACY_WORDS, Signal
+from bandit_core.policies.stopping import RULE_WORDS, stopping_policies
+from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies.accounts import composed
+from bandit_core.studies.best_arm import (
+    COLUMNS,
+    StoppingResult,
+    StoppingSpec,
+    StoppingStudy,
+    play,
+    share_limits,
+    stopping,
+    table,
+)
+
+POLICIES = stopping_policies()
+NAMES = {"top-two", "ctb-tt", "adap-tt", "elimination", "elimination-local", "dp-se-stop"}
+EVERY = pytest.mark.parametrize("name", POLICIES)
+PRIVATE = pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if policy.privacy != "none"])
+KINDS = [(name, rule) for name, policy in POLICIES.items() for rule in policy.rules]
+KIND = pytest.mark.parametrize(("name", "rule"), KINDS)
+
+
+def coins(*means):
+    return [{"kind": "bernoulli", "mean": mean} for mean in means]
+
+
+FAR, CLOSE, SURE = coins(0.2, 0.9), coins(0.5, 0.3, 0.55, 0.1), coins(1.0, 0.0, 0.0)
+
+
+def spec_of(name, arms=FAR, epsilon=1.0, **fields):
+    budget = {} if POLICIES[name].privacy == "none" else {"epsilon": epsilon}
+    return StoppingSpec.of(arms=arms, policy=name, **{**budget, "trials": 200, **fields})
+
+
+def result_of(name, arms=FAR, epsilon=1.0, **fields) -> StoppingResult:
+    (result,) = stopping([spec_of(name, arms, epsilon, **fields)], jobs=1)
+    return result
+
+
+# --- the runs --------------------------------------------------------------------------------------------------------
+
+
+@KIND
+@pytest.mark.parametrize("arms", [FAR, CLOSE, SURE], ids=["far", "close", "sure"])
+@pytest.mark.parametrize(("growth", "cap", "epsilon"), [(1.0, 700, 2.0), (1.02, 9000, 0.5), (1.5, 60_000, 5.0)])
+def test_the_runs_of_the_reference(name, rule, arms, growth, cap, epsilon):
+    spec = spec_of(name, arms, epsilon, rule=rule, growth=growth, cap=cap, delta=0.2)
+    rows = streams(11, 0, 6)
+    outcome = play(spec, rows, Signal())
+    for trial, words in enumerate(rows):
+        users, stopped, recommended, pulls, _ = best_arm_reference.play(spec, words)
+        assert (outcome.users[trial], outcome.stopped[trial], outcome.recommended[trial]) == (
+            users,
+            stopped,
+            recommended,
+        )
+        np.testing.assert_array_equal(outcome.pulls[trial], pulls)
+
+
+def test_the_reference_sees_both_ends():
+    """The comparison above has runs that stop and runs that do not."""
+    seen = {
+        bool(stopped)
+        for growth, cap in ((1.0, 700), (1.5, 60_000))
+        for stopped in play(spec_of("ctb-tt", CLOSE, growth=growth, cap=cap), streams(11, 0, 40), Signal()).stopped
+    }
+    assert seen == {True, False}
+
+
+@EVERY
+def test_the_order_of_the_arms_decides_nothing(name):
+    """Both listings, with seeds of their own: times and recommendations have the same distribution."""
+    means = (0.5, 0.4, 0.47, 0.3)
+    forth = result_of(name, coins(*means), 2.0, seed=1, trials=1500, cap=20_000, delta=0.3)
+    back = result_of(name, coins(*means[::-1]), 2.0, seed=2, trials=1500, cap=20_000, delta=0.3)
+    assert stats.ks_2samp(forth.users, back.users, method="asymp").pvalue > 1e-3
+    for mine, theirs in zip(forth.pulls.T, back.pulls.T[::-1], strict=True):
+        assert stats.ks_2samp(mine, theirs, method="asymp").pvalue > 1e-3
+    counts = [np.bincount(forth.recommended, minlength=4), np.bincount(back.recommended, minlength=4)[::-1]]
+    seen = np.array(counts)[:, np.sum(counts, axis=0) > 0]
+    assert seen.shape[1] == 1 or stats.chi2_contingency(seen).pvalue > 1e-3
+
+
+@EVERY
+def test_numbers_add_up(name):
+    result = result_of(name, CLOSE, cap=30_000, delta=0.2)
+    np.testing.assert_array_equal(result.pulls.sum(axis=1), result.users)
+    assert (result.users[~result.stopped] == 30_000).all() and (result.users <= 30_000).all()
+    assert result.pulls.min() >= 1
+    assert (result.pulls[np.arange(200), result.recommended] >= 1).all()
+
+
+@EVERY
+def test_an_arm_that_always_pays_is_found(name):
+    result = result_of(name, SURE, 1000.0, cap=10**7, trials=50)
+    assert result.stopped.all() and not result.wrong.any()
+    if name in ("top-two", "ctb-tt"):  # by hand: n bits of each say 2 n ln 2, and three arms share them
+        assert result.users.max() < 60
+
+
+def test_with_an_endless_budget_privacy_changes_nothing():
+    arms = coins(0.5, 0.25, 0.5625, 0.125)  # numbers without rounding
+    for private, plain in (("ctb-tt", "top-two"), ("elimination-local", "elimination")):
+        mine, theirs = result_of(private, arms, 1000.0, cap=10**6), result_of(plain, arms, cap=10**6)
+        np.testing.assert_array_equal(mine.users, theirs.users)
+        np.testing.assert_array_equal(mine.pulls, theirs.pulls)
+    for name in ("adap-tt", "dp-se-stop"):  # draws differ, so times are those of a far smaller noise
+        near, far = (result_of(name, CLOSE, epsilon, cap=10**7, seed=int(epsilon)) for epsilon in (300.0, 1000.0))
+        assert stats.ks_2samp(near.users, far.users, method="asymp").pvalue > 1e-3
+
+
+@PRIVATE
+def test_less_privacy_never_costs_more(name):
+    strict, loose = (result_of(name, FAR, epsilon, cap=10**9).users for epsilon in (0.05, 4.0))
+    assert strict.mean() > 1.5 * loose.mean()
+
+
+@pytest.mark.parametrize("name", ["top-two", "ctb-tt", "adap-tt"])
+def test_deciding_more_rarely_takes_a_little_longer(name):
+    """Mean users at growth 1.02 and 1.3 against a decision for every user, 1,500 runs each."""
+    each, often, rarely = (
+        result_of(name, coins(0.6, 0.35), 1.5, growth=growth, trials=1500, cap=10**6, seed=seed)
+        for growth, seed in ((1.0, 1), (1.02, 2), (1.3, 3))
+    )
+    error = 4 * math.hypot(each.row["stderr"], often.row["stderr"])
+    assert abs(often.mean_users - 1.01 * each.mean_users) < error + 0.02 * each.mean_users
+    assert 0.95 * each.mean_users < rarely.mean_users < 1.4 * each.mean_users
+
+
+# --- how often they err ----------------------------------------------------------------------------------------------
+
+
+def test_the_mixture_is_never_far_below_the_largest_likelihood():
+    """ln of the largest likelihood over the mixture of n bits is at most ln(n)/2 + ln 2, for every number of ones."""
+    from scipy.special import betaln, xlog1py, xlogy
+
+    for n in range(1, 1500):
+        k = np.arange(n + 1.0)
+        largest = xlogy(k, k / n) + xlog1py(n - k, -k / n)
+        mixture = betaln(k + 0.5, n - k + 0.5) - betaln(0.5, 0.5)
+        assert np.max(largest - mixture) <= 0.5 * math.log(n) + math.log(2) + 1e-10
+
+
+@pytest.mark.parametrize("arms", [2, 5, 100])
+@pytest.mark.parametrize("delta", [0.01, 0.1, 0.9])
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 50.0])
+def test_the_chances_of_all_pairs_of_phases_add_up_to_delta(arms, delta, epsilon):
+    """Each rule that is called proved, from its own margins: Hoeffding for sampling, the tails of two Laplace."""
+    last = 40
+    k, h = np.meshgrid(np.arange(1.0, last), np.arange(1.0, last))
+    n, m = np.maximum(1, 2 ** (k - 2)), np.maximum(1, 2 ** (h - 2))
+    rest = 1 / n + 1 / m
+    errors = np.zeros(k.shape)
+    for place in np.ndindex(k.shape):
+        margin = kernels.phase_margin(kernels.PROVED, arms, delta, epsilon, n[place], m[place], k[place], h[place])
+        shares = np.linspace(0.001, 0.999, 400)  # of the margin, for sampling: the best split
+        sampling = np.exp(-2 * (shares * margin) ** 2 / rest[place])
+        errors[place] = np.min(sampling + np.exp(-(1 - shares) * margin * epsilon / rest[place]))
+    assert (arms - 1) * errors.sum() <= delta * 1.02
+    # The paper's: noises of all arms and phases, and the sampling of all pairs with what is left.
+    later, zeta = np.maximum(k, h), math.pi**2 / 6
+    noise = np.log(2 * arms * zeta * later**2 / delta) / epsilon
+    margins = np.array(
+        [
+            kernels.phase_margin(kernels.PAPER, arms, delta, epsilon, *four)
+            for four in zip(n.ravel(), m.ravel(), k.ravel(), h.ravel(), strict=True)
+        ]
+    ).reshape(k.shape)
+    sampled = np.sqrt(np.maximum(0, margins**2 - 2 * (rest * noise) ** 2) / 2)  # (S + L)^2 <= 2 S^2 + 2 L^2
+    noises = arms * np.sum(delta / (2 * arms * zeta * np.arange(1.0, last) ** 2))
+    assert (arms - 1) * np.sum(2 * np.exp(-2 * sampled**2 / rest)) + noises <= delta
+
+
+HARD = {  # gaps too small to be found before the cap: whoever stops was lucky, or wrong
+    "two": (coins(0.5, 0.5 - 1e-6), 200_000),
+    "rare": (coins(0.02, 0.02 - 1e-7), 200_000),
+    "four": (coins(0.9, *[0.9 - 1e-6] * 3), 50_000),
+}
+
+
+@pytest.mark.parametrize("hard", HARD)
+@pytest.mark.parametrize("name", POLICIES)
+def test_proved_rules_err_with_probability_delta_at_most(name, hard):
+    """4,000 runs at delta = 0.2, decisions as often as can be at first; exact binomial limit of level 1e-4."""
+    arms, cap = HARD[hard]
+    for rule in POLICIES[name].rules:
+        result = result_of(name, arms, 1.0, rule=rule, trials=4000, cap=cap, delta=0.2, seed=3)
+        low, _ = result.wrong_limits(1 - 2e-4)
+        if rule in ("proved", "paper"):
+            assert low <= 0.2
+        assert result.wrong.sum() <= result.stopped.sum()
+
+
+def test_the_rule_of_the_public_code_errs_more_often_than_it_says():
+    """Where a curator's noise hides everything it stops on noise, in one phase or the next; the proved rules do not."""
+    for delta, epsilon, often in ((0.3, 0.01, True), (0.1, 1e-3, True), (0.1, 1.0, False)):
+        arms = coins(0.5, 0.5 - 1e-7)
+        results = {
+            rule: result_of("adap-tt", arms, epsilon, rule=rule, delta=delta, trials=4000, cap=10**9)
+            for rule in POLICIES["adap-tt"].rules
+        }
+        assert (results["heuristic"].wrong_limits(1 - 2e-4)[0] > delta) == (often and delta == 0.3)
+        assert (results["heuristic"].wrong_share > delta) == often
+        for rule in ("proved", "paper"):
+            assert results[rule].wrong_limits(1 - 2e-4)[0] <= delta
+        assert results["proved"].wrong.sum() >= results["paper"].wrong.sum()
+
+
+# --- what is released ------------------------------------------------------------------------------------------------
+
+
+@PRIVATE
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 7.0])
+def test_releases_add_up_to_the_guarantee(name, epsilon):
+    policy, setup = POLICIES[name], spec_of(name, epsilon=epsilon).setup
+    guarantee = policy.guarantee(setup)
+    assert (guarantee.model, guarantee.epsilon, guarantee.delta) == (policy.privacy, epsilon, 0.0)
+    assert composed(policy.releases(setup)) == pytest.approx(epsilon)
+    assert f"{epsilon:g}" in guarantee.words
+
+
+@pytest.mark.parametrize("name", ["adap-tt", "dp-se-stop"])
+def test_every_reward_enters_one_release_at_most(name):
+    spec = spec_of(name, CLOSE, 2.0, cap=100_000)
+    for words in streams(5, 0, 5):
+        users, _, _, pulls, bits = best_arm_reference.play(spec, words)
+        in_releases = [(label, user) for label, part in bits.releases for user in part]
+        assert len(in_releases) == len(set(in_releases)) <= users
+        assert len(in_releases) >= users / 3
+        assert sorted(bits.actions.count(label) for label in range(4)) == sorted(pulls)
+
+
+def test_an_audit_of_a_small_run_finds_no_more_than_epsilon():
+    """Two tapes of rewards that differ in one; 6,000 runs of AdaP-TT on each, told apart by its leaders."""
+
+    def seen(first, epsilon, seed):
+        spec = spec_of("adap-tt", coins(0.5, 0.5, 0.5), epsilon, cap=5, growth=1.0, delta=0.05)
+        tapes = [[first, 1, 0], [0, 1, 0], [0, 0, 1]]
+        return Counter(
+            tuple(best_arm_reference.play(spec, words, tapes)[-1].leaders) for words in streams(seed, 0, many)
+        )
+
+    def most_told(budget):
+        one, other = seen(0, budget, 1), seen(1, budget, 2)
+        told = 0.0
+        for event in one | other:
+            for p, q in ((one[event], other[event]), (other[event], one[event])):
+                low, high = share_limits(p, many, 0.9999)[0], share_limits(q, many, 0.9999)[1]
+                told = max(told, math.log(low / high) if low > 0 else 0.0)
+        return told
+
+    many = 6000
+    assert 0.2 < most_told(1.0) <= 1.0
+    assert most_told(4.0) > 1.0  # with a quarter of the noise the same audit would have told
+
+
+# --- descriptions ----------------------------------------------------------------------------------------------------
+
+
+def test_the_registry():
+    assert set(POLICIES) == NAMES
+    assert [policy.name for policy in POLICIES.values()] == list(POLICIES)
+    order = [list(PRIVACY_WORDS).index(policy.privacy) for policy in POLICIES.values()]
+    assert order == sorted(order)
+
+
+@EVERY
+def test_a_policy_describes_itself(name):
+    policy = POLICIES[name]
+    for words in (policy.title, policy.paper, policy.summary, policy.guarantee_words, policy.pseudo_code):
+        assert words.strip()
+    assert "proved" in policy.rules and set(policy.rules) <= set(RULE_WORDS)
+    assert all(policy.rules.values())
+    assert (policy.parent is None) == (policy.privacy == "none")
+    assert policy.parent is None or POLICIES[policy.parent].privacy == "none"
+    assert (policy.releases(spec_of(name).setup) == []) == (policy.privacy == "none")
+
+
+# --- the study -------------------------------------------------------------------------------------------------------
+
+
+@EVERY
+def test_workers_cuts_and_fewer_trials_change_no_byte(name):
+    spec = spec_of(name, CLOSE, trials=60, cap=20_000)
+    (alone,) = stopping([spec], jobs=1)
+    beside = stopping([spec_of("top-two", FAR, trials=7), spec], jobs=3)[1]
+    fewer = stopping([spec.model_copy(update={"trials": 25})], jobs=1)[0]
+    rows = streams(0, 0, 60)
+    cuts = [play(spec, rows[first:last], Signal()) for first, last in ((0, 1), (1, 33), (33, 60))]
+    for field in ("users", "stopped", "recommended", "pulls"):
+        mine = getattr(alone, field)
+        assert mine.tobytes() == getattr(beside, field).tobytes()
+        assert mine[:25].tobytes() == getattr(fewer, field).tobytes()
+        assert mine.tobytes() == np.concatenate([getattr(cut, field) for cut in cuts]).tobytes()
+    np.testing.assert_array_equal(rows, streams(0, 0, 60))
+    other = stopping([spec.model_copy(update={"seed": 1})], jobs=1)[0]
+    if POLICIES[name].decisions:  # those in epochs end after one of a few
+        assert other.pulls.tobytes() != alone.pulls.tobytes()
+
+
+def test_progress_rises_to_the_end_and_a_stop_keeps_what_is_done():
+    specs = [spec_of("ctb-tt", CLOSE, trials=400, cap=10**6), spec_of("elimination", CLOSE, trials=50)]
+    study, told = StoppingStudy(specs), []
+    assert study.result() == (None, None) and study.fraction == 0 and study.missing_seconds > 0
+    study.run(1, lambda each: told.append(each.fraction))
+    assert told == sorted(told) and told[-1] == 1.0 and study.finished and study.missing_seconds == 0
+    half = StoppingStudy([spec_of("ctb-tt", CLOSE, trials=1000, cap=10**6)])
+    half.run(1, lambda each: each.stop())
+    (part,) = half.result()
+    assert half.stopped and not half.finished and 0 < part.count < 1000
+    whole = stopping(half.specs, jobs=2)[0]
+    np.testing.assert_array_equal(part.users, whole.users[part.trials])
+    assert table([part])["trials"][0] == part.count
+
+
+def test_a_run_without_an_end_is_left_by_a_signal():
+    """A kernel that would decide 10^15 times: it leaves the interpreter free, and hears a stop."""
+    spec = spec_of("top-two", coins(0.5, 0.5), growth=1.0, cap=10**15, trials=1)
+    play(spec_of("top-two", cap=10), streams(0, 0, 1), Signal())  # compiled
+    signal, ended = Signal(), []
+    thread = threading.Thread(target=lambda: ended.append(play(spec, streams(0, 0, 1), signal)))
+    thread.start()
+    signal.stop()
+    thread.join(300)
+    assert ended == [None]
+
+
+def test_an_error_in_a_block_reaches_the_caller(monkeypatch):
+    study = StoppingStudy([spec_of("top-two")])
+
+    def broken(*arguments):
+        raise OSError("no")
+
+    monkeypatch.setattr("bandit_core.studies.best_arm.play", broken)
+    with pytest.raises(OSError, match="no"):
+        study.run(1)
+
+    def impatient(each):
+        raise KeyboardInterrupt
+
+    monkeypatch.undo()
+    with pytest.raises(KeyboardInterrupt):
+        StoppingStudy([spec_of("top-two", trials=3000, growth=1.001)]).run(2, impatient)
+
+
+# --- what a result says ----------------------------------------------------------------------------------------------
+
+
+def by_hand(**fields) -> StoppingResult:
+    spec = StoppingSpec.of(arms=coins(0.5, 0.4, 0.5), policy="top-two", trials=4, cap=100)
+    given = {
+        "trials": np.arange(4), "users": np.array([10, 20, 100, 40]), "stopped": np.array([True, True, False, True]),
+        "recommended": np.array([0, 1, 1, 2]), "pulls": np.array([[5, 2, 3], [8, 12, 0], [40, 50, 10], [30, 10, 0.0]]),
+    }  # fmt: skip
+    return StoppingResult(spec, **{**given, **fields})
+
+
+def test_numbers_of_a_result_by_hand():
+    result = by_hand()
+    np.testing.assert_array_equal(result.wrong, [False, True, False, False])  # two best arms; one did not stop
+    assert (result.count, result.not_stopped, result.mean_users, result.wrong_share) == (4, 0.25, 42.5, 0.25)
+    assert (result.quantile(0.5), result.quantile(0.75), result.quantile(0.95)) == (20, 40, math.inf)
+    np.testing.assert_allclose(result.regret, [0.2, 1.2, 5.0, 1.0])
+    np.testing.assert_allclose(result.regret_at(200), [0.2, 1.2 + 18.0, 5.0 + 10.0, 1.0])
+    with pytest.raises(InputError, match="horizon"):
+        result.regret_at(99)
+    assert tuple(result.row) == COLUMNS
+    assert result.row["stderr"] == pytest.approx(np.std([10, 20, 100, 40], ddof=1) / 2)
+    for count, trials in ((0, 7), (3, 50), (7, 7), (12, 1000)):
+        exact = stats.binomtest(count, trials).proportion_ci(0.9)
+        assert share_limits(count, trials, 0.9) == pytest.approx((exact.low, exact.high))
+
+
+@pytest.mark.parametrize(
+    ("fields", "paths"),
+    [
+        ({"policy": "ucb"}, ["policy"]), ({"policy": "ctb-tt"}, ["epsilon"]), ({"epsilon": 1.0}, ["epsilon"]),
+        ({"rule": "paper"}, ["rule"]), ({"policy": "elimination", "rule": "heuristic"}, ["rule"]),
+        ({"rule": "bold"}, ["rule"]), ({"delta": 0}, ["delta"]), ({"delta": 1.0, "growth": 0.9}, ["delta", "growth"]),
+        ({"arms": coins(0.5)}, ["arms"]), ({"arms": []}, ["arms"]), ({"cap": 1}, ["cap"]),
+        ({"arms": [{"kind": "bernoulli", "mean": 0.5, "count": 9}], "cap": 8}, ["cap"]),
+        ({"arms": [*coins(0.5), {"kind": "gaussian", "mean": 0, "sd": 1}]}, ["arms[1]"]), ({"trials": 0}, ["trials"]),
+        ({"seed": -1}, ["seed"]), ({"growth": 3}, ["growth"]), ({"policy": "adap-tt", "epsilon": 0}, ["epsilon"]),
+        ({"colour": "red"}, ["colour"]), ({"delta": "small"}, ["delta"]),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_with_its_field(fields, paths):
+    with pytest.raises(InputError) as refusal:
+        StoppingSpec.of(**{"arms": FAR, "policy": "top-two", **fields})
+    assert [issue.path for issue in refusal.value.issues] == paths
+    assert all(issue.allowed for issue in refusal.value.issues)
+
+
+def test_a_study_beyond_the_limits_is_refused(monkeypatch):
+    spec = spec_of("top-two", trials=1000, cap=10**6)
+    StoppingStudy([spec])
+    monkeypatch.setenv("LAB_MAX_STEPS", "1e8")
+    with pytest.raises(InputError, match="cap") as refusal:
+        StoppingStudy([spec.model_copy(update={"growth": 1.0})])
+    assert "steps" in str(refusal.value)
+    monkeypatch.delenv("LAB_MAX_STEPS")
+    monkeypatch.setenv("LAB_MAX_SECONDS", "1")
+    with pytest.raises(InputError, match="seconds"):
+        StoppingStudy([spec.model_copy(update={"growth": 1.0})])
+    monkeypatch.delenv("LAB_MAX_SECONDS")
+    monkeypatch.setenv("LAB_MAX_RESULT_MB", "2")
+    with pytest.raises(InputError, match="MiB"):
+        StoppingStudy([spec.model_copy(update={"trials": 100_000})])
+
+
+def test_rewards_that_are_no_bits_count_by_their_means():
+    other = [{"kind": "uniform", "low": 0.0, "high": 0.4}, {"kind": "beta", "a": 9.0, "b": 1.0}]
+    mine, theirs = result_of("ctb-tt", other), result_of("ctb-tt", FAR)
+    np.testing.assert_array_equal(mine.users, theirs.users)
+    assert (
+        StoppingSpec.of(arms=(Bernoulli(mean=0.2), Bernoulli(mean=0.9)), policy="top-two").arms
+        == spec_of("top-two").arms
+    )

@@ -1,0 +1,278 @@
+"""Explore-then-commit against a plain reference, and the power calculation against statsmodels and simulation."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from batch_reference import binomial
+from reference import Stream, laplace, reward_of
+from scipy import stats
+from statsmodels.stats import power, proportion
+
+from bandit_core import Experiment, InputError, simulate
+from bandit_core.experiments.curves import line_bounds
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal, Stopped, run_kernel
+from bandit_core.policies import explore_then_commit, registry
+from bandit_core.simulation.store import Store
+from bandit_core.theory.explore_commit import chance_of_overtaking
+from bandit_core.theory.power import MOST_USERS, achieved_power, sample_size, sample_sizes, variance
+
+NAMES = {"none": "explore-then-commit", "local": "explore-then-commit-local", "central": "explore-then-commit-central"}
+COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.8, 0.65)]
+OTHERS = [
+    {"kind": "beta", "a": 2.0, "b": 1.0},
+    {"kind": "uniform", "low": 0.25, "high": 0.75},
+    {"kind": "two-point", "low": 0.125, "high": 0.75, "p_high": 0.4},
+]
+
+
+def experiment_of(privacy, arms, horizon, epsilon=1.0, trials=3, seed=7, **params):
+    line = {"policy": NAMES[privacy], "params": params}
+    if privacy != "none":
+        line["epsilon"] = {"kind": "fixed", "value": epsilon}
+    return Experiment.model_validate(
+        {"arms": arms, "lines": [line], "horizon": horizon, "trials": trials, "seed": seed}
+    )
+
+
+# --- the policy ------------------------------------------------------------------------------------------------------
+
+
+def plain(setup, words, privacy, at_once):
+    """The arms pulled, one per step, and which rewards entered which release."""
+    stream = Stream(words)
+    order = stream.labels(len(setup.arms))
+    arms = [setup.arms[place] for place in order]
+    users, epsilon = setup.parameters.users, setup.epsilon and setup.epsilon.value
+    in_bulk = privacy == "local" or (at_once and all(arm.kind in ("bernoulli", "two-point") for arm in arms))
+    rewards = [[] for _ in arms]
+    pulled, released = [], []
+    for t in range(min(users, setup.horizon)):
+        label = t % len(arms)
+        pulled.append(label)
+        rewards[label].append(None if in_bulk else reward_of(arms[label], stream.uniform(), stream))
+    means = []
+    for arm, mine in zip(arms, rewards, strict=True):
+        if not mine or setup.horizon <= users:
+            means.append(-math.inf)
+            continue
+        if privacy == "local":
+            c = math.tanh(epsilon / 2)
+            total = binomial(len(mine), 0.5 + c * (arm.expected - 0.5), stream.rejections.uniform)
+        elif in_bulk:
+            low, high, p = (0.0, 1.0, arm.mean) if arm.kind == "bernoulli" else (arm.low, arm.high, arm.p_high)
+            ones = binomial(len(mine), p, stream.rejections.uniform)
+            total = low * (len(mine) - ones) + high * ones
+        else:
+            total = sum(mine)
+        if privacy == "central":
+            total += laplace(stream.uniform(), 1 / epsilon)
+        released.append(len(mine))
+        means.append(0.5 + (total / len(mine) - 0.5) / c if privacy == "local" else total / len(mine))
+    winner = means.index(max(means))
+    pulled += [winner] * (setup.horizon - len(pulled))
+    return [order[label] for label in pulled], released
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("arms", [COINS, OTHERS, COINS[:1]], ids=["coins", "others", "one"])
+@pytest.mark.parametrize("privacy", NAMES)
+@pytest.mark.parametrize(("users", "horizon"), [(1, 40), (2, 40), (25, 60), (60, 60), (100, 60), (3001, 4000)])
+def test_the_arms_of_the_reference(privacy, arms, users, horizon, at_once):
+    setup = experiment_of(privacy, arms, horizon, users=users).setups[0]
+    call, rows = explore_then_commit.prepare(setup, privacy, at_once), streams(7, 0, 4)
+    block = run_kernel(call, rows, np.arange(1, horizon + 1), Signal())
+    sparse = run_kernel(call, rows, np.unique([horizon // 3, horizon]), Signal())
+    for trial in range(4):
+        expected, released = plain(setup, rows[trial], privacy, at_once)
+        np.testing.assert_array_equal(block.pulls[trial], np.bincount(expected, minlength=len(arms)))
+        np.testing.assert_array_equal(sparse.pulls[trial], block.pulls[trial])
+        np.testing.assert_allclose(block.regret[trial], np.cumsum(setup.gaps[expected]), atol=1e-9)
+        assert sum(released) in (0, users)  # every reward of the test is in exactly one sum
+
+
+@pytest.mark.parametrize("privacy", ["none", "central"])
+def test_drawing_sums_at_once_changes_no_distribution(privacy):
+    """How often each arm wins, 4,000 runs of each form; the same test tells slightly other arms."""
+
+    def wins(mean, at_once, seed):
+        arms = [{"kind": "bernoulli", "mean": mean}, *COINS[1:]]
+        setup = experiment_of(privacy, arms, 100, epsilon=0.5, users=60).setups[0]
+        call = explore_then_commit.prepare(setup, privacy, at_once)
+        pulls = run_kernel(call, streams(seed, 0, 4000), np.array([100]), Signal()).pulls
+        return np.bincount(pulls.argmax(axis=1), minlength=3)
+
+    one_by_one = wins(0.75, False, 1)
+    assert stats.chi2_contingency([one_by_one, wins(0.75, True, 2)]).pvalue > 1e-3
+    assert stats.chi2_contingency([one_by_one, wins(0.65, True, 3)]).pvalue < 1e-3
+
+
+@pytest.mark.parametrize("privacy", NAMES)
+def test_auto_is_the_power_calculation_for_every_arm(privacy):
+    params = {"alpha": 0.01, "power": 0.9, "effect": 0.05, "baseline": 0.2}
+    setup = experiment_of(privacy, COINS, 1000, epsilon=0.7, **params).setups[0]
+    epsilon = None if privacy == "none" else 0.7
+    assert setup.parameters.users == 3 * sample_size(0.2, 0.05, 0.01, 0.9, privacy, epsilon).users_per_option
+
+
+def test_answers_of_later_users_are_never_used():
+    """Local: the run depends on the bits of the test only; central: on one release of each arm."""
+    for privacy in ("local", "central"):
+        setup = experiment_of(privacy, COINS, 500, users=90).setups[0]
+        (listed,) = registry()[NAMES[privacy]].releases(setup)
+        assert listed.times == 1 and listed.epsilon == 1.0
+        call, rows = explore_then_commit.prepare(setup, privacy), streams(0, 0, 50)
+        short = run_kernel(call, rows, np.array([91]), Signal())
+        long = run_kernel(call, rows, np.array([91, 500]), Signal())
+        np.testing.assert_array_equal(short.regret[:, 0], long.regret[:, 0])
+        grown = long.pulls - short.pulls  # all later users get the arm that user 91 got
+        np.testing.assert_array_equal(np.sort(grown, axis=1), [[0, 0, 409]] * 50)
+
+
+def test_with_an_endless_budget_it_is_the_plain_test():
+    plays = []
+    for privacy in NAMES:
+        setup = experiment_of(privacy, COINS, 400, epsilon=1000.0, users=31).setups[0]
+        call = explore_then_commit.prepare(setup, privacy)
+        plays.append(run_kernel(call, streams(3, 0, 300), np.array([400]), Signal()).pulls)
+    np.testing.assert_array_equal(plays[0], plays[1])
+    assert (plays[0] == plays[2]).all(axis=1).mean() > 0.95  # equal sums are told apart by noise
+
+
+def test_a_signal_stops_it():
+    setup = experiment_of("none", OTHERS, 5000, users=5000).setups[0]
+    signal = Signal()
+    registry()[NAMES["none"]].play(setup, streams(0, 0, 2), np.array([10, 5000]), signal)
+    assert signal.steps == 10_000
+    signal.stop()
+    with pytest.raises(Stopped):
+        registry()[NAMES["none"]].play(setup, streams(0, 0, 2), np.array([10, 5000]), signal)
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        ({"users": 0}, "users"), ({"users": 2.5}, "users"), ({"users": "many"}, "users"), ({"alpha": 0}, "alpha"),
+        ({"power": 1}, "power"), ({"effect": 0.0}, "effect"), ({"baseline": 1}, "baseline"),
+        ({"baseline": 0.8, "effect": 0.3}, None),
+    ],
+)  # fmt: skip
+def test_parameters_out_of_range_are_told(params, field):
+    with pytest.raises(InputError) as refusal:
+        experiment_of("none", COINS, 100, **params)
+    (problem,) = refusal.value.issues
+    assert problem.path.startswith("lines[0].params") and (field is None or problem.path.endswith(field))
+
+
+# --- its bound -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("privacy", NAMES)
+@pytest.mark.parametrize(("epsilon", "users"), [(0.5, 100), (2.0, 2000), (0.05, 3000)])
+def test_regret_stays_below_the_bound(privacy, epsilon, users):
+    experiment = experiment_of(privacy, COINS, 20_000, epsilon=epsilon, trials=400, users=users)
+    line = simulate(experiment, store=Store(None, 0)).lines[0]
+    (bound,) = [each for each in line_bounds(experiment, 0) if each.name == "Explore-then-commit"]
+    times = np.array([100, 20_000])
+    assert (line.mean[-1] <= bound.values(times, experiment.largest_gap)[-1] + 3 * line.stderr[-1]).all()
+    assert bound.status == "derived"
+
+
+def test_the_chance_of_overtaking_by_hand_and_by_simulation():
+    assert chance_of_overtaking(0.2, 50, 1.0, 0.0) == pytest.approx(math.exp(-2.0))
+    assert chance_of_overtaking(0.2, 0, 1.0, 0.0) == chance_of_overtaking(0.0, 5, 1.0, 0.0) == 1.0
+    rng = np.random.default_rng(0)
+    for gap, pulls, epsilon in ((0.2, 50, 0.2), (0.3, 30, 1.0), (0.1, 400, 0.05)):
+        draws = rng.binomial(pulls, [[0.5 - gap / 2], [0.5 + gap / 2]], (2, 200_000))
+        means = (draws + rng.laplace(0, 1 / epsilon, draws.shape)) / pulls
+        seen = float((means[0] >= means[1]).mean())
+        assert seen < chance_of_overtaking(gap, pulls, 1.0, 1 / epsilon) < 1
+    beyond = experiment_of("none", [{"kind": "uniform", "low": -1, "high": 2}], 100)
+    assert any("outside" in (bound.not_applicable or "") for bound in line_bounds(beyond, 0))
+
+
+# --- power -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_formula_by_hand():
+    """(1.959964 + 0.841621)^2 = 7.848880; times (0.0384 + 0.042064) / 0.004^2 and what bits and noise add."""
+    assert sample_size(0.04, 0.004).users_per_option == math.ceil(7.848880 * (0.0384 + 0.042064) / 1.6e-5)
+    beta = 1 / math.tanh(0.5) ** 2  # 4.682694
+    spread = beta / 2 - 0.46**2 - 0.456**2
+    local = sample_size(0.04, 0.004, privacy="local", epsilon=1.0)
+    assert local.users_per_option == pytest.approx(7.848880 * spread / 1.6e-5, rel=1e-5)
+    assert local.inflation == pytest.approx(spread / 0.080464, rel=1e-6)
+    assert local.effect_seen == pytest.approx(0.004 * math.tanh(0.5))
+    central = sample_size(0.04, 0.004, privacy="central", epsilon=0.01)
+    n = central.users_per_option
+    assert 7.848880 * (0.080464 / n + 4 / (0.01 * n) ** 2) == pytest.approx(1.6e-5, rel=1e-4)
+
+
+@pytest.mark.parametrize("baseline", [0.04, 0.3, 0.5])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0, 50.0])
+def test_statsmodels_finds_the_same(baseline, epsilon):
+    effect, alpha, wanted = 0.02, 0.05, 0.9
+    for size in sample_sizes(baseline, effect, epsilon, alpha, wanted)[:2]:
+        means = (baseline, baseline + effect)
+        spread = math.sqrt(sum(variance(mean, size.privacy, epsilon) for mean in means))
+        n = power.normal_sample_size_one_tail(effect, wanted, alpha / 2, spread, spread)
+        assert size.users_per_option == math.ceil(n)
+        assert float(power.normal_power_het(effect, n, alpha, spread, spread)) == pytest.approx(wanted, abs=1e-6)
+        assert achieved_power(n, baseline, effect, alpha, size.privacy, epsilon) == pytest.approx(wanted, abs=1e-9)
+        # A test of the bits themselves, which pools the variances of the two: the same but for the second order.
+        share = 0.5 + math.tanh(epsilon / 2) * (baseline - 0.5) if size.privacy == "local" else baseline
+        found = proportion.power_proportions_2indep(size.effect_seen, share, n, alpha=alpha).power
+        assert found == pytest.approx(wanted, abs=5e-3)
+
+
+@pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), ("local", 1.0), ("local", 0.3), ("central", 0.05)])
+def test_the_test_really_has_this_level_and_power(privacy, epsilon):
+    """20,000 tests of each kind, judged by the variances that the formula uses, with exact binomial limits."""
+    baseline, effect, alpha, wanted, many = 0.3, 0.1, 0.05, 0.8, 20_000
+    n = sample_size(baseline, effect, alpha, wanted, privacy, epsilon).users_per_option
+    spread = sum(variance(mean, privacy, epsilon) for mean in (baseline, baseline + effect)) / n
+    rng = np.random.default_rng(1)
+    for difference, chance in ((0.0, alpha), (effect, wanted)):
+        means = np.array([[baseline + (effect - difference) / 2], [baseline + (effect + difference) / 2]])
+        if privacy == "local":
+            c = math.tanh(epsilon / 2)
+            shares = 0.5 + (rng.binomial(n, 0.5 + c * (means - 0.5), (2, many)) / n - 0.5) / c
+        else:
+            shares = rng.binomial(n, means, (2, many)) / n
+        error = spread
+        if privacy == "central":
+            shares, error = shares + rng.laplace(0, 1 / (epsilon * n), shares.shape), error + 4 / (epsilon * n) ** 2
+        z = (shares[1] - shares[0]) / math.sqrt(error)
+        found = int((np.abs(z) > 1.959964).sum() if difference == 0 else (z > 1.959964).sum())
+        low, high = stats.binomtest(found, many).proportion_ci(0.9999)
+        assert low - 0.01 < chance < high + 0.01  # of a hundredth, by which sums are not normal
+
+
+def test_limits():
+    plain = sample_size(0.1, 0.02)
+    assert sample_size(0.1, 0.02, privacy="local", epsilon=1000).users_per_option == plain.users_per_option
+    assert sample_size(0.1, 0.02, privacy="central", epsilon=1000).inflation == pytest.approx(1, abs=1e-6)
+    small = [sample_size(0.1, 0.02, privacy="local", epsilon=epsilon).inflation for epsilon in (0.01, 0.02)]
+    assert small[0] / small[1] == pytest.approx(4, rel=1e-3)  # 1 / epsilon^2
+    small = [sample_size(0.1, 0.02, privacy="central", epsilon=epsilon).inflation for epsilon in (1e-5, 2e-5)]
+    assert small[0] / small[1] == pytest.approx(2, rel=1e-2)  # 1 / epsilon
+    assert sample_size(0.1, 0.02, privacy="local", epsilon=1e-9).users_per_option == MOST_USERS
+    assert replace(plain, users_per_option=5).total(3) == 15
+
+
+@pytest.mark.parametrize(
+    ("numbers", "fields"),
+    [
+        ({"baseline": 0}, ["baseline"]), ({"effect": -0.1, "alpha": 2}, ["effect", "alpha"]),
+        ({"baseline": 0.99, "effect": 0.02}, ["effect"]), ({"power": 0.01, "alpha": 0.1}, ["power"]),
+        ({"privacy": "local"}, ["epsilon"]), ({"privacy": "shuffle", "epsilon": 1}, ["privacy"]),
+        ({"privacy": "central", "epsilon": math.nan}, ["epsilon"]), ({"power": math.inf}, ["power"]),
+    ],
+)  # fmt: skip
+def test_what_is_out_of_range_is_told_with_its_field(numbers, fields):
+    with pytest.raises(InputError) as refusal:
+        sample_size(**{"baseline": 0.1, "effect": 0.02, **numbers})
+    assert [issue.path for issue in refusal.value.issues] == fields
+    assert all(issue.allowed for issue in refusal.value.issues)
