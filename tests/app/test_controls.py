@@ -30,7 +30,7 @@ def test_the_budget_slider_changes_the_private_curve_only() -> None:
     assert not np.array_equal(before.y("● HeLDP-UCB-B"), after.y("● HeLDP-UCB-B"))
     assert np.array_equal(before.y("– UCB"), after.y("– UCB"))
     assert after.y("● HeLDP-UCB-B")[-1] > before.y("● HeLDP-UCB-B")[-1]
-    assert "At ε = 0.3:" in on.words(screen)
+    assert "At ε = 0.3 " in on.words(screen)
     assert headline(screen, "Privacy budget").endswith("ε = 0.3")
 
 
@@ -182,11 +182,12 @@ def test_lines_are_added_edited_and_removed() -> None:
     on.change(screen, "selectbox", "add", "heldp-ucb-l")
     assert on.control(screen, "selectbox", "add").value is None
     assert experiment(screen).lines[2].epsilon.fixed == 2.0  # the shared budget
-    on.change(screen, "text_input", "own-2", "0.7")
+    assert f"eps_min-2:{screen.session_state['generation']}" not in [each.key for each in screen.text_input]
+    on.change(screen, "text_input", "own-2", "uniform(0.5,2)")
     on.change(screen, "text_input", "eps_min-2", "0.6")
     on.change(screen, "text_input", "label-2", "strict")
     line = experiment(screen).lines[2]
-    assert (line.epsilon.fixed, line.params, line.label) == (0.7, {"eps_min": 0.6}, "strict")
+    assert (line.epsilon.kind, line.params, line.label) == ("uniform", {"eps_min": 0.6}, "strict")
     assert "● strict" in on.chart(screen).names
     on.change(screen, "text_input", "eps_min-2", "auto")
     assert experiment(screen).lines[2].params == {}
@@ -219,7 +220,9 @@ def test_a_wrong_distribution_is_named() -> None:
 
 
 def test_a_policy_that_needs_one_budget_refuses_a_distribution_by_name() -> None:
-    screen = on.visit(arms="0.9,0.5", lines="ucb,kl-ucb-cf(1)", **on.SMALL)
+    alone = on.visit(arms="0.9,0.5", lines="ucb,kl-ucb-cf(1)", **on.SMALL)  # no line here takes a distribution
+    assert not [each for each in alone.sidebar.selectbox if (each.key or "").startswith("budget-kind")]
+    screen = on.visit(arms="0.9,0.5", lines="ucb,kl-ucb-cf(1),heldp-ucb-b(1)", **on.SMALL)
     on.change(screen, "selectbox", "budget-kind", "lognormal")
     assert "kl\\-UCB\\-CF" in screen.main.error[0].value and "kl\\-ucb\\-cf" not in screen.main.error[0].value
     on.control(screen, "button", "mend-1").click()

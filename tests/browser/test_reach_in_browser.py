@@ -16,6 +16,15 @@ pytestmark = pytest.mark.browser
 
 Visits = Callable[..., Visitor]
 ADDRESSES = ("/", *(f"/{path.stem}" for path in sorted(Path("pages").glob("*.py")) if path.stem != "home"))
+SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas are no words
+    const walker = document.createTreeWalker(document.querySelector('[data-testid=stApp]'), NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (walker.nextNode()) {
+        const parent = walker.currentNode.parentElement, box = parent.getBoundingClientRect();
+        if (walker.currentNode.textContent.trim() && box.width && box.height && !parent.closest('.katex')
+            && parseFloat(getComputedStyle(parent).fontSize) < 12) found.push(walker.currentNode.textContent.trim());
+    }
+    return found; }"""
 SMALL = "arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=1000&n=4"
 PHONE = "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36"
 
@@ -75,10 +84,12 @@ def test_a_page_can_be_read_in_light_and_dark_and_on_a_phone(visits: Visits, add
             visitor.tab.wait_for_timeout(250)
         assert (ground == "rgb(17, 22, 28)") == dark
         assert seen > 20 and faint == []
-    visitor.tab.set_viewport_size({"width": 390, "height": 844})
-    visitor.settle()
-    wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
-    assert wide <= room
+    for width in (1400, 1024, 390):
+        visitor.tab.set_viewport_size({"width": width, "height": 844})
+        visitor.settle()
+        wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+        assert wide <= room, width
+        assert visitor.tab.evaluate(SMALL_PRINT) == [], width
     assert visitor.tab.get_by_test_id("stException").count() == 0
     for chart in charts.all():  # what a screen reader says of it
         assert chart.get_attribute("role") == "figure" and len(chart.get_attribute("aria-label") or "") > 30
