@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, panels, runner, state, theme, words
+from ui import charts, page_frame, panels, runner, shared, state, theme, words
 from ui.contextual import data, view
 from ui.menu import Page
 
@@ -47,27 +47,42 @@ if result is None:
     st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 
 st.subheader("What the server learns all the same")
-st.markdown(words.verdict(result))
-st.plotly_chart(
-    charts.regret_chart(charts.without_bounds(result), theme.is_dark(), height=420, direct_labels=not theme.is_phone()),
-    config=charts.CONFIG,
-    key="regret-chart",
-    alt=charts.describe(result),
+played, dark, direct = result, theme.is_dark(), not theme.is_phone()
+st.markdown(shared.kept("verdict", played, None, lambda: words.verdict(played)))
+picture = shared.picture(
+    "contextual",
+    played,
+    (dark, direct),
+    lambda: charts.regret_chart(charts.without_bounds(played), dark, height=420, direct_labels=direct),
+    lambda _: charts.describe(played),
 )
+st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
 st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")
-    picture = view.error_chart(result, theme.is_dark())
-    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt=charts.read_aloud(picture, "Error of the estimate"))
+    picture = shared.picture(
+        "error",
+        played,
+        dark,
+        lambda: view.error_chart(played, dark),
+        lambda drawn: charts.read_aloud(drawn, "Error of the estimate"),
+    )
+    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt=picture.alt)
     st.caption(
         "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
         "be good long before its estimate is."
     )
 with right:
     st.markdown("**How many users get what is best for them?**")
-    picture = view.share_chart(result, theme.is_dark())
-    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=charts.read_aloud(picture, "Best choices"))
+    picture = shared.picture(
+        "share",
+        played,
+        dark,
+        lambda: view.share_chart(played, dark),
+        lambda drawn: charts.read_aloud(drawn, "Best choices"),
+    )
+    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=picture.alt)
     st.caption("Of the latest users at each point. Dotted: choosing at random.")
 view.regimes_panel(result)
 panels.cards(result)

@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, runner, state, theme, words
+from ui import charts, page_frame, runner, shared, state, theme, words
 from ui.heavy_tails import setting, theory, view
 from ui.menu import Page
 
@@ -36,25 +36,42 @@ tail, parts = st.columns(2)
 n = view.sample_slider()
 with tail:
     st.markdown("**What is thrown away** of the best arm's rewards")
-    picture = view.tail_chart(chosen, experiment, n, dark)
-    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt=charts.read_aloud(picture, "What is thrown away"))
+    picture = shared.drawing(
+        "tail",
+        experiment,
+        (n, dark),
+        lambda: view.tail_chart(chosen, experiment, n, dark),
+        lambda drawn: charts.read_aloud(drawn, "What is thrown away"),
+    )
+    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt=picture.alt)
     st.caption(view.tail_words(chosen, experiment, n))
 with parts:
     st.markdown("**What the estimate loses**: truncation, noise, chance")
-    picture = view.error_chart(chosen, experiment, n, dark)
-    st.plotly_chart(
-        picture, key="errors", config=charts.CONFIG, alt=charts.read_aloud(picture, "Bias, noise and chance")
+    picture = shared.drawing(
+        "errors",
+        experiment,
+        (n, dark),
+        lambda: view.error_chart(chosen, experiment, n, dark),
+        lambda drawn: charts.read_aloud(drawn, "Bias, noise and chance"),
     )
+    st.plotly_chart(picture, key="errors", config=charts.CONFIG, alt=picture.alt)
     st.caption(view.error_words(chosen))
 
 st.subheader("Regret")
 st.markdown(view.constants_words(chosen, experiment))
 result = runner.result_of(experiment, "heavy")
 if result is not None:
-    st.markdown(words.verdict(result))
-    picture = charts.regret_chart(charts.without_bounds(result), dark)
-    st.plotly_chart(picture, key="heavy-regret", config=charts.CONFIG, alt=charts.describe(result))
-    st.caption(view.band_words(result))
+    played = result
+    st.markdown(shared.kept("verdict", played, None, lambda: words.verdict(played)))
+    picture = shared.picture(
+        "heavy",
+        played,
+        dark,
+        lambda: charts.regret_chart(charts.without_bounds(played), dark),
+        lambda _: charts.describe(played),
+    )
+    st.plotly_chart(picture, key="heavy-regret", config=charts.CONFIG, alt=picture.alt)
+    st.caption(view.band_words(played))
 view.link_to_explore(experiment)
 view.against_v(chosen, experiment, dark)
 view.epoch_table(experiment)

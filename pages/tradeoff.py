@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import charts, page_frame, runner, state, theme, tradeoff_view
+from ui import charts, page_frame, runner, shared, state, theme, tradeoff_view
 from ui.menu import Page
 
 PAGE = Page(
@@ -28,13 +28,16 @@ if result is None:
     page_frame.leave()
 
 st.markdown(tradeoff_view.verdict(result))
+swept, dark = result, theme.is_dark()
+picture = shared.drawing(
+    "tradeoff",
+    experiment,
+    (swept.content, dark),
+    lambda: tradeoff_view.chart(swept, dark),
+    lambda _: tradeoff_view.describe(swept),
+)
 chosen = st.plotly_chart(
-    tradeoff_view.chart(result, theme.is_dark()),
-    config=charts.CONFIG,
-    key="tradeoff-chart",
-    on_select="rerun",
-    selection_mode="points",
-    alt=tradeoff_view.describe(result),
+    picture, config=charts.CONFIG, key="tradeoff-chart", on_select="rerun", selection_mode="points", alt=picture.alt
 )
 st.caption(tradeoff_view.legend(result))
 tradeoff_view.opened_point(result, chosen)

@@ -175,7 +175,7 @@ def sweep_of(
     cost = steps(played) * len(epsilons)
     request = Request(name, (numbers_of(played), epsilons), build, cost, lambda: exports.sweep_command(epsilons))
     result = _computed(request, experiment)
-    return result.without_companions(experiment) if result is not None and len(result.curves) else None
+    return result.without_companions(experiment) if result is not None and result.begun else None
 
 
 def _computed(request: Request, experiment: Experiment) -> Any:

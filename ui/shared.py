@@ -131,6 +131,22 @@ def picture(
     return kept(what, result, how, make, lambda made: made.size)
 
 
+def drawing(
+    what: str,
+    experiment: Experiment,
+    how: Hashable,
+    draw: Callable[[], go.Figure],
+    told: Callable[[go.Figure], str],
+) -> Picture:
+    """The same for a figure of the experiment itself, or of a study whose numbers ``how`` tells apart."""
+
+    def make() -> Picture:
+        figure = draw()
+        return Picture(figure, told(figure))
+
+    return make() if is_own(experiment) else memory.kept((what, experiment, how), make, lambda made: made.size)
+
+
 def table(what: str, result: Result, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:
     """The rows of ``make`` as they go out, made once for all visitors who see the same."""
     return kept(what, result, how, lambda: pa.Table.from_pandas(make(), preserve_index=False), lambda rows: rows.nbytes)

@@ -21,7 +21,19 @@ from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
 from bandit_core.studies.sweep import SweepResult, swept_label
-from ui import charts, epsilon_grid, exports, legends, page_fields, real_world_budgets, render_lock, state, theme, words
+from ui import (
+    charts,
+    epsilon_grid,
+    exports,
+    legends,
+    page_fields,
+    real_world_budgets,
+    render_lock,
+    shared,
+    state,
+    theme,
+    words,
+)
 
 GRID = epsilon_grid.between(0.05, 10)
 POINTS = 9
@@ -321,12 +333,11 @@ def opened_point(result: SweepResult, selection: Any) -> None:
         return
     chosen = result.results[int(place)]
     st.subheader(f"The curves at ε = {result.epsilons[int(place)]:g}")
-    st.plotly_chart(
-        charts.regret_chart(chosen, theme.is_dark(), height=380),
-        config=charts.CONFIG,
-        key="opened",
-        alt=charts.describe(chosen),
+    dark = theme.is_dark()
+    picture = shared.picture(
+        "opened", chosen, dark, lambda: charts.regret_chart(chosen, dark, height=380), lambda _: charts.describe(chosen)
     )
+    st.plotly_chart(picture, config=charts.CONFIG, key="opened", alt=picture.alt)
     st.page_link(
         "pages/explore.py",
         label="Open in Explore",

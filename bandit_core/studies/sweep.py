@@ -124,6 +124,16 @@ class SweepResult:
         own = (point.experiment.with_changes(lines=point.experiment.spec()["lines"][:count]) for point in self.results)
         return replace(self, experiment=experiment, results=tuple(map(split, self.results, own)))
 
+    @property
+    def begun(self) -> bool:
+        """Whether any trial of any point is done."""
+        return any(line is not None for result in self.results for line in result.lines)
+
+    @property
+    def content(self) -> tuple[bytes, ...]:
+        """What tells two sweeps apart: the experiments of all points and which of their trials are done."""
+        return tuple(result.content for result in self.results)
+
     def at(self, epsilon: float, second: Any = None) -> Result:
         """The result at one point of the grid."""
         return self.results[self.epsilons.index(epsilon) * len(self.seconds) + self.seconds.index(second)]

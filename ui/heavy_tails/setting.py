@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 from bandit_core import Experiment
@@ -74,7 +75,7 @@ def of(experiment: Experiment) -> Setting:
     instance = distribution = "own"
     for name, means in MEANS.items():
         for kind in ("pareto", "student"):
-            if experiment.arms == _typed(_arms(name, kind, parameters.v)):
+            if experiment.arms == _typed(name, kind, parameters.v):
                 instance, distribution = name, kind
         if instance == "own" and tuple(experiment.means) == means:
             instance = name
@@ -89,7 +90,9 @@ def _arms(instance: str, distribution: str, v: float) -> list[dict[str, Any]]:
     return [{"kind": "student", "mean": mean, "scale": 0.2, "df": shape} for mean in MEANS[instance]]
 
 
-def _typed(arms: list[dict[str, Any]]) -> tuple[RewardDistribution, ...]:
+@lru_cache(maxsize=256)
+def _typed(instance: str, distribution: str, v: float) -> tuple[RewardDistribution, ...]:
+    arms = _arms(instance, distribution, v)
     return Experiment.model_validate({"arms": arms, "lines": [{"policy": "ucb"}]}).arms
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from html import escape
 from typing import Any
 
@@ -254,6 +254,11 @@ def _at(experiment: Experiment, v: float) -> Experiment:
     return setting.changed(experiment, v=v).with_changes(trials=TRIALS_AGAINST_V, seed=experiment.seed)
 
 
+@lru_cache(maxsize=64)  # asked whenever the page is drawn
+def _seconds(experiment: Experiment) -> float:
+    return sum(estimated_seconds(_at(experiment, v)) for v in setting.EXPONENTS)
+
+
 def _points(experiment: Experiment, told: Callable[[float], None]) -> pd.DataFrame:
     """Regret of every line at every exponent; ``told`` hears the share that is done, and may end it."""
     rows = []
@@ -290,7 +295,7 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
     if "own" in (chosen.instance, chosen.distribution):
         st.caption("With your own arms the tails stay as they are; choose S1, S2 or S3 to vary them.")
         return
-    cost = sum(estimated_seconds(_at(experiment, v)) for v in setting.EXPONENTS) / worker_count()
+    cost = _seconds(runner.numbers_of(experiment)) / worker_count()
     wanted = page_fields.toggle(
         f"Simulate every exponent ({words.duration(cost)} when nothing is cached)",
         "against",
