@@ -11,8 +11,9 @@ from ui import menu, words
 
 WIDE = "(min-width:768px)"
 STYLE = f"""<style>
-[data-testid=stHeader]{{background:none;pointer-events:none}}
-[data-testid=stHeader] :is(button,a){{pointer-events:auto}}
+[data-testid=stHeader]{{background:none}}
+[data-testid=stHeader],[data-testid=stHeader] *{{pointer-events:none!important}}
+[data-testid=stHeader] :is(button,a,button *,a *){{pointer-events:auto!important}}
 .st-key-menu{{gap:0 1.2rem!important;padding-right:2.5rem}}
 [class*=st-key-menu-]{{gap:0!important;align-items:center}}
 [class*=st-key-menu-] [data-testid=stCaptionContainer]{{margin:0 .2rem 0 0;font-size:.8rem}}

@@ -71,6 +71,22 @@ def test_keys_move_the_slider_and_back_returns(visits: Visits) -> None:
     assert np.array_equal(before["● HeLDP-UCB-B"], visitor.chart()["● HeLDP-UCB-B"])
 
 
+@pytest.mark.parametrize(("path", "slider"), [(SMALL, EPSILON), ("/?eps=2", "Privacy budget")])
+def test_twenty_quick_moves_end_where_the_slider_stands(visits: Visits, path: str, slider: str) -> None:
+    visitor = visits(path)
+    knob = visitor.tab.get_by_role("slider", name=slider).first
+    for place in range(20):
+        knob.press("ArrowRight" if place % 5 == 4 else "ArrowLeft")
+        visitor.tab.wait_for_timeout(60)
+    visitor.settle()
+    visitor.tab.wait_for_timeout(1500)  # nothing comes back afterwards
+    visitor.settle()
+    told = {"/?eps=2": visitor.address.get("eps"), SMALL: visitor.address.get("lines")}[path]
+    shown = knob.get_attribute("aria-valuetext")
+    assert shown in ("0.05", "0.1", "0.2") and told in (shown, f"ucb,heldp-ucb-b({shown})")
+    visitor.sees(f"At ε = {shown} ")
+
+
 def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
     visitor = visits("/?eps=2")
     visitor.sees("At ε = 2")
@@ -89,11 +105,16 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
 
 def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
     visitor = visits(SMALL)
-    visitor.tab.get_by_role("link", name="Threshold").click()
+    menu = visitor.element("menu")
+    menu.get_by_role("link", name="Threshold").click()  # which is about users with different budgets
     visitor.sees("Predicted cost")
     visitor.settle()
+    assert visitor.address == {"preset": "own-budgets"}
+    menu.get_by_role("link", name="Theory").click()
+    visitor.tab.wait_for_url("**/theory**")
+    visitor.settle()
     assert visitor.address["arms"] == "0.9,0.5"
-    visitor.tab.get_by_role("link", name="Explore", exact=True).click()
+    menu.get_by_role("link", name="Explore", exact=True).click()
     visitor.sees("best arm in")
     visitor.settle()
     assert visitor.address["arms"] == "0.9,0.5" and visitor.address["T"] == "3000"

@@ -127,11 +127,16 @@ def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
             break
     phone.tab.keyboard.press("Enter")
     expect(phone.tab.get_by_test_id("stSidebar").get_by_text("Start from")).to_be_visible()
-    phone.tab.keyboard.press("Escape")
-    phone.tab.get_by_test_id("stSidebarCollapseButton").locator("button").click()
+
+
+def test_a_phone_reaches_every_page_in_two_taps(visits: Visits) -> None:
+    phone = visits("/glossary", width=390, user_agent=PHONE)
+    expect(phone.element("menu")).to_be_hidden()
     phone.tab.get_by_role("button", name="Pages").click()
-    phone.tab.get_by_test_id("stPopoverBody").get_by_role("link", name="Threshold").click()
-    phone.tab.wait_for_url("**/threshold**")
+    links = phone.tab.get_by_test_id("stPopoverBody").get_by_role("link")
+    assert links.count() == len(menu.pages())
+    links.get_by_text("Errata", exact=True).click()
+    phone.tab.wait_for_url("**/errata**")
 
 
 def test_focus_is_seen_and_keys_open_the_link(visits: Visits) -> None:
