@@ -33,6 +33,9 @@ FIXED = {"kind": "fixed", "value": 1.0}
 def kernels_are_traced():
     """Arrays that kernels make count, too: numba asks Python for memory, and Python tells tracemalloc."""
     _nrt_python.memsys_use_cpython_allocator()
+    for name in ("ldp-sgd", "ldp-linucb", "ldp-ols"):  # compiled before, which takes long where memory is traced
+        simulate(spec([name], 10, 1, contexts={"dimension": 2, "arms": 2}), jobs=1, store=Store(None, 0))
+    simulate(spec(["ucb"], 10, 1, arms=DISTRIBUTIONS), jobs=1, store=Store(None, 0))
 
 
 def measured(experiment: Experiment, jobs: int) -> int:
