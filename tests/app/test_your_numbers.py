@@ -156,6 +156,7 @@ def test_nothing_is_said_to_be_indistinct_that_is_not(
 def test_a_method_that_learns_nothing_is_said_to_be_that(
     answer: answers.Reply, lost: float, error: float, told: str
 ) -> None:
+    """The wording is what is tested."""
     rows = (_cost("none", 10, math.nan, math.nan), _cost("central", lost, lost - 10.0, error))
     verdict = answers.verdict(replace(answer, rows=rows, blind=1000.0))
     found = [each for each in ("no better", "hardly better") if f"{each} than choosing at random" in verdict]

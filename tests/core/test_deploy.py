@@ -55,7 +55,6 @@ from bandit_core.places import project_version
 failed = [] if project_version() else ["no version"]
 for page in sorted(Path("pages").glob("*.py")):
     screen = AppTest.from_file(str(Path("app.py").resolve()), default_timeout=300)
-    screen.query_params.update({"T": "400", "n": "4"})
     if page.stem != "home":
         screen.switch_page(str(page))
     screen.run()

@@ -215,9 +215,8 @@ def test_a_name_may_stand_only_once_in_json():
 
 def test_numbers_that_json_does_not_know_are_refused():
     text = json.dumps(spec(arms=[{"kind": "gaussian", "mean": math.nan, "sd": math.inf}]))
-    with pytest.raises(InputError) as refusal:
+    with refused("arms[0].mean", "arms[0].sd"):
         parse(text, "json")
-    assert [problem.path for problem in refusal.value.issues] == ["arms[0].mean", "arms[0].sd"]
 
 
 TOML = """
@@ -255,9 +254,8 @@ def test_unreadable_files_are_refused(tmp_path):
         tmp_path / "\0.json",
         tmp_path / ("x" * 5000 + ".json"),
     ):
-        with pytest.raises(InputError) as refusal:
+        with refused("spec"):
             read(path)
-        assert refusal.value.issues[0].path == "spec"
 
 
 def test_lines_name_themselves():

@@ -10,6 +10,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -343,9 +344,8 @@ def test_what_is_bad_in_millions_of_cells_is_one_line():
 def test_both_readers_count_rows_alike():
     data = b"\nA,B\n1,0\n0,1\nx,1\n1,1\n1,0\n"
     assert read_observations(data).troubles[0].row == 5
-    with pytest.raises(InputError) as caught:
+    with refused("row 5, column A"):
         read_features(data)
-    assert caught.value.issues[0].path == "row 5, column A"
 
 
 # ---------------------------------------------------------------------------------------------------------------
