@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, panels, runner, shared, state, theme, words
+from ui import charts, page_frame, panels, runner, shared, state, theme, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
 
@@ -36,6 +36,7 @@ else:
     experiment, store, name = own.experiment, own.store, data.RUN
 with opening:
     view.messages_panel(experiment, shared=store is None)
+    watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 
 if own is not None:
     st.subheader(words.plain(experiment.title))

@@ -6,7 +6,20 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
-from ui import budget_panel, charts, exports, page_frame, panels, render_lock, runner, shared, state, theme, words
+from ui import (
+    budget_panel,
+    charts,
+    exports,
+    page_frame,
+    panels,
+    render_lock,
+    runner,
+    shared,
+    state,
+    theme,
+    watch,
+    words,
+)
 from ui.menu import Page
 
 PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all")
@@ -40,8 +53,8 @@ render_lock.shown()
 st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
 panels.cards(result)
 
-pulls, bounds, budget, table, code, download = st.tabs(
-    ["Pulls per arm", "Bounds", "Budget", "Table", "Code", "Download"]
+pulls, one_run, bounds, budget, table, code, download = st.tabs(
+    ["Pulls per arm", "Watch one run", "Bounds", "Budget", "Table", "Code", "Download"], key="views", on_change="rerun"
 )
 with pulls:
     picture = shared.picture(
@@ -52,6 +65,9 @@ with pulls:
         lambda drawn: charts.read_aloud(drawn, "Pulls per arm"),
     )
     st.plotly_chart(picture, config=charts.CONFIG, key="pulls", alt=picture.alt)
+with one_run:
+    if one_run.open:  # its frames are made for those who look
+        watch.panel(experiment, "watch")
 with bounds:
     panels.bounds_table(result)
 with budget:

@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import page_frame
+from ui import page_frame, watch
 from ui.mechanisms import answer, audit, guess, sums
 from ui.menu import Page
 from ui.page_fields import Fields
@@ -32,6 +32,7 @@ if part == "answers":
     chosen = answer.choice(fields)
     answer.densities(chosen)
     answer.stream(chosen)
+    watch.learner(chosen.shown[0].name, chosen.epsilon, "mechanisms-watch")
     answer.cost(chosen)
     answer.promise(chosen)
     answer.facts([one.told for one in chosen.shown])

@@ -1,0 +1,121 @@
+"""One run to watch: a trial of one line, user by user.
+
+It is that trial of the experiment: the compiled kernel plays it, with a checkpoint at every user, and tells the arms
+and the regret; the rest is read from the same stream by the kernel's replay (`studies.replays`). Beyond two million
+users some lines are jumped (`kernels.jump`), where no single reward is ever drawn: there the arms are all there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Block, KernelCall, Privacy, RunSetup, Signal, run_kernel
+from bandit_core.spec.errors import InputError, Issue
+from bandit_core.studies.replays import REPLAYS, Decision
+
+USERS = 2000  # that are watched, unless it is said otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class OneRun:
+    """A trial, user by user; arrays of shape (users,) or (users, arms), arms in the order of the spec.
+
+    ``arms`` are those shown; ``rewards`` what users felt, in reward units; ``sent`` what left their device (NaN:
+    nothing did); ``epsilons`` their budgets where they differ (NaN: one for all, or none). Row t of ``estimates``,
+    ``lows``, ``highs`` and ``indices`` is what the server holds when it chooses for user t: the estimate of each arm's
+    mean, its interval, and the number that decides (``decides``: the largest or smallest index, the largest draw from
+    the posteriors, or nothing while arms are taken in turns); NaN where there is none, an index of infinity for an arm
+    that must be tried first, of minus infinity for one that is dropped. ``regret`` is cumulative, in reward units.
+
+    ``privacy`` is the trust model of the line: with "none" and "central" rewards leave the device as they are.
+    ``completed``: some rewards are no part of the run, only compatible with it (see `bandit_core.studies.replays`).
+    ``unknown`` names the arrays that the run does not draw user by user, at least in part.
+    """
+
+    arms: np.ndarray
+    rewards: np.ndarray
+    sent: np.ndarray
+    epsilons: np.ndarray
+    estimates: np.ndarray
+    lows: np.ndarray
+    highs: np.ndarray
+    indices: np.ndarray
+    regret: np.ndarray
+    gaps: np.ndarray
+    privacy: Privacy
+    decides: Decision
+    completed: bool
+    unknown: frozenset[str]
+
+    @property
+    def users(self) -> int:
+        """How many users are watched."""
+        return len(self.arms)
+
+    @property
+    def mistakes(self) -> np.ndarray:
+        """Who was shown an arm that is not best: places in the arrays."""
+        return np.flatnonzero(self.gaps[self.arms] > 0)
+
+
+def _at_every_user(call: KernelCall, words: np.ndarray, users: int) -> Block:
+    return run_kernel(call, words, np.arange(1, users + 1), Signal())
+
+
+def _numbered(call: KernelCall) -> KernelCall:
+    """The same run, whose regret adds up the numbers of the arms: kernels read gaps only to add them up."""
+    numbers = np.arange(call.arms, dtype=float)
+    rewards, *rest = call.arguments
+    return KernelCall(call.kernel, (rewards._replace(gaps=numbers), *rest), call.arms, call.lanes)
+
+
+def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: int = 0) -> OneRun:
+    """The first ``users`` users of a trial of one line, as far as the horizon goes; ``trial`` counts from 0.
+
+    Raises
+    ------
+    InputError
+        When the users of the experiment have features (see `bandit_core.auditing.private_reports` for what they send).
+
+    >>> from bandit_core import load_preset
+    >>> run = one_run(load_preset("two-treatments"), line=0, users=100)
+    >>> run.arms.shape, run.estimates.shape
+    ((100,), (100, 2))
+    """
+    if experiment.contexts is not None:
+        raise InputError([Issue("contexts", "users with features", "arms: a run is shown arm by arm")])
+    setup, entry = experiment.setups[line], experiment.lines[line].entry
+    call, words = entry.prepare(setup), streams(experiment.seed, trial, trial + 1)
+    users = min(users, setup.horizon)
+    regret = _at_every_user(call, words, users).regret[0]
+    arms = np.diff(_at_every_user(_numbered(call), words, users).regret[0], prepend=0.0).astype(np.int64)
+    told = _told(call, setup, words, arms)
+    return OneRun(arms=arms, regret=regret, gaps=setup.gaps, privacy=entry.privacy, **told)
+
+
+def _told(call: KernelCall, setup: RunSetup, words: np.ndarray, arms: np.ndarray) -> dict[str, Any]:
+    """What the replay tells of a run."""
+    users, beliefs = len(arms), np.full((4, len(arms), call.arms), np.nan)
+    names = ("estimates", "lows", "highs", "indices")
+    if call.kernel not in REPLAYS:
+        nothing = {name: np.full(users, np.nan) for name in ("rewards", "sent", "epsilons")}
+        told = nothing | dict(zip(names, beliefs, strict=True))
+        return told | dict(decides="turns", completed=False, unknown=frozenset({"rewards", "sent", "estimates"}))
+    replay = REPLAYS[call.kernel](call, setup, words, users)
+    label_of = np.argsort(replay.order)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for place, label in enumerate(label_of[arms]):
+            beliefs[:, place] = np.array(replay.believes(place + 1))[:, label_of]
+            replay.pull(int(label), place + 1)
+        replay.finish()
+    found = {"rewards"} if np.isnan(replay.rewards).any() else set()
+    return dict(
+        rewards=replay.rewards, sent=replay.sent, epsilons=replay.epsilons, decides=replay.decides,
+        completed=replay.completed, unknown=frozenset(found | (set() if replay.sends else {"sent"})),
+        **dict(zip(names, beliefs, strict=True)),
+    )  # fmt: skip

@@ -1,0 +1,35 @@
+"""One trial again, pull by pull, in plain Python: what users felt and sent, and what the server believed.
+
+A replay is told which arm was pulled and reads the trial's stream in the order of the kernel that pulled it, so it
+meets the same rewards and the same noise; there is one class for each kernel, in `REPLAYS`. Kernels leave out what
+decides nothing, and three things are completed here, from a generator that no run uses, each from its exact
+distribution given all that the run has drawn: the reward behind a random bit (the kernel draws the bit alone), which
+users of a batch had the larger reward (the kernel draws their number), and the reward of a user who shares nothing.
+Everything that decides is the run's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bandit_core.kernels import batched, explore_commit, heavy, index, kl, posterior, release_schedules, trees
+from bandit_core.studies.replays import batches, each_user
+from bandit_core.studies.replays.base import Belief, Decision, Replay
+
+__all__ = ["REPLAYS", "Belief", "Decision", "Replay"]
+
+REPLAYS: dict[Any, type[Replay]] = {
+    index.lockstep: each_user.Index,
+    index.tournament: each_user.Index,
+    kl.by_index: each_user.KL,
+    posterior.thompson: each_user.Posterior,
+    trees.own_counters: each_user.OwnCounters,
+    trees.common_counters: each_user.CommonCounters,
+    batched.by_index: batches.Commitment,
+    batched.elimination: batches.Elimination,
+    release_schedules.by_index: batches.LazyIndex,
+    release_schedules.thompson: batches.LazyPosterior,
+    explore_commit.explore_then_commit: batches.ABTest,
+    heavy.by_index: each_user.Truncated,
+    heavy.elimination: batches.HeavyEpochs,
+}

@@ -1,0 +1,125 @@
+"""What all replays share: the stream, the arms by label, and rewards that the run does not draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from bandit_core.jit.decorators import kernel
+from bandit_core.kernels.labels import labels
+from bandit_core.kernels.rewards import draw_reward
+from bandit_core.kernels.streams import beta, next_uniform
+from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.mechanisms.randomised_response import chance_of_one
+from bandit_core.model import KernelCall, RunSetup
+
+FIRST, SECOND = 0, 4  # columns of a stream's two generators
+TAIL = 0.05  # of a posterior, beyond either end of what is shown of it
+
+Decision = Literal["largest", "smallest", "draw", "turns"]
+
+
+class Belief(NamedTuple):
+    """What the server holds of every arm, by label (arms,): estimate, interval and what decides; NaN for nothing."""
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    value: np.ndarray
+
+
+@kernel
+def _uniform(state: np.ndarray, at: int) -> float:
+    return next_uniform(state, 0, at)
+
+
+@kernel
+def _reward(state: np.ndarray, table: np.ndarray, values: np.ndarray, arm: int, uniform: float) -> float:
+    return draw_reward(table, values, arm, uniform, state, 0)
+
+
+@kernel
+def draw_beta(state: np.ndarray, a: float, b: float) -> float:
+    return beta(state, 0, a, b)
+
+
+def plain(piece: Any) -> Callable[..., float]:
+    """The Python that a piece of a kernel is compiled from: quicker for single numbers."""
+    found: Callable[..., float] = getattr(piece, "py_func", piece)
+    return found
+
+
+laplace, chance_that_one = plain(laplace_noise), plain(chance_of_one)
+
+
+def around(estimate: np.ndarray, margin: np.ndarray, value: np.ndarray) -> Belief:
+    return Belief(estimate, estimate - margin, estimate + margin, value)
+
+
+def credible(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The middle of Beta(a, b), `TAIL` beyond either end."""
+    from scipy.special import betaincinv
+
+    return betaincinv(a, b, TAIL), betaincinv(a, b, 1 - TAIL)
+
+
+class Replay:
+    """What all replays share; ``words`` (1, 8) is the fresh stream of the trial.
+
+    ``believes(t)`` is what the server holds when it chooses for user t (counted from 1), and is asked in this order;
+    ``pull(label, t)`` then plays the arm that was chosen, and fills ``rewards``, ``sent`` and ``epsilons`` (users,):
+    NaN where there is nothing, or nothing that the run has drawn. ``finish()`` comes after the last user.
+    """
+
+    decides: Decision = "largest"
+    sends = True  # whether what single users send is drawn
+
+    def __init__(self, call: KernelCall, setup: RunSetup, words: np.ndarray, users: int) -> None:
+        self.setup, self.arguments, self.state = setup, call.arguments, words.copy()
+        self.order = labels(words, call.arms)[0]
+        self.arms = [setup.arms[arm] for arm in self.order]
+        self.table, self.values = setup.tables[0][self.order], setup.tables[1]
+        self.rewards, self.sent, self.epsilons = (np.full(users, np.nan) for _ in range(3))
+        self.size, self.completed = call.arms, False
+        self.counts, self.sums = np.zeros(self.size), np.zeros(self.size)
+        self.unknown = np.full(self.size, np.nan)
+        self._spare = np.random.default_rng([int(word) for word in words[0]])
+
+    def believes(self, t: int) -> Belief:
+        """What the server holds when it chooses for user ``t``."""
+        raise NotImplementedError
+
+    def pull(self, label: int, t: int) -> None:
+        """Play the arm behind ``label`` with user ``t``."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """After the last user."""
+
+    def uniform(self, at: int = FIRST) -> float:
+        """The next uniform of one of the two generators."""
+        return float(_uniform(self.state, at))
+
+    def draw(self, label: int, uniform: float | None = None) -> float:
+        """The next reward of an arm, as the kernel draws it."""
+        uniform = self.uniform() if uniform is None else uniform
+        return float(_reward(self.state, self.table, self.values, label, uniform))
+
+    def felt(self, label: int, chance: Callable[[float], float] = lambda reward: 1.0) -> float:
+        """A reward that the kernel does not draw, given an event that has this ``chance`` when the reward is known."""
+        self.completed = True
+        while True:
+            reward = float(self.arms[label].quantile(np.asarray(self._spare.random())))
+            if self._spare.random() < chance(reward):
+                return reward
+
+    def behind(self, label: int, bit: bool, contrast: float, change: Callable[[float], float] = float) -> float:
+        """The reward of a user whose random bit is known."""
+
+        def chance(reward: float) -> float:
+            one = chance_that_one(change(reward), contrast)
+            return one if bit else 1 - one
+
+        return self.felt(label, chance)

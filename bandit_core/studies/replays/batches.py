@@ -1,0 +1,398 @@
+"""Replays of policies that see rewards only through sums over batches."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from bandit_core.jit.decorators import kernel
+from bandit_core.kernels import batched, heavy, release_schedules
+from bandit_core.kernels.binomial import binomial
+from bandit_core.kernels.divergence import d_eps, largest_mean, largest_private_mean
+from bandit_core.kernels.records import Rewards
+from bandit_core.kernels.streams import gamma
+from bandit_core.spec.rewards import TWO_POINT
+from bandit_core.studies.replays.base import (
+    SECOND,
+    Belief,
+    Decision,
+    Replay,
+    around,
+    chance_that_one,
+    credible,
+    draw_beta,
+    laplace,
+)
+
+
+@kernel
+def _binomial(state: np.ndarray, count: float, chance: float) -> float:
+    return binomial(count, chance, state, 0)
+
+
+@kernel
+def _batch_quantile(mean: float, budget: float, epsilon: float) -> float:
+    return largest_private_mean(mean, budget, epsilon) if epsilon > 0.0 else largest_mean(mean, budget)
+
+
+@kernel
+def _divergence(x: float, y: float, epsilon: float) -> float:
+    return d_eps(x, y, epsilon)
+
+
+@kernel
+def _difference_of_gammas(state: np.ndarray, shape: float) -> float:
+    return gamma(state, 0, shape) - gamma(state, 0, shape)
+
+
+@kernel
+def _epoch(rule: heavy.Elimination, tau: int, size: int) -> tuple[float, ...]:
+    return heavy.epoch_numbers(rule, tau, size)
+
+
+@kernel
+def _truncated_sum(
+    state: np.ndarray, rewards: Rewards, arm: int, count: int, bound: float, at_once: bool, signal: np.ndarray
+) -> float:
+    return heavy.truncated_sum(rewards, arm, count, bound, at_once, state, 0, signal)
+
+
+class Batches(Replay):
+    """`kernels.batches`: rewards that are released by their sum."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        at_once = self.arguments[1]
+        self.by_sum = [at_once and self.table[label, 0] == TWO_POINT for label in range(self.size)]
+        self.waiting: list[list[int]] = [[] for _ in range(self.size)]  # users whose rewards are in no release yet
+        self.fresh, self.pulled = np.zeros(self.size), np.zeros(self.size)
+        self.means, self.released = np.full(self.size, np.nan), np.zeros(self.size)
+        self.held: Belief | None = None
+
+    def keep(self, label: int, t: int) -> None:
+        """One pull, whose reward waits."""
+        self.pulled[label] += 1
+        self.waiting[label].append(t - 1)
+        if not self.by_sum[label]:
+            self.rewards[t - 1] = reward = self.draw(label)
+            self.fresh[label] += reward
+
+    def arrange(self, label: int, ones: float) -> None:
+        """Give so many of the users who wait the larger reward, and use them up: any of them is as probable."""
+        self.completed = True
+        users, self.waiting[label] = self.waiting[label], []
+        chosen = self._spare.permutation(len(users)) < ones
+        self.rewards[users] = np.where(chosen, self.table[label, 2], self.table[label, 1])
+
+    def fresh_sum(self, label: int) -> float:
+        """The sum of all rewards that wait."""
+        count, low, high = len(self.waiting[label]), self.table[label, 1], self.table[label, 2]
+        if self.by_sum[label]:
+            ones = float(_binomial(self.state, float(count), self.table[label, 3]))
+            self.arrange(label, ones)
+            return float(low * (count - ones) + high * ones)
+        self.waiting[label] = []
+        total, self.fresh[label] = float(self.fresh[label]), 0.0
+        return total
+
+    def noise(self, scale: float) -> float:
+        """The noise of one release."""
+        return laplace(self.uniform(), scale)
+
+    def finish(self) -> None:
+        for label, users in enumerate(self.waiting):
+            for user in users:
+                if np.isnan(self.rewards[user]):
+                    self.rewards[user] = self.felt(label)
+        if self.sends:
+            self.sent[:] = self.rewards
+
+    def nothing(self) -> Belief:
+        """Before the first release."""
+        return Belief(self.unknown, self.unknown, self.unknown, self.unknown)
+
+
+class Commitment(Batches):
+    """`kernels.batched.by_index`: the chosen arm is played for a whole batch."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.plan = self.arguments[2]
+        self.forgets = self.plan.rule in (batched.ADAP_UCB, batched.ADAP_KLUCB)
+        self.last, self.chosen = self.size * self.plan.first, -1  # user of the batch that is played, and its arm
+        if self.plan.rule == batched.DP_IMED:
+            self.decides = "smallest"
+
+    def _release(self, label: int) -> None:
+        length = len(self.waiting[label])
+        total = self.fresh_sum(label) + self.noise(1 / self.plan.epsilon)
+        kept = 0.0 if self.forgets else 1.0
+        self.sums[label] = kept * self.sums[label] + total
+        self.released[label] = kept * self.released[label] + length
+        self.means[label] = self.sums[label] / self.released[label]
+
+    def _belief(self, t: int) -> Belief:
+        rule, epsilon, alpha = self.plan.rule, self.plan.epsilon, self.plan.alpha
+        means, n, level = self.means, self.released, math.log(t)
+        clipped = np.clip(means, 0, 1)
+        if rule == batched.DP_IMED:
+            top = means.argmax()
+            costs = [
+                _divergence(x, clipped[top], epsilon) if m < means[top] else 0.0
+                for x, m in zip(clipped, means, strict=True)
+            ]
+            return Belief(means, self.unknown, self.unknown, np.log(n) + n * np.array(costs))
+        if rule == batched.ADAP_UCB:
+            found = around(means, np.sqrt(alpha * level / (2 * n)) + alpha * level / (epsilon * n), self.unknown)
+            return found._replace(value=found.high)
+        if rule == batched.ADAP_KLUCB:
+            shift, budget, inside = alpha * level / (epsilon * n), alpha * level / n, 0.0
+        else:
+            shift, budget, inside = np.zeros(self.size), level / n, epsilon
+
+        def ends(centres: np.ndarray) -> np.ndarray:
+            moved = np.clip(centres + shift, 0, 1)
+            return np.array([_batch_quantile(*each, inside) for each in zip(moved, budget, strict=True)])
+
+        high = ends(means)
+        return Belief(means, 1 - ends(1 - means), high, high)
+
+    def believes(self, t: int) -> Belief:
+        if t > self.last:
+            for label in range(self.size) if self.chosen < 0 else [self.chosen]:
+                self._release(label)
+            self.held = self._belief(t)
+        return self.held or self.nothing()
+
+    def pull(self, label: int, t: int) -> None:
+        if t > self.last:
+            before = self.pulled[label]
+            self.chosen, self.last = label, t - 1 + max(1, int(self.plan.growth * before) - int(before))
+        self.keep(label, t)
+
+
+class Epochs(Batches):
+    """Elimination in epochs: arms that are left in turns, and the clearly worse ones dropped at the end of each."""
+
+    decides: Decision = "turns"
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.members, self.epoch, self.last = list(range(self.size)), 0, 0.0
+        self.length, self.margin = 0.0, math.inf
+
+    def plan(self) -> tuple[float, float]:
+        """Pulls of each arm in the epoch that begins, and how far below the highest mean an arm is dropped."""
+        raise NotImplementedError
+
+    def mean(self, label: int) -> float:
+        """The released mean of an arm at the end of an epoch."""
+        raise NotImplementedError
+
+    def believes(self, t: int) -> Belief:
+        if t > self.last:
+            if self.epoch and len(self.members) > 1:
+                for label in self.members:
+                    self.means[label] = self.mean(label)
+                top = self.means[self.members].max()
+                self.members = [label for label in self.members if top - self.means[label] <= self.margin]
+                left = np.isin(np.arange(self.size), self.members)
+                half = np.where(left, self.margin / 2, np.nan)
+                self.held = around(self.means.copy(), half, np.where(left, np.nan, -np.inf))
+            self.epoch += 1
+            self.length, self.margin = self.plan() if len(self.members) > 1 else (math.inf, math.inf)
+            self.last = t - 1 + self.length * len(self.members)
+        return self.held or self.nothing()
+
+    def pull(self, label: int, t: int) -> None:
+        self.keep(label, t)
+
+
+class Elimination(Epochs):
+    """`kernels.batched.elimination`."""
+
+    def plan(self) -> tuple[float, float]:
+        _, _, epsilon, beta_ = self.arguments
+        size, depth = len(self.members), 2.0**self.epoch
+        sampling = math.log(8 * size * self.epoch**2 / beta_)
+        privacy = math.log(4 * size * self.epoch**2 / beta_)
+        length = float(int(max(32 * sampling * depth**2, 8 * privacy * depth / epsilon) + 1))
+        return length, 2 * math.sqrt(sampling / (2 * length)) + 2 * privacy / (length * epsilon)
+
+    def mean(self, label: int) -> float:
+        return (self.fresh_sum(label) + self.noise(1 / self.arguments[2])) / self.length
+
+
+class HeavyEpochs(Epochs):
+    """`kernels.heavy.elimination`: sums of truncated rewards, drawn at the end of an epoch."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        rewards, self.at_once, self.rule, _ = self.arguments
+        self.by_sum = [True] * self.size  # rewards are drawn when they are summed
+        self.here = rewards._replace(table=np.ascontiguousarray(self.table))
+        self.sends = not self.rule.local  # of local noise, too, only the sum is drawn
+
+    def plan(self) -> tuple[float, float]:
+        _, length, self.bound, _, margin = _epoch(self.rule, self.epoch, len(self.members))
+        return float(length), float(margin)
+
+    def fresh_sum(self, label: int) -> float:
+        users, before = self.waiting[label], self.state.copy()
+        signal, count = np.zeros(2, np.int64), len(users)
+        total = _truncated_sum(self.state, self.here, label, count, self.bound, self.at_once, signal)
+        low, high = (x if abs(x) <= self.bound else 0.0 for x in self.table[label, 1:3])
+        if self.at_once and self.table[label, 0] == TWO_POINT:
+            if low != high:
+                self.arrange(label, round((total - low * count) / (high - low)))
+        else:
+            after, self.state = self.state, before
+            drawn = [self.draw(label) for _ in users]
+            if np.array_equal(self.state, after):  # they were drawn one by one
+                self.rewards[users] = drawn
+            self.state = after
+        self.waiting[label] = []
+        return float(total)
+
+    def mean(self, label: int) -> float:
+        total, scale = self.fresh_sum(label), 2 * self.bound / self.rule.epsilon
+        if self.rule.local:
+            return (total + scale * float(_difference_of_gammas(self.state, self.length))) / self.length
+        return total / self.length + laplace(self.uniform(SECOND), scale / self.length)
+
+
+class Lazy(Batches):
+    """`kernels.release_schedules`: an arm's mean is released after so many of its pulls, the arm chosen every time."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.first = 1
+
+    def release(self, label: int) -> None:
+        """Release an arm's mean."""
+        raise NotImplementedError
+
+    def wanted(self, label: int) -> float:
+        """Pulls that an arm's next release waits for."""
+        return 2 * self.released[label]
+
+    def belief(self, t: int) -> Belief:
+        """What follows from the released means."""
+        raise NotImplementedError
+
+    def believes(self, t: int) -> Belief:
+        if t <= self.size * self.first:
+            return self.nothing()
+        for label in range(self.size):
+            if len(self.waiting[label]) == (self.wanted(label) or self.first):
+                self.release(label)
+        return self.belief(t)
+
+    def pull(self, label: int, t: int) -> None:
+        self.keep(label, t)
+
+
+class LazyIndex(Lazy):
+    """`kernels.release_schedules.by_index`."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.schedule = self.arguments[2]
+        self.first = self.schedule.first
+
+    def wanted(self, label: int) -> float:
+        return super().wanted(label) if self.schedule.kind == release_schedules.DOUBLING else self.first
+
+    def release(self, label: int) -> None:
+        batch, total = len(self.waiting[label]), self.fresh_sum(label)
+        if self.schedule.kind == release_schedules.DOUBLING:
+            self.released[label] = batch
+            self.means[label] = (total + self.noise(1 / self.schedule.epsilon)) / batch
+        else:
+            self.released[label] += batch
+            self.sums[label] += total
+            n = self.released[label]
+            self.means[label] = self.sums[label] / n + self.noise(n ** (0.5 * self.schedule.v - 1))
+
+    def belief(self, t: int) -> Belief:
+        n, level = self.released, math.log(t)
+        margin = np.sqrt(self.schedule.per_root / n) * math.sqrt(level)
+        margin = margin + self.schedule.per_level / (self.schedule.epsilon * n) * level
+        found = around(self.means.copy(), margin, self.unknown)
+        return found._replace(value=found.high)
+
+
+class LazyPosterior(Lazy):
+    """`kernels.release_schedules.thompson`."""
+
+    decides: Decision = "draw"
+
+    def release(self, label: int) -> None:
+        batch, total = len(self.waiting[label]), self.fresh_sum(label)
+        self.released[label] = batch
+        self.means[label] = (total + self.noise(1 / self.arguments[2].epsilon)) / batch
+
+    def belief(self, t: int) -> Belief:
+        n = self.released
+        mean = np.clip(self.means + 3 * math.log2(t) / self.arguments[2].epsilon / n, 0, 1)
+        a, b = mean * n + 1, (1 - mean) * n + 1
+        thetas = np.array([draw_beta(self.state, *each) for each in zip(a, b, strict=True)])
+        return Belief(self.means.copy(), *credible(a, b), thetas)
+
+
+class ABTest(Batches):
+    """`kernels.explore_commit`: a test in turns, then the arm with the largest mean; after the test nobody is asked."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        rewards, self.plan = self.arguments
+        two_valued = all(self.table[label, 0] == TWO_POINT for label in range(self.size))
+        self.by_sum = [self.plan.bits or (self.plan.at_once and two_valued)] * self.size
+        self.chances = rewards.means[self.order]
+        self.contrast = math.tanh(self.setup.fixed_epsilon / 2) if self.plan.bits else 1.0
+
+    def _bits(self, label: int) -> float:
+        """The mean of an arm whose users answered with bits, any of which is as probable to be a one."""
+        users, self.waiting[label] = self.waiting[label], []
+        ones = float(_binomial(self.state, float(len(users)), self.chances[label]))
+        for user, bit in zip(users, self._spare.permutation(len(users)) < ones, strict=True):
+            self.sent[user], self.rewards[user] = float(bit), self.behind(label, bool(bit), self.contrast)
+        return 0.5 + (ones / len(users) - 0.5) / self.contrast
+
+    def _release(self, label: int) -> None:
+        users = self.waiting[label]
+        if self.plan.bits:
+            self.means[label] = self._bits(label)
+            return
+        total = self.fresh_sum(label)
+        self.sent[users] = self.rewards[users]
+        if self.plan.scale > 0:
+            total += self.noise(self.plan.scale)
+        self.means[label] = total / len(users)
+
+    def believes(self, t: int) -> Belief:
+        if t > self.plan.users and self.held is None:
+            for label in range(self.size):
+                if self.waiting[label]:
+                    self._release(label)
+            value = np.where(np.isnan(self.means), -np.inf, self.means)
+            self.held = Belief(self.means, self.unknown, self.unknown, value)
+        return self.held or self.nothing()
+
+    def pull(self, label: int, t: int) -> None:
+        if t <= self.plan.users:
+            self.keep(label, t)
+        else:
+            self.rewards[t - 1] = self.felt(label)
+
+    def finish(self) -> None:
+        for label, users in enumerate(self.waiting):  # of a test that is not over
+            for user in users:
+                if np.isnan(self.rewards[user]):
+                    self.rewards[user] = self.felt(label)
+                self.sent[user] = self.rewards[user]
+                if self.plan.bits:
+                    one = chance_that_one(self.rewards[user], self.contrast)
+                    self.sent[user] = float(self._spare.random() < one)

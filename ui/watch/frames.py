@@ -1,0 +1,179 @@
+"""All frames of one run as one small document: numbers in base64, so that 2,000 users of ten arms stay below 300 KB."""
+
+from __future__ import annotations
+
+import base64
+import math
+import string
+from typing import Any
+
+import numpy as np
+
+from bandit_core import Experiment
+from bandit_core.auditing import private_reports
+from bandit_core.spec.rewards import RewardDistribution
+from bandit_core.studies.one_run import USERS, OneRun, one_run
+from ui import words
+
+ROWS = 10  # arms that are drawn; of more, the best ones and what the run shows most
+NUMBERS = 200_000  # users x arms that are replayed at most
+MESSAGES = 500  # users with features whose messages are shown
+SHOWN_FEATURES = 3  # of a message, in words
+
+
+def users_watched(experiment: Experiment) -> int:
+    """How many users are shown: fewer where arms are many."""
+    return max(1, min(USERS, experiment.horizon, NUMBERS // max(1, experiment.arm_count)))
+
+
+def _packed(values: np.ndarray, kind: str = "<f2") -> str:
+    """Little-endian numbers as base64; half precision has three digits, which is what is drawn."""
+    with np.errstate(over="ignore"):
+        return base64.b64encode(np.ascontiguousarray(values).astype(kind).tobytes()).decode()
+
+
+def _rows(run: OneRun, gaps: np.ndarray) -> np.ndarray:
+    """The arms that are drawn, in the order of the spec."""
+    pulls = np.bincount(run.arms, minlength=len(gaps))
+    return np.sort(np.lexsort((-pulls, gaps > 0))[:ROWS])
+
+
+def _name(arm: int, arms: int) -> str:
+    return string.ascii_uppercase[arm] if arms <= len(string.ascii_uppercase) else str(arm + 1)
+
+
+def _axis(arms: tuple[RewardDistribution, ...], run: OneRun, rows: np.ndarray) -> list[float]:
+    """The ends of the drawn scale: all possible rewards, or true means and last estimates; then as much more, up to
+    twice as wide, as most intervals need.
+    """
+    ends = np.array([arms[row].support for row in rows])
+    if not np.isfinite(ends).all():
+        ends = np.concatenate([[arms[row].expected for row in rows], run.estimates[-1, rows]])
+        ends = ends[np.isfinite(ends)]
+    low, high = float(ends.min()), float(ends.max())
+    width = (high - low) or 1.0
+    for values, share in ((run.lows, 0.1), (run.highs, 0.9)):
+        known = values[:, rows][np.isfinite(values[:, rows])]
+        if len(known):
+            wanted = float(np.quantile(known, share))
+            low, high = min(low, wanted), max(high, wanted)
+    return [max(low, ends.min() - width) - 0.1 * width, min(high, ends.max() + width) + 0.1 * width]
+
+
+def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
+    """What the browser needs to play trial 1 of a line; see watch.js for how it is read."""
+    run = one_run(experiment, line, users_watched(experiment))
+    setup, chosen = experiment.setups[line], experiment.lines[line]
+    rows = _rows(run, setup.gaps)
+    shown = np.full(experiment.arm_count, len(rows))
+    shown[rows] = np.arange(len(rows))
+    others = experiment.arm_count - len(rows)
+    beliefs = {"estimate": run.estimates, "low": run.lows, "high": run.highs, "decider": run.indices}
+    packed = {name: _packed(values[:, rows]) for name, values in beliefs.items()}
+    if packed["decider"] == packed["high"]:
+        packed["decider"] = ""
+    answers = run.sent[~np.isnan(run.sent)]
+    budget = chosen.epsilon.fixed if chosen.epsilon is not None else None
+    return {
+        "label": experiment.label(line),
+        "colour": colour,
+        "users": run.users,
+        "rows": "arm",
+        "names": [_name(row, experiment.arm_count) for row in rows] + ([f"{others:,} others"] if others else []),
+        "means": [float(setup.means[row]) for row in rows],
+        "axis": _axis(setup.arms, run, rows),
+        "privacy": run.privacy,
+        "decides": run.decides,
+        "bits": run.privacy == "local" and bool(np.isin(answers, (0, 1)).all()),
+        "epsilon": None if budget is None or math.isinf(budget) else words.number(budget),
+        "notes": _notes(run),
+        "shown": _packed(shown[run.arms], "u1"),
+        "mistakes": _packed(setup.gaps[run.arms] > 0, "u1"),
+        "felt": _packed(run.rewards),
+        "sent": _packed(run.sent),
+        "budgets": "" if np.isnan(run.epsilons).all() else _packed(run.epsilons),
+        "regret": _packed(run.regret, "<f4"),
+        "believed": "estimates" not in run.unknown,
+        "undrawn": bool(run.unknown),
+        **packed,
+    }
+
+
+def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
+    """What the first users with features send under a line whose policy is one of `private_reports.POLICIES`.
+
+    Rows are the features: the average of what came in so far, two standard deviations of its noise either way, and the
+    average of what the shown users really had to tell.
+    """
+    assert experiment.contexts is not None
+    users = private_reports.first_users(experiment.contexts, experiment.seed, min(MESSAGES, experiment.horizon))
+    told = private_reports.messages(experiment, line, users)
+    count, rows = len(users.arms), min(ROWS, told.sent.shape[1])
+    before = np.arange(count)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimates = (np.cumsum(told.sent, axis=0) - told.sent)[:, :rows] / before
+        half = 2 * told.spread / np.sqrt(before)
+    means, last = told.truth.mean(axis=0)[:rows], 4 * told.spread / math.sqrt(count)
+    unknown = np.full_like(estimates, np.nan)
+    return {
+        "label": experiment.label(line),
+        "colour": colour,
+        "users": count,
+        "rows": "feature",
+        "names": [str(row + 1) for row in range(rows)],
+        "options": [str(arm + 1) for arm in range(experiment.arm_count)],
+        "means": means.tolist(),
+        "axis": [float(means.min() - last), float(means.max() + last)],
+        "privacy": "local",
+        "decides": "messages",
+        "bits": False,
+        "epsilon": words.number(told.epsilon),
+        "notes": [_BARS["messages"]],
+        "shown": _packed(users.arms, "<u2"),
+        "mistakes": "",
+        "felt": _packed(users.rewards),
+        "sent": _packed(told.sent[:, :SHOWN_FEATURES]),
+        "truth": _packed(told.truth[:, :SHOWN_FEATURES]),
+        "features": told.sent.shape[1],
+        "budgets": "",
+        "regret": "",
+        "believed": True,
+        **{
+            name: _packed(values)
+            for name, values in {
+                "estimate": estimates,
+                "low": estimates - half,
+                "high": estimates + half,
+                "decider": unknown,
+            }.items()
+        },
+    }
+
+
+_BARS = {
+    "largest": "Bars: the estimate, and what the index adds to it for what is not known yet, either way.",
+    "draw": "Bars: the middle 90 % of the server's posterior, from which it draws.",
+    "messages": "Bars: two standard deviations of the noise in that average, either way. The server has learned "
+    "nothing yet: users try the options in turn.",
+    "turns": "Bars: an arm is dropped at the end of an epoch when its bar lies wholly below another.",
+}
+
+
+def _notes(run: OneRun) -> list[str]:
+    """What bars mean, and what is no part of the run, or left out, in words."""
+    found = [_BARS[run.decides]] if run.decides in _BARS and np.isfinite(run.lows).any() else []
+    if "estimates" in run.unknown:
+        found.append(
+            "So many users are simulated in leaps: the arms and the regret are the run's, single rewards and beliefs "
+            "are not drawn. With at most two million users they are."
+        )
+    elif "rewards" in run.unknown:
+        found.append("Rewards of a whole batch are drawn as one sum here; what single users felt is left out.")
+    if "sent" in run.unknown and "estimates" not in run.unknown:
+        found.append("The noise of all answers is drawn as one sum here; what a single phone sent is left out.")
+    if run.completed:
+        found.append(
+            "Some rewards shown here are not the run's own: the simulation draws only what the server gets (a random "
+            "bit, the sum of a batch). They are drawn afterwards from their exact distribution, given that."
+        )
+    return found

@@ -1,0 +1,86 @@
+"""The run on the page: frames made once here, played by the browser without another word to the server."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from pathlib import Path
+
+import streamlit as st
+
+from bandit_core import Experiment, InputError
+from bandit_core.auditing import private_reports
+from bandit_core.simulation.costs import refuse_if_too_large
+from ui import theme
+from ui.watch.frames import MESSAGES, frames, message_frames
+
+_FOLDER = Path(__file__).parent
+_player = st.components.v2.component(
+    "watch_one_run",
+    html=(_FOLDER / "watch.html").read_text(encoding="utf-8"),
+    css=(_FOLDER / "watch.css").read_text(encoding="utf-8"),
+    js=(_FOLDER / "watch.js").read_text(encoding="utf-8"),
+)
+
+
+# What the Mechanisms page shows a learner with: the policy whose users answer by that mechanism.
+LEARNERS = {"ctl": "heldp-ucb-l", "ctb": "heldp-ucb-b", "ctl-s": "heldp-ucb-ls", "ctb-s": "heldp-ucb-bs"}
+
+
+def draw(experiment: Experiment, line: int, key: str) -> None:
+    """Trial 1 of a line, user by user; ``key`` as of any widget.
+
+    Where users have features: what the first of them send, under a policy of `private_reports.POLICIES`.
+    """
+    make = frames if experiment.contexts is None else message_frames
+    data = make(experiment, line, theme.line_colours(experiment, theme.is_dark())[line])
+    stamp = sha256(repr([data[name] for name in ("label", "regret", "estimate", "felt")]).encode()).hexdigest()[:16]
+    _player(key=key, data=data | {"stamp": stamp})
+
+
+def _watchable(experiment: Experiment) -> list[int]:
+    """Lines that `draw` can show."""
+    lines = range(len(experiment.lines))
+    if experiment.contexts is None:
+        return list(lines)
+    try:
+        refuse_if_too_large(experiment.with_changes(horizon=min(MESSAGES, experiment.horizon), trials=1))
+    except InputError:  # told below, where the whole experiment is run
+        return []
+    return [line for line in lines if experiment.lines[line].policy in private_reports.POLICIES]
+
+
+@st.fragment
+def panel(experiment: Experiment, key: str) -> None:
+    """`draw`, and which line."""
+    lines = _watchable(experiment)
+    if not lines:
+        st.caption("No policy here sends a message for every user that could be shown.")
+        return
+    line = lines[0]
+    if len(lines) > 1:
+        line = st.selectbox(
+            "Which policy?",
+            lines,
+            format_func=experiment.label,
+            key=f"{key}-line",
+            help="The same users arrive, whichever policy meets them: trial 1 of this picture.",
+        )
+    draw(experiment, line, f"{key}-{line}")
+
+
+def fold(title: str, experiment: Experiment, key: str) -> None:
+    """`panel` in a fold, whose frames are made when somebody opens it."""
+    opened = st.expander(title, icon=":material/play_circle:", key=f"{key}-fold", on_change="rerun")
+    if opened.open:
+        with opened:
+            panel(experiment, key)
+
+
+def learner(mechanism: str, epsilon: float, key: str) -> None:
+    """A server that learns which of two arms is better from the answers of a mechanism, where one does."""
+    if mechanism not in LEARNERS:
+        return
+    line = {"policy": LEARNERS[mechanism], "epsilon": {"kind": "fixed", "value": epsilon}}
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.7, 0.5)]
+    document = {"version": 1, "arms": arms, "lines": [line], "horizon": 2000, "trials": 1}
+    fold("Watch a server learn from such answers", Experiment.model_validate(document), key)
