@@ -1,12 +1,15 @@
-"""Shared by all tests: a cache of their own, and a closing word on browser tests that could not run."""
+"""Shared by all tests: caches of their own, how many processes, and a closing word on browser tests not run."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import threading
+import time
 from pathlib import Path
+from typing import IO, Any
 
 import hypothesis
 import pytest
@@ -16,20 +19,89 @@ hypothesis.settings.register_profile("search", deadline=None)  # HYPOTHESIS_PROF
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lab"))
 
 
-def pytest_configure(config: pytest.Config) -> None:
+VERSIONS_KEPT = 4  # of machine code, as in bandit_core.jit.machine_code
+COMPILES = 300.0  # seconds after which one who waits for another process compiles by itself
+
+
+def share_machine_code(own: Path, common: Path) -> None:
+    """Let the processes of a session compile each kernel once; programs that they start share it without waiting."""
+    with contextlib.suppress(ImportError):  # no such locks on Windows
+        compile_one_after_the_other(own)  # before any kernel is imported
+    from bandit_core.jit.version import code_fingerprint
+
+    folder = common / f"kernels-{code_fingerprint()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.utime(folder)
+    for old in sorted(common.iterdir(), key=lambda path: path.stat().st_mtime)[:-VERSIONS_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    own.mkdir(parents=True, exist_ok=True)
+    for link in own.glob("kernels-*"):
+        link.unlink() if link.is_symlink() else shutil.rmtree(link)
+    (own / folder.name).symlink_to(folder)
+
+
+def compile_one_after_the_other(own: Path) -> None:
+    """Who needs a kernel that another process compiles waits until it is on disk."""
+    import fcntl
+
+    from numba.core.caching import FunctionCache
+
+    load, save = FunctionCache.load_overload, FunctionCache.save_overload
+    held: dict[Any, IO[str]] = {}
+
+    def load_or_wait(self: Any, *asked: Any) -> Any:
+        if not Path(self.cache_path).is_relative_to(own):
+            return load(self, *asked)
+        held[self] = lock = (Path(self.cache_path) / f"{self._impl.filename_base}.lock").open("w")
+        last = time.monotonic() + COMPILES
+        while time.monotonic() < last:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(0.05)
+        if (found := load(self, *asked)) is not None:
+            held.pop(self).close()
+        return found
+
+    def save_and_tell(self: Any, *made: Any) -> None:
+        try:
+            save(self, *made)
+        finally:
+            if self in held:
+                held.pop(self).close()
+
+    FunctionCache.load_overload, FunctionCache.save_overload = load_or_wait, save_and_tell
+
+
+def keep_to_caches_of_the_suite() -> None:
     """Compiled kernels are kept from one session to the next, stored blocks are not.
 
-    Runs before anything imports bandit_core, which reads the variable then; subprocesses inherit it.
+    Done while this file is loaded, since a conftest further down may import bandit_core, which reads the variable then;
+    subprocesses inherit it.
     """
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")  # two processes never write one cache of machine code
-    folder = config.rootpath / ".pytest_cache" / f"lab-{worker}"
-    os.environ["LAB_CACHE_DIR"] = str(folder)
-    for name in [name for name in os.environ if name.startswith("LAB_") and name != "LAB_CACHE_DIR"]:
+    caches = Path(__file__).parents[1] / ".pytest_cache"
+    own = caches / f"lab-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
+    for name in [name for name in os.environ if name.startswith("LAB_")]:
         del os.environ[name]
+    os.environ["LAB_CACHE_DIR"] = str(own)
+    for blocks in own.glob("blocks-*"):
+        blocks.unlink(missing_ok=True)
+    share_machine_code(own, caches / "machine-code")
+
+
+keep_to_caches_of_the_suite()
+
+
+def pytest_configure() -> None:
     if threading.current_thread() is threading.main_thread():  # a shell's background jobs ignore Ctrl-C, and so would
         signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests start and interrupt
-    for blocks in folder.glob("blocks-*"):
-        blocks.unlink(missing_ok=True)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """``-n auto``: one for each core, and one that drives the browser, which mostly waits."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + (shutil.which("chromium") is not None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

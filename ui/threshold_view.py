@@ -86,6 +86,7 @@ def distribution() -> BudgetDistribution:
     if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
         right.button(
             "Use these users",
+            key="threshold-use",
             on_click=_use,
             args=(text,),
             help=f"Gives every policy of your own experiment that takes a distribution of budgets this one: {text}.",

@@ -23,7 +23,7 @@ from bandit_core.model import KernelCall, RunSetup, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation import scheduler
 from bandit_core.simulation.results import Result
-from ui import exports, runner
+from ui import exports, runner, words
 
 EXPENSIVE = {"arms": "0.9,0.5", "lines": "ucb", "T": "1e6", "n": "2000"}  # most of a minute in many blocks
 
@@ -187,7 +187,7 @@ def no_thread_left() -> object:
 def test_run_watch_change_the_view_and_cancel(monkeypatch: pytest.MonkeyPatch, no_thread_left: None) -> None:
     screen = on.visit(seed="111", **EXPENSIVE)  # computes and keeps the preview, which Run must not delay
     Unending(monkeypatch)
-    assert "2 billion pulls" in on.words(screen)
+    assert f"{words.number(2e9)} " in on.words(screen)
     press(screen, "Run")
     assert labels(screen) == ["Cancel"]
     run = screen.session_state["run-main"]
@@ -203,7 +203,7 @@ def test_run_watch_change_the_view_and_cancel(monkeypatch: pytest.MonkeyPatch, n
     kept = trials_of(run.simulation.result())
     assert not run.alive and 0 < kept < 2000
     assert labels(screen) == ["Run"]
-    assert f"middle 90 % of {kept} runs" in on.words(screen) or kept == 1
+    assert f" {kept} runs" in on.words(screen) or kept == 1
     on.change(screen, "select_slider", "horizon", 1000)  # controls are alive
     assert "lost rewards" in on.words(screen) or "loses" in on.words(screen)
     assert labels(screen) == []
@@ -229,8 +229,8 @@ def test_a_finished_run_is_the_picture_even_where_nothing_can_be_stored(
     wait_for(lambda: not run.alive)
     on.run(screen)
     assert labels(screen) == []
-    assert "middle 90 % of 90 runs" in on.words(screen)
-    assert "**UCB** loses" in on.words(screen)
+    assert " 90 runs" in on.words(screen)
+    assert "**UCB** " in on.words(screen)
 
 
 def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: None) -> None:
@@ -244,7 +244,7 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
         patch.setattr(runner, "preview_of", lambda experiment: None)
         on.run(screen)
     on.run(screen)
-    assert "The run failed" in screen.main.error[0].value
+    assert len(screen.main.error) == 1
     assert labels(screen) == ["Run"]
 
 
@@ -271,7 +271,7 @@ def test_a_run_that_is_in_the_store_gives_its_memory_back(no_thread_left: None) 
     assert "run-main" not in screen.session_state
     assert labels(screen) == []
     on.change(screen, "button_group", "y", "log")
-    assert "middle 90 % of 90 runs" in on.words(screen)
+    assert " 90 runs" in on.words(screen)
 
 
 def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
@@ -285,8 +285,7 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
         run = screen.session_state["run-main"]
         wait_for(lambda: run.simulation.waiting)
         on.run(screen)
-        assert "in order of arrival" in on.words(screen)
-        assert "python -m bandit_core run experiment.json --out curves.csv" in on.words(screen)
+        assert exports.command(screen.session_state["experiment"]) in on.words(screen)
         assert labels(screen) == ["Cancel"]
         assert trials_of(run.simulation.result()) <= 10  # the preview's
     wait_for(lambda: trials_of(run.simulation.result()) > 10)  # now it is its turn
@@ -297,25 +296,25 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
 def test_what_is_refused_is_told_with_a_command_that_does_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("LAB_MAX_STEPS", "1000000")
     screen = on.visit(preset="ren-1c", n="7")
-    assert "at most 1e\\+06 steps" in screen.main.error[0].value
+    assert "1e\\+06 " in screen.main.error[0].value
     horizon = screen.session_state["experiment"].horizon
     (command,) = [code.value for code in screen.main.code if "bandit_core" in code.value and "import" not in code.value]
-    assert command == "python -m bandit_core run ren-1c --trials 7 --out curves.csv"
+    assert "run ren-1c --trials 7 " in command
     assert horizon * 7 * 3 > 10**6
     assert on.chart(screen).names  # a preview stands there all the same
     monkeypatch.delenv("LAB_MAX_STEPS")
     changed = on.visit(preset="ren-1c", n="7", T="50").session_state["experiment"]
-    words = shlex.split(exports.command(changed))[3:-1]
-    assert main([*words, str(tmp_path / "curves.csv")]) == 0
+    asked = shlex.split(exports.command(changed))[3:-1]
+    assert main([*asked, str(tmp_path / "curves.csv")]) == 0
     last = pd.read_csv(tmp_path / "curves.csv").groupby("line")["mean"].last()
     assert last.tolist() == simulate(changed).curves.groupby("line")["mean"].last().tolist()
     other = changed.with_changes(arms=[{"kind": "bernoulli", "mean": 0.5}])
-    assert exports.command(other) == "python -m bandit_core run experiment.json --out curves.csv"
+    assert "run experiment.json " in exports.command(other)
 
 
 def test_what_a_run_has_to_say_reaches_its_visitor(no_thread_left: None) -> None:
     screen, run = finishing(seed="118")
-    run.simulation.notices.append("the cluster is gone")
+    run.simulation.notices.append("gone-with-the-wind")
     wait_for(lambda: not run.alive)
     on.run(screen)
-    assert "the cluster is gone" in on.words(screen)
+    assert "gone\\-with\\-the\\-wind" in on.words(screen)

@@ -38,7 +38,7 @@ def test_a_promise_changes_picture_words_and_formula(promise: str) -> None:
     assert definition.promise in on.words(screen)
     assert definition.neighbouring in on.words(screen)
     the_map, model = pictures(screen)
-    assert "Local DP implies Central DP with ε" in the_map and "Central DP does not imply Local DP" in the_map
+    assert the_map.index("Local DP implies Central DP") >= 0 > the_map.find("Central DP implies Local DP")
     assert model.startswith(definition.title) and definition.trusted in model
 
 
@@ -58,7 +58,7 @@ def test_the_promise_is_in_the_address() -> None:
     screen.button_group(key="theory-promise").set_value("environment")
     on.run(screen)
     assert on.address(screen)["promise"] == "environment"
-    assert "cannot tell what people like on the whole" in on.words(screen)
+    assert DEFINITIONS["environment"].promise in on.words(screen)
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def test_the_table_has_every_bound_and_filters_narrow_it() -> None:
 
 def test_no_bound_with_all_three_properties_is_told() -> None:
     screen = on.visit("theory", about="environment", kind="Bayesian", **TRUST)
-    assert "No bound has all three properties" in on.words(screen)
+    assert not screen.dataframe and len(screen.info) == 1
     assert screen.get("page_link")  # the foot of the page is there all the same
 
 
@@ -117,6 +117,7 @@ def test_a_card_shows_formula_value_and_picture_of_the_bound(axis: str) -> None:
     ],
 )
 def test_no_more_is_said_of_a_value_than_its_status_allows(key: str, said: str) -> None:
+    """The wording is what is tested."""
     told = on.words(on.visit("theory", bound=key, **TRUST))
     assert said in told
     assert told.count("lost rewards at") == said.startswith("lost rewards")
@@ -128,13 +129,13 @@ def test_superseded_bounds_are_off_and_grey(key: str) -> None:
     assert "textcolor{gray}" in card(screen)
     assert any("DP-SE" in box.value for box in screen.info)
     assert not screen.get("plotly_chart")
-    assert "not drawn unless you ask" in on.words(screen)
+    before = on.words(screen)
     screen.toggle(key="theory-old").set_value(True)
     on.run(screen)
     assert on.address(screen)["old"] == "1"
     drawn = screen.get("plotly_chart")
     if "theorem-3" in key:  # its numbers are not known
-        assert not drawn and "no number is known" in on.words(screen)
+        assert not drawn and on.words(screen) != before  # another reason
     else:
         (trace,) = on.chart(screen, "theory-chart").traces
         assert trace["line"]["color"] == "#8a949e"
@@ -142,9 +143,9 @@ def test_superseded_bounds_are_off_and_grey(key: str) -> None:
 
 def test_a_bound_that_does_not_apply_says_why() -> None:
     screen = on.visit("theory", bound="ldp-ols-theorem-3-1", **TRUST)
-    assert any("users with features" in box.value for box in screen.info)
+    assert any("features" in box.value for box in screen.info)
     screen = on.visit("theory", bound="ldp-ols-theorem-3-1", preset="han-single-quick", **on.SMALL)
-    assert not any("users with features" in box.value for box in screen.info)
+    assert not any("features" in box.value for box in screen.info)
     assert screen.get("plotly_chart")
 
 
@@ -162,13 +163,14 @@ def test_every_erratum_is_listed_with_command_and_live_result() -> None:
     screen = on.visit("errata")
     told = on.words(screen)
     counts = {kind: sum(erratum.kind == kind for erratum in errata()) for kind in KINDS}
-    assert f"**{counts['error']} of {counts['error']}** errata are confirmed" in told
-    assert f"**{counts['sharpening']}** where" in told and f"**{counts['misprint']}** misprints" in told
+    assert f"**{counts['error']} of {counts['error']}** " in told
+    assert f"**{counts['sharpening']}** " in told and f"**{counts['misprint']}** " in told
     codes = [block.value for block in screen.code]
     for erratum in errata():
         assert (erratum.command in codes) == (erratum.kind != "misprint")
         assert erratum.printed in told and erratum.corrected in told
-    assert told.count("Checked just now:") == counts["error"] + counts["sharpening"]
+    checked = [each.check() for each in errata() if each.kind != "misprint"]
+    assert all(f"{each.printed:.5g}" in told for each in checked)
     assert sum(code.startswith("def ") for code in codes) == counts["error"] + counts["sharpening"]
     signs = [box.label.split(":")[1] for box in screen.expander if box.label.startswith(":material/")]
     assert signs.count("material/visibility") == counts["misprint"]
@@ -179,8 +181,9 @@ def test_every_erratum_is_listed_with_command_and_live_result() -> None:
 def test_a_link_opens_one_paper_and_one_erratum() -> None:
     screen = on.visit("errata", paper="ren", erratum="ren-curator-3")
     opened = [box.label for box in screen.expander if box.proto.expanded]
-    assert opened == [":material/check_circle: Curator 3 (the Bernoulli mechanism)"]
-    assert [box.value for box in screen.subheader] == ["Ren, Zhou, Liu and Shroff 2020", errata_view.APART["misprint"]]
+    assert len(opened) == 1 and "check_circle" in opened[0] and "Curator 3" in opened[0]
+    assert len(screen.subheader) == 2 and "Ren, " in screen.subheader[0].value
+    assert screen.subheader[1].value == errata_view.APART["misprint"]
     screen.selectbox(key="errata-paper").set_value("tao")
     on.run(screen)
     assert on.address(screen)["paper"] == "tao"
@@ -225,7 +228,7 @@ def test_searching_the_glossary() -> None:
     assert on.address(screen)["term"] == "flipped"
     screen.text_input(key="glossary-term").set_value("xyzzy")
     on.run(screen)
-    assert "No term has these words" in on.words(screen)
+    assert "xyzzy" not in on.words(screen) and "**Arm**" not in on.words(screen) and len(screen.info) == 1
 
 
 def test_pages_are_called_the_same_everywhere() -> None:

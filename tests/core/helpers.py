@@ -4,15 +4,21 @@ import functools
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
+from unittest import mock
 
 import numpy as np
+import pytest
 
-from bandit_core import Experiment
+from bandit_core import Experiment, InputError
 from bandit_core.model import Block, KernelCall, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation import costs
 from bandit_core.simulation.store import Store
+from bandit_core.spec.errors import Issue
 
 HANGS = 300.0  # seconds after which a test that would wait for ever gives up; no test passes or fails by its speed
 ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6, "count": 3}]
@@ -26,6 +32,17 @@ LINES = [
         "params": {"eps_min": 1.0},
     },
 ]
+
+
+@contextmanager
+def refused(*paths: str, value: Any = mock.ANY) -> Iterator[list[Issue]]:
+    """What is done here is refused for what stands at these paths and nothing else; ``value`` stood at the first."""
+    issues: list[Issue] = []
+    with pytest.raises(InputError) as refusal:
+        yield issues
+    issues += refusal.value.issues
+    assert [issue.path for issue in issues] == list(paths), issues
+    assert issues[0].value == value, issues
 
 
 def experiment_of(**fields) -> Experiment:

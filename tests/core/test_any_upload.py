@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from spec_strategies import mutated, odd_values, spec_with_features, taken_or_refused, told_well, users
@@ -343,18 +344,16 @@ def test_the_lending_file_is_the_same_however_its_numbers_are_written(signs):
     clean = lending.read_lending("\n".join(map(",".join, [HEADER, *ROWS])).encode())
     data = "\ufeff\n".join(["", "\n".join(lines)]).encode()
     if unit:
-        with pytest.raises(InputError) as refused:
+        with refused("column competition_rate"):
             lending.read_lending(data)
-        assert [problem.path for problem in refused.value.issues] == ["column competition_rate"]
     else:
         table = lending.read_lending(data)
         assert table.features == pytest.approx(clean.features) and table.actions == pytest.approx(clean.actions)
 
 
 def test_a_lone_mark_in_a_table_with_features_is_refused():
-    with pytest.raises(InputError) as refused:
+    with refused("row 2, column age"):
         lending.read_table(b"age;offer;bought\n1,234;a;1\n2,345;b;0\n", ["age"], "offer", "bought")
-    assert refused.value.issues[0].path == "row 2, column age"
 
 
 def test_files_that_are_none_are_refused(tmp_path):
@@ -486,7 +485,7 @@ def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
     monkeypatch.setattr(Path, "read_text", lambda self, *_, **__: pytest.fail(f"{self} was read"))
     experiment, problems = links.read({"preset": name, "title": name[:100]})
     assert problems[0].path == "preset"
-    assert experiment.title in (name[:100], "What does privacy cost?")
+    assert experiment.title in (name[:100], presets.load_preset("default").title)
     with pytest.raises(InputError):
         presets.load_preset(name)
 

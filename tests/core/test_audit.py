@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 import pytest
+from helpers import refused
 from scipy import stats
 
-from bandit_core import InputError
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import RUNS, subjects
 from bandit_core.mechanisms import CTB, CTL, MECHANISMS
@@ -96,7 +96,7 @@ def test_false_alarms_are_as_rare_as_the_confidence_says():
 
 @pytest.mark.parametrize(("pairs", "samples", "confidence"), [([], 100, 0.9), ([(0, 1)], 3, 0.9), ([(0, 1)], 100, 1.0)])
 def test_impossible_audits_are_refused(pairs, samples, confidence):
-    with pytest.raises(ValueError, match="an audit needs"):
+    with pytest.raises(ValueError, match="audit"):
         audit(CTB, 1.0, pairs, samples, confidence)
 
 
@@ -194,7 +194,7 @@ def test_delta_is_taken_off_the_likelier_chance():
     strict, lenient = (audit("ctl", 1.0, samples=20_000, delta=delta) for delta in (0.0, 0.1))
     assert lenient.lower_bound < strict.lower_bound
     assert lenient.event_loss[0] == pytest.approx(math.log((lenient.chances[0][0] - 0.1) / lenient.chances[1][2]))
-    assert "delta = 0.1" in lenient.words
+    assert "0.1" in lenient.words and "0.1" not in strict.words
     whole = audit("ctl", 1.0, samples=20_000, delta=0.9)
     assert whole.lower_bound == 0 and whole.verdict == "consistent"
 
@@ -212,17 +212,19 @@ def test_progress_is_told_and_batches_are_all_drawn():
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "path"),
     [
-        ({"sampler": "nobody"}, "ctb-as-printed"),
-        ({"epsilon": 0.0}, "epsilon: 0.0: a number above 0"),
-        ({"epsilon": math.nan}, "a number above 0"),
-        ({"delta": 1.0}, "delta: 1.0"),
+        ({"sampler": "nobody"}, "name"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": math.nan}, "epsilon"),
+        ({"delta": 1.0}, "delta"),
     ],
 )
-def test_what_cannot_be_audited_is_refused_in_words(changes, words):
-    with pytest.raises(InputError, match=words):
+def test_what_cannot_be_audited_is_refused_in_words(changes, path):
+    [value] = changes.values()
+    with refused(path, value=pytest.approx(value, nan_ok=True)) as issues:
         audit(**{"sampler": "ctb", "epsilon": 1.0, "samples": 100, **changes})
+    assert (path == "name") == ("ctb-as-printed" in issues[0].allowed)
 
 
 def test_false_alarms_of_all_sound_mechanisms_stay_within_the_stated_rate():

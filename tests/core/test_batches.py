@@ -6,10 +6,11 @@ from functools import partial
 import batch_reference
 import numpy as np
 import pytest
+from helpers import refused
 from scipy import stats
 from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 
-from bandit_core import Experiment, InputError, simulate
+from bandit_core import Experiment, simulate
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import batched, divergence, release_schedules
@@ -17,6 +18,7 @@ from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import batch_family, dp_ucb_int, registry
 from bandit_core.simulation.store import Store
+from bandit_core.spec.number_text import number as written
 from bandit_core.theory import accounting, central
 
 COMMITTED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed")
@@ -196,7 +198,8 @@ def test_dp_ucb_int_releases_every_f_pulls_and_says_what_that_costs():
         assert guarantee.epsilon == pytest.approx(spends, rel=2e-3)
         assert guarantee.epsilon == accounting.interval_epsilon(interval, 1.1, math.exp(-10))
         assert guarantee.delta == pytest.approx(math.exp(-10))
-        assert ("more than the chosen" in guarantee.words) == (rule == "paper")
+        assert f"({written(guarantee.epsilon)}, " in guarantee.words
+        assert ("more than the chosen" in guarantee.words) == (rule == "paper")  # the wording is what is tested
         times = np.arange(1, 4000)
         spent = entry.spent(instance, times)
         assert np.all(spent[times < 2 * interval] == 0)  # nothing is released before every arm has f pulls
@@ -344,23 +347,22 @@ def test_dp_imed_is_fragile_when_it_starts_with_single_pulls():
 # --- what they accept ----------------------------------------------------------------------------------------------
 
 
-def issues_of(**line) -> str:
-    arms = line.pop("arms", TWO)
-    line = {"epsilon": budget(1.0), **line}
-    with pytest.raises(InputError) as refused:
-        Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 100})
-    return " ".join(map(str, refused.value.issues))
+def play(*, arms=TWO, **line) -> Experiment:
+    return Experiment.model_validate({"arms": arms, "lines": [{"epsilon": budget(1.0), **line}], "horizon": 100})
 
 
 @pytest.mark.parametrize("policy", ALL)
 def test_what_is_refused_is_refused_in_words(policy):
-    words = issues_of(policy=policy, arms=[{"kind": "gaussian", "mean": 0.5, "sd": 1.0}])
-    assert "[0, 1]" in words
-    assert "ucb" in words
-    assert "heldp-ucb-bs" in words
-    assert "one fixed epsilon" in issues_of(policy=policy, epsilon={"kind": "uniform", "low": 0.5, "high": 1.0})
-    assert "1e-06" in issues_of(policy=policy, epsilon=budget(1e-8))
-    assert "needs a privacy budget" in issues_of(policy=policy, epsilon=None)
+    with refused("lines[0].policy", value=policy) as issues:
+        play(policy=policy, arms=[{"kind": "gaussian", "mean": 0.5, "sd": 1.0}])
+    assert all(known in issues[0].allowed for known in ("[0, 1]", "ucb", "heldp-ucb-bs"))
+    with refused("lines[0].epsilon", value="uniform"):
+        play(policy=policy, epsilon={"kind": "uniform", "low": 0.5, "high": 1.0})
+    with refused("lines[0].params") as issues:
+        play(policy=policy, epsilon=budget(1e-8))
+    assert "1e-06" in issues[0].allowed
+    with refused("lines[0].epsilon", value=None):
+        play(policy=policy, epsilon=None)
 
 
 @pytest.mark.parametrize(
@@ -378,7 +380,9 @@ def test_what_is_refused_is_refused_in_words(policy):
     ],
 )
 def test_parameters_out_of_range(policy, params):
-    assert f"params.{next(iter(params))}" in issues_of(policy=policy, params=params)
+    [(name, value)] = params.items()
+    with refused(f"lines[0].params.{name}", value=value):
+        play(policy=policy, params=params)
 
 
 @pytest.mark.parametrize("policy", ALL)

@@ -191,7 +191,7 @@ def test_what_does_not_apply_says_why():
             if entry.bound.not_applicable and not entry.bound.superseded:
                 assert np.isnan(entry.value(experiment_of(setting), np.array([10.0]))).all()
     reason = known("normal", 0.5)["dp-se-order-of-dp-se"].bound.not_applicable
-    assert "rewards in [0, 1]" in reason
+    assert "[0, 1]" in reason
 
 
 # --- values by hand ---------------------------------------------------------------------------------------------------

@@ -110,7 +110,7 @@ class TestCluster:
         monkeypatch.setattr(prepared, "kernel_version", lambda kernel: "another version")  # here, not on the workers
         simulation = Simulation(long_experiment(), memory())
         assert numbers(simulation.run(2)) == reference
-        assert "another version of this project" in simulation.notices[0]
+        assert len(simulation.notices) == 1 and "version" in simulation.notices[0]
         cluster.forget()
 
     def test_a_worker_that_dies_in_mid_run_changes_no_number(self, started, monkeypatch, everything_is_long, reference):
@@ -144,9 +144,7 @@ class TestCluster:
         monkeypatch.setattr(cluster, "time", SimpleNamespace(sleep=kill, monotonic=time.monotonic))
         assert numbers(simulation.run(2)) == alone
         assert processes["scheduler"].returncode == -signal.SIGKILL
-        assert len(simulation.notices) == 1
-        assert f"The Dask cluster at {address} cannot be used" in simulation.notices[0]
-        assert "this machine computes by itself" in simulation.notices[0]
+        assert len(simulation.notices) == 1 and address in simulation.notices[0]
         monkeypatch.setattr(cluster, "_arriving", from_here)  # private: whether a connection is tried at all
         again = Simulation(long_experiment(lines=LINES[:1]), memory())
         again.run(2)
@@ -159,7 +157,7 @@ def test_an_address_where_nobody_is_costs_a_moment_and_is_told(address, monkeypa
     monkeypatch.setenv("LAB_DASK_SCHEDULER", address)
     simulation = Simulation(long_experiment(), memory())
     assert numbers(simulation.run(2)) == reference
-    assert simulation.notices[0].startswith(f"The Dask cluster at {address} cannot be used")
+    assert len(simulation.notices) == 1 and address in simulation.notices[0]
 
 
 def test_short_runs_stay_here(monkeypatch):
@@ -174,4 +172,4 @@ def test_without_the_package_it_is_told(monkeypatch, everything_is_long, referen
     monkeypatch.setitem(sys.modules, "distributed", None)
     simulation = Simulation(long_experiment(), memory())
     assert numbers(simulation.run(2)) == reference
-    assert "distributed is not installed" in simulation.notices[0]
+    assert len(simulation.notices) == 1 and "distributed" in simulation.notices[0]

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers import ARMS, HANGS, LINES, SLOW, Counted, cut_finely, experiment_of, memory, numbers, take_time
+from helpers import ARMS, HANGS, LINES, SLOW, Counted, cut_finely, experiment_of, memory, numbers, refused, take_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bandit_core import InputError, Simulation, simulate
+from bandit_core import Simulation, simulate
 from bandit_core.model import Block, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation import costs, engine
@@ -186,17 +186,18 @@ def test_nothing_runs_on_after_a_stop(monkeypatch, jobs):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_error_in_a_kernel_reaches_the_caller_and_finished_blocks_are_kept(monkeypatch, reference, jobs):
     cut_finely(monkeypatch)
-    store = memory()
+    store, defect = memory(), ZeroDivisionError()
 
     def fail(counted, stop):
         if len(counted.calls) == 5:
-            raise ZeroDivisionError("a defect in a kernel")
+            raise defect
 
     with monkeypatch.context() as patch:
         Counted(patch, "heldp-ucb-b", fail)
         simulation = Simulation(experiment_of(), store)
-        with pytest.raises(ZeroDivisionError, match="a defect in a kernel"):
+        with pytest.raises(ZeroDivisionError) as reached:
             simulation.run(jobs)
+        assert reached.value is defect
     assert not simulation.result().complete
     again = Simulation(experiment_of(), store)
     assert again.result().lines[1].count >= 5 - jobs  # what other workers had in hand was stopped
@@ -384,7 +385,7 @@ def test_regret_pulls_and_gaps_agree():
 @pytest.mark.parametrize("value", ["many", "0", "-2", "1.5", "nan", "1e999"])
 def test_a_wrong_setting_is_named(monkeypatch, variable, call, value):
     monkeypatch.setenv(variable, value)
-    with pytest.raises(InputError, match=f"{variable}.*whole number of at least 1"):
+    with refused(variable, value=value):
         call()
 
 
@@ -396,7 +397,7 @@ def test_settings_are_honoured(monkeypatch):
     assert costs.worker_count() >= 1
     monkeypatch.setenv("LAB_MAX_STEPS", "2e4")
     assert costs.most_steps() == 20_000
-    with pytest.raises(InputError, match="jobs"):
+    with refused("jobs", value=0):
         costs.worker_count(0)
 
 
@@ -404,12 +405,13 @@ def test_a_run_beyond_the_limit_is_refused_in_words(monkeypatch):
     monkeypatch.setenv("LAB_MAX_STEPS", str(600 * 13 * 3))
     assert costs.steps(experiment_of()) == 600 * 13 * 3
     Simulation(experiment_of(), memory())
-    with pytest.raises(InputError, match=r"at most .* steps \(horizon x trials x lines\)"):
+    with refused("horizon", value=f"{600 * 14 * 3:.3g} steps") as issues:
         Simulation(experiment_of(trials=14), memory())
+    assert f"{600 * 13 * 3:.3g}" in issues[0].allowed
 
 
 def test_a_result_beyond_all_memory_is_refused_in_words():
-    with pytest.raises(InputError, match=r"at most .* MiB of results"):
+    with refused("trials"):
         Simulation(experiment_of(arms=[{**ARMS[0], "count": 10_000}], trials=10**4, horizon=1), memory())
 
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import spec_strategies as specs
+from helpers import refused
 from hypothesis import given, settings
 
 from bandit_core.experiments.experiment import Experiment, parse, read, read_json
@@ -199,22 +200,23 @@ def test_deep_and_wide_values_are_told_shortly():
 
 def test_json_that_is_none_is_refused():
     for text in ("", "{", "[" * 100_000, '{"seed": 1' + "0" * 5000 + "}", "nan?"):
-        with pytest.raises(InputError, match="not readable as JSON"):
+        with refused("document", value=text[:40]):
             parse(text, "json")
 
 
 def test_a_name_may_stand_only_once_in_json():
-    with pytest.raises(InputError, match="'seed' stands twice"):
+    with refused("document") as issues:
         parse('{"seed": 1, "seed": 2}', "json")
-    with pytest.raises(InputError, match="'a' stands twice"):
+    assert "'seed'" in issues[0].allowed
+    with refused("document") as issues:
         read_json('{"x": [{"a": 1, "b": 2, "a": 3}]}')
+    assert "'a'" in issues[0].allowed and "'b'" not in issues[0].allowed
 
 
 def test_numbers_that_json_does_not_know_are_refused():
     text = json.dumps(spec(arms=[{"kind": "gaussian", "mean": math.nan, "sd": math.inf}]))
-    with pytest.raises(InputError) as refusal:
+    with refused("arms[0].mean", "arms[0].sd"):
         parse(text, "json")
-    assert [problem.path for problem in refusal.value.issues] == ["arms[0].mean", "arms[0].sd"]
 
 
 TOML = """
@@ -252,9 +254,8 @@ def test_unreadable_files_are_refused(tmp_path):
         tmp_path / "\0.json",
         tmp_path / ("x" * 5000 + ".json"),
     ):
-        with pytest.raises(InputError) as refusal:
+        with refused("spec"):
             read(path)
-        assert refusal.value.issues[0].path == "spec"
 
 
 def test_lines_name_themselves():

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import spec_strategies as specs
+from helpers import refused
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -211,9 +212,8 @@ def test_budgets_that_cannot_be_read(text):
 
 
 def test_every_bad_item_is_told_at_once():
-    with pytest.raises(InputError) as refusal:
+    with refused("arms[1].mean", "arms[2]", "arms[4]"):
         notation.read_arms("0.9, 1.2, beta(1), 0.3, foo")
-    assert [problem.path for problem in refusal.value.issues] == ["arms[1].mean", "arms[2]", "arms[4]"]
 
 
 scraps = st.lists(

@@ -10,6 +10,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -17,6 +18,7 @@ from scipy import stats
 from bandit_core import InputError
 from bandit_core.data import lending, observations, tables
 from bandit_core.data.observations import Option, chances_of_being_best, read_budgets, read_observations
+from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import Bernoulli, Empirical, TwoPoint
 
 
@@ -25,11 +27,11 @@ def options(text: str | bytes) -> dict[str, Option]:
     return {option.name: option for option in read_observations(data).options}
 
 
-def refusal(text: str | bytes, read=read_observations) -> str:  # type: ignore[no-untyped-def]
+def refusal(text: str | bytes, read=read_observations) -> Issue:  # type: ignore[no-untyped-def]
     with pytest.raises(InputError) as caught:
         read(text.encode() if isinstance(text, str) else text)
-    assert len(caught.value.issues) == 1
-    return str(caught.value.issues[0])
+    [issue] = caught.value.issues
+    return issue
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -79,55 +81,53 @@ def test_names_in_western_european_text_are_read_and_told():
 
 def test_each_trouble_names_row_column_and_value_as_a_spreadsheet_counts():
     seen = read_observations(b"A,B\n1,0\noops,1\n,1\n0,1e15\n1,0\n")
-    told = [str(trouble) for trouble in seen.troubles]
-    assert told == [
-        "row 3, column A: 'oops' is no number",
-        "row 4, column A: the cell is empty",
-        "row 5, column B: '1e+15' is too large",
-    ]
-    assert {trouble.repair for trouble in seen.troubles} == {"leave these cells out"}
+    found = [(trouble.row, trouble.column, trouble.value) for trouble in seen.troubles]
+    assert found == [(3, "A", "oops"), (4, "A", ""), (5, "B", "1e+15")]
+    assert len({trouble.what for trouble in seen.troubles}) == 3
+    for trouble, place in zip(seen.troubles, ("row 3, column A", "row 4, column A", "row 5, column B"), strict=True):
+        assert str(trouble).startswith(place) and repr(trouble.value) * bool(trouble.value) in str(trouble)
     assert (seen.options[0].count, seen.options[1].count) == (3, 4)
 
 
 def test_trouble_in_two_columns_drops_rows():
     seen = read_observations(b"arm,reward\nA,1\nB,x\nA,\n,1\nB,0\n")
-    assert [(trouble.row, trouble.column, trouble.repair) for trouble in seen.troubles] == [
-        (3, "reward", "drop these rows"),
-        (5, "arm", "drop these rows"),
-        (4, "reward", "drop these rows"),
-    ]
+    assert [(trouble.row, trouble.column) for trouble in seen.troubles] == [(3, "reward"), (5, "arm"), (4, "reward")]
+    of_cells = {trouble.repair for trouble in read_observations(b"A,B\n1,0\nx,1\n1,1\n").troubles}
+    assert len({trouble.repair for trouble in seen.troubles} | of_cells) == 2  # rows here, cells there
     assert [option.count for option in seen.options] == [1, 1]
 
 
 def test_much_trouble_of_one_kind_is_one_line_with_its_number():
     seen = read_observations(("A,B\n" + "x,1\n" * 5 + "1,0\n" * 6).encode())
     assert [trouble.count for trouble in seen.troubles] == [5]
-    assert "(and 4 more like it)" in str(seen.troubles[0])
+    assert " 4 " in str(seen.troubles[0])
 
 
 USELESS = {
-    b"": "the file is empty",
-    b"  \n \n": "the file is empty",
-    b"PK\x03\x04rest": "workbook of a spreadsheet",
-    b"A,B\n\0\0,1\n": "zero bytes",
-    b"A\n1\n0\n": "A is the only option",
-    b"arm,reward\nA,1\nA,0\n": "A is the only option",
-    b"A,B\n": "no row below",
-    b"A,B\n1,0\n1,0,1\n": "row 3: has 3 cells where row 1 has 2",
-    b"A,B\n1,5,0\n": "decimal commas",
-    b'A,B\n"1,0\n1,1\n': "quotation mark",
-    ",".join(f"c{number}" for number in range(101)).encode() + b"\n" + b"1," * 100 + b"1\n": "at most 100 options",
+    b"": ("file", "empty"),
+    b"  \n \n": ("file", "empty"),
+    b"PK\x03\x04rest": ("file", "spreadsheet"),
+    b"A,B\n\0\0,1\n": ("file", "zero"),
+    b"A\n1\n0\n": ("columns", "option"),
+    b"arm,reward\nA,1\nA,0\n": ("columns", "option"),
+    b"A,B\n": ("file", "row"),
+    b"A,B\n1,0\n1,0,1\n": ("row 3", "row 1 has 2"),
+    b"A,B\n1,5,0\n": ("row 2", "decimal"),
+    b'A,B\n"1,0\n1,1\n': ("file", "quotation"),
+    ",".join(f"c{number}" for number in range(101)).encode() + b"\n" + b"1," * 100 + b"1\n": ("columns", "100"),
 }
 
 
 @pytest.mark.parametrize(("text", "told"), USELESS.items(), ids=range(len(USELESS)))
 def test_useless_files_are_refused_in_words(text, told):
-    assert told in refusal(text)
+    path, word = told
+    found = refusal(text)
+    assert found.path == path and word in found.allowed
 
 
 def test_a_file_that_is_too_large(monkeypatch):
     monkeypatch.setattr(tables, "MOST_BYTES", 2**20)
-    assert "at most 1 MB" in refusal(b"1" * (2**20 + 1))
+    assert "1 MB" in refusal(b"1" * (2**20 + 1)).allowed
 
 
 def test_a_million_rows_are_read_exactly():
@@ -225,11 +225,11 @@ def test_budgets_that_are_none_are_told():
     _, users, troubles = read_budgets(b"epsilon\n1\n-1\nx\n")
     assert users == 1
     assert [(trouble.row, trouble.value) for trouble in troubles] == [(4, "x"), (3, "-1")]
-    assert "one column only" in refusal(b"a,b\n1,2\n", read_budgets)
+    assert refusal(b"a,b\n1,2\n", read_budgets).path == "columns"
     for other in (b"epsilon\n50 %\n20 %\n", b"epsilon\n1\nyes\n"):
-        assert "without a unit" in refusal(other, read_budgets)
+        assert refusal(other, read_budgets).path == "column epsilon"
     assert read_budgets(b"epsilon\n0,5\n\n1,5\n")[0].values == (0.5, 1.5)
-    assert "at least one budget above 0" in refusal(b"epsilon\n0\n0\n", read_budgets)
+    assert refusal(b"epsilon\n0\n0\n", read_budgets).path == "column epsilon"
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -282,8 +282,9 @@ def test_blank_rows_at_the_end_are_no_rows():
 def test_a_row_that_is_far_too_long_is_named_wherever_it_stands():
     for before in (0, 1, 1000, 50_000):
         data = b"A,B\n" + b"1,0\n" * before + b"," * 10**6 + b"\n1,0\n"
-        assert f"row {before + 2}: has 1000001 cells where row 1 has 2" in refusal(data)
-    assert "row 3: has 3 cells" in refusal(b'\nA,"B\nb"\n1,0,1\n')  # rows as a spreadsheet counts them
+        found = refusal(data)
+        assert found.path == f"row {before + 2}" and "1000001" in found.allowed
+    assert refusal(b'\nA,"B\nb"\n1,0,1\n').path == "row 3"  # rows as a spreadsheet counts them
 
 
 def test_headings_that_stand_more_than_once_get_numbers():
@@ -343,9 +344,8 @@ def test_what_is_bad_in_millions_of_cells_is_one_line():
 def test_both_readers_count_rows_alike():
     data = b"\nA,B\n1,0\n0,1\nx,1\n1,1\n1,0\n"
     assert read_observations(data).troubles[0].row == 5
-    with pytest.raises(InputError) as caught:
+    with refused("row 5, column A"):
         read_features(data)
-    assert caught.value.issues[0].path == "row 5, column A"
 
 
 # ---------------------------------------------------------------------------------------------------------------

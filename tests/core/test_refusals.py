@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers import refused
 
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
@@ -41,41 +42,40 @@ def with_table(law: dict[str, Any], **users: Any) -> dict[str, Any]:
 
 
 CASES = {
-    "two-point": (with_arm({"kind": "two-point", "low": 1, "high": 0, "p_high": 0.5}), "arms[0]", "low must be below"),
-    "counts": (with_arm({"kind": "empirical", "values": [0, 1], "counts": [1, 2, 3]}), "arms[0]", "one entry for each"),
+    "two-point": (with_arm({"kind": "two-point", "low": 1, "high": 0, "p_high": 0.5}), "arms[0]", "low"),
+    "counts": (with_arm({"kind": "empirical", "values": [0, 1], "counts": [1, 2, 3]}), "arms[0]", "counts"),
     "many": (
         with_arm({"kind": "empirical", "values": list(range(11)), "counts": [10**6] * 11}),
         "arms[0]",
-        "counts must sum to at most",
+        "counts",
     ),
     "clamped": (
         with_budget({"kind": "clamped-gaussian", "mean": 1, "sd": 1, "low": 2, "high": 1}),
         "lines[0].epsilon",
-        "low must be below",
+        "low",
     ),
-    "uniform": (with_budget({"kind": "uniform", "low": 2, "high": 1}), "lines[0].epsilon", "low must be below"),
-    "nothing": (with_budget({"kind": "empirical", "values": [0, 0]}), "lines[0].epsilon", "must be above 0"),
-    "ragged": (with_table({"rows": [[1, 2], [1]]}), "contexts.law", "as many numbers as the first, 2"),
-    "large": (with_table({"rows": [[1.0] * 100] * 600}), "contexts.law", "numbers in all"),
-    "multi": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, structure="multi"), "contexts", "single structure"),
-    "actions": (with_table({"rows": [[1, 2]], "actions": [1, 2, 3]}), "contexts", "3 actions for 2 arms"),
-    "odd": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, dimension=3), "contexts", "must be even"),
+    "uniform": (with_budget({"kind": "uniform", "low": 2, "high": 1}), "lines[0].epsilon", "low"),
+    "nothing": (with_budget({"kind": "empirical", "values": [0, 0]}), "lines[0].epsilon", "above 0"),
+    "ragged": (with_table({"rows": [[1, 2], [1]]}), "contexts.law", ", 2"),
+    "large": (with_table({"rows": [[1.0] * 100] * 600}), "contexts.law", "numbers"),
+    "multi": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, structure="multi"), "contexts", "single"),
+    "actions": (with_table({"rows": [[1, 2]], "actions": [1, 2, 3]}), "contexts", "actions"),
+    "odd": (with_table({"rows": [[1, 2]], "actions": [1, 2]}, dimension=3), "contexts", "even"),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_cannot_be_is_refused_at_its_place(name: str) -> None:
     document, path, words = CASES[name]
-    with pytest.raises(InputError) as refusal:
+    with refused(path) as issues:
         Experiment.model_validate(document)
-    assert [problem.path for problem in refusal.value.issues] == [path]
-    assert words in refusal.value.issues[0].allowed
+    assert words in issues[0].allowed
 
 
 def test_a_spec_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"arms": "\xff\xfe"}'), encoding="utf-8"))
     assert main(["check", "-"]) == 2
-    assert "standard input: is not UTF-8 text" in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("standard input: ")
 
 
 @pytest.fixture
@@ -93,16 +93,14 @@ def test_a_shipped_figure_whose_parts_do_not_fit_is_refused(file: Path) -> None:
     content = json.loads(file.read_text())
     for changed in ({"t": content["t"][:-1]}, {"lines": content["lines"] * 2}):
         file.write_text(json.dumps({**content, **changed}))
-        with pytest.raises(InputError, match="do not fit together"):
+        with refused("file", value=file.name):
             reproductions.load("small", file.parent)
 
 
 def test_a_folder_that_cannot_be_written_is_named(file: Path) -> None:
     content = json.loads(file.read_text())
-    with pytest.raises(InputError) as refusal:
+    with refused("out", value=str(file / "no folder")):
         reproductions.write(content, file / "no folder")
-    (problem,) = refusal.value.issues
-    assert problem.path == "out" and "cannot be written" in problem.allowed
 
 
 def test_who_has_no_privacy_has_spent_it_all() -> None:
@@ -126,8 +124,8 @@ def test_what_is_absent_is_not_called_none() -> None:
     with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
     told = str(refusal.value).splitlines()
-    assert "arms[0].mean: this field is required" in told
-    assert "horizon: null: must be a whole number" in told
+    assert any(line.startswith("arms[0].mean: ") for line in told)
+    assert any(line.startswith("horizon: null: ") for line in told)
     assert "None" not in str(refusal.value)
 
 
@@ -205,11 +203,12 @@ def test_a_name_that_stands_twice_is_found_in_one_pass() -> None:
     for count in (1000, 2000):
         pairs: list[tuple[str, Any]] = [(Counted(place), 1) for place in range(count)]
         Counted.looked = 0
-        with pytest.raises(ValueError, match="stands twice"):
+        with pytest.raises(ValueError, match=str(pairs[-1][0])):
             _once([*pairs, pairs[-1]])
         assert Counted.looked <= 4 * count
-    with pytest.raises(InputError, match="stands twice"):
+    with refused("document") as issues:
         read_json("{" + ",".join(f'"a{place}": 1' for place in range(60_000)) + ', "a59999": 1}')
+    assert "'a59999'" in issues[0].allowed
 
 
 LONG_NAMES = [
@@ -222,8 +221,9 @@ LONG_NAMES = [
 @pytest.mark.parametrize("text", LONG_NAMES, ids=("key", "table", "inline"))
 def test_a_dotted_name_is_refused_before_it_is_read(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tomllib, "loads", lambda _: pytest.fail("this would take hours"))
-    with pytest.raises(InputError, match=f"at most {MOST_NAME_PARTS} names"):
+    with refused("document") as issues:
         parse(text, "toml")
+    assert f" {MOST_NAME_PARTS} " in issues[0].allowed
 
 
 @pytest.mark.parametrize("form", ["json", "toml"])
@@ -234,18 +234,21 @@ def test_a_spec_that_is_too_long_is_refused_before_it_is_read(
         monkeypatch.setattr(reader, "loads", lambda *_, **__: pytest.fail("was read"))
     file = tmp_path / f"spec.{form}"
     file.write_bytes(b" " * (MOST_SPEC_BYTES + 1))
-    for attempt in (lambda: read(file), lambda: parse(" " * (MOST_SPEC_BYTES + 1), form)):  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="at most 16 MB"):
+    for name, attempt in {
+        str(file): lambda: read(file),
+        "document": lambda: parse(" " * (MOST_SPEC_BYTES + 1), form),  # type: ignore[arg-type]
+    }.items():
+        with refused(name, value="16.0 MB") as issues:
             attempt()
+        assert f"{MOST_SPEC_BYTES >> 20} MB" in issues[0].allowed
 
 
 def test_sentences_and_decimals_are_no_dotted_names() -> None:
     note = "One. Two. Three. " * 30
     numbers = ", ".join(["0.5"] * 500)
     text = f'note = "{note[:500]}"\n[[arms]]\nkind = "empirical"\nvalues = [{numbers}]\n'
-    with pytest.raises(InputError) as refusal:
+    with refused("lines[0].policy"):  # of what was read; a dotted name would be refused before
         parse(text + '[[lines]]\npolicy = "nobody"', "toml")
-    assert "policy" in str(refusal.value) and "names with points" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("cell", ["0.5", "1e300", "12.5", "nan", "-inf", "x"])
@@ -253,10 +256,9 @@ def test_a_cell_of_a_file_is_told_once(tmp_path: Path, cell: str) -> None:
     file = tmp_path / "loans.csv"
     header = "primary_fico,onemonth,term,amount_approved,competition_rate,monthly_payment,apply,car_type"
     file.write_text(f"{header}\n726,3.29,{cell},32200,5.15,565.61,0,N\n")
-    with pytest.raises(InputError) as refusal:
+    with refused("row 2, column term") as (issues):  # as a spreadsheet counts: the heading is row 1
         read_lending(file)
-    (problem,) = refusal.value.issues
-    assert problem.path == "row 2, column term"  # as a spreadsheet counts: the heading is row 1
-    assert problem.allowed.endswith("a whole number from 1 to 120 (months of the loan)")
+    [problem] = issues
+    assert " 1 " in problem.allowed and " 120 " in problem.allowed
     assert ("missing" in problem.allowed) == (cell == "nan")
     assert problem.value == cell or float(problem.value) == float(cell)

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from helpers import refused
 
 from bandit_core import Experiment, cli, simulate
 from bandit_core.experiments.experiment import checkpoints
@@ -14,7 +15,6 @@ from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.literature import papers, reproductions
 from bandit_core.simulation.costs import estimated_seconds, refuse_if_too_large
 from bandit_core.simulation.store import Store
-from bandit_core.spec.errors import InputError
 
 NAMES = papers.reproducible()
 LINE_SECONDS = 0.04  # what recomputing one line may cost, by the engine's own estimate
@@ -223,7 +223,7 @@ def test_a_part_of_the_trials_is_told(small, tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 0}', '{"format": 1, "t": [1], "lines": [{}]}'])
 def test_a_damaged_file_is_told_in_words(text, tmp_path):
     (tmp_path / "odd.json").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=r"odd\.json.*make it again"):
+    with refused("file", value="odd.json"):
         reproductions.load("odd", tmp_path)
     assert reproductions.load("absent", tmp_path) is None
 
@@ -242,7 +242,7 @@ def test_the_command_computes_a_figure_and_prints_its_file(tmp_path, capsys, shi
     assert cli.main(["reproduce", CHEAP, "--out", str(tmp_path / "new"), "--jobs", "1", "--fresh"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines() == [str(tmp_path / "new" / f"{CHEAP}.json")]
-    assert f"{CHEAP} (1 of 1), 90 of 90 trials" in err
+    assert CHEAP in err and "90 of 90" in err
     file = reproductions.load(CHEAP, tmp_path / "new")
     assert file.whole and file.experiment == load_preset(CHEAP) and file.made["found"] == 0
     for new, old in zip(file.lines, shipped[CHEAP].lines, strict=True):
@@ -252,7 +252,7 @@ def test_the_command_computes_a_figure_and_prints_its_file(tmp_path, capsys, shi
 
 def test_fewer_trials_may_be_asked_for(tmp_path, capsys):
     assert cli.main(["reproduce", CHEAP, "--out", str(tmp_path), "--trials", "5"]) == 0
-    assert "5 of 90 trials" in capsys.readouterr().err
+    assert " 5 of 90 " in capsys.readouterr().err
     assert reproductions.load(CHEAP, tmp_path).share == pytest.approx(5 / 90)
 
 

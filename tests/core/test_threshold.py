@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from helpers import refused
 from scipy import integrate, optimize
 
-from bandit_core import InputError, load_preset, simulate, thresholds
+from bandit_core import load_preset, simulate, thresholds
 from bandit_core.simulation.results import linear_fit
 from bandit_core.spec.budgets import ClampedGaussian, Discrete, EmpiricalEpsilon, Fixed, Lognormal, UniformEpsilon
 from bandit_core.studies import threshold_check
@@ -199,9 +200,8 @@ def test_without_thresholds_the_searched_grid_is_shown():
     ],
 )
 def test_bad_input_is_told_with_its_place(epsilon, eps_mins, path):
-    with pytest.raises(InputError) as caught:
+    with refused(path):
         thresholds(epsilon, eps_mins)
-    assert [problem.path for problem in caught.value.issues] == [path]
 
 
 def test_the_check_opens_where_the_prediction_is_right_and_fails_before():
