@@ -28,8 +28,20 @@ Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
 # Quiet for no privacy, cool for central and warm for local DP, each readable as text on its ground.
 SHADES: Mapping[Privacy, Colours] = {
     "none": (("#5c6770", "#a9b4be"), ("#353121", "#e2dccb"), ("#7c6430", "#cdb482")),
-    "central": (("#0a62b0", "#5fb0ff"), ("#00735f", "#45d6b0"), ("#5b4bd6", "#b0a4ff"), ("#1a6f88", "#6fd3ee")),
-    "local": (("#b84a00", "#ff9d57"), ("#a1077f", "#ff86d3"), ("#80401a", "#f0c36a"), ("#b3243f", "#ff9099")),
+    "central": (
+        ("#0a62b0", "#5fb0ff"),
+        ("#00735f", "#45d6b0"),
+        ("#5b4bd6", "#b0a4ff"),
+        ("#1a6f88", "#6fd3ee"),
+        ("#394872", "#8fa8f0"),
+    ),
+    "local": (
+        ("#b84a00", "#ff9d57"),
+        ("#a1077f", "#ff86d3"),
+        ("#80401a", "#f0c36a"),
+        ("#b3243f", "#ff9099"),
+        ("#7d5f00", "#dcd25a"),
+    ),
 }
 SLIDERS = {
     "epsilon": ("Privacy budget", "← more private", "less regret →"),
@@ -130,12 +142,11 @@ def _written(found: dict[str, object], colours: Colours, around: str) -> str:
 <p id="sentence">{start["sentence"]}</p>{overall}
 <noscript><p>Pictures need JavaScript, which is off. In words:</p><ul>{without_script}</ul></noscript>
 {figures}
-<p class="quiet">{found["legend"]}. <label class="scale"><input type="checkbox" id="fixed" checked> same scale at every
-position</label></p>
+<p class="quiet">{found["legend"]}.</p>
+<p class="quiet"><label class="scale"><input type="checkbox" id="fixed" checked> same scale at every position</label></p>
 <p class="quiet" id="note"></p>
 <div class="table"><table><thead><tr><th scope="col">Line</th><th scope="col" id="regret-head">Regret</th>
-<th scope="col" id="price-head">Price of privacy</th>
-<th scope="col" id="against-head">times the regret of</th></tr></thead><tbody id="rows"></tbody></table></div>
+<th scope="col" id="price-head">Price of privacy (× the regret of)</th></tr></thead><tbody id="rows"></tbody></table></div>
 <p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
 interpolated. ● nobody is trusted, ■ a curator is trusted, – no privacy.</p>
 {back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>

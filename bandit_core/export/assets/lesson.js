@@ -100,21 +100,25 @@ function rows_of(label) {
   return rows.length > 3 ? [...rows.slice(0, 2), `${rows[2]} …`] : rows;
 }
 
-function names(svg, chart, y, right) {
-  let reached = Infinity;
+function names(svg, chart, y, right, top) {
   const ends = chart.curves.filter(each => each.dash === undefined)
-    .map(each => ({ ...each, end: chart.series[each.y].at(-1) })).filter(each => shown(each.end, y));
-  for (const each of ends.sort((one, other) => one.end - other.end)) {
-    const rows = rows_of(each.label);
-    reached = Math.min(y.place(each.end) - 8 * (rows.length - 1), reached - 16 * rows.length);
-    const name = node(svg, "text", { y: reached, class: `name line-${each.line}` });
-    rows.forEach((row, place) => node(name, "tspan", { x: right + 8, y: reached + 4 + 16 * place }, row));
+    .map(each => ({ ...each, end: chart.series[each.y].at(-1), rows: rows_of(each.label) }))
+    .filter(each => shown(each.end, y)).sort((one, other) => one.end - other.end);
+  let reached = Infinity; // the lowest first, pushed up by those below; then down again where they leave the picture
+  for (const each of ends)
+    reached = each.top = Math.min(y.place(each.end) - 8 * (each.rows.length - 1), reached - 16 * each.rows.length);
+  reached = top;
+  for (const each of ends.reverse()) {
+    each.top = Math.max(each.top, reached);
+    reached = each.top + 16 * each.rows.length;
+    const name = node(svg, "text", { y: each.top, class: `name line-${each.line}` });
+    each.rows.forEach((row, place) => node(name, "tspan", { x: right + 8, y: each.top + 4 + 16 * place }, row));
   }
 }
 
 function draw(svg, chart) {
   const width = svg.clientWidth || 800, wide = width >= WIDE, height = wide ? 400 : 320;
-  const left = 58, bottom = height - 42, top = 10, count = chart.curves.filter(each => each.dash === undefined).length;
+  const left = 68, bottom = height - 42, top = 10, count = chart.curves.filter(each => each.dash === undefined).length;
   const named = wide && count <= 6, right = width - (named ? 165 : 14);
   svg.replaceChildren();
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -136,7 +140,7 @@ function draw(svg, chart) {
   const plot = node(svg, "g", { "clip-path": `url(#clip-${svg.id})` });
   for (const each of chart.curves) curve(plot, each, chart, x, y);
   if (chart.here) node(plot, "path", { d: `M${x.place(chart.here)} ${top}V${bottom}`, class: "here", "stroke-width": 2 });
-  if (named) names(svg, chart, y, right);
+  if (named) names(svg, chart, y, right, top);
   svg.onpointermove = event => { if (event.pointerType === "mouse") read(svg, chart, x, event); };
 }
 
@@ -170,12 +174,12 @@ function against_budget(position) {
 function table(position) {
   const priced = position.rows.some(row => row.against);
   part("regret-head").textContent = `Regret after ${position.users} users`;
-  for (const head of ["price-head", "against-head"]) part(head).hidden = !priced;
+  part("price-head").hidden = !priced;
   part("rows").replaceChildren(...position.rows.map(row => {
-    const made = document.createElement("tr"), cells = [row.label, row.regret, ...(priced ? [row.price, row.against] : [])];
+    const made = document.createElement("tr"), cells = [row.label, row.regret, ...(priced ? [row.price] : [])];
     cells.forEach((text, place) => {
       const cell = document.createElement(place ? "td" : "th");
-      if (place) cell.className = place < 3 ? "number" : ""; else {
+      if (place) cell.className = "number"; else {
         const sign = document.createElement("span");
         sign.className = `sign line-${row.line}`;
         sign.textContent = SIGNS[lesson.lines[row.line].trust];
@@ -184,6 +188,12 @@ function table(position) {
         cell.append(sign);
       }
       cell.append(text);
+      if (place === 2 && row.against) {
+        const against = document.createElement("span");
+        against.className = "against";
+        against.textContent = ` × ${row.against}`;
+        cell.append(against);
+      }
       made.append(cell);
     });
     return made;
