@@ -6,7 +6,20 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
-from ui import budget_panel, charts, exports, page_frame, panels, render_lock, runner, shared, state, theme, words
+from ui import (
+    budget_panel,
+    charts,
+    exports,
+    page_frame,
+    panels,
+    render_lock,
+    runner,
+    shared,
+    state,
+    take_along,
+    theme,
+    words,
+)
 from ui.menu import Page
 
 PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all")
@@ -64,4 +77,5 @@ with code:
     st.code(exports.snippet(experiment), language="python")
 with download:
     exports.downloads(result)
+    take_along.draw(experiment, PAGE.address)
 panels.explanation(result)

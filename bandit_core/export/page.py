@@ -143,10 +143,12 @@ def _written(found: dict[str, object], colours: Colours, around: str) -> str:
 <noscript><p>Pictures need JavaScript, which is off. In words:</p><ul>{without_script}</ul></noscript>
 {figures}
 <p class="quiet">{found["legend"]}.</p>
-<p class="quiet"><label class="scale"><input type="checkbox" id="fixed" checked> same scale at every position</label></p>
+<p class="quiet"><label class="scale"><input type="checkbox" id="fixed" checked> same scale at every
+position</label></p>
 <p class="quiet" id="note"></p>
 <div class="table"><table><thead><tr><th scope="col">Line</th><th scope="col" id="regret-head">Regret</th>
-<th scope="col" id="price-head">Price of privacy (× the regret of)</th></tr></thead><tbody id="rows"></tbody></table></div>
+<th scope="col" id="price-head">Price of privacy (× the regret of)</th></tr></thead>
+<tbody id="rows"></tbody></table></div>
 <p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
 interpolated. ● nobody is trusted, ■ a curator is trusted, – no privacy.</p>
 {back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
