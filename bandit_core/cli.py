@@ -16,6 +16,7 @@ import runpy
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -236,19 +237,20 @@ def _export(options: argparse.Namespace) -> int:
     from bandit_core.export import course
     from bandit_core.export.positions import Positions
 
-    course.check(options.out, options.specs)
+    folder, names = course.check(options.out, options.specs), course.names(options.specs)
     at = options.at and [notation.read_number(text) for text in options.at.split(",")]
-    sliders = []
+    made = []
     for spec in options.specs:
         options.spec = spec
-        sliders.append(Positions(_experiment(options), options.slider, at))
+        made.append(partial(Positions, _experiment(options), options.slider, at))
+        made[-1]()  # refuses what it must before anything is computed
     lessons = []
-    for name, positions in zip(course.names(options.specs), sliders, strict=True):
-        results = _finished(positions, _jobs(options.jobs))
+    for place, make in enumerate(made):
+        results = _finished(positions := make(), _jobs(options.jobs))
         if results is None:
             return INTERRUPTED
-        lessons.append(course.Lesson(name, positions, results))
-    print(*course.write(options.out, lessons, base=options.base), sep="\n")
+        lessons.append(course.lesson(names, place, positions, results, folder, options.base))
+    print(*course.write(options.out, lessons, folder), sep="\n")
     return DONE
 
 

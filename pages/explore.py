@@ -77,5 +77,6 @@ with code:
     st.code(exports.snippet(experiment), language="python")
 with download:
     exports.downloads(result)
-    take_along.draw(experiment, PAGE.address)
+    st.markdown("**Take it along**")
+    take_along.draw(experiment, "explore")
 panels.explanation(result)

@@ -44,5 +44,5 @@ tradeoff_view.opened_point(result, chosen)
 tradeoff_view.question(experiment)
 tradeoff_view.tables(result)
 with st.expander("Take it along"):
-    take_along.draw(experiment, PAGE.address, epsilons, take_along.as_html(tradeoff_view.verdict(result)))
+    take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(tradeoff_view.verdict(result)))
 tradeoff_view.explanation(experiment)

@@ -63,7 +63,6 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
     ``values`` are the budgets of the page's own picture, which then stands first; ``overall`` is HTML of what the page
     says of all of them.
     """
-    st.markdown("**Take it along**")
     slider = _slider(experiment, values)
     what = (experiment, slider, values)
     if st.session_state.get("lesson-wanted") != what:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bandit_core.export.document import as_html, marked_up
 from bandit_core.export.page import page, policy, style_of
@@ -21,11 +20,13 @@ INDEX = "index.html"
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson whose positions are computed; ``name`` is what its file is called, without the ending."""
+    """A finished lesson: what its file is called (without the ending) and holds, and what the index says of it."""
 
     name: str
-    positions: Positions
-    results: tuple[Result, ...]
+    title: str
+    note: str
+    sentence: str
+    text: str
 
 
 def check(out: str | None, specs: Sequence[str]) -> bool:
@@ -64,51 +65,59 @@ def _link(name: str, words: str) -> str:
     return f'<a href="{html.escape(name)}.html">{words}</a>'
 
 
-def _around(lessons: Sequence[Lesson], place: int) -> str:
+def _around(names: Sequence[str], place: int) -> str:
     """Links from one lesson of a course to its neighbours."""
-    before = _link(lessons[place - 1].name, "← Previous") if place else ""
-    after = _link(lessons[place + 1].name, "Next →") if place + 1 < len(lessons) else ""
+    before = _link(names[place - 1], "← Previous") if place else ""
+    after = _link(names[place + 1], "Next →") if place + 1 < len(names) else ""
     return f'<nav aria-label="Lessons"><a href="{INDEX}">All lessons</a>{before}{after}</nav>\n'
 
 
-def _index(lessons: Sequence[Lesson]) -> str:
-    style = style_of(())
-    entries = []
-    for lesson in lessons:
-        start = lesson.results[lesson.positions.start]
-        note = html.escape(lesson.positions.experiment.note)
-        told = marked_up(verdict(start, as_html))
-        entries.append(
-            f'<li><h2>{_link(lesson.name, html.escape(lesson.positions.title))}</h2><p class="quiet">{note}</p>'
-            f"<p>{told}</p></li>"
-        )
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy(style, "")}">
-<meta name="color-scheme" content="light dark"><title>Lessons</title><style>{style}</style></head><body>
-<main><h1>What privacy costs a learner: {len(lessons)} lessons</h1><ol>{"".join(entries)}</ol></main></body></html>
-"""
-
-
-def write(out: str, lessons: Sequence[Lesson], **settings: Any) -> list[Path]:
-    """Write the lessons, and their index where ``out`` is a folder; ``settings`` are those of `page`.
+def lesson(
+    names: Sequence[str], place: int, positions: Positions, results: Sequence[Result], folder: bool, base: str = ""
+) -> Lesson:
+    """The lesson called ``names[place]``, with links to the others where it stands in a ``folder`` with them.
 
     Raises
     ------
     InputError
-        Where a file cannot be written, or would be too large.
+        As `page` does.
+    """
+    start = results[positions.start]
+    return Lesson(
+        names[place],
+        positions.title,
+        positions.experiment.note,
+        marked_up(verdict(start, as_html)),
+        page(positions, results, base=base, around=_around(names, place) if folder else ""),
+    )
+
+
+def _index(lessons: Sequence[Lesson]) -> str:
+    style = style_of(())
+    entries = "".join(
+        f'<li><h2>{_link(each.name, html.escape(each.title))}</h2><p class="quiet">{html.escape(each.note)}</p>'
+        f"<p>{each.sentence}</p></li>"
+        for each in lessons
+    )
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy(style, "")}">
+<meta name="color-scheme" content="light dark"><title>Lessons</title><style>{style}</style></head><body>
+<main><h1>What privacy costs a learner</h1><ol>{entries}</ol></main></body></html>
+"""
+
+
+def write(out: str, lessons: Sequence[Lesson], folder: bool) -> list[Path]:
+    """Write the lessons and, into a folder, their index.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be written.
     """
     path = Path(out)
-    if path.suffix.lower() == ".html":
-        [lesson] = lessons
-        texts = {path: page(lesson.positions, lesson.results, **settings)}
-    else:
-        texts = {
-            path / f"{lesson.name}.html": page(
-                lesson.positions, lesson.results, around=_around(lessons, place), **settings
-            )
-            for place, lesson in enumerate(lessons)
-        }
+    texts = {path / f"{each.name}.html" if folder else path: each.text for each in lessons}
+    if folder:
         texts[path / INDEX] = _index(lessons)
     try:
         for place, text in texts.items():

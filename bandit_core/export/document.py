@@ -227,7 +227,8 @@ def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str
         )
     x = whole.exact(epsilons)
     title = QUANTITY_WORDS["price"] if price else f"regret after {count(first.experiment.horizon)} users"
-    return {"x": x, "curves": curves, "series": whole.rows, "title": title}
+    shaded = "± 2 standard errors" if price else BAND_WORDS["middle-90"]
+    return {"x": x, "curves": curves, "series": whole.rows, "title": title, "shaded": shaded}
 
 
 def provenance(positions: Positions, results: Sequence[Result], day: date) -> dict[str, Any]:

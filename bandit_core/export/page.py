@@ -121,7 +121,8 @@ def _written(found: dict[str, object], colours: Colours, around: str) -> str:
     assert isinstance(positions, list)
     label, low, high = SLIDERS[str(found["slider"])]
     users = _figure("users", "Regret as users come")
-    budgets = _figure("budgets", "All budgets at once") if found["budgets"] else ""
+    over = found["budgets"]
+    budgets = _figure("budgets", f"All budgets at once (shaded: {over['shaded']})") if isinstance(over, dict) else ""
     figures = budgets + users if found["first"] == "budgets" else users + budgets
     start = positions[int(str(found["start"]))]
     without_script = "".join(f"<li>{html.escape(each['name'])}: {each['sentence']}</li>" for each in positions)
@@ -151,6 +152,7 @@ position</label></p>
 <tbody id="rows"></tbody></table></div>
 <p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
 interpolated. ● nobody is trusted, ■ a curator is trusted, – no privacy.</p>
+<details id="bounds"><summary>Bounds drawn</summary><ul></ul></details>
 {back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
 <script type="application/json" id="lesson">{as_json(found)}</script>
 <script>{script}</script></body></html>

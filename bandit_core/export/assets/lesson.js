@@ -207,6 +207,13 @@ function show() {
   slider.setAttribute("aria-valuetext", `${position.name}. ${part("sentence").textContent}`);
   for (const name of ["note", "odds"]) { part(name).textContent = position[name]; part(name).hidden = !position[name]; }
   table(position);
+  const bounds = position.curves.filter(each => each.dash !== undefined);
+  part("bounds").hidden = !bounds.length;
+  part("bounds").lastChild.replaceChildren(...bounds.map(each => {
+    const made = document.createElement("li");
+    made.textContent = each.label;
+    return made;
+  }));
   if (part("back")) part("back").href = position.link || part("back").href;
   paint();
 }
@@ -219,11 +226,11 @@ function paint() {
 
 function swipe(svg) {
   let from = null;
-  const width = () => Math.max(16, svg.clientWidth / lesson.positions.length);
+  const step = () => Math.max(16, svg.clientWidth / lesson.positions.length);
   svg.addEventListener("pointerdown", event => { from = { left: event.clientX, value: +slider.value }; });
   svg.addEventListener("pointermove", event => {
     if (from === null || (event.pointerType === "mouse" && !event.buttons)) return;
-    const value = from.value + Math.round((event.clientX - from.left) / width());
+    const value = from.value + Math.round((event.clientX - from.left) / step());
     const last = slider.value;
     slider.value = value; // the browser keeps it between its ends
     if (slider.value !== last) show();
@@ -235,6 +242,11 @@ slider.max = lesson.positions.length - 1;
 slider.value = lesson.start;
 slider.addEventListener("input", show);
 fixed.addEventListener("change", paint);
-new ResizeObserver(paint).observe(document.body);
+let width = document.body.clientWidth;
+new ResizeObserver(() => {
+  if (width === document.body.clientWidth) return; // a picture's own height is no reason to draw it again
+  width = document.body.clientWidth;
+  paint();
+}).observe(document.body);
 ["users", "budgets"].filter(part).forEach(name => swipe(part(name)));
 show();
