@@ -77,6 +77,7 @@ with code:
     st.code(exports.snippet(experiment), language="python")
 with download:
     exports.downloads(result)
-    st.markdown("**Take it along**")
-    take_along.draw(experiment, "explore")
+    if whole is not None and whole.complete:
+        st.markdown("**Take it along**")
+        take_along.draw(experiment, "explore")
 panels.explanation(result)
