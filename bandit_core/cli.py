@@ -16,6 +16,7 @@ import runpy
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bandit_core.experiments.experiment import Experiment
-    from bandit_core.model import Policy
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 _FORMATS = (".csv", ".json", ".parquet")
@@ -54,6 +54,7 @@ _STOPPING_NUMBERS = {
     "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
     "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
 }
+_THINGS = ("policies", "arms", "epsilons", "presets", "audits")
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
 
@@ -229,6 +230,27 @@ def _sweep(options: argparse.Namespace) -> int:
     if result is None:
         return INTERRUPTED
     _write(result.curves, options.out)
+    return DONE
+
+
+def _export(options: argparse.Namespace) -> int:
+    from bandit_core.export import course
+    from bandit_core.export.positions import Positions
+
+    folder, names = course.check(options.out, options.specs), course.names(options.specs)
+    at = options.at and [notation.read_number(text) for text in options.at.split(",")]
+    made = []
+    for spec in options.specs:
+        options.spec = spec
+        made.append(partial(Positions, _experiment(options), options.slider, at))
+        made[-1]()  # refuses what it must before anything is computed
+    lessons = []
+    for place, make in enumerate(made):
+        results = _finished(positions := make(), _jobs(options.jobs))
+        if results is None:
+            return INTERRUPTED
+        lessons.append(course.lesson(names, place, positions, results, folder, options.base))
+    print(*course.write(options.out, lessons, folder), sep="\n")
     return DONE
 
 
@@ -416,7 +438,9 @@ def _errata(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    things = _THINGS[options.what]()
+    from bandit_core.listings import listed
+
+    things = listed(options.what)
     if options.json:
         print(json.dumps(things, indent=2, ensure_ascii=False))
         return DONE
@@ -424,90 +448,6 @@ def _list(options: argparse.Namespace) -> int:
     for thing in things:
         print(f"{thing['name']:{width}}  {thing['title']}")
     return DONE
-
-
-def _policies() -> list[dict[str, Any]]:
-    from bandit_core.policies import registry
-
-    return [
-        {
-            "name": policy.name,
-            "title": policy.title,
-            "paper": policy.paper,
-            "privacy": policy.privacy,
-            "guarantee": policy.guarantee_words,
-            "params": _parameters(policy),
-        }
-        for policy in registry().values()
-    ]
-
-
-def _parameters(policy: Policy) -> list[dict[str, Any]]:
-    """Name, default, help, range and allowed words of every parameter, from the model that checks them."""
-
-    def first(schema: dict[str, Any], *keys: str) -> Any:
-        # Behind a validator of ours pydantic writes gt and le, elsewhere exclusiveMinimum and maximum.
-        return next((schema[key] for key in keys if key in schema), None)
-
-    found = []
-    for name, schema in policy.parameters.model_json_schema().get("properties", {}).items():
-        parts = schema.get("anyOf", [schema])
-        numbers: dict[str, Any] = next((part for part in parts if part.get("type") in ("number", "integer")), {})
-        words = [word for part in parts for word in part.get("enum", [part["const"]] if "const" in part else [])]
-        found.append(
-            {
-                "name": name,
-                "default": schema.get("default"),
-                "help": schema.get("description", ""),
-                "minimum": first(numbers, "minimum", "exclusiveMinimum", "ge", "gt"),
-                "maximum": first(numbers, "maximum", "exclusiveMaximum", "le", "lt"),
-                "choices": words or None,
-            }
-        )
-    return found
-
-
-def _arm_distributions() -> list[dict[str, Any]]:
-    from bandit_core.spec import rewards
-
-    return [
-        _distribution(name, distribution, ("kind", "count")) for name, distribution in rewards.DISTRIBUTIONS.items()
-    ]
-
-
-def _budgets() -> list[dict[str, Any]]:
-    from bandit_core.spec import budgets
-
-    return [_distribution(name, distribution, ("kind",)) for name, distribution in budgets.DISTRIBUTIONS.items()]
-
-
-def _distribution(name: str, distribution: Any, without: tuple[str, ...]) -> dict[str, Any]:
-    fields = [field for field in distribution.model_fields if field not in without]
-    return {"name": name, "title": distribution.words, "fields": fields}
-
-
-def _presets() -> list[dict[str, Any]]:
-    from bandit_core.experiments.presets import presets
-
-    return [{"name": each.name, "title": each.title, "note": each.note, "group": each.group} for each in presets()]
-
-
-def _audits() -> list[dict[str, Any]]:
-    from bandit_core.auditing.subjects import subjects
-
-    return [
-        {"name": each.name, "title": each.title, "kind": each.kind, "inputs": each.inputs, "seen": each.seen}
-        for each in subjects().values()
-    ]
-
-
-_THINGS = {
-    "policies": _policies,
-    "arms": _arm_distributions,
-    "epsilons": _budgets,
-    "presets": _presets,
-    "audits": _audits,
-}
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -529,11 +469,17 @@ def _parser() -> argparse.ArgumentParser:
         return options
 
     listing = command("list", _list, "what there is", spec=False)
-    listing.add_argument("what", choices=tuple(_THINGS))
+    listing.add_argument("what", choices=_THINGS)
     listing.add_argument("--json", action="store_true", help="a list of objects")
     run = command("run", _run, "simulate, and print the regret curves", out=True)
     sweep = command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
-    for simulated in (run, sweep):
+    lesson = command("export", _export, "write lessons: a picture with a slider as one HTML file", spec=False)
+    lesson.add_argument("specs", metavar="SPEC", nargs="+", help=f"{_SPEC_HELP}; several make a course")
+    lesson.add_argument("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder")
+    lesson.add_argument("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon")
+    lesson.add_argument("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones")
+    lesson.add_argument("--base", default="", metavar="URL", help="address of the app, for links back to it")
+    for simulated in (run, sweep, lesson):
         for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
             simulated.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
         simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")

@@ -16,6 +16,7 @@ from ui import (
     runner,
     shared,
     state,
+    take_along,
     theme,
     watch,
     words,
@@ -80,4 +81,7 @@ with code:
     st.code(exports.snippet(experiment), language="python")
 with download:
     exports.downloads(result)
+    if whole is not None and whole.complete:
+        st.markdown("**Take it along**")
+        take_along.draw(experiment, "explore")
 panels.explanation(result)

@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import charts, page_frame, runner, shared, state, theme, tradeoff_view
+from ui import charts, page_frame, runner, shared, state, take_along, theme, tradeoff_view
 from ui.menu import Page
 
 PAGE = Page(
@@ -43,4 +43,6 @@ st.caption(tradeoff_view.legend(result))
 tradeoff_view.opened_point(result, chosen)
 tradeoff_view.question(experiment)
 tradeoff_view.tables(result)
+with st.expander("Take it along"):
+    take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(tradeoff_view.verdict(result)))
 tradeoff_view.explanation(experiment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0)  # nats
+from bandit_core.export.positions import EPSILONS
 
 
 def between(low: float, high: float) -> tuple[float, ...]:

@@ -49,6 +49,12 @@ def command(experiment: Experiment) -> str:
     return f"python -m bandit_core run {' '.join(parts)} --out curves.csv"
 
 
+def lesson_command(slider: str, values: Sequence[float] | None) -> str:
+    """The command that writes the lesson of the downloaded spec."""
+    at = "" if values is None else f" --at {','.join(f'{value:g}' for value in values)}"
+    return f"python -m bandit_core export experiment.json --slider {slider}{at} --out lesson.html"
+
+
 def sweep_command(epsilons: Sequence[float]) -> str:
     """The same for the downloaded spec at several budgets."""
     grid = ",".join(f"{value:g}" for value in epsilons)
@@ -118,7 +124,8 @@ PICTURE_HELP = "One self-contained page with the interactive chart."
 MADE_HELP = "Spec, seed, versions, sampler, the privacy guarantee of every line, and its price."
 
 
-def _file_name(experiment: Experiment) -> str:
+def file_name(experiment: Experiment) -> str:
+    """The name of the experiment as that of a file, without an ending."""
     name = words.heading(experiment)[0].lower()
     return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
 
@@ -152,7 +159,7 @@ def print_downloads(result: Result) -> None:
         column.download_button(
             f"Picture ({kind.upper()})",
             data=partial(printed, result, kind, size, font, points),
-            file_name=f"{_file_name(result.experiment)}.{kind}",
+            file_name=f"{file_name(result.experiment)}.{kind}",
             mime=mime,
             on_click="ignore",
             width="stretch",
@@ -167,7 +174,7 @@ def print_downloads(result: Result) -> None:
 
 def downloads(result: Result) -> None:
     """The download buttons; each file is built only when it is asked for."""
-    name = _file_name(result.experiment)
+    name = file_name(result.experiment)
     spec = result.experiment.spec
     files: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
         ("Data (CSV)", lambda: to_csv(result.curves), ".csv", "text/csv", DATA_HELP),

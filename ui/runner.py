@@ -20,11 +20,13 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InputError, Simulation, simulate
+from bandit_core.export.positions import Positions
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
 from bandit_core.simulation.engine import lower_priority
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split, with_companions
+from bandit_core.simulation.together import Together
 from bandit_core.simulation.warm_up import is_warm
 from bandit_core.studies.best_method import Contest
 from bandit_core.studies.goal_search import BestSearch
@@ -55,7 +57,7 @@ def presence() -> Callable[[], bool]:
     return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
-Computation = Simulation | Sweep | Contest | BestSearch
+Computation = Simulation | Together[Any] | Contest | BestSearch
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def _computed(request: Request, experiment: Experiment) -> Any:
     return _answer(request, simulation)
 
 
-def study_of(build: Callable[[], Contest | BestSearch], what: Hashable, name: str) -> Any:
+def study_of(build: Callable[[], Contest | BestSearch | Positions], what: Hashable, name: str) -> Any:
     """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
 
     Raises

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 import re
 from functools import cache
 
 from bandit_core import Experiment
 from bandit_core.experiments.experiment import Against, Band
 from bandit_core.experiments.presets import presets
+from bandit_core.simulation import sentences
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Reference, Summary, counterpart, local_wins, summaries
-from bandit_core.spec.budgets import BudgetDistribution
-from bandit_core.spec.budgets.discrete import Discrete
+from bandit_core.simulation.summaries import Reference, Summary
 from bandit_core.spec.errors import Issue, told
 from bandit_core.spec.number_text import count, number, with_error
 
@@ -33,8 +31,6 @@ PRICE = (
     "chart lacks is played along, with the same random numbers. (The sidebar, under View, also offers the best one "
     "shown without privacy.)"
 )
-MOST_GROUPS = 5  # of users, that a sentence names one by one
-NOT_ALIKE = "the two do not explore alike, and more users or other arms may turn that round"
 
 # What the promise of a mechanism does not cover, for the page Mechanisms and for the controls where it is decided.
 PUBLIC = {
@@ -79,33 +75,13 @@ def issues(found: list[Issue], most: int = 8) -> str:
     return "\n".join(f"- {plain(line)}" for line in told(found, most))
 
 
-def odds(epsilon: float) -> str:
-    """What one response at this budget can teach an observer."""
-    sure = 100 / (1 + math.exp(-min(epsilon, 700.0)))
-    shown = f"{sure:.0f}" if sure < 99 else f"{sure:.4g}"
-    shown = "practically 100" if sure > 99.99 else f"at most {shown}"
-    return f"An observer who was 50 % sure of somebody's answer becomes {shown} % sure."
-
-
-def budget(distribution: BudgetDistribution | None) -> str:
-    """A budget in a few words, safe inside markdown."""
-    if distribution is None:
-        return "no privacy"
-    if distribution.fixed is not None:
-        return f"ε = {distribution.fixed:g}"
-    if isinstance(distribution, Discrete):
-        values, shares = distribution.atoms
-        if len(values) <= MOST_GROUPS:
-            groups = [f"{value:g} for {share:.3g} %" for value, share in zip(values, 100 * shares, strict=True)]
-            return (
-                f"ε of {', '.join(groups[:-1])} and {groups[-1]} of the users" if groups[1:] else f"ε = {values[0]:g}"
-            )
-    return f"budgets ε that differ from user to user ({distribution.words})"
+odds, budget = sentences.odds, sentences.budget
+NOT_ALIKE, COULD_TRUST_NOBODY = sentences.NOT_ALIKE, sentences.COULD_TRUST_NOBODY
 
 
 def reference(against: Reference) -> str:
     """What a price is relative to, safe inside markdown."""
-    return plain(against.label) + (" (not drawn, played along)" if against.along else "")
+    return sentences.reference(against, plain)
 
 
 def price(row: Summary) -> str:
@@ -119,71 +95,12 @@ def price(row: Summary) -> str:
 
 def below_one(row: Summary, result: Result) -> str:
     """How a private line can surely lose less than what it is compared with; empty where it does not."""
-    if row.against is None or not row.differs or row.price > 1:
-        return ""
-    name, other, line = plain(row.label), plain(row.against.label), result.lines[row.line]
-    assert line is not None
-    parent = counterpart(result.experiment.lines[row.line].entry)
-    if parent is not None and row.against.policy != parent.name:
-        return (
-            f"{name} is another method than {other}, which is the best shown without privacy; "
-            f"its own counterpart, {parent.title}, tells what privacy costs it"
-        )
-    missed = [1 - float(each.best_pulls[:, -1].mean()) / result.times[-1] for each in (line, row.against.played)]
-    shares = [f"{number(100 * share)} %" for share in missed]
-    if missed[0] < missed[1]:
-        how = f"{name} explores less at this horizon (it gave {shares[0]} of the users another arm than the best, "
-        how += f"{other} {shares[1]})"
-        how += "; with more users or other arms that may turn round"
-    else:
-        how = NOT_ALIKE
-    return f"A price below 1 is no gift of privacy: {how}"
-
-
-def _cost(row: Summary, users: str) -> str:
-    assert row.against is not None
-    name, other = plain(row.label), reference(row.against)
-    ratio = with_error(row.price, row.price_stderr)
-    if row.trials == 1:
-        return f"in a single run of {users}, which proves little, **{ratio}** times that of {other} (**{name}**)"
-    if not row.differs:
-        return f"not clearly other than that of {other} (**{name}**: {ratio} times, in {row.trials} trials)"
-    return f"**{ratio}** times that of {other} (**{name}**)"
+    return sentences.below_one(row, result, plain)
 
 
 def verdict(result: Result) -> str:
     """One or two sentences that say what the picture shows and claim no more than the errors allow."""
-    experiment = result.experiment
-    rows = summaries(result)
-    if not rows:
-        return "Nothing computed yet."
-    private = [row for row in rows if math.isfinite(row.price)]
-    users = f"{count(experiment.horizon)} users"
-    if not private:
-        ends = [pick(rows, key=lambda row: row.regret) for pick in (min, max)]
-        lost = [f"**{plain(row.label)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]]
-        return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
-    cheapest, costliest = (pick(private, key=lambda row: row.price) for pick in (min, max))
-    told = [cheapest] if cheapest is costliest else [cheapest, costliest]
-    costs = [_cost(row, users) for row in told]
-    extra = cheapest.extra
-    distribution = experiment.lines[cheapest.line].epsilon
-    same = all(experiment.lines[row.line].epsilon == distribution for row in private)
-    head = f"At {budget(distribution)} the regret is " if same else "The regret is "
-    if cheapest.differs:
-        costs[0] += f", {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
-    elif cheapest.trials > 1:
-        costs[0] += f", over {users}"
-    sentences = ["; ".join(costs)]
-    sentences += [why for row in told if (why := below_one(row, result))]
-    sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
-    return f"{head}{'. '.join(sentences)}."
-
-
-COULD_TRUST_NOBODY = (
-    "The policy that trusts nobody loses less than the curator's here; a curator could use it, too, for it keeps the "
-    "curator's promise as well"
-)
+    return sentences.verdict(result, plain)
 
 
 def heading(experiment: Experiment) -> tuple[str, str]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from bandit_core.experiments.experiment import Experiment, Line
 from bandit_core.simulation.costs import cost, refuse
-from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import split
+from bandit_core.simulation.together import Together
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 
@@ -160,7 +160,7 @@ class SweepResult:
         return everything.drop_duplicates(same, ignore_index=True)
 
 
-class Sweep:
+class Sweep(Together[SweepResult]):
     """A sweep being computed; polled and stopped like a `Simulation`.
 
     Parameters
@@ -198,9 +198,7 @@ class Sweep:
             for value in self.seconds
         ]
         self._refuse_if_too_large(points)
-        self._simulations = [Simulation(point, store) for point in points]
-        self.stopped = False
-        self._weights = [max(simulation.missing_seconds, 1e-9) for simulation in self._simulations]
+        super().__init__(points, store)
 
     def _refuse_if_too_large(self, points: Sequence[Experiment]) -> None:
         """One sweep is one run: its points together must stay within the limits; without privacy a line is run once."""
@@ -210,62 +208,15 @@ class Sweep:
             whole += cost(point, private)
         refuse(whole, "epsilon", "horizon x trials x lines x budgets", "budgets, ")
 
-    @property
-    def missing_seconds(self) -> float:
-        """Rough time, on one core, of what is not done yet (lines without privacy are counted at every budget)."""
-        return sum(simulation.missing_seconds for simulation in self._simulations)
-
-    @property
-    def waiting(self) -> bool:
-        """Whether the point that is to be computed next waits for its turn."""
-        return any(simulation.waiting for simulation in self._simulations)
-
-    @property
-    def kept(self) -> bool:
-        """Whether the store took every block."""
-        return all(simulation.kept for simulation in self._simulations)
-
-    @property
-    def notices(self) -> list[str]:
-        """What the owner of the run should be told, each once."""
-        return list(dict.fromkeys(notice for simulation in self._simulations for notice in simulation.notices))
-
-    @property
-    def fraction(self) -> float:
-        """Share of the work that is done."""
-        parts = zip(self._weights, self._simulations, strict=True)
-        return min(1.0, sum(weight * simulation.fraction for weight, simulation in parts) / sum(self._weights))
-
-    def stop(self) -> None:
-        """Stop soon; what is finished is kept."""
-        self.stopped = True
-        for simulation in self._simulations:
-            simulation.stop()
-
     def result(self) -> SweepResult:
         """Everything that is done so far."""
         return SweepResult(
             self.experiment,
             self.epsilons,
             tuple(self.seconds),
-            tuple(simulation.result() for simulation in self._simulations),
+            self.results,
             self.second_name,
         )
-
-    def run(self, jobs: int | None = None, on_progress: Callable[[Sweep], None] | None = None) -> SweepResult:
-        """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
-        whole = self.missing_seconds
-        for simulation in self._simulations:
-            if self.stopped:
-                break
-            # A line without privacy is the same at every budget: after the first one it is found in the store.
-            fresh = Simulation(simulation.experiment, simulation.store) if simulation.missing_seconds else simulation
-            self._simulations[self._simulations.index(simulation)] = fresh
-            fresh.whole_seconds = whole
-            if self.stopped:  # it may have been stopped while the new one was made
-                break
-            fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))
-        return self.result()
 
 
 def sweep(
@@ -273,7 +224,7 @@ def sweep(
     epsilons: Iterable[Any],
     second: tuple[str, Sequence[Any]] | None = None,
     jobs: int | None = None,
-    on_progress: Callable[[Sweep], None] | None = None,
+    on_progress: Callable[[Together[SweepResult]], None] | None = None,
     store: Store | None = None,
 ) -> SweepResult:
     """Simulate ``experiment`` at every budget of a grid; see `Sweep`."""

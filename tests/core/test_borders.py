@@ -61,7 +61,7 @@ LAYERS = (  # packages of the core: each imports only packages above it in this 
     ("experiments",),
     ("simulation",),
     ("studies",),
-    ("literature", "auditing"),
+    ("literature", "auditing", "export"),
 )
 OUTSIDE = [
     ("bandit_core", ("streamlit", "plotly", "matplotlib", "ui", "pages", "app", "benchmarks", "tests")),

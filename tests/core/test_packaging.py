@@ -71,7 +71,7 @@ def python(installed: Path, folder: Path, code: str) -> str:
 
 
 def test_the_wheel_holds_the_library_the_data_and_the_app_and_nothing_else(wheel: Path) -> None:
-    tracked = [path for path in ROOT.glob("bandit_core/**/*") if path.suffix in (".py", ".typed")]
+    tracked = [path for path in ROOT.glob("bandit_core/**/*") if path.suffix in (".py", ".typed", ".css", ".js")]
     wanted = {path.relative_to(ROOT).as_posix() for path in tracked}
     for name in ("presets", "papers", "pages", "ui"):
         files = [path for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"]
@@ -91,6 +91,13 @@ def test_a_preset_runs_from_another_folder_with_the_same_numbers(installed: Path
     )
     assert len(here.stdout.splitlines()) > 100
     assert run(installed, tmp_path, "bandit-lab", *command) == here.stdout
+
+
+def test_a_lesson_is_written_from_another_folder(installed: Path, tmp_path: Path) -> None:
+    command = ("export", "two-treatments", "--horizon", "200", "--trials", "3", "--at", "1,2", "--out", "lesson.html")
+    assert run(installed, tmp_path, "bandit-lab", *command) == "lesson.html\n"
+    written = (tmp_path / "lesson.html").read_text(encoding="utf-8")
+    assert (ROOT / "bandit_core" / "export" / "assets" / "lesson.js").read_text(encoding="utf-8") in written
 
 
 def test_presets_papers_and_their_results_are_found(installed: Path, tmp_path: Path) -> None:

@@ -1,0 +1,128 @@
+"""Lessons in a folder: one file each, and a page that leads to them."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bandit_core.export.document import as_html, marked_up
+from bandit_core.export.page import page, policy, style_of
+from bandit_core.export.positions import Positions
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.sentences import verdict
+from bandit_core.spec.errors import InputError, Issue
+
+INDEX = "index.html"
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A finished lesson: what its file is called (without the ending) and holds, and what the index says of it."""
+
+    name: str
+    title: str
+    note: str
+    sentence: str
+    text: str
+
+
+def check(out: str | None, specs: Sequence[str]) -> bool:
+    """Whether a folder is asked for: several specs, or a place that does not end in .html.
+
+    Raises
+    ------
+    InputError
+        Where nothing could be written there.
+    """
+    if out is None:
+        raise InputError([Issue("out", None, "a file that ends in .html, or a folder for several lessons")])
+    path = Path(out)
+    alone = path.suffix.lower() == ".html"
+    if alone and len(specs) > 1:
+        raise InputError([Issue("out", out, "several lessons need a folder")])
+    there = next(place for place in (path if not alone else path.parent, *path.absolute().parents) if place.exists())
+    if not there.is_dir() or (alone and (path.is_dir() or not path.parent.is_dir())):
+        raise InputError([Issue("out", out, "is no place where a file can be written")])
+    return not alone
+
+
+def names(specs: Sequence[str]) -> list[str]:
+    """A file's name for every spec: that of the preset or of its file; numbered where two would be the same."""
+    found: list[str] = []
+    for spec in specs:
+        stem = "lesson" if spec == "-" else Path(spec).stem
+        name = re.sub(r"[^\w-]+", "-", stem).strip("-") or "lesson"
+        name = f"{name}-lesson" if f"{name}.html" == INDEX else name
+        same = sum(other == name or other.startswith(f"{name}-") for other in found)
+        found.append(f"{name}-{same + 1}" if same else name)
+    return found
+
+
+def _link(name: str, words: str) -> str:
+    return f'<a href="{html.escape(name)}.html">{words}</a>'
+
+
+def _around(names: Sequence[str], place: int) -> str:
+    """Links from one lesson of a course to its neighbours."""
+    before = _link(names[place - 1], "← Previous") if place else ""
+    after = _link(names[place + 1], "Next →") if place + 1 < len(names) else ""
+    return f'<nav aria-label="Lessons"><a href="{INDEX}">All lessons</a>{before}{after}</nav>\n'
+
+
+def lesson(
+    names: Sequence[str], place: int, positions: Positions, results: Sequence[Result], folder: bool, base: str = ""
+) -> Lesson:
+    """The lesson called ``names[place]``, with links to the others where it stands in a ``folder`` with them.
+
+    Raises
+    ------
+    InputError
+        As `page` does.
+    """
+    start = results[positions.start]
+    return Lesson(
+        names[place],
+        positions.title,
+        positions.experiment.note,
+        marked_up(verdict(start, as_html)),
+        page(positions, results, base=base, around=_around(names, place) if folder else ""),
+    )
+
+
+def _index(lessons: Sequence[Lesson]) -> str:
+    style = style_of(())
+    entries = "".join(
+        f'<li><h2>{_link(each.name, html.escape(each.title))}</h2><p class="quiet">{html.escape(each.note)}</p>'
+        f"<p>{each.sentence}</p></li>"
+        for each in lessons
+    )
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy(style, "")}">
+<meta name="color-scheme" content="light dark"><title>Lessons</title><style>{style}</style></head><body>
+<main><h1>What privacy costs a learner</h1><ol>{entries}</ol></main></body></html>
+"""
+
+
+def write(out: str, lessons: Sequence[Lesson], folder: bool) -> list[Path]:
+    """Write the lessons and, into a folder, their index.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be written.
+    """
+    path = Path(out)
+    texts = {path / f"{each.name}.html" if folder else path: each.text for each in lessons}
+    if folder:
+        texts[path / INDEX] = _index(lessons)
+    try:
+        for place, text in texts.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError([Issue("out", out, f"cannot be written: {' '.join(str(error).split())}")]) from None
+    return list(texts)

@@ -1,0 +1,310 @@
+"""What a lesson holds, as one JSON document: for every position curves, bounds, numbers, sentence and words.
+
+Whatever a reader sees as a number is written here, by the functions that also write it on the pages; the script in the
+file only chooses and draws. Curves are kept to four digits.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from bandit_core import places
+from bandit_core.experiments import links
+from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
+from bandit_core.experiments.experiment import Band, Experiment
+from bandit_core.export.positions import Position, Positions
+from bandit_core.model import Privacy
+from bandit_core.model.bound import Bound
+from bandit_core.simulation.results import LineResult, Result, band
+from bandit_core.simulation.sentences import odds, verdict
+from bandit_core.simulation.summaries import QUANTITY_WORDS, scale, summaries
+from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.number_text import count, with_error
+from bandit_core.studies import tradeoff
+from bandit_core.studies.sweep import SweepResult
+
+TRUST_WORDS: dict[Privacy, str] = {
+    "none": "no privacy",
+    "central": "a curator is trusted",
+    "local": "nobody is trusted",
+}
+BAND_WORDS: dict[Band, str] = {
+    "middle-90": "the middle 90 % of the runs",
+    "half-sd": "the mean ± half a standard deviation",
+    "quarter-sd": "the mean ± a quarter of a standard deviation",
+}
+DASHES = {"bound lower": "", "bound upper": "6 4", "slope": "1.5 4", "shape": "12 5"}
+
+
+def marked_up(text: str) -> str:
+    """HTML of a sentence whose names went through `as_html`: ``**`` becomes strong."""
+    return re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
+
+
+def as_html(name: str) -> str:
+    """A name that somebody wrote, safe inside HTML and inside `marked_up`."""
+    return html.escape(name).replace("*", "&#42;")
+
+
+class Pool:
+    """Rows of numbers, each kept once however many positions share it (lines without privacy are alike at all)."""
+
+    def __init__(self, every: int = 1) -> None:
+        self.rows: list[list[float | None]] = []
+        self._every = every
+        self._places: dict[tuple[float | None, ...], int] = {}
+
+    def __call__(self, values: Iterable[float]) -> int:
+        """The place of a row; of every few numbers one is kept, and always the last."""
+        row = list(values)
+        kept = row[len(row) - 1 :: -self._every][::-1]
+        key = tuple(float(f"{value:.4g}") if math.isfinite(value) else None for value in map(float, kept))
+        if key not in self._places:
+            self._places[key] = len(self.rows)
+            self.rows.append(list(key))
+        return self._places[key]
+
+    def exact(self, values: Sequence[float]) -> int:
+        """The same with all digits: budgets and numbers of users."""
+        kept = list(values)[len(values) - 1 :: -self._every][::-1]
+        self.rows.append([int(value) if float(value).is_integer() else float(value) for value in kept])
+        return len(self.rows) - 1
+
+
+def drawn_bounds(result: Result, visible: Sequence[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
+    """Every bound that is drawn beside the curves, once, with its values and the lines that it speaks of."""
+    experiment, view = result.experiment, result.experiment.view
+    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
+    for number in visible if view.bounds else ():
+        line, divisor = result.lines[number], scale(result, number, view.quantity)
+        if line is None or divisor is None:
+            continue
+        for bound in line_bounds(experiment, number):
+            if bound.not_applicable:
+                continue
+            values = bound.values(result.times, experiment.largest_gap)
+            drawn = beside(bound, values, line.mean, view.shapes, view.worst_case)
+            if drawn is not None and bound.form == "slope" and not view.shapes:
+                drawn = in_the_long_run(drawn, result.times)
+            if drawn is not None and np.isfinite(drawn).any():
+                shown = drawn / divisor
+                found.setdefault((bound.label, shown.tobytes()), (bound, shown, []))[2].append(number)
+    return list(found.values())
+
+
+def _visible(position: Position) -> list[int]:
+    """Numbers, at this position, of the lines that are not hidden."""
+    hidden = position.experiment.view.hidden
+    return [number for number in range(len(position.lines)) if number not in hidden]
+
+
+def _curve(position: Position, number: int, line: LineResult, divisor: np.ndarray, pool: Pool) -> dict[str, Any]:
+    low, high = band(line, position.experiment.view.band) if line.count > 1 else (None, None)
+    return {
+        "line": position.lines[number],
+        "label": position.experiment.label(number),
+        "y": pool(line.mean / divisor),
+        **({} if low is None or high is None else {"low": pool(low / divisor), "high": pool(high / divisor)}),
+    }
+
+
+def _curves(position: Position, result: Result, pool: Pool) -> list[dict[str, Any]]:
+    """Bounds first, so that curves are drawn above them."""
+    bounds = [
+        {
+            "line": position.lines[lines[0]] if len(lines) == 1 else -1,
+            "label": f"{bound.sign} {bound.label}",
+            "dash": DASHES.get(f"{bound.form} {bound.side}", DASHES.get(bound.form, "")),
+            "y": pool(values),
+        }
+        for bound, values, lines in drawn_bounds(result, _visible(position))
+    ]
+    curves = []
+    for number in _visible(position):
+        line, divisor = result.lines[number], scale(result, number, position.experiment.view.quantity)
+        if line is not None and divisor is not None:
+            curves.append(_curve(position, number, line, divisor, pool))
+    return [*bounds, *curves]
+
+
+def _rows(position: Position, result: Result) -> list[dict[str, Any]]:
+    """The numbers of every visible line, as the pages write them."""
+    visible = _visible(position)
+    rows = []
+    for row in summaries(result):
+        if row.line not in visible:
+            continue
+        priced = row.against is not None and math.isfinite(row.price)
+        rows.append(
+            {
+                "line": position.lines[row.line],
+                "label": row.label,
+                "regret": with_error(row.regret, row.stderr),
+                "price": with_error(row.price, row.price_stderr) if priced else "–",
+                "against": row.against.label if row.against is not None and priced else "",
+            }
+        )
+    return rows
+
+
+def _alt(position: Position, rows: list[dict[str, Any]], trials: int) -> str:
+    """The picture in words."""
+    what = QUANTITY_WORDS[position.experiment.view.quantity]
+    ends = " ".join(f"{row['label']} has lost {row['regret']}." for row in rows)
+    users = count(position.experiment.horizon)
+    return f"Curves of {what} against users so far, {position.name}. After {users} users: {ends} ({trials} trials.)"
+
+
+def _link(experiment: Experiment, base: str) -> str:
+    return links.address(experiment, base) if base and not links.unread(experiment) else ""
+
+
+def _positions(positions: Positions, results: Sequence[Result], base: str, pool: Pool) -> list[dict[str, Any]]:
+    found = []
+    for position, result in zip(positions.positions, results, strict=True):
+        rows = _rows(position, result)
+        trials = min((line.count for line in result.lines if line is not None), default=0)
+        here = position.experiment
+        told = here.plays_as(positions.experiment) or position.value is None
+        found.append(
+            {
+                "name": position.name,
+                "value": position.value,
+                "sentence": marked_up(verdict(result, as_html)),
+                "odds": odds(position.value) if positions.slider == "epsilon" and position.value is not None else "",
+                "note": positions.experiment.note if told else "",
+                "alt": _alt(position, rows, trials),
+                "link": _link(here.model_copy(update={"title": "", "note": ""}), base),
+                "rows": rows,
+                "users": count(here.horizon),
+                "x": pool.exact(result.times.tolist()),
+                "curves": _curves(position, result, pool),
+            }
+        )
+    return found
+
+
+def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str, Any] | None:
+    """The second picture: every line at the horizon against the budget; None where the slider is not the budget."""
+    pairs = [
+        (position, result)
+        for position, result in zip(positions.positions, results, strict=True)
+        if position.value is not None
+    ]
+    if positions.slider != "epsilon" or len(pairs) < 2:
+        return None
+    first = pairs[0][0]
+    epsilons = tuple(position.value for position, _ in pairs if position.value is not None)
+    swept = SweepResult(first.experiment, epsilons, (None,), tuple(result for _, result in pairs))
+    price = first.experiment.view.quantity == "price"
+    whole = Pool()
+    curves = []
+    for trace in tradeoff.traces(swept):
+        free = first.experiment.lines[trace.line].epsilon is None
+        if trace.line not in _visible(first) or (price and free):
+            continue
+        spread = 2 * trace.price_stderr
+        low, high = (trace.price - spread, trace.price + spread) if price else (trace.q05, trace.q95)
+        curves.append(
+            {
+                "line": first.lines[trace.line],
+                "label": trace.label,
+                "y": whole(trace.price if price else trace.mean),
+                "low": whole(low),
+                "high": whole(high),
+                "points": not free,
+            }
+        )
+    x = whole.exact(epsilons)
+    title = QUANTITY_WORDS["price"] if price else f"regret after {count(first.experiment.horizon)} users"
+    shaded = "± 2 standard errors" if price else BAND_WORDS["middle-90"]
+    return {"x": x, "curves": curves, "series": whole.rows, "title": title, "shaded": shaded}
+
+
+def provenance(positions: Positions, results: Sequence[Result], day: date) -> dict[str, Any]:
+    """What is needed to get these numbers again."""
+    made = results[positions.start].metadata
+    return {
+        "made by": f"Private Bandit Lab {places.project_version()}",
+        "date": day.isoformat(),
+        "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+        "seed": positions.experiment.seed,
+        "trials": positions.experiment.trials,
+        "slider": {"kind": positions.slider, "values": [position.value for position in positions.positions]},
+        "kernels": made["kernels"],
+        "guarantees": [each["words"] for each in made["guarantees"]],
+        "spec": positions.experiment.spec(),
+    }
+
+
+def document(
+    positions: Positions,
+    results: Sequence[Result],
+    *,
+    base: str = "",
+    overall: str = "",
+    first: str = "users",
+    day: date | None = None,
+    every: int = 1,
+) -> dict[str, Any]:
+    """Everything that stands in the file of a lesson.
+
+    Parameters
+    ----------
+    positions, results
+        The slider and what was computed at its positions.
+    base
+        Address of the lab for links back; empty where none is known.
+    overall
+        HTML of a sentence about all budgets together.
+    first
+        The picture on top: "users", or "budgets" where the slider is the budget.
+    day
+        When it is made (default: today).
+    every
+        Of so many checkpoints one is kept.
+
+    Raises
+    ------
+    InputError
+        Where not every trial of every position is done.
+    """
+    if not all(result.complete for result in results):
+        raise InputError([Issue("lesson", None, "not every trial of every position is computed yet")])
+    experiment, pool = positions.experiment, Pool(every)
+    view = experiment.view
+    found = _positions(positions, results, base, pool)
+    budgets = _against_budget(positions, results)
+    told = "A single run, so no band" if experiment.trials == 1 else f"Shaded: {BAND_WORDS[view.band]}"
+    if any("dash" in curve for each in found for curve in each["curves"]):
+        told += ". Thin: bounds (solid: at least; dashed: at most; dotted: slopes of the long run; long dashes: shapes)"
+    return {
+        "title": positions.title,
+        "slider": positions.slider,
+        "start": positions.start,
+        "overall": overall,
+        "lines": [{"trust": line.entry.privacy, "words": TRUST_WORDS[line.entry.privacy]} for line in experiment.lines],
+        "users": {"log": [view.x == "log", view.y == "log"], "title": QUANTITY_WORDS[view.quantity]},
+        "legend": told,
+        "budgets": budgets,
+        "first": "budgets" if budgets and first == "budgets" else "users",
+        "positions": found,
+        "series": pool.rows,
+        "provenance": provenance(positions, results, day or date.today()),
+    }
+
+
+def as_json(found: dict[str, Any]) -> str:
+    """The document as JSON that may stand inside a script element."""
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")

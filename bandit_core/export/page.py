@@ -1,0 +1,159 @@
+"""The file of a lesson: its document, and a page that draws it with no more than what every browser has.
+
+No drawing library travels with it: Plotly's smallest bundle is 1.1 MB, the script here a hundredth of that, and the
+numbers of a lesson some 100 KB. A policy of its own (``default-src 'none'``) keeps the page from asking anybody for
+anything.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.export.document import as_json, document
+from bandit_core.export.positions import Positions
+from bandit_core.model import Privacy
+from bandit_core.simulation.results import Result
+from bandit_core.spec.errors import InputError, Issue
+
+MOST_BYTES = 2 * 10**6
+ASSETS = Path(__file__).parent / "assets"
+Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
+# Quiet for no privacy, cool for central and warm for local DP, each readable as text on its ground.
+SHADES: Mapping[Privacy, Colours] = {
+    "none": (("#5c6770", "#a9b4be"), ("#353121", "#e2dccb"), ("#7c6430", "#cdb482")),
+    "central": (
+        ("#0a62b0", "#5fb0ff"),
+        ("#00735f", "#45d6b0"),
+        ("#5b4bd6", "#b0a4ff"),
+        ("#1a6f88", "#6fd3ee"),
+        ("#394872", "#8fa8f0"),
+    ),
+    "local": (
+        ("#b84a00", "#ff9d57"),
+        ("#a1077f", "#ff86d3"),
+        ("#80401a", "#f0c36a"),
+        ("#b3243f", "#ff9099"),
+        ("#7d5f00", "#dcd25a"),
+    ),
+}
+SLIDERS = {
+    "epsilon": ("Privacy budget", "← more private", "less regret →"),
+    "horizon": ("Number of users", "← fewer users", "more users →"),
+}
+
+
+def colours_of(experiment: Experiment) -> list[tuple[str, str]]:
+    """A colour per line by whom it trusts, on light and on dark ground."""
+    met = dict.fromkeys(SHADES, 0)
+    found = []
+    for line in experiment.lines:
+        trust = line.entry.privacy
+        found.append(SHADES[trust][met[trust] % len(SHADES[trust])])
+        met[trust] += 1
+    return found
+
+
+def style_of(colours: Colours) -> str:
+    """The style sheet, with the colours of the lines."""
+    light, dark = (
+        "".join(f".line-{number}{{color:{pair[ground]}}}" for number, pair in enumerate(colours)) for ground in (0, 1)
+    )
+    return f"{(ASSETS / 'lesson.css').read_text('utf-8')}{light}@media (prefers-color-scheme:dark){{{dark}}}"
+
+
+def policy(style: str, script: str) -> str:
+    """What the page may do: use this style and this script, ask nobody for anything."""
+    style_hash, script_hash = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
+    return (
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _figure(name: str, head: str) -> str:
+    return (
+        f'<h2>{head}</h2><svg id="{name}" role="img" aria-label=""></svg>'
+        f'<p class="quiet" id="{name}-read" aria-hidden="true">&nbsp;</p>'
+    )
+
+
+def page(
+    positions: Positions,
+    results: Sequence[Result],
+    *,
+    colours: Colours | None = None,
+    base: str = "",
+    overall: str = "",
+    first: str = "users",
+    day: date | None = None,
+    around: str = "",
+) -> str:
+    """The lesson as the text of one HTML file of at most `MOST_BYTES`, in UTF-8.
+
+    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons; for the
+    others see `document`. The same arguments give the same text.
+
+    Raises
+    ------
+    InputError
+        Where something is not computed yet, and where no picture of at least 25 checkpoints fits into the file.
+    """
+    for every in (1, 2, 4, 8):
+        found = document(positions, results, base=base, overall=overall, first=first, day=day, every=every)
+        text = _written(found, colours or colours_of(positions.experiment), around)
+        size = len(text.encode())
+        if size <= MOST_BYTES:
+            return text
+    words = f"at most {MOST_BYTES / 1e6:g} MB in one file; use fewer lines or positions"
+    raise InputError([Issue("lesson", f"{size / 1e6:.1f} MB", words)])
+
+
+def _written(found: dict[str, object], colours: Colours, around: str) -> str:
+    style, script = style_of(colours), (ASSETS / "lesson.js").read_text("utf-8")
+    positions = found["positions"]
+    assert isinstance(positions, list)
+    label, low, high = SLIDERS[str(found["slider"])]
+    users = _figure("users", "Regret as users come")
+    over = found["budgets"]
+    budgets = _figure("budgets", f"All budgets at once (shaded: {over['shaded']})") if isinstance(over, dict) else ""
+    figures = budgets + users if found["first"] == "budgets" else users + budgets
+    start = positions[int(str(found["start"]))]
+    without_script = "".join(f"<li>{html.escape(each['name'])}: {each['sentence']}</li>" for each in positions)
+    title = html.escape(str(found["title"]))
+    back = f'<p><a id="back" href="{html.escape(start["link"])}">Open this in the lab</a></p>' if start["link"] else ""
+    made = json.dumps(found["provenance"], ensure_ascii=False, indent=1)
+    overall = f"<p>{found['overall']}</p>" if found["overall"] else ""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">
+<meta name="color-scheme" content="light dark"><meta name="generator" content="Private Bandit Lab">
+<title>{title}</title><style>{style}</style></head><body>
+{around}<main><h1>{title}</h1>
+<div class="slider"><label for="slider">{label}: <output id="value" for="slider">{html.escape(start["name"])}</output>
+</label><input type="range" id="slider" min="0" max="{len(positions) - 1}" step="1" value="{found["start"]}">
+<span class="quiet">{low}</span><span></span><span class="quiet">{high}</span></div>
+<p class="quiet" id="odds"></p>
+<p id="sentence">{start["sentence"]}</p>{overall}
+<noscript><p>Pictures need JavaScript, which is off. In words:</p><ul>{without_script}</ul></noscript>
+{figures}
+<p class="quiet">{found["legend"]}.</p>
+<p class="quiet"><label class="scale"><input type="checkbox" id="fixed" checked> same scale at every
+position</label></p>
+<p class="quiet" id="note"></p>
+<div class="table"><table><thead><tr><th scope="col">Line</th><th scope="col" id="regret-head">Regret</th>
+<th scope="col" id="price-head">Price of privacy (× the regret of)</th></tr></thead>
+<tbody id="rows"></tbody></table></div>
+<p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
+interpolated. ● nobody is trusted, ■ a curator is trusted, – no privacy.</p>
+<details id="bounds"><summary>Bounds drawn</summary><ul></ul></details>
+{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
+<script type="application/json" id="lesson">{as_json(found)}</script>
+<script>{script}</script></body></html>
+"""

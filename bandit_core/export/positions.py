@@ -1,0 +1,176 @@
+"""The positions of a lesson's slider, each an experiment of its own: computed by the engine, never interpolated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.simulation.costs import Cost, cost, refuse
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import split, with_companions
+from bandit_core.simulation.together import Together
+from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.number_text import count, write_number
+from bandit_core.studies.sweep import at_budget, budgets, distinct_lines
+
+Slider = Literal["epsilon", "horizon"]
+EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0)  # nats
+MOST_POSITIONS = 40
+FEWEST_USERS = 100
+AS_GIVEN = "as given"
+_BUDGET_IN_TITLE = re.compile(r"[,;:]?\s*(?:\b(?:at|with)\s+)?(?:ε|\beps(?:ilon)?\b)\s*=?\s*\d[\d.]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Position:
+    """One place of the slider: its value (None for the experiment as it was given) and what is played there.
+
+    ``lines[i]`` is the number, in the experiment as given, of line i of ``experiment``.
+    """
+
+    value: float | None
+    name: str
+    experiment: Experiment
+    lines: tuple[int, ...]
+
+
+def _users(horizon: int) -> list[int]:
+    """1, 2, 5, 10, … users, at least `FEWEST_USERS`, up to the horizon."""
+    every = (base * 10**power for power in range(10) for base in (1, 2, 5))
+    return [*(value for value in every if FEWEST_USERS <= value < horizon), horizon]
+
+
+def _whole(values: Iterable[Any]) -> list[int]:
+    """Distinct horizons, ascending; whether they can be played is the experiment's to say."""
+    values = list(values)
+    wrong = [
+        Issue(f"horizon[{place}]", value, "a whole number of users")
+        for place, value in enumerate(values)
+        if not isinstance(value, int)
+    ]
+    if wrong:
+        raise InputError(wrong)
+    return sorted(set(values))
+
+
+def _over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[Position]:
+    """A position per budget of every private line; before them the experiment as given, where it is none of those."""
+    if not any(line.epsilon is not None for line in experiment.lines):
+        raise InputError([Issue("slider", "epsilon", "no line has a budget here; the slider can be horizon")])
+    shared = shared_budget(experiment)
+    here = {shared.fixed} if shared is not None and shared.fixed else set()
+    swept = distinct_lines(experiment)
+    numbers = [line.numbers for line in experiment.lines]
+    lines = tuple(numbers.index(line.numbers) for line in swept.lines)
+    found = []
+    refused: InputError | None = None
+    for epsilon in budgets({*EPSILONS, *here} if values is None else values):
+        try:
+            found.append(Position(epsilon, f"ε = {write_number(epsilon)}", at_budget(swept, epsilon), lines))
+        except InputError as error:
+            refused = error
+            if values is not None:
+                raise
+    if refused is not None and not found:
+        raise refused
+    if any(_same_numbers(position.experiment, experiment) for position in found):
+        return found
+    return [Position(None, AS_GIVEN, experiment, tuple(range(len(experiment.lines)))), *found]
+
+
+def _same_numbers(one: Experiment, other: Experiment) -> bool:
+    """Whether both play the same, whatever is stated and whatever follows by itself."""
+    return len(one.lines) == len(other.lines) and all(
+        mine.entry is theirs.entry and mine_is == theirs_is
+        for mine, theirs, mine_is, theirs_is in zip(one.lines, other.lines, one.setups, other.setups, strict=True)
+    )
+
+
+def _over_users(experiment: Experiment, values: Iterable[Any] | None) -> list[Position]:
+    lines = tuple(range(len(experiment.lines)))
+    return [
+        Position(horizon, f"{count(horizon)} users", experiment.with_changes(horizon=horizon), lines)
+        for horizon in (_users(experiment.horizon) if values is None else _whole(values))
+    ]
+
+
+class Positions(Together[tuple[Result, ...]]):
+    """All positions of a slider being computed; polled and stopped like a `Simulation`.
+
+    Parameters
+    ----------
+    experiment
+        What the lesson is about.
+    slider
+        "epsilon": one budget for every private line, as on the page Trade-off, and first of all the experiment as given
+        where it is none of these; "horizon": each number of users is a run of its own, so it is exact for policies that
+        know the horizon, too, and all of them together cost about twice the longest.
+    values
+        Budgets or numbers of users (default: the budgets of the pages' sliders, or 1, 2, 5, 10, … users).
+
+    Raises
+    ------
+    InputError
+        For an unknown slider, for values that cannot be played, and for more than `costs.refuse` allows here.
+    """
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        slider: str = "epsilon",
+        values: Iterable[Any] | None = None,
+        store: Store | None = None,
+    ) -> None:
+        if slider not in get_args(Slider):
+            raise InputError([Issue("slider", slider, f"one of {', '.join(get_args(Slider))}")])
+        self.experiment, self.slider = experiment, slider
+        self.positions = (_over_budgets if slider == "epsilon" else _over_users)(experiment, values)
+        if len(self.positions) > MOST_POSITIONS:
+            raise InputError([Issue(slider, len(self.positions), f"at most {MOST_POSITIONS} positions")])
+        own = [position.experiment for position in self.positions]
+        try:
+            played = [with_companions(point) for point in own]
+            self._refuse_if_too_large(played)
+        except InputError:
+            played = own
+            self._refuse_if_too_large(played)
+        self.steps = self._cost(played).steps
+        super().__init__(played, store)
+
+    def _cost(self, points: Sequence[Experiment]) -> Cost:
+        """What all positions take; a line without privacy is played once for all budgets."""
+        whole = cost(points[0])
+        for point in points[1:]:
+            private = [number for number, line in enumerate(point.lines) if line.epsilon is not None]
+            whole += cost(point, private if self.slider == "epsilon" else None)
+        return whole
+
+    def _refuse_if_too_large(self, points: Sequence[Experiment]) -> None:
+        refuse(self._cost(points), "slider", "horizon x trials x lines x positions", "positions, ")
+
+    @property
+    def start(self) -> int:
+        """The position at which the slider stands at first: the experiment as given."""
+        same = (
+            place
+            for place, position in enumerate(self.positions)
+            if position.value is None or _same_numbers(position.experiment, self.experiment)
+        )
+        return next(same, len(self.positions) - 1)
+
+    @property
+    def title(self) -> str:
+        """The title, without a budget that the slider would belie."""
+        named = self.experiment.title
+        kept = _BUDGET_IN_TITLE.sub("", named).strip() if self.slider == "epsilon" else named
+        return kept or "What does privacy cost here?"
+
+    def result(self) -> tuple[Result, ...]:
+        """The results of all positions, what was only played along apart."""
+        own = (position.experiment for position in self.positions)
+        return tuple(map(split, self.results, own))

@@ -1,0 +1,115 @@
+"""What a result says in a sentence or two, with ``**`` around what weighs.
+
+Names that somebody wrote (labels of lines) go through ``escape``: what is safe depends on where the words will stand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import Reference, Summary, counterpart, local_wins, summaries
+from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.budgets.discrete import Discrete
+from bandit_core.spec.number_text import count, number, with_error
+
+Escape = Callable[[str], str]
+MOST_GROUPS = 5  # of users, that a sentence names one by one
+NOT_ALIKE = "the two do not explore alike, and more users or other arms may turn that round"
+COULD_TRUST_NOBODY = (
+    "The policy that trusts nobody loses less than the curator's here; a curator could use it, too, for it keeps the "
+    "curator's promise as well"
+)
+
+
+def odds(epsilon: float) -> str:
+    """What one response at this budget can teach an observer."""
+    sure = 100 / (1 + math.exp(-min(epsilon, 700.0)))
+    shown = f"{sure:.0f}" if sure < 99 else f"{sure:.4g}"
+    shown = "practically 100" if sure > 99.99 else f"at most {shown}"
+    return f"An observer who was 50 % sure of somebody's answer becomes {shown} % sure."
+
+
+def budget(distribution: BudgetDistribution | None) -> str:
+    """A budget in a few words."""
+    if distribution is None:
+        return "no privacy"
+    if distribution.fixed is not None:
+        return f"ε = {distribution.fixed:g}"
+    if isinstance(distribution, Discrete):
+        values, shares = distribution.atoms
+        if len(values) <= MOST_GROUPS:
+            groups = [f"{value:g} for {share:.3g} %" for value, share in zip(values, 100 * shares, strict=True)]
+            return (
+                f"ε of {', '.join(groups[:-1])} and {groups[-1]} of the users" if groups[1:] else f"ε = {values[0]:g}"
+            )
+    return f"budgets ε that differ from user to user ({distribution.words})"
+
+
+def reference(against: Reference, escape: Escape = str) -> str:
+    """What a price is relative to."""
+    return escape(against.label) + (" (not drawn, played along)" if against.along else "")
+
+
+def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
+    """How a private line can surely lose less than what it is compared with; empty where it does not."""
+    if row.against is None or not row.differs or row.price > 1:
+        return ""
+    name, other, line = escape(row.label), escape(row.against.label), result.lines[row.line]
+    assert line is not None
+    parent = counterpart(result.experiment.lines[row.line].entry)
+    if parent is not None and row.against.policy != parent.name:
+        return (
+            f"{name} is another method than {other}, which is the best shown without privacy; "
+            f"its own counterpart, {parent.title}, tells what privacy costs it"
+        )
+    missed = [1 - float(each.best_pulls[:, -1].mean()) / result.times[-1] for each in (line, row.against.played)]
+    shares = [f"{number(100 * share)} %" for share in missed]
+    if missed[0] < missed[1]:
+        how = f"{name} explores less at this horizon (it gave {shares[0]} of the users another arm than the best, "
+        how += f"{other} {shares[1]})"
+        how += "; with more users or other arms that may turn round"
+    else:
+        how = NOT_ALIKE
+    return f"A price below 1 is no gift of privacy: {how}"
+
+
+def _cost(row: Summary, users: str, escape: Escape) -> str:
+    assert row.against is not None
+    name, other = escape(row.label), reference(row.against, escape)
+    ratio = with_error(row.price, row.price_stderr)
+    if row.trials == 1:
+        return f"in a single run of {users}, which proves little, **{ratio}** times that of {other} (**{name}**)"
+    if not row.differs:
+        return f"not clearly other than that of {other} (**{name}**: {ratio} times, in {row.trials} trials)"
+    return f"**{ratio}** times that of {other} (**{name}**)"
+
+
+def verdict(result: Result, escape: Escape = str) -> str:
+    """One or two sentences that say what the picture shows and claim no more than the errors allow."""
+    experiment = result.experiment
+    rows = summaries(result)
+    if not rows:
+        return "Nothing computed yet."
+    private = [row for row in rows if math.isfinite(row.price)]
+    users = f"{count(experiment.horizon)} users"
+    if not private:
+        ends = [pick(rows, key=lambda row: row.regret) for pick in (min, max)]
+        lost = [f"**{escape(row.label)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]]
+        return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
+    cheapest, costliest = (pick(private, key=lambda row: row.price) for pick in (min, max))
+    told = [cheapest] if cheapest is costliest else [cheapest, costliest]
+    costs = [_cost(row, users, escape) for row in told]
+    extra = cheapest.extra
+    distribution = experiment.lines[cheapest.line].epsilon
+    same = all(experiment.lines[row.line].epsilon == distribution for row in private)
+    head = f"At {budget(distribution)} the regret is " if same else "The regret is "
+    if cheapest.differs:
+        costs[0] += f", {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
+    elif cheapest.trials > 1:
+        costs[0] += f", over {users}"
+    sentences = ["; ".join(costs)]
+    sentences += [why for row in told if (why := below_one(row, result, escape))]
+    sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
+    return f"{head}{'. '.join(sentences)}."

@@ -1,0 +1,78 @@
+"""Several experiments computed one after the other, polled and stopped as one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
+
+Found = TypeVar("Found")
+
+
+class Together(Generic[Found]):
+    """One `Simulation` after the other; ``result``, of a subclass, says what is made of all that is done so far."""
+
+    def __init__(self, points: Sequence[Experiment], store: Store | None = None) -> None:
+        self._simulations = [Simulation(point, store) for point in points]
+        self.stopped = False
+        self._weights = [max(simulation.missing_seconds, 1e-9) for simulation in self._simulations]
+
+    @property
+    def missing_seconds(self) -> float:
+        """Rough time, on one core, of what is not done yet (what several have in common is counted in each)."""
+        return sum(simulation.missing_seconds for simulation in self._simulations)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the one that is to be computed next waits for its turn."""
+        return any(simulation.waiting for simulation in self._simulations)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the store took every block."""
+        return all(simulation.kept for simulation in self._simulations)
+
+    @property
+    def notices(self) -> list[str]:
+        """What the owner of the run should be told, each once."""
+        return list(dict.fromkeys(notice for simulation in self._simulations for notice in simulation.notices))
+
+    @property
+    def fraction(self) -> float:
+        """Share of the work that is done."""
+        parts = zip(self._weights, self._simulations, strict=True)
+        return min(1.0, sum(weight * simulation.fraction for weight, simulation in parts) / sum(self._weights))
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """What is done so far, one per experiment."""
+        return tuple(simulation.result() for simulation in self._simulations)
+
+    def stop(self) -> None:
+        """Stop soon; what is finished is kept."""
+        self.stopped = True
+        for simulation in self._simulations:
+            simulation.stop()
+
+    def result(self) -> Found:
+        """What is made of everything that is done so far."""
+        raise NotImplementedError
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[Together[Found]], None] | None = None) -> Found:
+        """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
+        whole = self.missing_seconds
+        for place, simulation in enumerate(self._simulations):
+            if self.stopped:
+                break
+            # What an earlier one has in common with this one (lines without privacy) is found in the store by now.
+            fresh = Simulation(simulation.experiment, simulation.store) if simulation.missing_seconds else simulation
+            self._simulations[place] = fresh
+            fresh.whole_seconds = whole
+            if self.stopped:  # it may have been stopped while the new one was made
+                break
+            fresh.run(jobs, None if on_progress is None else lambda _: on_progress(self))
+        return self.result()

@@ -1,0 +1,116 @@
+"""The button that makes a lesson of a page: the same file as the command's, and the server's limits hold."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+import screen as on
+
+from bandit_core import Experiment, simulate
+from bandit_core.experiments import links
+from bandit_core.export import document
+from bandit_core.export.positions import EPSILONS, Positions
+from bandit_core.simulation import sentences
+from bandit_core.simulation.summaries import split, with_companions
+from ui import take_along, words
+
+LINES = "ucb,heldp-ucb-b(1),adap-ucb(1)"
+BUTTON, SAVE = "Take it along (HTML)", "Save the lesson (HTML)"
+NASTY = "*it's* **half** <b> & `x` :smile: \\ </script>"
+
+
+def experiment_of(screen: Any) -> Experiment:
+    return screen.session_state["experiment"]
+
+
+def take(screen: Any, page: str) -> Any:
+    """Press the button, and wait for what begins by itself."""
+    screen.button(key=f"take-along-{page}").click()
+    on.run(screen)
+    if "run-lesson" in screen.session_state:
+        screen.session_state["run-lesson"].thread.join()
+        on.run(screen)
+    return screen
+
+
+def file_of(screen: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the button of a finished lesson would save."""
+    kept: dict[str, Any] = {}
+
+    def noted(label: str, data: Any, **options: Any) -> None:
+        kept[label] = data
+
+    monkeypatch.setattr(take_along.st, "download_button", noted)
+    on.run(screen)
+    monkeypatch.undo()
+    [found] = re.findall(r'id="lesson">(.*?)</script>', kept[SAVE](), re.DOTALL)
+    return json.loads(found)
+
+
+def labels(screen: Any) -> list[str]:
+    return [button.label for button in screen.main.download_button]
+
+
+def test_explore_gives_the_file_of_its_experiment(monkeypatch):
+    screen = on.visit(lines=LINES, **on.SMALL)
+    assert SAVE not in labels(screen)
+    take(screen, "explore")
+    assert SAVE in labels(screen)
+    found = file_of(screen, monkeypatch)
+    positions = Positions(experiment_of(screen))
+    wanted = json.loads(document.as_json(document.document(positions, positions.run(1))))
+    for each in (found, wanted):
+        each["provenance"].pop("date")
+    assert found == wanted and len(found["positions"]) == len(EPSILONS)
+
+
+def test_another_experiment_is_not_computed_until_it_is_asked_for():
+    screen = take(on.visit(lines=LINES, **on.SMALL), "explore")
+    on.change(screen, "number_input", "seed", 7)
+    assert SAVE not in labels(screen) and screen.button(key="take-along-explore").label == BUTTON
+
+
+def test_the_slider_may_move_the_users(monkeypatch):
+    screen = on.visit(lines=LINES, **on.SMALL)
+    screen.get_by_key("lesson-slider").set_value("horizon")
+    take(on.run(screen), "explore")
+    assert file_of(screen, monkeypatch)["slider"] == "horizon"
+
+
+def test_without_budgets_the_slider_moves_the_users(monkeypatch):
+    screen = take(on.visit(lines="ucb", **on.SMALL), "explore")
+    assert file_of(screen, monkeypatch)["slider"] == "horizon"
+
+
+def test_tradeoff_gives_its_own_budgets_and_what_it_says_of_all(monkeypatch):
+    screen = on.visit("tradeoff", lines=LINES, **on.SMALL)
+    take(screen, "tradeoff")
+    found = file_of(screen, monkeypatch)
+    assert found["first"] == "budgets" and found["overall"]
+    chart = on.chart(screen, "tradeoff-chart")
+    [drawn] = [trace for trace in chart.traces if trace.get("name", "").endswith("HeLDP-UCB-B")]
+    assert found["budgets"]["series"][found["budgets"]["x"]] == pytest.approx(on.numbers_in(drawn["x"]))
+    [curve] = [each for each in found["budgets"]["curves"] if each["label"] == "HeLDP-UCB-B"]
+    assert found["budgets"]["series"][curve["y"]] == pytest.approx(on.numbers_in(drawn["y"]), rel=6e-4)
+
+
+def test_what_is_too_large_for_the_server_is_refused_with_the_command(monkeypatch):
+    screen = on.visit(lines=LINES, **on.SMALL)
+    monkeypatch.setenv("LAB_MAX_STEPS", "20000")  # the picture takes 4,800
+    take(screen, "explore")
+    assert SAVE not in labels(screen)
+    assert ["steps" in error.value for error in screen.main.error] == [True]
+    assert any("export experiment.json --slider epsilon" in code.value for code in screen.main.code)
+
+
+def test_sentences_are_the_same_in_the_page_and_in_the_file():
+    document_ = {**links.read({"lines": LINES})[0].spec(), "horizon": 300, "trials": 4}
+    document_["lines"][1]["label"] = NASTY
+    experiment = Experiment.model_validate(document_)
+    result = split(simulate(with_companions(experiment), jobs=1), experiment)
+    there = document.marked_up(sentences.verdict(result, document.as_html))
+    assert take_along.as_html(words.verdict(result)) == there
+    assert "&lt;b&gt; &amp;" in there and there.count("<strong>") == there.count("</strong>") > 0
