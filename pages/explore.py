@@ -46,7 +46,7 @@ if whole is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
 verdict = st.container() if not alone else None
-dark, direct = theme.is_dark(), not theme.is_phone()
+dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
 drawn = lesson.plain(result) if alone else result
 before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
 vertical = lesson.frame(drawn) if alone else None
@@ -55,7 +55,7 @@ picture = shared.picture(
     drawn,
     (dark, direct, vertical, before and before.content),
     lambda: (
-        lesson.chart(drawn, before, vertical, dark, direct)
+        lesson.chart(drawn, before, vertical, dark)
         if alone
         else charts.regret_chart(drawn, dark, direct_labels=direct)
     ),

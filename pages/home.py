@@ -27,7 +27,7 @@ if found is not None:
     whole = found
     result = lesson.without_private(whole) if covered else whole
     verdict = st.container() if not alone else None
-    dark, direct = theme.is_dark(), not theme.is_phone()
+    dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
     before = None if covered else gallery.ghosts(result)
     picture = shared.picture(
         "home",

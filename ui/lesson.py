@@ -23,6 +23,8 @@ HEIGHT = 300  # of the picture, so that it stands above the fold of a projector 
 SIZE = 18  # of words and numbers in a picture, in pixels
 STYLE = """<style>
 @media (min-width:700px){html{font-size:18px}}
+[data-testid=stHeader]{background:none;pointer-events:none}
+[data-testid=stHeader] :is(button,a){pointer-events:auto}
 [data-testid=stMainBlockContainer]{padding-top:.6rem}
 [data-testid=stMainBlockContainer] h1{font-size:1.7rem!important;padding:.2rem 0}
 [data-testid=stMainBlockContainer]>div>[data-testid=stVerticalBlock]{gap:.6rem}
@@ -131,10 +133,10 @@ def frame(result: Result) -> tuple[float, float] | None:
 
 
 def chart(
-    result: Result, before: Result | None, vertical: tuple[float, float] | None, dark: bool, direct: bool
+    result: Result, before: Result | None, vertical: tuple[float, float] | None, dark: bool
 ) -> go.Figure:
     """Explore's picture for a lesson, with the curves of the slider's last position behind it."""
-    figure = charts.regret_chart(result, dark, HEIGHT, direct, vertical)
+    figure = charts.regret_chart(result, dark, HEIGHT, False, vertical)  # the legend names the curves, in large letters
     if before is not None:
         charts.add_ghosts(figure, before, result, dark)
     return large(figure)
@@ -147,7 +149,6 @@ def large(figure: go.Figure) -> go.Figure:
     for axis in (*figure.select_xaxes(), *figure.select_yaxes()):
         axis.tickfont.size = SIZE
         axis.title.font.size = SIZE
-    figure.update_annotations(font_size=SIZE - 2)
     return figure
 
 

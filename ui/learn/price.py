@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, difference, lost, ratio, size
+from ui.learn.step import Choice, Number, Slider, Step, Told, difference, ratio, size
 
 BUDGETS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # each twice the one before
 
@@ -34,8 +34,8 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
 
 def _told(result: Result, at: float) -> Told:
     place = BUDGETS.index(at) + 1
-    price, mine = ratio(result, place, 0), lost(result, place)
-    numbers = {"price": price, "mine": mine}
+    price = ratio(result, place, 0)
+    numbers = {"price": price}
     head = f"At ε = {at:g} hiding costs **{price}** times the laughs that are lost openly"
     gain = difference(result, place, place + 1)
     if gain.verdict == "unclear":

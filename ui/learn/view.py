@@ -12,7 +12,7 @@ from ui.learn import printed
 from ui.learn.course import MINUTES, STEPS
 from ui.learn.step import Choice, Number, Scale, Step
 
-HEIGHT, LESSON_HEIGHT = 320, 260  # of the picture; its legend comes on top of it
+HEIGHT, LESSON_HEIGHT = 320, 280  # of the picture; its legend comes on top of it
 _GUESSES, _UP = "learn-guesses", "learn-up"
 _STYLE = """<style>
 .st-key-learn-step{gap:.6rem}
@@ -204,17 +204,12 @@ def _sampled(name: str, at: float) -> object:
 
 def _way(number: int, place: str) -> None:
     """Back and on; drawn above for wide windows and below for phones, and one of the two is shown."""
-    step, last = STEPS[number - 1], number == len(STEPS)
+    last = number == len(STEPS)
     with st.container(key=f"learn-{place}", horizontal=True, horizontal_alignment="right"):
         st.button(
             "Back", icon=":material/arrow_back:", key=f"learn-back-{place}", on_click=go, args=(number - 1,),
             disabled=number == 1, help="The step before.",
         )  # fmt: skip
-        if step.name in _guesses():
-            st.button(
-                "Guess again", icon=":material/replay:", key=f"learn-again-{place}", on_click=_again, args=(step,),
-                help="Hide the answer and ask once more.",
-            )  # fmt: skip
         st.button(
             "Next", icon=":material/arrow_forward:", key=f"learn-next-{place}", on_click=go, args=(number + 1,),
             disabled=last, type="primary", help="The next step." if not last else "This was the last step.",
@@ -228,6 +223,11 @@ def _folds(step: Step, at: float) -> None:
     page = menu.named(step.page)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(page.file, label=step.link_words, icon=":material/tune:", query_params=step.fields(at))
+        if step.name in _guesses():
+            st.button(
+                "Guess again", icon=":material/replay:", key="learn-again", on_click=_again, args=(step,),
+                help="Hide the answer and ask once more.",
+            )  # fmt: skip
         lesson.phone(menu.named("learn"))
     with st.expander("Exactly"):
         st.markdown(step.exact)
