@@ -55,9 +55,7 @@ picture = shared.picture(
     drawn,
     (dark, direct, vertical, before and before.content),
     lambda: (
-        lesson.chart(drawn, before, vertical, dark)
-        if alone
-        else charts.regret_chart(drawn, dark, direct_labels=direct)
+        lesson.chart(drawn, before, vertical, dark) if alone else charts.regret_chart(drawn, dark, direct_labels=direct)
     ),
     lambda _: charts.describe(drawn),
 )

@@ -23,7 +23,8 @@ HEIGHT = 300  # of the picture, so that it stands above the fold of a projector 
 SIZE = 18  # of words and numbers in a picture, in pixels
 STYLE = """<style>
 @media (min-width:700px){html{font-size:18px}}
-[data-testid=stHeader]{background:none;pointer-events:none}
+[data-testid=stHeader]{background:none}
+[data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none}
 [data-testid=stHeader] :is(button,a){pointer-events:auto}
 [data-testid=stMainBlockContainer]{padding-top:.6rem}
 [data-testid=stMainBlockContainer] h1{font-size:1.7rem!important;padding:.2rem 0}
@@ -132,9 +133,7 @@ def frame(result: Result) -> tuple[float, float] | None:
     return 0.0, top
 
 
-def chart(
-    result: Result, before: Result | None, vertical: tuple[float, float] | None, dark: bool
-) -> go.Figure:
+def chart(result: Result, before: Result | None, vertical: tuple[float, float] | None, dark: bool) -> go.Figure:
     """Explore's picture for a lesson, with the curves of the slider's last position behind it."""
     figure = charts.regret_chart(result, dark, HEIGHT, False, vertical)  # the legend names the curves, in large letters
     if before is not None:

@@ -243,6 +243,7 @@ def drawn() -> None:
     """The page is drawn, or was cut short by a newer change."""
     if "sent" in _state:
         _state["sent"].drawn()
+        _state["seen-widgets"] = _widgets()  # also those that this run was the first to draw: nobody has moved them
 
 
 def issues() -> list[Issue]:

@@ -18,7 +18,7 @@ from bandit_core.experiments import links
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.tradeoff import blind_regret
-from ui import runner
+from ui import runner, state
 from ui.learn import coin, crowd, price, printed, promise, view, whom, wild
 from ui.learn.course import STEPS
 from ui.learn.step import Choice, Number, Step, Told
@@ -367,3 +367,14 @@ def test_a_step_can_be_read_by_a_fifteen_year_old(step: Step) -> None:
     assert not re.search(r"\b(bandit|arm|policy|Bernoulli|stochastic|i\.i\.d)", told)
     assert grade(step.exact) > grade(step.idea)  # the exact statement is a fold away
     assert view.MINUTES / len(STEPS) * 150 > len(told.split())  # read and tried in its share of the quarter of an hour
+
+
+def test_the_back_button_returns_to_the_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after a guess, which draws a slider that was not there before: nobody has moved it."""
+    monkeypatch.setattr(state, "SOON", 0.0)
+    screen = at_step(5)
+    screen.button(key="learn-next-above").click()
+    screen = guess(on.run(screen), STEPS[5])
+    screen.query_params["step"] = "5"
+    on.run(screen)
+    assert STEPS[4].title in screen.title[0].value
