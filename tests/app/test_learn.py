@@ -18,7 +18,7 @@ from bandit_core.experiments import links
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.tradeoff import blind_regret
-from ui import runner, state
+from ui import runner, state, words
 from ui.learn import coin, crowd, price, printed, promise, view, whom, wild
 from ui.learn.course import STEPS
 from ui.learn.step import Choice, Number, Step, Told
@@ -74,6 +74,7 @@ def test_the_link_of_a_step_opens_exactly_what_it_shows(step: Step) -> None:
         if step.experiment is not None:
             experiment, issues = links.read(fields)
             assert not issues and experiment == step.experiment(at)
+            assert not words.of_the_link(experiment)  # all its words are the lab's own
     if step.experiment is None:
         there = on.visit(step.page, **fields)
         assert not there.main.warning  # what cannot be used of a link is told so
@@ -263,8 +264,8 @@ def test_a_sentence_about_runs_says_what_was_measured(name: str) -> None:
                     assert number.value == pytest.approx(value, rel=1e-9, abs=1e-9)
                     assert error is None or number.error == pytest.approx(error, rel=1e-9, abs=1e-9)
             assert WORDS[name][told.verdict] in told.text
-            others = [words for verdict, words in WORDS[name].items() if verdict != told.verdict and words]
-            assert not [words for words in others if words in told.text], told.text
+            others = [text for verdict, text in WORDS[name].items() if verdict != told.verdict and text]
+            assert not [text for text in others if text in told.text], told.text
             seen.add(told.verdict)
     assert len(seen) >= 2 or name == "choosing"  # else the half of it would not have been tested
 

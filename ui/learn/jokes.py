@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bandit_core import Experiment
+from ui import words
 
 USERS, RUNS, SEED = 10_000, 30, 0
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
@@ -25,10 +26,11 @@ def budget(epsilon: float) -> Document:
     return {"kind": "fixed", "value": epsilon}
 
 
-OPENLY: Document = {"policy": "thompson", "label": "no privacy"}
+FREE, CURATOR, NOBODY = words.HOME_LABELS
+OPENLY: Document = {"policy": "thompson", "label": FREE}
 
 
-def flipped(epsilon: float, label: str = "trusting nobody") -> Document:
+def flipped(epsilon: float, label: str = NOBODY) -> Document:
     """The learner that gets every answer behind a coin flip."""
     return {"policy": "ts-cf", "epsilon": budget(epsilon), "label": label}
 

@@ -12,7 +12,7 @@ from ui.learn.step import Choice, Number, Slider, Step, Told, ratio
 
 
 def _experiment(at: float) -> Experiment:
-    curator = {"policy": "dp-imed", "epsilon": jokes.budget(at), "label": "trusting a curator"}
+    curator = {"policy": "dp-imed", "epsilon": jokes.budget(at), "label": jokes.CURATOR}
     return jokes.played([jokes.OPENLY, curator, jokes.flipped(at)], y="log")
 
 

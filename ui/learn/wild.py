@@ -19,7 +19,7 @@ def _experiment(at: float) -> Experiment:
     lines = [
         {"policy": "dp-robust-se", "epsilon": jokes.budget(1.0), "params": {"v": V, "u": level}} for level in LEVELS
     ]
-    return jokes.played([{"policy": "robust-ucb", "params": {"v": V}, "label": "no privacy"}, *lines], arms, y="log")
+    return jokes.played([{"policy": "robust-ucb", "params": {"v": V}, "label": jokes.FREE}, *lines], arms, y="log")
 
 
 def _best(result: Result) -> int:
