@@ -34,6 +34,7 @@ _APP = Path(__file__).resolve().parent.parent / "app.py"
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:.7rem;padding-bottom:2rem}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
+[data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
 .js-plotly-plot :is([class^=x],[class^=y])[class$=title],
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{fill:INK!important}
 @media (max-width:640px){h1{font-size:1.9rem!important}}
