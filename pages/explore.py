@@ -10,6 +10,9 @@ from ui import (
     budget_panel,
     charts,
     exports,
+    gallery,
+    lesson,
+    menu,
     page_frame,
     panels,
     render_lock,
@@ -26,31 +29,45 @@ from ui.menu import Page
 PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all")
 page_frame.enter()
 
-experiment = state.experiment()
+head, alone = st.container(), state.lesson()
+experiment = lesson.slider(menu.named("explore")) if alone else state.experiment()
 title, note = words.heading(experiment)
-st.title(words.plain(title))
-if note:
-    st.caption(words.plain(note))
+head.title(words.plain(title))
+if note and not alone:
+    head.caption(words.plain(note))
 
+covered = lesson.covered("explore")
 whole = runner.shared_result()
 found = whole or runner.preview_of(experiment)
 if found is None:
     page_frame.leave()
-result = found
+result = lesson.without_private(found) if covered else found
 if whole is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
-st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-dark, direct = theme.is_dark(), not theme.is_phone()
+verdict = st.container() if not alone else None
+dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
+drawn = lesson.plain(result) if alone else result
+before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
+vertical = lesson.frame(drawn) if alone else None
 picture = shared.picture(
-    "regret",
-    result,
-    (dark, direct),
-    lambda: charts.regret_chart(result, dark, direct_labels=direct),
-    lambda _: charts.describe(result),
+    "lesson" if alone else "regret",
+    drawn,
+    (dark, direct, vertical, before and before.content),
+    lambda: (
+        lesson.chart(drawn, before, vertical, dark) if alone else charts.regret_chart(drawn, dark, direct_labels=direct)
+    ),
+    lambda _: charts.describe(drawn),
 )
 st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
 render_lock.shown()
+if not covered:
+    (verdict or st).markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
+if alone:
+    st.caption(words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view.band)) + ".")
+    lesson.foot(menu.named("explore"), experiment)
+if alone or covered:
+    page_frame.leave()
 st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
 panels.cards(result)
 

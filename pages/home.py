@@ -5,36 +5,45 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, gallery, page_frame, render_lock, runner, shared, theme, words
+from ui import charts, gallery, lesson, menu, page_frame, render_lock, runner, shared, state, theme, words
 from ui.menu import Page
 
 PAGE = Page(title="Home", icon="home", place=0, group="learn", fields="eps")
 page_frame.enter()
 
+alone = state.lesson()
 st.title("What does privacy cost a learner?")
-st.markdown(
-    "A website, a clinic or a phone learns from people by trying options and seeing what they like. Privacy hides each "
-    "person's answer in noise, so the learner needs more people to find the best option. What is lost on the way is "
-    "called **regret**. Move the slider and see the price."
-)
-epsilon = gallery.home_slider()
+if not alone:
+    st.markdown(
+        "A website, a clinic or a phone learns from people by trying options and seeing what they like. Privacy hides "
+        "each person's answer in noise, so the learner needs more people to find the best option. What is lost on the "
+        "way is called **regret**. Move the slider and see the price."
+    )
+epsilon = gallery.home_slider(told=not alone)
 experiment = gallery.home_experiment(epsilon)
+covered = lesson.covered("home")
 found = runner.result_of(experiment, "home", along=True)
 if found is not None:
-    result = found
-    st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-    dark, direct = theme.is_dark(), not theme.is_phone()
-    before = gallery.ghosts(result)
+    whole = found
+    result = lesson.without_private(whole) if covered else whole
+    verdict = st.container() if not alone else None
+    dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
+    before = None if covered else gallery.ghosts(result)
     picture = shared.picture(
         "home",
         result,
-        (dark, direct, before and before.content),
-        lambda: gallery.home_chart(result, before, dark, direct),
+        (dark, direct, alone, before and before.content),
+        lambda: gallery.home_chart(result, before, dark, direct, alone),
         lambda _: charts.describe(result),
     )
     st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=picture.alt)
     render_lock.shown()
+    if not covered:
+        (verdict or st).markdown(shared.kept("verdict", whole, None, lambda: words.verdict(whole)))
     st.caption(f"Each by the policy of its kind that loses least here: {gallery.methods(experiment)}.")
+if alone:
+    lesson.foot(menu.named("home"))
+    page_frame.leave()
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()
 gallery.cards()

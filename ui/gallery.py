@@ -1,4 +1,4 @@
-"""Home's parts: the one slider, the three doors, the preset cards."""
+"""Home's parts: the one slider, the four doors, the preset cards."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bandit_core.experiments.presets import load_preset, presets
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, page_fields, theme, words
+from ui import charts, epsilon_grid, lesson, page_fields, theme, words
 
 OPENING = "first-look"
 BEST = ("thompson", "dp-imed", "ts-cf")  # on Home's arms, at every budget of the slider (a test tries all others)
 EPSILONS = epsilon_grid.between(0.1, 8)
-EXPLORE, THRESHOLD = "pages/explore.py", "pages/threshold.py"
+EXPLORE, THRESHOLD, LEARN = "pages/explore.py", "pages/threshold.py", "pages/learn.py"
 TRADEOFF, YOUR_NUMBERS, PAPERS = "pages/tradeoff.py", "pages/your-numbers.py", "pages/papers.py"
 LESSONS = "Lessons"
 
 
-def home_slider() -> float:
-    """Home's one control; its value is the address field ``eps``."""
+def home_slider(told: bool = True) -> float:
+    """Home's one control, ``told`` in odds; its value is the address field ``eps``."""
     epsilon = page_fields.slider(
         "Privacy budget ε: ← more private · less regret →",
         "eps",
@@ -32,7 +32,8 @@ def home_slider() -> float:
         "home-epsilon",
         "How much one answer may tell about the person who gave it.",
     )
-    st.caption(words.odds(epsilon))
+    if told:
+        st.caption(words.odds(epsilon))
     return epsilon
 
 
@@ -65,22 +66,32 @@ def home_range(experiment: Experiment) -> tuple[float, float]:
     return 0.0, float(np.log10(1.25 * blind_regret(experiment)))
 
 
-def ghosts(result: Result) -> Result | None:
+def ghosts(result: Result, where: str = "home") -> Result | None:
     """The picture of the slider's last position, for this visit only; None before the slider was moved."""
     now = st.session_state
-    shown: Result | None = now.get("home-shown")
+    shown: Result | None = now.get(f"{where}-shown")
     if shown is None or shown.experiment != result.experiment:
-        now["home-before"] = shown
-    now["home-shown"] = result
-    return now["home-before"]
+        alike = shown is not None and _alike(shown.experiment, result.experiment)
+        now[f"{where}-before"] = shown if alike else None
+    now[f"{where}-shown"] = result
+    return now[f"{where}-before"]
 
 
-def home_chart(result: Result, before: Result | None, dark: bool, direct_labels: bool) -> go.Figure:
-    """Home's picture, with the curves of the slider's last position behind it."""
-    figure = charts.regret_chart(result, dark, 400, direct_labels, vertical=home_range(result.experiment))
+def _alike(one: Experiment, other: Experiment) -> bool:
+    """Whether the curves of both can stand in one picture: they differ in budgets at most."""
+    same = (one.arms, one.contexts, one.horizon, one.view) == (other.arms, other.contexts, other.horizon, other.view)
+    return same and [line.policy for line in one.lines] == [line.policy for line in other.lines]
+
+
+def home_chart(
+    result: Result, before: Result | None, dark: bool, direct_labels: bool, alone: bool = False
+) -> go.Figure:
+    """Home's picture, with the curves of the slider's last position behind it; ``alone`` as a lesson."""
+    height = lesson.HEIGHT if alone else 400
+    figure = charts.regret_chart(result, dark, height, direct_labels, vertical=home_range(result.experiment))
     if before is not None:
         charts.add_ghosts(figure, before, result, dark)
-    return figure
+    return lesson.large(figure) if alone else figure
 
 
 def link_to_explore(label: str, experiment: Experiment) -> None:
@@ -89,8 +100,11 @@ def link_to_explore(label: str, experiment: Experiment) -> None:
 
 
 def doors() -> None:
-    """Three ways in, by who is asking."""
-    teach, decide, research = st.columns(3)
+    """Four ways in, by who is asking."""
+    learn, teach, decide, research = st.columns(4)
+    with learn.container(border=True, height="stretch"):
+        st.markdown("#### I am new here\nTen short steps: guess first, then look. About a quarter of an hour.")
+        st.page_link(LEARN, label="Learn, step by step", icon=":material/arrow_forward:")
     with teach.container(border=True, height="stretch"):
         st.markdown("#### I teach\nLessons to project: one idea each, one slider, a link for every student.")
         link_to_explore("Two treatments in a clinic", load_preset("two-treatments"))

@@ -15,6 +15,7 @@ from ui import (
     charts,
     glossary,
     kinds,
+    lesson,
     menu,
     menu_bar,
     page_fields,
@@ -33,13 +34,13 @@ _APP = Path(__file__).resolve().parent.parent / "app.py"
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:.7rem;padding-bottom:2rem}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
+[data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
 .js-plotly-plot :is([class^=x],[class^=y])[class$=title],
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{fill:INK!important}
 @media (max-width:640px){h1{font-size:1.9rem!important}}
 @media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
 animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
 </style>""".replace("INK", f"light-dark({theme.ink(False)},{theme.ink(True)})")
-_LESSON_STYLE = "<style>[data-testid=stMainBlockContainer]{padding-top:1rem}</style>"
 
 
 def enter() -> None:
@@ -74,18 +75,21 @@ def open_page(page: Any) -> None:
 
 
 def _open(page: Any) -> None:
-    stated, lesson = menu.at(page.url_path), state.lesson()
+    stated, alone = menu.at(page.url_path), state.lesson()
     own_table = bool(stated.instead) and st.session_state.get(stated.instead, "none") != "none"
     with_sidebar = bool(stated.sidebar) and not own_table
-    if with_sidebar and not lesson:
+    if with_sidebar and not alone:
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     st.html(_STYLE + charts.STYLE)
-    if lesson:
-        st.html(_LESSON_STYLE)
-    elif (asked := state.controls()) != "on":
-        told = Issue("controls", asked, "off hides sidebar and menu, on shows them; they are shown")
-        st.warning(words.issue(told), icon=":material/link_off:")
-    if not lesson:
+    if alone:
+        st.html(lesson.STYLE)
+    for name, asked, told in (
+        ("controls", state.controls(), "off hides sidebar and menu, on shows them; they are shown"),
+        ("reveal", state.reveal(), "off hides private lines until a button is pressed, on shows them; they are shown"),
+    ):
+        if asked not in ("on", "off"):
+            st.warning(words.issue(Issue(name, asked, told)), icon=":material/link_off:")
+    if not alone:
         menu_bar.draw()
     if not stated.address:
         menu_bar.unknown_address()
@@ -94,11 +98,11 @@ def _open(page: Any) -> None:
     place = None
     if stated.sidebar:
         kinds.settle(stated)
-        if with_sidebar and not lesson:
+        if with_sidebar and not alone:
             place = sidebar.draw(stated)
             state.write_address(stated)
     page_fields.tell(state.issues())
-    if with_sidebar and not lesson:
+    if with_sidebar and not alone:
         st.caption(kinds.shown())
     if with_sidebar and (whose := words.of_the_link(state.experiment())):
         st.caption(whose)

@@ -10,10 +10,15 @@ from ui import menu, state, words
 LESSON = {"embed": "true", "controls": "off"}
 
 
+def base(page: str) -> str:
+    """The address of the app, seen from the page with that address."""
+    return (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}" if page else "").rstrip("/")
+
+
 def panel(page: str) -> None:
     """Copy link and Embed link, side by side; drawn when the page has said what its own controls are."""
     now = state.experiment()
-    base = (st.context.url or "").split("?")[0].rstrip("/").removesuffix(f"/{page}")
+    here = base(page)
     own = state.own_fields(menu.at(page))
     left, right = st.columns(2)
     if unread := links.unread(now):
@@ -21,9 +26,9 @@ def panel(page: str) -> None:
             st.warning("**No link opens this picture.** Download the spec instead.\n" + words.issues(unread))
         return
     with left.popover("Copy link", width="stretch", help="The address of exactly this picture."):
-        st.code(links.address(now, base, page, own), language=None, wrap_lines=True)
+        st.code(links.address(now, here, page, own), language=None, wrap_lines=True)
         if links.too_long(now):
             st.warning("This link is too long for some programs; download the spec instead.")
     with right.popover("Embed link", width="stretch", help="The same picture without sidebar and menu."):
         st.caption("For a frame in slides or a course page: the picture without sidebar and menu.")
-        st.code(links.address(now, base, page, {**own, **LESSON}), language=None, wrap_lines=True)
+        st.code(links.address(now, here, page, {**own, **LESSON}), language=None, wrap_lines=True)

@@ -25,7 +25,7 @@ from ui import menu
 
 # Address fields that are no part of the experiment: controls of single pages; and those of lessons and Streamlit.
 FIELDS = frozenset().union(*(f"{page.fields} {page.old_fields}".split() for page in menu.pages()))
-PASSED_OVER = frozenset({"controls"}) | links.STREAMLIT_OWN
+PASSED_OVER = frozenset({"controls", "reveal"}) | links.STREAMLIT_OWN
 MOST_EXAMPLE_ADDRESSES = 200
 _state = st.session_state
 SOON = 0.5  # seconds
@@ -243,6 +243,7 @@ def drawn() -> None:
     """The page is drawn, or was cut short by a newer change."""
     if "sent" in _state:
         _state["sent"].drawn()
+        _state["seen-widgets"] = _widgets()  # also those that this run was the first to draw: nobody has moved them
 
 
 def issues() -> list[Issue]:
@@ -263,6 +264,11 @@ def lesson() -> bool:
 def controls() -> str:
     """What the link says of sidebar and menu: on or off."""
     return st.query_params.get("controls", "on")
+
+
+def reveal() -> str:
+    """What the link says of the picture of private lines: on, or off until a button is pressed."""
+    return st.query_params.get("reveal", "on")
 
 
 def page_field(name: str, default: str) -> str:

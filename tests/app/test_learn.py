@@ -1,0 +1,381 @@
+"""The course: every step asks, answers in true sentences, and leads to the same experiment elsewhere."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyphen
+import pytest
+import screen as on
+
+from bandit_core import Experiment, simulate
+from bandit_core.auditing.subjects import subject
+from bandit_core.experiments import links
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
+from bandit_core.studies.tradeoff import blind_regret
+from ui import runner, state, words
+from ui.learn import coin, crowd, price, printed, promise, view, whom, wild
+from ui.learn.course import STEPS
+from ui.learn.step import Choice, Number, Step, Told
+
+SEEDS = (1, 2, 3, 4, 5)
+EVERY = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+HARDEST_GRADE, SHORTEST_SENTENCE = 8.0, 14.0  # a school grade, and words of a sentence on average at most
+_store = Store(None, 2**26)
+
+
+def guess(screen: Any, step: Step) -> Any:
+    """Press the last guess, and see the answer."""
+    buttons = [each for each in screen.button if (each.key or "").startswith(f"learn-{step.name}-guess")]
+    buttons[-1].click()
+    return on.run(screen)
+
+
+def at_step(number: int, **address: str) -> Any:
+    return on.visit("learn", step=str(number), **address)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The page
+
+
+@EVERY
+def test_a_step_asks_first_and_then_draws_and_tells(step: Step) -> None:
+    screen = at_step(STEPS.index(step) + 1)
+    assert step.title in screen.title[0].value and step.idea in on.words(screen)
+    assert not screen.get("plotly_chart") and not [each for each in screen.select_slider]
+    screen = guess(screen, step)
+    assert not screen.warning and not screen.error
+    chart = on.chart(screen, "learn-picture")
+    assert chart.traces and len(screen.get_by_key("learn-picture").proto.alt) > 30
+    at = step.slider.start
+    told = step.conclude(step.found(at, 0, lambda experiment: simulate(experiment, store=_store)), at)
+    assert told.text in on.words(screen)
+    for folded in (step.exact, step.notes, step.exercise, step.answer):
+        assert any(folded in text.value for fold in screen.expander for text in fold.markdown)
+    assert step.title not in " ".join(button.label for button in screen.button)
+
+
+@EVERY
+def test_the_link_of_a_step_opens_exactly_what_it_shows(step: Step) -> None:
+    for at in (step.slider.start, step.slider.stops[-1]):
+        screen = at_step(STEPS.index(step) + 1, at=f"{at:g}")
+        found = next(link for link in screen.get("page_link") if link.proto.label == step.link_words)
+        assert found.proto.page == step.page
+        fields = step.fields(at)
+        assert found.proto.query_string.replace("+", "%20") and set(fields) <= set(
+            re.findall(r"(\w+)=", found.proto.query_string)
+        )
+        if step.experiment is not None:
+            experiment, issues = links.read(fields)
+            assert not issues and experiment == step.experiment(at)
+            assert not words.of_the_link(experiment)  # all its words are the lab's own
+    if step.experiment is None:
+        there = on.visit(step.page, **fields)
+        assert not there.main.warning  # what cannot be used of a link is told so
+        assert {name: text for name, text in on.address(there).items() if name in fields}.items() <= fields.items()
+
+
+def test_what_the_links_to_mechanisms_open_is_the_same_coin_and_the_same_audit() -> None:
+    number = [step.name for step in STEPS].index("promise") + 1
+    step = STEPS[number - 1]
+    at = step.slider.stops[-1]
+    there = on.visit("mechanisms", **step.fields(at))
+    [found] = there.session_state["mechanisms-audits"].values()
+    assert found == step.found(at, 0, simulate) and found.epsilon == promise.CLAIM
+    there = on.visit("mechanisms", **coin.STEP.fields(2.0))
+    assert on.own(there, "select_slider", "mechanisms-eps").value == 2.0
+
+
+def test_next_and_back_walk_through_the_course_in_the_address() -> None:
+    screen = on.visit("learn")
+    assert screen.button(key="learn-back-above").disabled
+    for number in range(2, len(STEPS) + 1):
+        screen.button(key="learn-next-above").click()
+        on.run(screen)
+        assert on.address(screen) == {"step": str(number)}
+        assert STEPS[number - 1].title in screen.title[0].value
+    assert screen.button(key="learn-next-below").disabled
+    screen.button(key="learn-back-below").click()
+    on.run(screen)
+    assert on.address(screen) == {"step": str(len(STEPS) - 1)}
+
+
+@EVERY
+def test_the_slider_stands_in_the_address_and_moves_the_sentence(step: Step) -> None:
+    number = STEPS.index(step) + 1
+    screen = guess(at_step(number), step)
+    before = on.words(screen)
+    last = step.slider.stops[-1] if step.slider.start != step.slider.stops[-1] else step.slider.stops[0]
+    on.own(screen, "select_slider", f"learn-{step.name}").set_value(last)
+    on.run(screen)
+    assert on.address(screen).get("at") == f"{last:g}" and on.words(screen) != before
+    opened = guess(at_step(number, at=f"{last:g}"), step)
+    assert on.own(opened, "select_slider", f"learn-{step.name}").value == last
+    screen.button(key="learn-next-above" if number < len(STEPS) else "learn-back-above").click()
+    on.run(screen)
+    assert "at" not in on.address(screen)
+
+
+@pytest.mark.parametrize("fields", [{"step": "11"}, {"step": "x"}, {"step": "2", "at": "0.37"}])
+def test_a_step_or_a_position_that_is_none_is_told(fields: dict[str, str]) -> None:
+    screen = on.visit("learn", **fields)
+    assert [name for name in fields if name in screen.main.warning[0].value]
+
+
+def test_guesses_are_kept_for_the_visit_only_and_may_be_made_again() -> None:
+    screen = guess(at_step(4), STEPS[3])
+    assert STEPS[3].guess.told(2) in screen.caption[1].value or STEPS[3].guess.told(2) in on.words(screen)
+    screen.button(key="learn-next-above").click()
+    on.run(screen)
+    assert not screen.get("plotly_chart")
+    screen.button(key="learn-back-above").click()
+    on.run(screen)
+    assert screen.get("plotly_chart")  # still there
+    assert "guess" not in " ".join(on.address(screen))
+    screen.button(key="learn-again").click()
+    on.run(screen)
+    assert not screen.get("plotly_chart")
+    assert not at_step(4).get("plotly_chart")  # another visit
+
+
+def test_the_course_is_one_page_to_print() -> None:
+    page = printed.page()
+    for step in STEPS:
+        for text in (step.title, step.exercise, step.answer):
+            assert text.replace("&", "&amp;") in page
+    assert page.index("Answers and notes") > page.index(STEPS[-1].exercise)
+    assert all(page.index(step.answer) > page.index("Answers and notes") for step in STEPS)
+    assert "**" not in page and "<script" not in page and "http" not in page
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Every sentence is true of its numbers, for every seed and every position
+
+
+def small(experiment: Experiment) -> Result:
+    """A short run of it: errors are large, so that every verdict comes up."""
+    return simulate(experiment.with_changes(horizon=min(experiment.horizon, 600), trials=6), jobs=1, store=_store)
+
+
+@cache
+def measured(name: str, at: float, seed: int) -> tuple[Any, Told, Number]:
+    step = next(each for each in STEPS if each.name == name)
+    found = step.found(at, seed, small)
+    return found, step.conclude(found, at), step.measured(found, at)
+
+
+def ends(result: Result, line: int) -> np.ndarray:
+    played = result.lines[line]
+    assert played is not None
+    return played.regret[:, -1]
+
+
+def mean(values: np.ndarray) -> tuple[float, float]:
+    return float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def compared(values: np.ndarray) -> str:
+    """More, less, or neither, by a rule of its own: the differences over pairs against twice their error."""
+    value, error = mean(values)
+    return "unclear" if abs(value) <= 2 * error else "more" if value > 0 else "less"
+
+
+def between(result: Result, one: int, other: int) -> dict[str, Any]:
+    extra = ends(result, one) - ends(result, other)
+    size, error = mean(extra)
+    return {"mine": mean(ends(result, one)), "theirs": mean(ends(result, other)), "extra": (abs(size), error),
+            "verdict": compared(extra)}  # fmt: skip
+
+
+def of_choosing(result: Result, at: float) -> dict[str, Any]:
+    mine, blind = ends(result, 0), blind_regret(result.experiment)
+    size, error = mean(blind - mine)
+    return {"lost": mean(mine), "blind": (blind, 0), "saved": (abs(size), error), "verdict": compared(blind - mine)}
+
+
+def of_price(result: Result, at: float) -> dict[str, Any]:
+    place = price.BUDGETS.index(at) + 1
+    gain = ends(result, place) - ends(result, place + 1)
+    size, error = mean(gain)
+    ratios = {
+        name: ends(result, line).mean() / ends(result, 0).mean()
+        for name, line in (("price", place), ("twice", place + 1))
+    }
+    return {**{name: (value, None) for name, value in ratios.items()}, "gain": (abs(size), error),
+            "verdict": compared(gain)}  # fmt: skip
+
+
+def of_whom(result: Result, at: float) -> dict[str, Any]:
+    place = whom.LEVELS.index(at)
+    saved = ends(result, 0) - ends(result, place)
+    size, error = mean(saved)
+    return {"mine": mean(ends(result, place)), "keep": mean(ends(result, 0)), "saved": (abs(size), error),
+            "verdict": compared(saved)}  # fmt: skip
+
+
+def of_wild(result: Result, at: float) -> dict[str, Any]:
+    means = [ends(result, line).mean() for line in range(1, len(wild.LEVELS) + 1)]
+    place, best = wild.LEVELS.index(at) + 1, int(np.argmin(means)) + 1
+    extra = ends(result, place) - ends(result, best)
+    size, error = mean(extra)
+    return {"mine": mean(ends(result, place)), "least": mean(ends(result, best)), "extra": (abs(size), error),
+            "verdict": compared(extra) if place != best else "unclear"}  # fmt: skip
+
+
+RUNS = {
+    "choosing": of_choosing,
+    "learner": lambda result, at: between(result, 1, 0),
+    "price": of_price,
+    "trust": lambda result, at: between(result, 2, 1),
+    "whom": of_whom,
+    "wild": of_wild,
+    "yours": lambda result, at: between(result, 1, 0),
+}
+WORDS = {  # what stands in a sentence of that verdict and in no other
+    "choosing": {"more": "** fewer", "less": "** more", "unclear": "cannot tell"},
+    "price": {"more": "laughs fewer", "less": "laughs more", "unclear": "cannot tell"},
+    "whom": {"more": "** fewer", "less": "** more", "unclear": ""},
+    "wild": {"more": "** fewer", "less": "** more", "unclear": ""},
+    **{
+        name: {"more": "** more", "less": "** fewer", "unclear": "cannot tell"}
+        for name in ("learner", "trust", "yours")
+    },
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_sentence_about_runs_says_what_was_measured(name: str) -> None:
+    step, seen = next(each for each in STEPS if each.name == name), set()
+    for seed in SEEDS:
+        for at in step.slider.stops:
+            found, told, _ = measured(name, at, seed)
+            true = RUNS[name](found, at)
+            assert told.verdict == true["verdict"], (seed, at, told.text)
+            for key, number in told.numbers.items():
+                assert f"{number}" in told.text, (seed, at, key)
+                if key in true:
+                    value, error = true[key]
+                    assert number.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+                    assert error is None or number.error == pytest.approx(error, rel=1e-9, abs=1e-9)
+            assert WORDS[name][told.verdict] in told.text
+            others = [text for verdict, text in WORDS[name].items() if verdict != told.verdict and text]
+            assert not [text for text in others if text in told.text], told.text
+            seen.add(told.verdict)
+    assert len(seen) >= 2 or name == "choosing"  # else the half of it would not have been tested
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_sentences_about_answers_say_what_was_drawn(seed: int) -> None:
+    for at in coin.STEP.slider.stops:
+        right, told, _ = measured("coin", at, seed)
+        assert str(told.numbers["right"]) in told.text and told.numbers["right"] == right
+        allowed = 100 * math.exp(at) / (1 + math.exp(at))
+        assert abs(right.value - allowed) < 4.5 * math.sqrt(allowed * (100 - allowed) / coin.PEOPLE)
+        assert told.numbers["limit"].value == pytest.approx(allowed, abs=0.051)
+        assert ("more than" in told.text) == (right.value - 50 > 2 * right.error) == (told.verdict == "more")
+    exact = (0.25 / math.tanh(crowd.EPSILON / 2) ** 2 - (crowd.SHARE - 0.5) ** 2) / (crowd.SHARE * (1 - crowd.SHARE))
+    for at in crowd.STOPS:
+        _, told, times = measured("crowd", at, seed)
+        assert all(str(number) in told.text for number in told.numbers.values())
+        assert abs(times.value - exact) < 4.5 * times.error
+        for name, variance in (("hidden", exact * 0.24), ("open", 0.24)):
+            number = told.numbers[name]
+            assert abs(number.value - 100 * math.sqrt(variance / at)) < 4.5 * number.error
+        assert told.verdict == ("unclear" if times.value - 1 <= 2 * times.error else "more")
+    real = subject(promise.SUBJECT).real
+    assert real is not None
+    for at in promise.SAMPLES:
+        found, told, _ = measured("promise", at, seed)
+        bound = told.numbers["bound"]
+        assert str(bound) in told.text and bound.value == pytest.approx(found.lower_bound, rel=0.01)
+        assert found.lower_bound <= real(promise.CLAIM)
+        assert ("it is broken" in told.text) == (found.lower_bound > promise.CLAIM)
+
+
+@EVERY
+def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
+    for seed in SEEDS:
+        for at in step.slider.stops:
+            _, _, number = measured(step.name, at, seed)
+            if isinstance(step.guess, Choice):
+                edges = [(low, high) for _, low, high in step.guess.options]
+                assert [low for low, _ in edges[1:]] == [high for _, high in edges[:-1]]
+                assert (edges[0][0], edges[-1][1]) == (-math.inf, math.inf)
+                if math.isfinite(number.value):
+                    [place] = [place for place, (low, high) in enumerate(edges) if low <= number.value < high]
+                    assert step.guess.fits(place, number)
+            else:
+                assert step.guess.fits(number.value, number) and not step.guess.fits(number.value + 30, number)
+
+
+def test_no_guess_is_right_at_every_position() -> None:
+    """Else there would be nothing to guess: at the first position some option is wrong."""
+    for step in STEPS:
+        found = step.found(step.slider.start, 0, lambda experiment: simulate(experiment, store=_store))
+        number = step.measured(found, step.slider.start)
+        if isinstance(step.guess, Choice):
+            assert [step.guess.fits(place, number) for place in range(len(step.guess.options))].count(True) < 3, (
+                step.name
+            )
+
+
+@EVERY
+def test_a_step_is_small_enough_to_be_drawn_at_once(step: Step) -> None:
+    for at in step.slider.stops:
+        if step.experiment is not None:
+            experiment = step.experiment(at)
+            assert experiment.horizon <= 10_000 and experiment.trials <= 50
+            assert not experiment.view.bounds
+            assert runner.estimated_seconds(experiment) < runner.LIVE_SECONDS / 2
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Words that can be read
+
+
+SYLLABLES = pyphen.Pyphen(lang="en_US")
+
+
+def grade(text: str) -> float:
+    """School grade of the Flesch-Kincaid formula (Kincaid et al. 1975); syllables as a typesetter divides words."""
+    plain = re.sub(r"\*\*|[“”]", "", text)
+    sentences = [each for each in re.split(r"[.:?!](?:\s|$)", plain) if re.search(r"[A-Za-z]", each)]
+    found = re.findall(r"[A-Za-z']+|[\d.,]*\d", plain)
+    syllables = sum(len(SYLLABLES.positions(word)) + 1 for word in found)
+    return 0.39 * len(found) / len(sentences) + 11.8 * syllables / len(found) - 15.59
+
+
+def test_the_measure_of_readability_tells_easy_from_hard() -> None:
+    assert grade("The cat sat on the mat. The dog ran to the cat.") < 2
+    hard = "Differential privacy quantifies the indistinguishability of neighbouring databases under perturbation."
+    assert grade(hard) > 15
+
+
+@EVERY
+def test_a_step_can_be_read_by_a_fifteen_year_old(step: Step) -> None:
+    question = step.question.format(at=step.slider.words(step.slider.start))
+    for text in (step.idea, question, step.exercise, step.answer):
+        assert grade(text) <= HARDEST_GRADE, (round(grade(text), 1), text)
+    told = f"{step.idea} {question}"
+    sentences = re.split(r"(?<=[.?!])\s", told)
+    assert len(told.split()) / len(sentences) <= SHORTEST_SENTENCE
+    assert not re.search(r"\b(bandit|arm|policy|Bernoulli|stochastic|i\.i\.d)", told)
+    assert grade(step.exact) > grade(step.idea)  # the exact statement is a fold away
+    assert view.MINUTES / len(STEPS) * 150 > len(told.split())  # read and tried in its share of the quarter of an hour
+
+
+def test_the_back_button_returns_to_the_step_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after a guess, which draws a slider that was not there before: nobody has moved it."""
+    monkeypatch.setattr(state, "SOON", 0.0)
+    screen = at_step(5)
+    screen.button(key="learn-next-above").click()
+    screen = guess(on.run(screen), STEPS[5])
+    screen.query_params["step"] = "5"
+    on.run(screen)
+    assert STEPS[4].title in screen.title[0].value

@@ -1,0 +1,89 @@
+"""The course walked through as people do: by mouse and by keyboard, wide, on a projector and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+from visitor import Visitor
+
+from ui.learn.course import STEPS
+
+pytestmark = pytest.mark.browser
+MOMENT = 90_000  # milliseconds: a fresh machine compiles what a step needs first
+
+Visits = Callable[..., Visitor]
+PHONE = {"user_agent": "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36", "has_touch": True}
+TOP_AND_BOTTOM = "plot => { const box = plot.getBoundingClientRect(); return [box.top, box.bottom] }"
+
+
+def guess_button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
+    return visitor.tab.locator(f"[class*='st-key-learn-{name}-guess'] button").locator("visible=true").last
+
+
+def seen(visitor: Visitor, title: str) -> None:
+    expect(visitor.main().locator("h1")).to_contain_text(title)
+
+
+def picture_and_sentence(visitor: Visitor) -> None:
+    plot = visitor.element("learn-picture").locator(".js-plotly-plot")
+    expect(plot.locator(".main-svg").first).to_be_visible(timeout=MOMENT)
+    expect(visitor.element("learn-told").locator("strong").first).to_be_visible(timeout=MOMENT)
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "dark"), [(1400, 900, False), (960, 540, True), (390, 844, False), (390, 844, True)]
+)
+def test_the_course_is_walked_through_by_mouse(visits: Visits, width: int, height: int, dark: bool) -> None:
+    visitor = visits("/learn", width=width, dark=dark, **(PHONE if width == 390 else {}))
+    visitor.tab.set_viewport_size({"width": width, "height": height})
+    for number, step in enumerate(STEPS, 1):
+        seen(visitor, f"{number}. {step.title}")
+        guess_button(visitor, step.name).click()
+        picture_and_sentence(visitor)
+        wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+        assert wide <= room
+        if number < len(STEPS):
+            visitor.tab.locator("[class*=st-key-learn-next] button").locator("visible=true").first.click()
+    assert visitor.address == {"step": str(len(STEPS))}
+    visitor.go_back()
+    seen(visitor, STEPS[-2].title)
+
+
+def test_the_course_is_walked_through_by_keyboard(visits: Visits) -> None:
+    visitor = visits("/learn", dark=True)
+    for number, step in enumerate(STEPS, 1):
+        seen(visitor, f"{number}. {step.title}")
+        guess_button(visitor, step.name).press("Enter")
+        picture_and_sentence(visitor)
+        before = visitor.element("learn-told").inner_text()
+        visitor.settle()
+        slider = visitor.tab.get_by_role("slider", name=step.slider.label).first
+        slider.press("ArrowLeft")
+        expect(visitor.element("learn-told")).not_to_have_text(before)
+        visitor.settle()
+        assert "at" in visitor.address
+        if number < len(STEPS):
+            visitor.element("learn-next-above").get_by_role("button").press("Enter")
+
+
+@pytest.mark.parametrize(("width", "height"), [(960, 540), (1280, 720)])
+@pytest.mark.parametrize("path", ["/?", "/explore?preset=two-treatments&", "/learn?step=4&"])
+def test_the_picture_of_a_lesson_stands_above_the_fold(visits: Visits, path: str, width: int, height: int) -> None:
+    visitor = visits(f"{path}controls=off", width=width)
+    visitor.tab.set_viewport_size({"width": width, "height": height})
+    if "learn" in path:
+        guess_button(visitor, STEPS[3].name).click()
+        visitor.tab.mouse.move(1, 1)
+    plot = visitor.main().locator(".js-plotly-plot")
+    plot.locator(".main-svg").first.wait_for()
+    visitor.settle()
+    top, bottom = plot.evaluate(TOP_AND_BOTTOM)
+    assert top > 0 and bottom <= height
+    title = visitor.main().locator("h1").bounding_box()
+    assert title and title["y"] >= 0
+    covering = visitor.tab.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('h1') !== null",
+                                    [title["x"] + 20, title["y"] + title["height"] / 2])  # fmt: skip
+    assert covering  # nothing lies over the title
+    assert visitor.tab.evaluate("getComputedStyle(document.documentElement).fontSize") == "18px"

@@ -1,0 +1,59 @@
+"""The story that the course keeps to: an app tells every user one of five jokes and sees who laughs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bandit_core import Experiment
+from ui import words
+
+USERS, RUNS, SEED = 10_000, 30, 0
+EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
+Document = dict[str, Any]
+
+
+def joke(mean: float, count: int = 1) -> Document:
+    """Jokes at which that share of the users laughs."""
+    return {"kind": "bernoulli", "mean": mean, "count": count}
+
+
+FIVE = (joke(0.8), joke(0.6, 2), joke(0.4, 2))
+
+
+def budget(epsilon: float) -> Document:
+    """The same budget for everybody."""
+    return {"kind": "fixed", "value": epsilon}
+
+
+FREE, CURATOR, NOBODY = words.HOME_LABELS
+OPENLY: Document = {"policy": "thompson", "label": FREE}
+
+
+def flipped(epsilon: float, label: str = NOBODY) -> Document:
+    """The learner that gets every answer behind a coin flip."""
+    return {"policy": "ts-cf", "epsilon": budget(epsilon), "label": label}
+
+
+def played(
+    lines: Sequence[Document],
+    arms: Sequence[Document] = FIVE,
+    horizon: int = USERS,
+    trials: int = RUNS,
+    **view: Any,
+) -> Experiment:
+    """An experiment of the course; without bounds, prices relative to the best line without privacy."""
+    document = {
+        "arms": list(arms),
+        "lines": list(lines),
+        "horizon": horizon,
+        "trials": trials,
+        "seed": SEED,
+        "view": {"bounds": False, "against": "best", **view},
+    }
+    return Experiment.model_validate(document)
+
+
+def epsilon_words(epsilon: float) -> str:
+    """The position of a slider of budgets."""
+    return f"ε = {epsilon:g}"

@@ -1,0 +1,60 @@
+"""Step 4: a learner that hears noisy answers only."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bandit_core import Experiment
+from bandit_core.simulation.results import Result
+from ui.learn import jokes, pictures
+from ui.learn.step import Choice, Number, Slider, Step, Told, ratio
+
+
+def _experiment(at: float) -> Experiment:
+    return jokes.played([jokes.OPENLY, jokes.flipped(at)], y="log")
+
+
+def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
+    return pictures.curves(result, at, dark, height)
+
+
+def _told(result: Result, at: float) -> Told:
+    return pictures.cost(result, 1, 0, (f"At ε = {at:g} the learner behind the coin", "the one with open answers"))
+
+
+def _measured(result: Result, at: float) -> Number:
+    return ratio(result, 1, 0)
+
+
+STEP = Step(
+    name="learner",
+    title="A learner behind the coin flip",
+    idea="Now the app learns again which of its five jokes is best. One learner sees who really laughed. The other "
+    "one gets each answer **behind a coin flip**. It will find the best joke, too. It only has to try the other jokes "
+    "for longer until it can be sure.",
+    question="At {at}, how many times as many laughs does the second learner lose?",
+    guess=Choice((("less than 2 times", -np.inf, 2), ("2 to 10 times", 2, 10), ("more than 10 times", 10, np.inf))),
+    unit="times",
+    slider=Slider(
+        label="Privacy budget ε: ← hides more · loses fewer laughs →",
+        help="How much one answer may tell about the user who gave it.",
+        stops=jokes.EPSILONS,
+        start=1.0,
+        words=jokes.epsilon_words,
+    ),
+    experiment=_experiment,
+    draw=_draw,
+    conclude=_told,
+    measured=_measured,
+    exact="Thompson sampling with open rewards against Thompson sampling on corrupted feedback (TS-CF), which gets "
+    "each reward by randomised response and is ε-locally private. Means over 30 runs of 10,000 users with common "
+    "random numbers, ± one standard error; differences and ratios take their error over pairs of runs, and two "
+    "numbers count as different from two standard errors on. Both axes go up by factors of ten.",
+    notes="Let the class move the slider to both ends. On the left the noisy learner comes close to choosing blindly, "
+    "on the right the two curves can hardly be told apart. Ask which ε they would want for jokes, and which one for a "
+    "medical test.",
+    exercise="Why does the learner behind the coin flip lose more laughs, though it finds the best joke in the end?",
+    answer="Each hidden answer tells less, so it needs more answers to tell the jokes apart. Until then it shows the "
+    "worse jokes more often.",
+)

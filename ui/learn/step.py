@@ -1,0 +1,184 @@
+"""What a step of the course is made of, and how its sentences compare two numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from bandit_core import Experiment
+from bandit_core.experiments import links
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.spec.number_text import with_error
+
+Verdict = Literal["more", "less", "unclear"]
+ROOM = 2.0  # standard errors that a difference must exceed to be called one
+
+
+@dataclass(frozen=True)
+class Number:
+    """A measured number and its standard error (0 where there is none to speak of)."""
+
+    value: float
+    error: float = 0.0
+
+    def __str__(self) -> str:
+        return with_error(self.value, self.error)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is surely above 0, surely below, or neither; where its error is unknown, neither."""
+        if abs(self.value) > ROOM * self.error:
+            return "more" if self.value > 0 else "less"
+        return "unclear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slider:
+    """The one control of a step; its position is the address field ``at``."""
+
+    label: str
+    help: str
+    stops: tuple[float, ...]
+    start: float
+    words: Callable[[float], str] = "{:g}".format
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A guess among ranges of the measured number, each as (words, low, high); they follow each other without gaps."""
+
+    options: tuple[tuple[str, float, float], ...]
+
+    def told(self, guess: float) -> str:
+        """The option with that number, in words."""
+        return self.options[int(guess)][0]
+
+    def fits(self, guess: float, measured: Number) -> bool:
+        """Whether the option holds the number, or one within its error."""
+        _, low, high = self.options[int(guess)]
+        return low - ROOM * measured.error <= measured.value < high + ROOM * measured.error
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A guess on a slider of whole numbers; it fits within ``near`` of the measured number."""
+
+    low: int
+    high: int
+    start: int
+    unit: str
+    near: float
+
+    def told(self, guess: float) -> str:
+        """The guess in words."""
+        return f"{guess:g} {self.unit}"
+
+    def fits(self, guess: float, measured: Number) -> bool:
+        """Whether it is near, give or take the error."""
+        return abs(guess - measured.value) <= self.near + ROOM * measured.error
+
+
+@dataclass(frozen=True)
+class Told:
+    """The sentence of a step, with the numbers that stand in it by name, and what it says of their comparison."""
+
+    text: str
+    numbers: Mapping[str, Number]
+    verdict: Verdict | str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One screen of the course: one idea, one gesture, one sentence.
+
+    Either ``experiment`` gives what is played at a position of the slider, or ``sample`` draws something else at a
+    position with a seed. ``draw`` gets what was found, the position, whether the ground is dark, and the height in
+    pixels; ``conclude`` says it in a sentence and ``measured`` is the number that was to be guessed. ``question`` and
+    ``exercise`` may hold the blank ``{at}`` for the position. ``page`` and ``link`` say where the same experiment
+    stands with all controls. ``below`` draws more below the picture of a finished run.
+    """
+
+    name: str
+    title: str
+    idea: str
+    question: str
+    guess: Choice | Scale
+    unit: str
+    slider: Slider
+    experiment: Callable[[float], Experiment] | None = None
+    sample: Callable[[float, int], Any] | None = None
+    draw: Callable[[Any, float, bool, int], go.Figure]
+    conclude: Callable[[Any, float], Told]
+    measured: Callable[[Any, float], Number]
+    exact: str
+    notes: str
+    exercise: str
+    answer: str
+    page: str = "explore"
+    link: Callable[[float], dict[str, str]] | None = None
+    link_words: str = "The same experiment in Explore"
+    below: Callable[[Result], None] | None = None
+    more: tuple[str, ...] = field(default_factory=tuple)
+
+    def fields(self, at: float) -> dict[str, str]:
+        """The fields of the address that opens exactly what the step shows on its ``page``."""
+        if self.link is not None:
+            return self.link(at)
+        assert self.experiment is not None
+        return links.write(self.experiment(at))
+
+    def found(self, at: float, seed: int, simulate: Callable[[Experiment], Any]) -> Any:
+        """What the step shows at a position: a result of ``simulate``, or what ``sample`` draws."""
+        if self.experiment is not None:
+            experiment = self.experiment(at)
+            return simulate(experiment if seed == experiment.seed else experiment.with_changes(seed=seed))
+        assert self.sample is not None
+        return self.sample(at, seed)
+
+
+def line_of(result: Result, number: int) -> LineResult:
+    """A line that has been played."""
+    line = result.lines[number]
+    assert line is not None
+    return line
+
+
+def lost(result: Result, number: int) -> Number:
+    """Mean regret of a line at the end."""
+    line = line_of(result, number)
+    return Number(float(line.mean[-1]), _known(float(line.stderr[-1])))
+
+
+def difference(result: Result, one: int, other: int) -> Number:
+    """How much more line ``one`` loses than line ``other``, over pairs of runs."""
+    value, error = line_of(result, one).difference_to(line_of(result, other))
+    return Number(value, _known(error))
+
+
+def ratio(result: Result, one: int, other: int) -> Number:
+    """How many times as much, over pairs of runs."""
+    value, error = line_of(result, one).ratio_to(line_of(result, other))
+    return Number(value, _known(error))
+
+
+def _known(error: float) -> float:
+    """A single run has no error that could be told, so nothing can be concluded from it."""
+    return error if math.isfinite(error) else math.inf
+
+
+def size(number: Number) -> Number:
+    """Without its sign."""
+    return Number(abs(number.value), number.error)
+
+
+def spread(estimates: np.ndarray, truth: float) -> Number:
+    """Typical distance of ``estimates``, shape (repeats,), from the truth: root mean square, with its error."""
+    squares = (estimates - truth) ** 2
+    typical = float(np.sqrt(squares.mean()))
+    error = float(squares.std(ddof=1) / np.sqrt(len(squares)))
+    return Number(typical, error / (2 * typical) if typical else 0.0)

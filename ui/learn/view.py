@@ -1,0 +1,246 @@
+"""The page Learn: one step at a time, a guess before the answer, and the way on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from bandit_core.simulation.results import Result
+from ui import charts, lesson, menu, page_fields, render_lock, runner, state, theme
+from ui.learn import printed
+from ui.learn.course import MINUTES, STEPS
+from ui.learn.step import Choice, Number, Scale, Step
+
+HEIGHT, LESSON_HEIGHT = 320, 280  # of the picture; its legend comes on top of it
+_GUESSES, _UP = "learn-guesses", "learn-up"
+_STYLE = """<style>
+.st-key-learn-step{gap:.6rem}
+.st-key-learn-told{gap:.3rem}
+.st-key-learn-above,.st-key-learn-below{gap:.6rem}
+[data-testid=stMainBlockContainer] h1{font-size:1.8rem!important;padding:0 0 .2rem}
+[data-testid=stMainBlockContainer]>div>[data-testid=stVerticalBlock]{gap:.6rem}
+@media (max-width:640px){.st-key-learn-above{display:none!important}}
+@media (min-width:641px){.st-key-learn-below{display:none!important}}
+</style>"""
+
+
+@dataclass
+class Guess:
+    """A guess of this visit, the position that it was about, and what was measured there once it is known."""
+
+    value: float
+    at: float
+    measured: Number | None = None
+
+
+def _guesses() -> dict[str, Guess]:
+    found: dict[str, Guess] = st.session_state.setdefault(_GUESSES, {})
+    return found
+
+
+def number_of_step() -> int:
+    """The step of the address, from 1 on."""
+    return int(page_fields.number("step", "1", 1, len(STEPS), whole=True))
+
+
+def go(number: int) -> None:
+    """Callback: another step, with its slider at the beginning."""
+    state.keep_page_fields({"step": None if number == 1 else str(number), "at": None})
+    st.session_state[_UP] = number
+
+
+def _back_up() -> None:
+    """After a button below, what it has changed may be out of sight, above."""
+    why = st.session_state.pop(_UP, None)
+    if why is not None:
+        up = "document.querySelector('[data-testid=stMain]').scrollTo({top: 0, behavior: 'instant'})"
+        st.html(f"<script>{up} // {why}</script>", unsafe_allow_javascript=True)
+
+
+def draw() -> None:
+    """The whole page."""
+    st.html(_STYLE)
+    number = number_of_step()
+    step = STEPS[number - 1]
+    left = max(1, round(MINUTES * (len(STEPS) + 1 - number) / len(STEPS)))
+    line, way = st.columns([3, 2], vertical_alignment="bottom")
+    line.progress(number / len(STEPS), f"Step {number} of {len(STEPS)} · about {left} minutes to go")
+    with way:
+        _way(number, "above")
+    st.title(f"{number}. {step.title}")
+    at = _position(step)
+    with st.container(key="learn-step"):
+        words, picture = st.columns([2, 3], gap="medium")
+        with words:
+            st.markdown(step.idea)
+            if step.name in _guesses():
+                at = _slider(step, at)
+            else:
+                _ask(step, at)
+        if step.name in _guesses():
+            with picture:
+                _reveal(step, at)
+    _way(number, "below")
+    _folds(step, at)
+    _back_up()
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Guess and slider
+
+
+def _position(step: Step) -> float:
+    """The slider's position that the address asks for."""
+    stops = {f"{stop:g}": stop for stop in step.slider.stops}
+    return stops[page_fields.choice("at", f"{step.slider.start:g}", stops)]
+
+
+def _slider(step: Step, at: float) -> float:
+    chosen: float = st.select_slider(
+        step.slider.label,
+        step.slider.stops,
+        at,
+        key=state.own_key(f"learn-{step.name}"),
+        format_func=step.slider.words,
+        help=step.slider.help,
+    )
+    state.keep_page_field("at", f"{chosen:g}", f"{step.slider.start:g}")
+    return chosen
+
+
+def _keep(step: Step, value: float, at: float) -> None:
+    """Callback: the guess stands, until the session ends."""
+    _guesses()[step.name] = Guess(value, at)
+    st.session_state[_UP] = f"{step.name} {value:g}"
+
+
+def _again(step: Step) -> None:
+    """Callback: for the next class."""
+    _guesses().pop(step.name, None)
+
+
+def _ask(step: Step, at: float) -> None:
+    """The question, and the controls for a guess."""
+    st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
+    if isinstance(step.guess, Choice):
+        for place, (label, _, _) in enumerate(step.guess.options):
+            st.button(
+                label,
+                key=f"learn-{step.name}-guess-{place}",
+                on_click=_keep,
+                args=(step, float(place), at),
+                width="stretch",
+                help="Your guess; then the answer is shown. Guesses are kept in this visit only.",
+            )
+        return
+    scale = step.guess
+    value = st.slider(
+        f"Your guess ({scale.unit})", scale.low, scale.high, scale.start, key=f"learn-{step.name}-guess", help="Guess."
+    )
+    st.button(
+        "Show the answer",
+        type="primary",
+        key=f"learn-{step.name}-guess-show",
+        on_click=_keep,
+        args=(step, float(value), at),
+        width="stretch",
+        help="Your guess stands; then the answer is shown. Guesses are kept in this visit only.",
+    )
+
+
+def said_of(guess: Choice | Scale, mine: Guess, step: Step) -> str:
+    """Your guess beside what was measured."""
+    assert mine.measured is not None
+    fits = guess.fits(mine.value, mine.measured)
+    head = f"Your guess for {step.slider.words(mine.at)}: {guess.told(mine.value)}. "
+    return f"{head}Measured: {mine.measured} {step.unit}. {'It fits.' if fits else 'It does not fit.'}"
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The answer
+
+
+def _reveal(step: Step, at: float) -> None:
+    """Picture and sentence at the slider's position."""
+    found = _found(step, at)
+    if found is None:
+        return
+    figure = step.draw(found, at, theme.is_dark(), LESSON_HEIGHT if state.lesson() else HEIGHT)
+    if state.lesson():
+        lesson.large(figure)
+    st.plotly_chart(figure, config=charts.CONFIG, key="learn-picture", alt=charts.read_aloud(figure, step.title))
+    render_lock.shown()
+    mine = _guesses()[step.name]
+    if mine.measured is None and mine.at == at:
+        mine.measured = step.measured(found, at)
+    with st.container(key="learn-told"):
+        st.markdown(step.conclude(found, at).text)
+        if mine.measured is not None:
+            st.caption(said_of(step.guess, mine, step))
+    if step.below is not None and isinstance(found, Result):
+        step.below(found)
+
+
+def _found(step: Step, at: float) -> object | None:
+    """What the step shows, once all of it is there."""
+    if step.experiment is not None:
+        result = runner.result_of(step.experiment(at), "learn")
+        return result if result is not None and result.complete else None
+    with render_lock.computing():
+        return _sampled(step.name, at)
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def _sampled(name: str, at: float) -> object:
+    step = next(each for each in STEPS if each.name == name)
+    assert step.sample is not None
+    return step.sample(at, 0)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# The way on, and what is folded away
+
+
+def _way(number: int, place: str) -> None:
+    """Back and on; drawn above for wide windows and below for phones, and one of the two is shown."""
+    last = number == len(STEPS)
+    with st.container(key=f"learn-{place}", horizontal=True, horizontal_alignment="right"):
+        st.button(
+            "Back", icon=":material/arrow_back:", key=f"learn-back-{place}", on_click=go, args=(number - 1,),
+            disabled=number == 1, help="The step before.",
+        )  # fmt: skip
+        st.button(
+            "Next", icon=":material/arrow_forward:", key=f"learn-next-{place}", on_click=go, args=(number + 1,),
+            disabled=last, type="primary", help="The next step." if not last else "This was the last step.",
+        )  # fmt: skip
+
+
+def _folds(step: Step, at: float) -> None:
+    """Things to try, the exact statement, the same experiment elsewhere, and what a teacher may want."""
+    for hint in step.more:
+        st.markdown(f"- {hint}")
+    page = menu.named(step.page)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(page.file, label=step.link_words, icon=":material/tune:", query_params=step.fields(at))
+        if step.name in _guesses():
+            st.button(
+                "Guess again", icon=":material/replay:", key="learn-again", on_click=_again, args=(step,),
+                help="Hide the answer and ask once more.",
+            )  # fmt: skip
+        lesson.phone(menu.named("learn"))
+    with st.expander("Exactly"):
+        st.markdown(step.exact)
+    with st.expander("For teachers"):
+        st.markdown(step.notes)
+        st.markdown(f"**Exercise.** {step.exercise}")
+        st.markdown(f"**Answer.** {step.answer}")
+        st.download_button(
+            "All ten steps on paper (HTML, to print)",
+            data=printed.page,
+            file_name="learn.html",
+            mime="text/html",
+            on_click="ignore",
+            key="learn-print",
+            help="Every step with its question, exercises, and the answers on the last pages.",
+        )
