@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
+from ui import watch
 from ui.learn import jokes, pictures
 from ui.learn.step import Choice, Number, Slider, Step, Told, ratio
 
@@ -21,6 +22,10 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
 
 def _told(result: Result, at: float) -> Told:
     return pictures.cost(result, 1, 0, (f"At ε = {at:g} the learner behind the coin", "the one with open answers"))
+
+
+def _watch(result: Result) -> None:
+    watch.fold("Watch this learner meet its users, one by one", result.experiment, "learn-watch")
 
 
 def _measured(result: Result, at: float) -> Number:
@@ -47,6 +52,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
+    below=_watch,
     exact="Thompson sampling with open rewards against Thompson sampling on corrupted feedback (TS-CF), which gets "
     "each reward by randomised response and is ε-locally private. Means over 30 runs of 10,000 users with common "
     "random numbers, ± one standard error; differences and ratios take their error over pairs of runs, and two "
