@@ -23,7 +23,7 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.rewards import Arm, Bernoulli
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
-from bandit_core.theory.best_arm import time_bounds
+from bandit_core.theory.best_arm import TimeBound, time_bounds
 from bandit_core.theory.power import TestSize, sample_size
 
 TESTS: dict[Privacy, str] = {
@@ -110,15 +110,15 @@ class RollOut:
     """One trust model: users of the test, the ``times`` of the quickest policy that stops, and what both lose by the
     last user (trials,).
 
-    Losses are in reward units; ``at_least`` is a lower bound on the mean time of every policy of this trust and error
-    (NaN: none is known).
+    Losses are in reward units; ``bound`` is the largest lower bound on the mean time of every policy of this trust and
+    error (None: none applies).
     """
 
     privacy: Privacy
     epsilon: float | None
     test_users: int
     times: StoppingResult
-    at_least: float
+    bound: TimeBound | None
     lost_by_test: np.ndarray
     lost_by_search: np.ndarray
 
@@ -215,12 +215,13 @@ class RollOutStudy:
         times, capped = found[quickest], found[len(self._specs) + quickest]
         assert times is not None and capped is not None and line is not None
         bounds = time_bounds(question.bits, question.delta, privacy, epsilon, self._remember)
+        applicable = [bound for bound in bounds if bound.not_applicable is None]
         return RollOut(
             privacy=privacy,
             epsilon=epsilon,
             test_users=question.sizes[place].total(len(question.means)),
             times=times,
-            at_least=max((bound.users for bound in bounds if bound.not_applicable is None), default=math.nan),
+            bound=max(applicable, key=lambda bound: bound.users, default=None),
             lost_by_test=line.regret[:, -1],
             lost_by_search=capped.regret_at(max(question.users, len(question.means))),
         )

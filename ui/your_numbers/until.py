@@ -16,7 +16,7 @@ from bandit_core.model import Privacy
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.studies.best_method import PROMISE_WORDS
-from bandit_core.studies.roll_out import CAP, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
+from bandit_core.studies.roll_out import CAP, TRIALS, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
 from ui import charts, epsilon_grid, runner, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply
@@ -25,6 +25,10 @@ from ui.your_numbers.inputs import is_private
 RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"}
 _BUDGETS: dict[Privacy, str] = {"local": "epsl", "central": "epsc"}
 _MEMORY = "own-until"
+LEAST = (
+    "“At least, on average” bounds the mean of every method with this trust that errs with probability δ at most, "
+    "whatever the options are; whether that is proved or derived here stands beside it."
+)
 NOTHING_TO_FIND = "Several options are best, so there is no single best one to find, however many users come."
 
 
@@ -70,7 +74,7 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
 
 
 def _asked(answer: Reply) -> RollOutQuestion:
-    left, right = st.columns(2)
+    left, right = st.columns(2, vertical_alignment="bottom")
     delta = left.number_input(
         "Chance of error, α and δ",
         *address.RANGES["delta"],
@@ -108,7 +112,7 @@ def _asked(answer: Reply) -> RollOutQuestion:
     address.write_address(is_private(answer.asked, answer.chosen))
     if not isinstance(answer.chosen.epsilon, float):
         st.caption(f"Here all users have one ε, where none is chosen that of the slider: ε = {shown}.")
-    return RollOutQuestion(answer.question.arms, answer.chosen.users, budgets, float(delta), float(power), rule)
+    return RollOutQuestion(answer.question.arms, answer.chosen.users, budgets, float(delta), float(power), rule, TRIALS)
 
 
 def _budget(column: st.delta_generator.DeltaGenerator, privacy: Privacy, shown: str) -> float:
@@ -177,6 +181,11 @@ def sentence(until: Until) -> str:
     return told
 
 
+def least_words(row: RollOut) -> str:
+    """The lower bound on the mean time and its status."""
+    return "–" if row.bound is None else f"{words.number(row.bound.users)} ({row.bound.status})"
+
+
 def decided_share(row: RollOut, users: int) -> float:
     """Share of the runs that have stopped by so many users."""
     return float((row.times.stopped & (row.times.users <= users)).mean())
@@ -187,7 +196,7 @@ def times_rows(until: Until) -> list[dict[str, str]]:
     rows = []
     for row in until.rows:
         low, high = (users_words(row.times.quantile(share)) for share in (0.05, 0.95))
-        wrong = " to ".join(f"{words.number(100 * limit)} %" for limit in row.times.wrong_limits())
+        wrong = " to ".join(f"{words.number(100 * limit, 2)} %" for limit in row.times.wrong_limits())
         decided = f"decided by {words.count(until.question.users)} users"
         rows.append(
             {
@@ -195,9 +204,7 @@ def times_rows(until: Until) -> list[dict[str, str]]:
                 "A/B test": words.count(row.test_users),
                 "stops by itself, mean": users_words(row.times.mean_users if row.times.stopped.all() else math.inf),
                 "middle 90 %": f"{low} to {high}",
-                "no method needs fewer on average than": "–"
-                if math.isnan(row.at_least)
-                else words.number(row.at_least),
+                "at least, on average": least_words(row),
                 decided: f"{decided_share(row, until.question.users):.0%}",
                 "wrong (95 % limits)": wrong,
                 "method": row.times.spec.entry.title,
@@ -235,7 +242,9 @@ def loss_rows(until: Until) -> list[dict[str, str]]:
 
 def promises(until: Until) -> str:
     """How the promise of the test differs from that of the method that stops, in one sentence."""
-    promise = "errs at most that often, whatever the options are" if until.question.rule == "proved" else "aims at that"
+    promise = f"errs in at most {until.error} of the cases, whatever the options are"
+    if until.question.rule != "proved":
+        promise = f"aims at an error in {until.error} of the cases, without a proof"
     missed = words.number(100 * (1 - until.question.power))
     return (
         f"α = {until.error} and power are not the same promise as δ: the test takes a number of users that is fixed "
@@ -255,14 +264,14 @@ def bits_words(until: Until) -> str:
 def _tables(until: Until) -> None:
     st.markdown("**Users until a decision**")
     st.dataframe(
-        pd.DataFrame(times_rows(until)), hide_index=True, width="stretch", key="until-times",
+        pd.DataFrame(times_rows(until)), hide_index=True, width="stretch",
         alt="Users until a decision for each trust model: by an A/B test, by a method that stops, and at least",
     )  # fmt: skip
-    st.caption(" ".join(filter(None, (promises(until), bits_words(until)))))
+    st.caption(" ".join(filter(None, (promises(until), LEAST, bits_words(until)))))
     unit, users = until.answer.amounts, words.count(until.question.users)
     st.markdown(f"**Lost on the way: {unit} among {users} users**")
     st.dataframe(
-        pd.DataFrame(loss_rows(until)), hide_index=True, width="stretch", key="until-losses",
+        pd.DataFrame(loss_rows(until)), hide_index=True, width="stretch",
         alt="What is lost for each trust model: by an A/B test, by a method that stops, and by one that always learns",
     )  # fmt: skip
     st.caption(
@@ -301,11 +310,11 @@ def picture(until: Until, dark: bool) -> go.Figure:
     mark = {"size": 11, "color": theme.ink(dark)}
     sizes = [row.test_users for row in until.rows]
     figure.add_scatter(x=sizes, y=names, name="A/B test", marker={**mark, "symbol": "x"}, **points)
-    least = [row.at_least if row.at_least > 0 else None for row in until.rows]
+    least = [None if row.bound is None else row.bound.users or None for row in until.rows]
     figure.add_scatter(
         x=least, y=names, name="at least, on average", marker={**mark, "symbol": "diamond-open"}, **points
     )
-    charts.style(figure, 320, dark)
+    charts.style(figure, 340, dark)
     figure.layout.hovermode = "closest"
     users = until.question.users
     figure.add_vline(x=users, line={"dash": "dash", "color": theme.quiet(dark), "width": 1.3})
@@ -327,9 +336,8 @@ def describe(until: Until) -> str:
     parts = ["Users until a decision, by trust model."]
     for row in until.rows:
         low, middle, high = (users_words(row.times.quantile(share)) for share in (0.05, 0.5, 0.95))
-        least = "" if math.isnan(row.at_least) else f", at least {words.number(row.at_least)} on average"
         parts.append(
             f"{who(row)}: half of the runs stop by {middle}, the middle 90 % from {low} to {high}; "
-            f"an A/B test takes {words.count(row.test_users)}{least}."
+            f"an A/B test takes {words.count(row.test_users)}; at least on average: {least_words(row)}."
         )
     return " ".join(parts)
