@@ -96,7 +96,7 @@ def _asked(answer: Reply) -> RollOutQuestion:
     )
     shown = address.page_memory()["fields"]["eps"]
     budgets = tuple(
-        (privacy, _budget(column, privacy, shown)) for column, privacy in zip((left, right), _BUDGETS, strict=True)
+        (privacy, _budget(column, privacy, shown)) for column, privacy in zip(st.columns(2), _BUDGETS, strict=True)
     )
     rule: Any = st.segmented_control(
         "Rule to stop by",
@@ -167,8 +167,9 @@ def sentence(until: Until) -> str:
     plain, *private = until.rows
     parts = [f"**{users_words(plain.times.quantile(0.5))} users** without privacy"]
     parts += [f"**{users_words(row.times.quantile(0.5))}** if {who(row)}" for row in private]
+    aim = "With" if until.question.rule == "proved" else "Aiming at"
     told = (
-        f"With a chance of error of {until.error}, a method that stops by itself has the answer in half of the runs "
+        f"{aim} a chance of error of {until.error}, a method that stops by itself has the answer in half of the runs "
         f"within {', '.join(parts[:-1])} and {parts[-1]}."
     )
     by_trust = {row.privacy: row for row in private}
@@ -207,7 +208,7 @@ def times_rows(until: Until) -> list[dict[str, str]]:
                 "at least, on average": least_words(row),
                 decided: f"{decided_share(row, until.question.users):.0%}",
                 "wrong (95 % limits)": wrong,
-                "method": row.times.spec.entry.title,
+                "which method": row.times.spec.entry.title,
             }
         )
     return rows
@@ -234,7 +235,7 @@ def loss_rows(until: Until) -> list[dict[str, str]]:
                 "who is trusted": who(row),
                 "A/B test, then its winner": test + unfinished,
                 "stops by itself, then its winner": search,
-                "learns from every user": other,
+                "the method above": other,
             }
         )
     return rows
@@ -276,7 +277,7 @@ def _tables(until: Until) -> None:
     )  # fmt: skip
     st.caption(
         "± is one standard error. Whoever has not decided by the last user goes on trying until then. The last column "
-        "is the answer above: its methods never announce a winner, they show the best option more and more often."
+        "is the answer of the page: the methods that lose least among so many users, and need not announce a winner."
     )
 
 
