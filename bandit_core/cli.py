@@ -54,6 +54,7 @@ _STOPPING_NUMBERS = {
     "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
     "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
 }
+_DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
@@ -523,15 +524,15 @@ def _parser() -> argparse.ArgumentParser:
     ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
     ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
     ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
-    ends.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
     decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
-    decides.add_argument("--delta", default="0.05", metavar="D", help="chance of error that is allowed (default 0.05)")
     decides.add_argument(
         "--rule", default="proved", choices=("proved", "heuristic"), help="threshold to stop by (default proved)"
     )
     decides.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
-    decides.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    for options, numbers in ((audited, _AUDIT_NUMBERS), (power, _POWER_NUMBERS), (ends, _STOPPING_NUMBERS)):
+    for studied in (ends, decides):
+        studied.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    numbered = {audited: _AUDIT_NUMBERS, power: _POWER_NUMBERS, ends: _STOPPING_NUMBERS, decides: _DECIDE_NUMBERS}
+    for options, numbers in numbered.items():
         for name, (default, metavar, words) in numbers.items():
             options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
