@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, stopping
     from bandit_core.studies.best_method import Question, best_methods
     from bandit_core.studies.business_case import typed_arms
+    from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier
@@ -59,6 +60,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "audit": "auditing.auditor",
     "best_methods": "studies.best_method",
     "composed": "studies.accounts",
+    "decide": "studies.decisions",
     "errata": "literature.errata",
     "fewest_users": "studies.goal_search",
     "figures": "literature.papers",
@@ -104,6 +106,7 @@ __all__ = [
     "best_methods",
     "bounds",
     "composed",
+    "decide",
     "errata",
     "fewest_users",
     "figures",

@@ -54,6 +54,7 @@ _STOPPING_NUMBERS = {
     "cap": ("auto", "N", "users after which a run gives up; auto: 1e8, and 1e9 without means"),
     "growth": ("1.02", "G", "factor by which users grow between two decisions; 1 decides for every user"),
 }
+_DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
@@ -67,6 +68,26 @@ class _Parser(argparse.ArgumentParser):
 # Input
 
 
+def _document(spec: str) -> Any:
+    """What SPEC names: the experiment of a preset, or what a file says, not yet checked."""
+    from bandit_core.experiments.experiment import MOST_SPEC_BYTES, parse_document, read_document
+    from bandit_core.experiments.presets import load_preset, preset_names
+
+    if spec == "-":
+        try:
+            text = sys.stdin.read(MOST_SPEC_BYTES + 1)
+        except UnicodeDecodeError as error:
+            raise InputError([Issue("standard input", None, f"is not UTF-8 text: {error}")]) from None
+        return parse_document(text, "json", "standard input")
+    if spec not in preset_names() and (Path(spec).suffix or os.sep in spec):
+        return read_document(Path(spec))
+    try:
+        return load_preset(spec)
+    except InputError as error:
+        words = f"{error.issues[0].allowed} A spec is {_SPEC_HELP}"
+        raise InputError([Issue("spec", spec, words)]) from None
+
+
 def _experiment(options: argparse.Namespace) -> Experiment:
     """The experiment that SPEC names, with ``--horizon``, ``--trials`` and ``--seed`` put in."""
     if files := getattr(options, "policy", None):
@@ -74,24 +95,9 @@ def _experiment(options: argparse.Namespace) -> Experiment:
 
         for file in files:
             add_file(Path(file))
-    from bandit_core.experiments.experiment import MOST_SPEC_BYTES, parse, read
-    from bandit_core.experiments.presets import load_preset, preset_names
+    from bandit_core.experiments.experiment import Experiment
 
-    spec = options.spec
-    if spec == "-":
-        try:
-            text = sys.stdin.read(MOST_SPEC_BYTES + 1)
-        except UnicodeDecodeError as error:
-            raise InputError([Issue("standard input", None, f"is not UTF-8 text: {error}")]) from None
-        experiment = parse(text, "json", "standard input")
-    elif spec not in preset_names() and (Path(spec).suffix or os.sep in spec):
-        experiment = read(Path(spec))
-    else:
-        try:
-            experiment = load_preset(spec)
-        except InputError as error:
-            words = f"{error.issues[0].allowed} A spec is {_SPEC_HELP}"
-            raise InputError([Issue("spec", spec, words)]) from None
+    experiment = Experiment.model_validate(_document(options.spec))
     chosen = {name: getattr(options, name, None) for name in ("horizon", "trials", "seed")}
     changes = {name: notation.read_number(text) for name, text in chosen.items() if text is not None}
     return experiment.with_changes(**changes) if changes else experiment
@@ -292,6 +298,22 @@ def _power(options: argparse.Namespace) -> int:
 
     numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in _POWER_NUMBERS}
     _write(power_table(**numbers), options.out)
+    return DONE
+
+
+def _decide(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    jobs = _jobs(options.jobs)
+    from bandit_core.studies.best_arm import StoppingStudy
+    from bandit_core.studies.decisions import decision_table, stopping_lines
+
+    trials: Any = None if options.trials is None else notation.read_number(options.trials)
+    delta: Any = notation.read_number(options.delta)
+    lines = stopping_lines(_document(options.spec), delta, options.rule, trials)
+    results = _finished(StoppingStudy([line.spec for line in lines]), jobs)
+    if results is None:
+        return INTERRUPTED
+    _write(decision_table(lines, results), options.out)
     return DONE
 
 
@@ -502,8 +524,15 @@ def _parser() -> argparse.ArgumentParser:
     ends = command("stopping", _stopping, "users until a decision, and how often it is wrong", False, True)
     ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
     ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
-    ends.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    for options, numbers in ((audited, _AUDIT_NUMBERS), (power, _POWER_NUMBERS), (ends, _STOPPING_NUMBERS)):
+    decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
+    decides.add_argument(
+        "--rule", default="proved", choices=("proved", "heuristic"), help="threshold to stop by (default proved)"
+    )
+    decides.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
+    for studied in (ends, decides):
+        studied.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    numbered = {audited: _AUDIT_NUMBERS, power: _POWER_NUMBERS, ends: _STOPPING_NUMBERS, decides: _DECIDE_NUMBERS}
+    for options, numbers in numbered.items():
         for name, (default, metavar, words) in numbers.items():
             options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)

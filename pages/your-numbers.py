@@ -7,13 +7,13 @@ import streamlit as st
 
 from ui import charts, page_frame, theme
 from ui.menu import Page
-from ui.your_numbers import address, answers, drawing, inputs
+from ui.your_numbers import address, answers, drawing, inputs, until
 
 PAGE = Page(
     title="Your numbers",
     icon="calculate",
     place=3,
-    fields="as base lifts by least most users unit eps goal limit search",
+    fields="as base lifts by least most users unit eps goal limit search delta power rule epsl epsc",
     group="decide",
 )
 page_frame.enter()
@@ -49,6 +49,7 @@ st.plotly_chart(
     alt=answers.describe(answer),
 )
 st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a single roll-out may look like.")
+decision_times = until.until_when(answer, store)
 found = drawing.search(answer, store)
-drawing.take_away(answer, found)
+drawing.take_away(answer, found, decision_times)
 drawing.explanation(answer)

@@ -30,6 +30,7 @@ from bandit_core.simulation.together import Together
 from bandit_core.simulation.warm_up import is_warm
 from bandit_core.studies.best_method import Contest
 from bandit_core.studies.goal_search import BestSearch
+from bandit_core.studies.roll_out import RollOutStudy
 from bandit_core.studies.sweep import Sweep, SweepResult
 from ui import exports, render_lock, state, words
 
@@ -57,7 +58,7 @@ def presence() -> Callable[[], bool]:
     return lambda: runtime.exists() and runtime.get_instance().is_active_session(session)
 
 
-Computation = Simulation | Together[Any] | Contest | BestSearch
+Computation = Simulation | Together[Any] | Contest | BestSearch | RollOutStudy
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ def _computed(request: Request, experiment: Experiment) -> Any:
     return _answer(request, simulation)
 
 
-def study_of(build: Callable[[], Contest | BestSearch | Positions], what: Hashable, name: str) -> Any:
+def study_of(build: Callable[[], Contest | BestSearch | Positions | RollOutStudy], what: Hashable, name: str) -> Any:
     """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
 
     Raises

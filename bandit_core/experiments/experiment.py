@@ -89,8 +89,8 @@ class Line(Frozen):
         if name == "spread" and self.epsilon is not None:
             one = self.epsilon.fixed is not None
             return "one budget" if one else "discrete" if self.epsilon.interval is None else "continuous"
-        parameters = self.entry.parameters.model_fields
-        if name not in parameters:
+        entry = registry().get(self.policy)  # none of a line that only `decide` takes
+        if entry is None or name not in (parameters := entry.parameters.model_fields):
             return otherwise
         value = self.params.get(name, parameters[name].default)
         written = value if isinstance(value, str) else write_value(value)
@@ -143,8 +143,8 @@ def _checkpoints(horizon: int, count: int) -> tuple[int, ...]:
     return tuple(times)
 
 
-class _Document(Frozen):
-    """The fields, each valid by itself."""
+class Document(Frozen):
+    """The fields, each valid by itself: policies may be any names, and nothing need fit together."""
 
     version: Literal[1] = 1
     title: Annotated[str, Field(max_length=120)] = ""
@@ -158,7 +158,7 @@ class _Document(Frozen):
     view: View = View()
 
 
-class Experiment(_Document):
+class Experiment(Document):
     """A whole, consistent experiment. Build it with ``Experiment.model_validate(document)``.
 
     Raises
@@ -200,7 +200,7 @@ class Experiment(_Document):
         # Pydantic's own comparison trips over the cached arrays below.
         if not isinstance(other, Experiment):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in _Document.model_fields)
+        return all(getattr(self, name) == getattr(other, name) for name in Document.model_fields)
 
     def __hash__(self) -> int:
         return hash(self.model_dump_json())
@@ -445,6 +445,20 @@ def _read_toml(text: str, name: str) -> dict[str, Any]:
         raise InputError([Issue(name, text[:40], f"not readable as TOML: {error}")]) from None
 
 
+def parse_document(text: str, form: Literal["json", "toml"], name: str = "document") -> Any:
+    """What a text says, without a check of what it means.
+
+    Raises
+    ------
+    InputError
+        When the text is not of that form or longer than `MOST_SPEC_BYTES`.
+    """
+    document = read_json(text, name) if form == "json" else _read_toml(text, name)
+    if isinstance(document, dict):
+        document.pop(GROUP_FIELD, None)
+    return document
+
+
 def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> Experiment:
     """Read a spec from text.
 
@@ -453,10 +467,7 @@ def parse(text: str, form: Literal["json", "toml"], name: str = "document") -> E
     InputError
         When the text is not of that form or longer than `MOST_SPEC_BYTES`, or the spec is wrong.
     """
-    document = read_json(text, name) if form == "json" else _read_toml(text, name)
-    if isinstance(document, dict):
-        document.pop(GROUP_FIELD, None)
-    return Experiment.model_validate(document)
+    return Experiment.model_validate(parse_document(text, form, name))
 
 
 def read(path: Path) -> Experiment:
@@ -466,6 +477,17 @@ def read(path: Path) -> Experiment:
     ------
     InputError
         When the file cannot be read, has another ending, or holds a wrong spec.
+    """
+    return Experiment.model_validate(read_document(path))
+
+
+def read_document(path: Path) -> Any:
+    """What a .json or .toml file says, without a check of what it means.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, or has another ending.
     """
     form = path.suffix.lstrip(".").lower()
     if form not in ("json", "toml"):
@@ -477,4 +499,4 @@ def read(path: Path) -> Experiment:
         raise
     except (OSError, ValueError) as error:
         raise InputError([Issue("spec", str(path), f"cannot be read: {error}")]) from None
-    return parse(text, form, str(path))  # type: ignore[arg-type]
+    return parse_document(text, form, str(path))  # type: ignore[arg-type]

@@ -98,10 +98,11 @@ class _Rivals:
         return found
 
 
-def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = math.inf) -> float:
+def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = math.inf, remember: bool = True) -> float:
     """T* for two-valued rewards of these chances, in users per nat; infinite where the best arm is not alone.
 
     With ``epsilon`` (nats) what a curator lets through: I = d_eps. For local privacy give the chances of the bits.
+    ``remember`` keeps the number for this process; not of means that somebody uploaded.
 
     >>> round(characteristic_time([0.6, 0.4]), 3)  # by hand 1 / kl(0.6, 0.5)
     49.663
@@ -109,7 +110,7 @@ def characteristic_time(means: Sequence[float] | np.ndarray, epsilon: float = ma
     ordered = sorted(map(float, means), reverse=True)
     if len(ordered) < 2 or ordered[0] == ordered[1]:
         return math.inf
-    return _time(tuple(ordered), epsilon)
+    return (_time if remember else _time.__wrapped__)(tuple(ordered), epsilon)
 
 
 @lru_cache(maxsize=256)
@@ -188,10 +189,12 @@ def time_bounds(
     delta: float,
     privacy: Privacy = "none",
     epsilon: float | None = None,
+    remember: bool = True,
 ) -> list[TimeBound]:
     """What bounds the mean number of users of every delta-correct policy that keeps the promise ``privacy``.
 
-    The bound without privacy comes first; it holds for all. ``epsilon`` in nats; ``arms`` as in a spec, with counts.
+    The bound without privacy comes first; it holds for all. ``epsilon`` in nats; ``arms`` as in a spec, with counts;
+    ``remember``: see `characteristic_time`.
     """
     setup = RunSetup(distributions.expand(tuple(arms)), None, None, 1)
     mine = {"none": [], "local": [_LOCAL], "central": [_CENTRAL, _VARIATION]}[privacy]
@@ -202,15 +205,16 @@ def time_bounds(
     chances = binary.chances
     if len(chances) < 2 or np.count_nonzero(classic.true_gaps(setup) == 0) > 1:
         return [_ruled_out(bound, "several arms are the best: no number of users tells them apart") for bound in stated]
-    plain, sure = characteristic_time(chances), certainty(delta)
+    plain, sure = characteristic_time(chances, remember=remember), certainty(delta)
     found = [_at(_PLAIN, plain, sure)]
     if privacy == "none":
         return found
     assert epsilon is not None, "a private policy has a budget"
     if privacy == "local":
-        return [*found, _at(_LOCAL, characteristic_time(0.5 + math.tanh(epsilon / 2) * (chances - 0.5)), sure)]
+        bits = 0.5 + math.tanh(epsilon / 2) * (chances - 0.5)
+        return [*found, _at(_LOCAL, characteristic_time(bits, remember=remember), sure)]
     simple = max(plain, variation_time(chances) / (6 * epsilon))
-    private = _at(_CENTRAL, characteristic_time(chances, epsilon), sure)
+    private = _at(_CENTRAL, characteristic_time(chances, epsilon, remember), sure)
     return [*found, private, _at(_VARIATION, simple, max(0.0, -math.log(3 * delta)))]
 
 

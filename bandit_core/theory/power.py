@@ -29,7 +29,7 @@ from bandit_core.spec.errors import InputError, Issue
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("privacy", "epsilon", "users_per_option", "users", "inflation")
+COLUMNS = ("trust", "users_per_option", "users", "inflation")
 LARGEST_BUDGET = 1000.0
 MOST_USERS = 10**15  # per option; more is not told apart
 TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
@@ -166,7 +166,7 @@ def power_table(
         raise InputError([Issue("options", options, "a whole number from 2 to 10000")])
     return pd.DataFrame(
         [
-            (size.privacy, size.epsilon, size.users_per_option, size.total(options), size.inflation)
+            (size.privacy, size.users_per_option, size.total(options), size.inflation)
             for size in sample_sizes(baseline, effect, epsilon, alpha, power)
         ],
         columns=list(COLUMNS),

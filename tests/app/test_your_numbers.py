@@ -25,8 +25,10 @@ from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.best_method import PROMISE_WORDS, PROMISES, Question, best_methods, candidates
 from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found, Point
+from bandit_core.studies.roll_out import RollOutQuestion, roll_outs
+from bandit_core.theory import best_arm
 from ui import render_lock, runner, theme
-from ui.your_numbers import answers, inputs, summary
+from ui.your_numbers import answers, inputs, summary, until
 from ui.your_numbers.inputs import Asked, Setting
 
 QUICK = {"users": "400"}
@@ -37,6 +39,7 @@ CSV = b"A,B\n" + b"1,0\n0,0\n1,1\n1,0\n" * 10
 def log(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What a server would write into its log; no test may leave a warning there. All is computed on the spot."""
     monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
+    monkeypatch.setattr(until, "TRIALS", 60)
     told: list[str] = []
 
     class Keeper(logging.Handler):
@@ -199,6 +202,11 @@ def test_means_that_are_none_are_told_and_nothing_is_drawn() -> None:
         ("users", "1e9"),
         ("search", "all"),
         ("search", "users"),
+        ("delta", "0"),
+        ("power", "0.2"),
+        ("rule", "paper"),
+        ("epsl", "0"),
+        ("epsc", "little"),
     ],
 )
 def test_fields_that_cannot_be_used_are_told_and_defaults_stand_in(field: str, value: str) -> None:
@@ -469,3 +477,88 @@ def test_the_summary_is_made_without_a_session(monkeypatch: pytest.MonkeyPatch, 
     assert log == [] and made[0].startswith("<!doctype html>")
     assert "clicks" in made[0] and "users=400" in made[0] and "base=20" in made[0]
     assert on.address(screen)["base"] == "20"
+
+
+# --- until when? -----------------------------------------------------------------------------------------------------
+
+
+def _tables(screen: AppTest, column: str) -> list[list[list[str]]]:
+    """Cells of every table with that column."""
+    return [table.value.to_numpy().tolist() for table in screen.main.dataframe if column in table.value]
+
+
+def _times(screen: AppTest) -> tuple[list[list[str]], list[list[str]], list[list[str]]]:
+    """Cells of both tables, and what the picture shows."""
+    [times], [losses] = _tables(screen, "A/B test"), _tables(screen, "A/B test, then its winner")
+    chart = on.chart(screen, "until-chart")
+    return times, losses, [[str(trace["x"]), str(trace["y"])] for trace in chart.traces]
+
+
+def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() -> None:
+    screen, answer = _answered(lifts="-50,100", **{"as": "amount", "most": "20", "unit": "euros"})
+    arms = typed_arms(10, [-50, 100], True, (0, 20))
+    rows = roll_outs(RollOutQuestion(arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
+    times, losses, _ = _times(screen)
+    for row, cells, lost in zip(rows, times, losses, strict=True):
+        assert cells[0] == lost[0] == until.who(row)
+        assert cells[1] == answers.words.count(row.test_users)
+        assert cells[2] == until.users_words(row.times.mean_users)
+        assert cells[5] == f"{until.decided_share(row, 400):.0%}" and cells[7] == row.times.spec.entry.title
+        assert row.bound is not None and cells[4].startswith(answers.words.number(row.bound.users))
+        for cell, values in ((lost[1], row.lost_by_test), (lost[2], row.lost_by_search)):
+            error = 20 * values.std(ddof=1) / math.sqrt(60)
+            assert cell.startswith(answers.words.with_error(20 * values.mean(), error))
+    assert answer.asked.names  # the page above still answers
+    assert f"**{until.users_words(rows[1].times.quantile(0.5))}**" in on.words(screen)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "value", "said"),
+    [
+        ("delta", "number_input", 0.2, "0.2"),
+        ("power", "number_input", 0.95, "0.95"),
+        ("rule", "button_group", "heuristic", "heuristic"),
+        ("epsl", "selectbox", "0.5", "0.5"),
+        ("epsc", "selectbox", "0.5", "0.5"),
+    ],
+)
+def test_every_control_of_until_when_changes_the_answer_and_stands_in_the_link(
+    name: str, kind: str, value: object, said: str
+) -> None:
+    screen = on.visit("your-numbers", **QUICK, lifts="100")
+    before = _times(screen)
+    control = next(each for each in getattr(screen, kind) if (each.key or "").startswith(f"own-{name}:"))
+    control.set_value(value)
+    on.run(screen)
+    after = _times(screen)
+    assert after[0] != before[0] and after[2] != before[2]
+    assert on.address(screen)[name] == said
+    again = on.visit("your-numbers", **on.address(screen))
+    assert not again.warning and _times(again) == after
+
+
+def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
+    screen = on.visit("your-numbers", **QUICK, lifts="0")
+    assert until.NOTHING_TO_FIND in [box.value for box in screen.info]
+    assert not _tables(screen, "A/B test")
+
+
+def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
+    before = best_arm._time.cache_info()  # private: what a process remembers
+    screen = upload(on.visit("your-numbers", **QUICK, lifts="0"), CSV)
+    assert _times(screen)[0] and best_arm._time.cache_info() == before
+    assert "own-until" in screen.session_state
+    screen.file_uploader(key="own-file").set_value(None)
+    on.run(screen)
+    assert "own-until" not in screen.session_state
+
+
+def test_the_summary_tells_users_until_a_decision(answer: answers.Reply) -> None:
+    question = RollOutQuestion(answer.question.arms, 200, (("local", 1.0), ("central", 0.5)), trials=20)
+    found = until.Until(answer, question, roll_outs(question))
+    page = summary.summary_page(answer, answers.verdict(answer), {}, "", None, until=found)
+    for row in (*until.times_rows(found), *until.loss_rows(found)):
+        assert all(summary.escape(cell) in page for cell in row.values())
+    assert "(test not over)" in page and until.LEAST in page
+    without = summary.summary_page(answer, answers.verdict(answer), {}, "", None)
+    assert until.LEAST not in without

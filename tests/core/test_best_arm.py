@@ -28,7 +28,7 @@ from bandit_core.studies.best_arm import (
 )
 
 POLICIES = stopping_policies()
-NAMES = {"top-two", "ctb-tt", "adap-tt", "elimination", "elimination-local", "dp-se-stop"}
+NAMES = {"top-two", "ctb-tt", "adap-tt", "se", "ldp-se", "dp-se"}
 EVERY = pytest.mark.parametrize("name", POLICIES)
 PRIVATE = pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if policy.privacy != "none"])
 KINDS = [(name, rule) for name, policy in POLICIES.items() for rule in policy.rules]
@@ -115,11 +115,11 @@ def test_an_arm_that_always_pays_is_found(name):
 
 def test_with_an_endless_budget_privacy_changes_nothing():
     arms = coins(0.5, 0.25, 0.5625, 0.125)  # numbers without rounding
-    for private, plain in (("ctb-tt", "top-two"), ("elimination-local", "elimination")):
+    for private, plain in (("ctb-tt", "top-two"), ("ldp-se", "se")):
         mine, theirs = result_of(private, arms, 1000.0, cap=10**6), result_of(plain, arms, cap=10**6)
         np.testing.assert_array_equal(mine.users, theirs.users)
         np.testing.assert_array_equal(mine.pulls, theirs.pulls)
-    for name in ("adap-tt", "dp-se-stop"):  # draws differ, so times are those of a far smaller noise
+    for name in ("adap-tt", "dp-se"):  # draws differ, so times are those of a far smaller noise
         near, far = (result_of(name, CLOSE, epsilon, cap=10**7, seed=int(epsilon)) for epsilon in (300.0, 1000.0))
         assert stats.ks_2samp(near.users, far.users, method="asymp").pvalue > 1e-3
 
@@ -234,7 +234,7 @@ def test_releases_add_up_to_the_guarantee(name, epsilon):
     assert f"{epsilon:g}" in guarantee.words
 
 
-@pytest.mark.parametrize("name", ["adap-tt", "dp-se-stop"])
+@pytest.mark.parametrize("name", ["adap-tt", "dp-se"])
 def test_every_reward_enters_one_release_at_most(name):
     spec = spec_of(name, CLOSE, 2.0, cap=100_000)
     for words in streams(5, 0, 5):
@@ -314,7 +314,7 @@ def test_workers_cuts_and_fewer_trials_change_no_byte(name):
 
 
 def test_progress_rises_to_the_end_and_a_stop_keeps_what_is_done():
-    specs = [spec_of("ctb-tt", CLOSE, trials=400, cap=10**6), spec_of("elimination", CLOSE, trials=50)]
+    specs = [spec_of("ctb-tt", CLOSE, trials=400, cap=10**6), spec_of("se", CLOSE, trials=50)]
     study, told = StoppingStudy(specs), []
     assert study.result() == (None, None) and study.fraction == 0 and study.missing_seconds > 0
     study.run(1, lambda each: told.append(each.fraction))
@@ -390,7 +390,7 @@ def test_numbers_of_a_result_by_hand():
     ("fields", "paths"),
     [
         ({"policy": "ucb"}, ["policy"]), ({"policy": "ctb-tt"}, ["epsilon"]), ({"epsilon": 1.0}, ["epsilon"]),
-        ({"rule": "paper"}, ["rule"]), ({"policy": "elimination", "rule": "heuristic"}, ["rule"]),
+        ({"rule": "paper"}, ["rule"]), ({"policy": "se", "rule": "heuristic"}, ["rule"]),
         ({"rule": "bold"}, ["rule"]), ({"delta": 0}, ["delta"]), ({"delta": 1.0, "growth": 0.9}, ["delta", "growth"]),
         ({"arms": coins(0.5)}, ["arms"]), ({"arms": []}, ["arms"]), ({"cap": 1}, ["cap"]),
         ({"arms": [{"kind": "bernoulli", "mean": 0.5, "count": 9}], "cap": 8}, ["cap"]),

@@ -74,7 +74,7 @@ def refuse(capsys):
 def table(text):
     """A printed table, every number exactly as it stands there."""
     frame = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
-    words = {"label", "policy", "side", "name", "source", "status", "privacy", "rule", "instance"}
+    words = {"label", "policy", "side", "name", "source", "status", "privacy", "trust", "rule", "instance"}
     for name in set(frame) - words:
         frame[name] = [float(cell) if cell else float("nan") for cell in frame[name]]
     return frame
@@ -314,10 +314,11 @@ def test_an_audit_prints_one_row_and_says_it_in_words(capsys):
 
 def test_power_prints_users_per_trust(say):
     frame = table(say("power", "--baseline", "0.04", "--effect", "0.004", "--options", "3"))
-    assert [row["privacy"] for _, row in frame.iterrows()] == ["none", "local", "central"]
+    assert list(frame.columns) == ["trust", "users_per_option", "users", "inflation"]
+    assert list(frame["trust"]) == ["none", "local", "central"]
     for _, row in frame.iterrows():
-        epsilon = None if row["privacy"] == "none" else 1.0
-        size = sample_size(0.04, 0.004, privacy=row["privacy"], epsilon=epsilon)
+        epsilon = None if row["trust"] == "none" else 1.0
+        size = sample_size(0.04, 0.004, privacy=row["trust"], epsilon=epsilon)
         assert (row["users_per_option"], row["users"]) == (size.users_per_option, 3 * size.users_per_option)
         assert row["inflation"] == size.inflation
 

@@ -16,6 +16,7 @@ from ui import page_fields, state
 
 MOST_USERS = 10**8
 LEAST_EPSILON, MOST_EPSILON = 0.01, 10.0
+SAME = "same"  # a budget that is the page's
 SEARCHES = ("nothing", "epsilon", "users", "both")
 DEFAULTS = {
     "as": "share",
@@ -30,13 +31,26 @@ DEFAULTS = {
     "goal": "price",
     "limit": "2",
     "search": "nothing",
+    "delta": "0.05",
+    "power": "0.8",
+    "rule": "proved",
+    "epsl": SAME,
+    "epsc": SAME,
 }
-CHOICES = {"as": ("share", "amount"), "by": ("percent", "plain"), "goal": GOALS, "search": SEARCHES}
+CHOICES = {
+    "as": ("share", "amount"),
+    "by": ("percent", "plain"),
+    "goal": GOALS,
+    "search": SEARCHES,
+    "rule": ("proved", "heuristic"),
+}
 RANGES = {  # of the numbers in the address
     **dict.fromkeys(("base", "least", "most"), (-LARGEST, LARGEST)),
     "users": (10, MOST_USERS),
     "eps": (LEAST_EPSILON, MOST_EPSILON),
     "limit": (1e-12, LARGEST),
+    "delta": (0.0001, 0.3),
+    "power": (0.5, 0.999),
 }
 _MEMORY = "your-numbers"
 
@@ -72,6 +86,13 @@ def _take(asked: Mapping[str, str]) -> list[Issue]:
         value, whole = notation.read_number(fields[name]), name == "users"
         if isinstance(value, str) or not low <= value <= high or (whole and value != int(value)):
             issues.append(Issue(name, fields[name], f"a {'whole ' * whole}number from {low:g} to {high:g}"))
+    for name in ("epsl", "epsc"):
+        value = notation.read_number(fields[name])
+        if fields[name] != SAME and (isinstance(value, str) or not LEAST_EPSILON <= value <= MOST_EPSILON):
+            allowed = f"{SAME} (as for the whole page), or a number from {LEAST_EPSILON:g} to {MOST_EPSILON:g}"
+            issues.append(Issue(name, fields[name], allowed))
+        elif not isinstance(value, str):
+            fields[name] = f"{value:g}"
     if fields["search"] in ("users", "both") and fields["goal"] != "percent":
         issues.append(Issue("search", fields["search"], "users are searched where goal=percent only"))
     for issue in issues:

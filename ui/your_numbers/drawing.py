@@ -20,6 +20,7 @@ from ui.your_numbers import address
 from ui.your_numbers.answers import Reply, found_words, goals, rivals, verdict
 from ui.your_numbers.inputs import is_private
 from ui.your_numbers.summary import summary_page
+from ui.your_numbers.until import Until
 
 
 def decided(question: Question, store: Store | None) -> Decision | None:
@@ -236,7 +237,7 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     st.caption(f"{what} (± 2 standard errors). The dashed line is your limit.")
 
 
-def take_away(answer: Reply, found: dict[str, list[Found]]) -> None:
+def take_away(answer: Reply, found: dict[str, list[Found]], until: Until | None = None) -> None:
     """The one-page summary, and the links where the numbers were typed."""
     private = is_private(answer.asked, answer.chosen)
     columns = st.columns(3, vertical_alignment="bottom")
@@ -246,7 +247,7 @@ def take_away(answer: Reply, found: dict[str, list[Found]]) -> None:
     columns[0].download_button(
         "One-page summary (HTML)",
         # The file is made when it is asked for, by a thread without a session: all that it needs is handed to it now.
-        data=partial(summary_page, answer, verdict(answer), found, limit, link),
+        data=partial(summary_page, answer, verdict(answer), found, limit, link, until=until),
         file_name="price-of-privacy.html",
         mime="text/html",
         on_click="ignore",

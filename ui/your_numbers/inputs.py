@@ -34,7 +34,7 @@ from ui.your_numbers.address import MOST_USERS, first_value, key_of, number_at_f
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
 AMOUNT_UNITS = ("units of reward", "euros", "minutes")  # of amounts and times
-_FOUND = ("run-own", "run-own-search-ε", "run-own-search-users", "own-found")
+_FOUND = ("run-own", "run-own-search-ε", "run-own-search-users", "own-found", "run-own-until", "own-until")
 _OF_UPLOADS = (
     "own-store",
     "own-columns-read",

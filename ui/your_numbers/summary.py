@@ -17,6 +17,7 @@ from bandit_core.studies.best_method import PROMISE_WORDS
 from bandit_core.studies.goal_search import Found
 from ui import theme, words
 from ui.your_numbers.answers import Reply, found_words
+from ui.your_numbers.until import LEAST, Until, bits_words, loss_rows, promises, sentence, times_rows
 
 _STYLE = """
 :root{color-scheme:light dark;LIGHT}
@@ -126,6 +127,24 @@ def _origin(answer: Reply, made: datetime) -> str:
     )
 
 
+def _table(rows: list[dict[str, str]]) -> str:
+    """Rows of text as a table, which scrolls where it is wider than the page."""
+    head = "".join(f"<th>{escape(name)}" for name in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}" for cell in row.values()) for row in rows)
+    return f"<div style='overflow-x:auto'><table><tr>{head}{body}</table></div>"
+
+
+def _until(until: Until) -> str:
+    """Users until a decision, and what is lost on the way."""
+    unit, users = escape(until.answer.chosen.unit), words.count(until.question.users)
+    notes = escape(" ".join(filter(None, (promises(until), LEAST, bits_words(until)))))
+    return (
+        f"<h2>Until when?</h2><p>{_plain_html(sentence(until))}</p>{_table(times_rows(until))}"
+        f"<p class='small'>{notes} Rule to stop by: {until.question.rule}. {until.question.trials} runs with seed "
+        f"{until.question.seed}.</p><h2>Lost on the way: {unit} among {users} users</h2>{_table(loss_rows(until))}"
+    )
+
+
 def summary_page(
     answer: Reply,
     verdict: str,
@@ -133,11 +152,12 @@ def summary_page(
     limit: str,
     link: str | None,
     made: datetime | None = None,
+    until: Until | None = None,
 ) -> str:
     """Question, answer, assumptions, origin and (for typed numbers) the link, as one self-contained HTML page.
 
     ``found`` are the answers of the searches by what was searched, ``limit`` what they were to meet, in words;
-    ``made`` is the date that the page bears (default: now).
+    ``made`` is the date that the page bears (default: now), ``until`` the users until a decision.
     """
     asked, chosen = answer.asked, answer.chosen
     style = _STYLE.replace("LIGHT", _colours(answer, False)).replace("DARK", _colours(answer, True))
@@ -165,7 +185,8 @@ def summary_page(
         f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, "
         f"{escape(chosen.budget)}</h2>{_bars(answer)}"
         f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show two. "
-        f"It does not cover how far the options' means are from the truth.</p>{odds}{searched}"
+        f"It does not cover how far the options' means are from the truth.</p>{odds}"
+        f"{'' if until is None else _until(until)}{searched}"
         f"<h2>The options</h2>{_options(answer)}{ends}<p>{_plain_html(asked.sure)}</p>"
         "<h2>What it means</h2><p><b>Nobody is trusted</b>: each answer is randomised on the user's device before it "
         "is sent (local differential privacy). <b>A curator is trusted</b>: somebody sees the answers, and only "

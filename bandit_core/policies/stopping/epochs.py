@@ -40,7 +40,7 @@ def _policy(**fields: Any) -> StoppingPolicy:
             "paper": "Sajed, Sheffet 2019 (DP-SE), with an end",
             "rules": {"proved": "one arm is left; each mean keeps within its radius but with probability delta in all"},
             "decisions": False,
-            "parent": "elimination",
+            "parent": "se",
             **fields,
         }
     )
@@ -48,7 +48,7 @@ def _policy(**fields: Any) -> StoppingPolicy:
 
 POLICIES = (
     _policy(
-        name="elimination",
+        name="se",
         title="Elimination",
         summary="Shows all options equally often and drops the ones that are clearly worse, until one is left.",
         privacy="none",
@@ -59,7 +59,7 @@ POLICIES = (
         pseudo_code=_PLAIN.replace("w^2 ", "").replace("2 w ", "2 "),
     ),
     _policy(
-        name="elimination-local",
+        name="ldp-se",
         title="Elimination on randomised bits",
         summary="Elimination, but every user answers with one coin-flipped bit.",
         privacy="local",
@@ -70,7 +70,7 @@ POLICIES = (
         pseudo_code="w = coth(epsilon / 2);  means of bits are 1/2 + w (share of ones - 1/2)\n" + _PLAIN,
     ),
     _policy(
-        name="dp-se-stop",
+        name="dp-se",
         title="DP-SE with an end",
         summary="Elimination on averages that a curator publishes with noise at the end of each epoch.",
         privacy="central",

@@ -1,0 +1,105 @@
+"""Users until a decision, and what is lost on the way: the same numbers as of the studies that it is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bandit_core import InputError, Simulation, sample_size, stopping, stopping_policies, time_bounds
+from bandit_core.simulation.store import Store
+from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies.best_arm import StoppingSpec
+from bandit_core.studies.roll_out import CAP, RollOutQuestion, RollOutStudy, mean_and_error, roll_outs
+from bandit_core.theory import best_arm
+
+MEANS = (0.2, 0.5, 0.35)
+ARMS = tuple(Bernoulli(mean=mean) for mean in MEANS)
+USERS = 2001
+
+
+def question(**fields):
+    return RollOutQuestion(**{"arms": ARMS, "users": USERS, "epsilons": (("local", 1.0), ("central", 2.0)),
+                              "trials": 120, **fields})  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return roll_outs(question(), store=Store(None, 2**24))
+
+
+def test_a_test_takes_what_the_power_calculation_says(rows):
+    for row in rows:
+        size = sample_size(0.35, 0.15, 0.05, 0.8, row.privacy, row.epsilon)
+        assert row.test_users == 3 * size.users_per_option
+    assert [(row.privacy, row.epsilon) for row in rows] == [("none", None), ("local", 1.0), ("central", 2.0)]
+
+
+def test_times_are_those_of_the_quickest_policy_that_stops(rows):
+    for row in rows:
+        names = [name for name, policy in stopping_policies().items() if policy.privacy == row.privacy]
+        asked = {"arms": ARMS, "epsilon": row.epsilon, "trials": 120}
+        every = stopping([StoppingSpec.of(policy=name, cap=CAP, **asked) for name in names])
+        best = min(every, key=lambda result: result.mean_users)
+        assert row.times.spec.policy == best.spec.policy and len(names) > 1
+        np.testing.assert_array_equal(row.times.users, best.users)
+        (capped,) = stopping([StoppingSpec.of(policy=best.spec.policy, cap=USERS, **asked)])
+        np.testing.assert_allclose(row.lost_by_search, capped.regret_at(USERS))
+        assert row.bound.users == max(each.users for each in time_bounds(ARMS, 0.05, row.privacy, row.epsilon))
+        assert row.bound.users <= row.times.mean_users
+
+
+def test_what_a_test_loses_is_known_by_hand_as_long_as_it_lasts(rows):
+    """In turns until its last user, so the mean gap is lost for each; then the winner's gap."""
+    mean_gap = np.mean(max(MEANS) - np.array(MEANS))
+    plain, local, _ = rows
+    assert plain.test_users < USERS < local.test_users
+    np.testing.assert_allclose(local.lost_by_test, USERS * mean_gap)
+    later = (plain.lost_by_test - plain.test_users * mean_gap) / (USERS - plain.test_users)
+    gaps = max(MEANS) - np.array(MEANS)
+    assert all(np.isclose(gaps, gap).any() for gap in later) and np.isclose(later, 0).mean() > 0.8
+
+
+def test_a_rule_without_a_proof_leaves_out_policies_that_have_none():
+    specs = question(rule="heuristic").specs(USERS)
+    assert {spec.policy for spec in specs} == {"top-two", "ctb-tt", "adap-tt"}
+    assert {spec.rule for spec in specs} == {"heuristic"}
+
+
+def test_what_was_uploaded_is_not_remembered_by_the_process():
+    uploaded = question(arms=(Bernoulli(mean=0.123), Bernoulli(mean=0.777)), users=50, trials=5)
+    before = best_arm._time.cache_info()  # private: what a process remembers
+    (plain, *_) = roll_outs(uploaded, store=Store(None, 2**24))
+    assert best_arm._time.cache_info() == before and plain.bound is not None
+
+
+def test_options_that_are_equally_good_are_seen_beforehand():
+    assert question(arms=(*ARMS, ARMS[1])).effect == 0
+    assert question().effect == pytest.approx(0.15)
+    zero = question(arms=(Bernoulli(mean=0.0), Bernoulli(mean=1.0)), users=10, trials=3)
+    assert all(size.users_per_option >= 1 for size in zero.sizes)
+
+
+def test_progress_rises_and_a_stop_is_heard():
+    study, told = RollOutStudy(question(trials=30), Store(None, 2**24)), []
+    assert study.result() is None and study.missing_seconds > 0 and study.steps > 0
+    study.run(1, lambda each: told.append(each.fraction))
+    assert told == sorted(told) and study.finished and study.fraction == pytest.approx(1) and not study.waiting
+    assert study.result() is study.result() and study.missing_seconds == 0 and not study.kept
+    stopped = RollOutStudy(question(trials=900), Store(None, 2**24))
+    assert stopped.run(1, lambda each: each.stop()) is None and stopped.stopped
+
+
+def test_limits_hold(monkeypatch):
+    monkeypatch.setenv("LAB_MAX_STEPS", "1000")
+    with pytest.raises(InputError, match="steps"):
+        RollOutStudy(question())
+
+
+def test_mean_and_error_by_hand():
+    assert mean_and_error(np.array([1.0, 3.0])) == (2.0, pytest.approx(1.0))
+    assert np.isnan(mean_and_error(np.array([1.0]))[1])
+
+
+def test_the_tests_are_an_experiment_that_anybody_can_play():
+    played = Simulation(question(trials=5).tests, Store(None, 2**24)).run(1)
+    assert [line.entry.privacy for line in played.experiment.lines] == ["none", "local", "central"]
