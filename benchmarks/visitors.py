@@ -100,7 +100,8 @@ class Visitor:
         self.hash = self.session = ""
         self.widgets: dict[str, Any] = {}  # label -> protobuf of the widget
         self.set: dict[str, WidgetState] = {}  # by id, as a browser repeats it with every message
-        self.picture = ""
+        self.metrics: dict[str, str] = {}  # label -> number
+        self.picture = self.histogram = ""
         self.picture_at = 0.0  # when it came, by time.perf_counter
         self.errors: list[str] = []
 
@@ -146,6 +147,10 @@ class Visitor:
             self.widgets[widget.label] = widget
         elif kind == "exception" or (kind == "alert" and element.alert.format == element.alert.ERROR):
             self.errors.append(str(element)[:500])
+        elif kind == "metric":
+            self.metrics[element.metric.label] = element.metric.body
+        elif kind == "plotly_chart" and "class-guesses" in element.plotly_chart.id:
+            self.histogram = element.plotly_chart.spec
         elif kind == "plotly_chart" and (
             "regret-chart" in element.plotly_chart.id or "home" in element.plotly_chart.id
         ):

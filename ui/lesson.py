@@ -180,15 +180,20 @@ def phone(page: menu.Page, experiment: Experiment | None = None) -> None:
         mode["reveal"] = "off"
     where = address(page, experiment, {**state.own_fields(page), **mode})
     with st.popover("Open on your phone", icon=":material/qr_code_2:", help="A code to scan with a phone's camera."):
-        drawn = code(where)
-        if drawn is None:
-            st.caption("This link is too long for a code. Shorten labels, or copy the link.")
-        else:
-            st.image(drawn, width=260, alt=f"QR code of the address {where}")
-            st.markdown("**Scan, and move the slider yourself.** Nothing to install, no name asked.")
-        st.code(where, language=None, wrap_lines=True)
-        if urlsplit(where).hostname in (None, "localhost", "127.0.0.1"):
-            st.caption("This address means “this computer”. Open the lab by a name that phones can reach first.")
+        scan(where)
+
+
+def scan(where: str, told: str = "**Scan, and move the slider yourself.** Nothing to install, no name asked.") -> None:
+    """An address as a code to scan, and in letters."""
+    drawn = code(where)
+    if drawn is None:
+        st.caption("This link is too long for a code. Shorten labels, or copy the link.")
+    else:
+        st.image(drawn, width=260, alt=f"QR code of the address {where}")
+        st.markdown(told)
+    st.code(where, language=None, wrap_lines=True)
+    if urlsplit(where).hostname in (None, "localhost", "127.0.0.1"):
+        st.caption("This address means “this computer”. Open the lab by a name that phones can reach first.")
 
 
 def foot(page: menu.Page, experiment: Experiment | None = None) -> None:

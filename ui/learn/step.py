@@ -54,6 +54,10 @@ class Choice:
 
     options: tuple[tuple[str, float, float], ...]
 
+    def values(self) -> range:
+        """Every guess that one can make: numbers of options."""
+        return range(len(self.options))
+
     def told(self, guess: float) -> str:
         """The option with that number, in words."""
         return self.options[int(guess)][0]
@@ -73,6 +77,10 @@ class Scale:
     start: int
     unit: str
     near: float
+
+    def values(self) -> range:
+        """Every guess that one can make."""
+        return range(self.low, self.high + 1)
 
     def told(self, guess: float) -> str:
         """The guess in words."""

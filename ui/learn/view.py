@@ -8,12 +8,13 @@ import streamlit as st
 
 from bandit_core.simulation.results import Result
 from ui import charts, lesson, menu, page_fields, render_lock, runner, state, theme
-from ui.learn import printed
+from ui.learn import printed, together
 from ui.learn.course import MINUTES, STEPS
 from ui.learn.step import Choice, Number, Scale, Step
+from ui.learn.together import Room
 
 HEIGHT, LESSON_HEIGHT = 320, 280  # of the picture; its legend comes on top of it
-_GUESSES, _UP = "learn-guesses", "learn-up"
+_GUESSES, _UP = "learn-guesses", together.UP
 _STYLE = """<style>
 .st-key-learn-step{gap:.6rem}
 .st-key-learn-told{gap:.3rem}
@@ -69,21 +70,52 @@ def draw() -> None:
     with way:
         _way(number, "above")
     st.title(f"{number}. {step.title}")
-    at = _position(step)
+    room = together.room()
+    at = step.slider.start if _held(room, number) else _position(step)
+    shown = _is_shown(step, room, number)
     with st.container(key="learn-step"):
         words, picture = st.columns([2, 3], gap="medium")
         with words:
-            st.markdown(step.idea)
-            if step.name in _guesses():
-                at = _slider(step, at)
-            else:
-                _ask(step, at)
-        if step.name in _guesses():
-            with picture:
-                _reveal(step, at)
+            at = _words(step, at, room, number, shown)
+        with picture:
+            if shown:
+                _reveal(step, at, room, number)
+            elif room is not None and room.teacher:
+                together.board(room, number)
+        if shown and room is not None and room.teacher:
+            with words:
+                together.guessed(room, step, number)
     _way(number, "below")
-    _folds(step, at)
+    _folds(step, at, room, shown)
     _back_up()
+
+
+def _words(step: Step, at: float, room: Room | None, number: int, shown: bool) -> float:
+    """The idea, and the question or the slider; the slider's position."""
+    teacher = room is not None and room.teacher
+    if teacher and shown:  # the class has read the idea: room for its guesses
+        st.markdown(step.question.format(at=step.slider.words(step.slider.start)))
+        return _slider(step, at)
+    st.markdown(step.idea)
+    if shown:
+        return _slider(step, at)
+    if teacher:
+        _put(step, at)
+    else:
+        _ask(step, at, room, number)
+    return at
+
+
+def _held(room: Room | None, number: int) -> bool:
+    """Whether the visitor is in a class that has not seen the answer yet."""
+    return room is not None and not room.revealed(number)
+
+
+def _is_shown(step: Step, room: Room | None, number: int) -> bool:
+    """Whether the answer is to be seen: after one's guess, and in a class when the teacher reveals it."""
+    if _held(room, number):
+        return False
+    return step.name in _guesses() or (room is not None and room.teacher)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -109,10 +141,12 @@ def _slider(step: Step, at: float) -> float:
     return chosen
 
 
-def _keep(step: Step, value: float, at: float) -> None:
-    """Callback: the guess stands, until the session ends."""
+def _keep(step: Step, value: float, at: float, room: Room | None, number: int) -> None:
+    """Callback: the guess stands, until the session ends, and goes to the class where there is one."""
     _guesses()[step.name] = Guess(value, at)
     st.session_state[_UP] = f"{step.name} {value:g}"
+    if room is not None:
+        together.send(room, step, number, value)
 
 
 def _again(step: Step) -> None:
@@ -120,32 +154,46 @@ def _again(step: Step) -> None:
     _guesses().pop(step.name, None)
 
 
-def _ask(step: Step, at: float) -> None:
+def _put(step: Step, at: float) -> None:
+    """The question on the board, with what there is to choose from."""
+    st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
+    if isinstance(step.guess, Choice):
+        st.markdown("\n".join(f"- {label}" for label, _, _ in step.guess.options))
+
+
+def _ask(step: Step, at: float, room: Room | None, number: int) -> None:
     """The question, and the controls for a guess."""
     st.markdown(f"**Guess first.** {step.question.format(at=step.slider.words(at))}")
+    held = _held(room, number)
+    kept = "Kept without a name until the class ends." if held else "Guesses are kept in this visit only."
     if isinstance(step.guess, Choice):
         for place, (label, _, _) in enumerate(step.guess.options):
             st.button(
                 label,
                 key=f"learn-{step.name}-guess-{place}",
                 on_click=_keep,
-                args=(step, float(place), at),
+                args=(step, float(place), at, room, number),
                 width="stretch",
-                help="Your guess; then the answer is shown. Guesses are kept in this visit only.",
+                help=f"Your guess; then the answer is shown. {kept}",
             )
-        return
-    scale = step.guess
+    else:
+        _ask_scale(step, step.guess, at, room, number, kept)
+    if room is not None and held:
+        together.waiting(room, step, number)
+
+
+def _ask_scale(step: Step, scale: Scale, at: float, room: Room | None, number: int, kept: str) -> None:
     value = st.slider(
         f"Your guess ({scale.unit})", scale.low, scale.high, scale.start, key=f"learn-{step.name}-guess", help="Guess."
     )
     st.button(
-        "Show the answer",
+        "Send your guess" if _held(room, number) else "Show the answer",
         type="primary",
         key=f"learn-{step.name}-guess-show",
         on_click=_keep,
-        args=(step, float(value), at),
+        args=(step, float(value), at, room, number),
         width="stretch",
-        help="Your guess stands; then the answer is shown. Guesses are kept in this visit only.",
+        help=f"Your guess stands; then the answer is shown. {kept}",
     )
 
 
@@ -161,7 +209,7 @@ def said_of(guess: Choice | Scale, mine: Guess, step: Step) -> str:
 # The answer
 
 
-def _reveal(step: Step, at: float) -> None:
+def _reveal(step: Step, at: float, room: Room | None, number: int) -> None:
     """Picture and sentence at the slider's position."""
     found = _found(step, at)
     if found is None:
@@ -171,12 +219,14 @@ def _reveal(step: Step, at: float) -> None:
         lesson.large(figure)
     st.plotly_chart(figure, config=charts.CONFIG, key="learn-picture", alt=charts.read_aloud(figure, step.title))
     render_lock.shown()
-    mine = _guesses()[step.name]
-    if mine.measured is None and mine.at == at:
+    if room is not None and room.teacher and at == step.slider.start:
+        together.note(room, number, step.measured(found, at))
+    mine = _guesses().get(step.name)
+    if mine is not None and mine.measured is None and mine.at == at:
         mine.measured = step.measured(found, at)
     with st.container(key="learn-told"):
         st.markdown(step.conclude(found, at).text)
-        if mine.measured is not None:
+        if mine is not None and mine.measured is not None:
             st.caption(said_of(step.guess, mine, step))
     if step.below is not None and isinstance(found, Result):
         step.below(found)
@@ -216,19 +266,20 @@ def _way(number: int, place: str) -> None:
         )  # fmt: skip
 
 
-def _folds(step: Step, at: float) -> None:
+def _folds(step: Step, at: float, room: Room | None, shown: bool) -> None:
     """Things to try, the exact statement, the same experiment elsewhere, and what a teacher may want."""
     for hint in step.more:
         st.markdown(f"- {hint}")
     page = menu.named(step.page)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(page.file, label=step.link_words, icon=":material/tune:", query_params=step.fields(at))
-        if step.name in _guesses():
+        if shown and not (room is not None and room.teacher):
             st.button(
                 "Guess again", icon=":material/replay:", key="learn-again", on_click=_again, args=(step,),
                 help="Hide the answer and ask once more.",
             )  # fmt: skip
         lesson.phone(menu.named("learn"))
+        together.opener(room)
     with st.expander("Exactly"):
         st.markdown(step.exact)
     with st.expander("For teachers"):
