@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
     from bandit_core.data.observations import read_budgets, read_observations
     from bandit_core.experiments.links import address
+    from bandit_core.export.page import lesson
     from bandit_core.literature.claims import verdicts
     from bandit_core.literature.errata import errata
     from bandit_core.literature.papers import figures, papers
@@ -66,6 +67,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "figures": "literature.papers",
     "frontier": "studies.tradeoff",
     "lending_document": "data.lending",
+    "lesson": "export.page",
     "load_shipped": "literature.reproductions:load",
     "papers": "literature.papers",
     "power": "theory.power:power_table",
@@ -112,6 +114,7 @@ __all__ = [
     "figures",
     "frontier",
     "lending_document",
+    "lesson",
     "load_preset",
     "load_shipped",
     "papers",

@@ -107,7 +107,8 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them."""
     for item in items:
-        if item.get_closest_marker("browser"):
+        if item.path.parent.name == "browser":
+            item.add_marker("browser")
             item.add_marker(pytest.mark.xdist_group("browser"))
             if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))

@@ -115,6 +115,18 @@ def page(
     raise InputError([Issue("lesson", f"{size / 1e6:.1f} MB", words)])
 
 
+def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[float] | None = None) -> str:
+    """The lesson of an experiment as one HTML file (see `Positions` for ``slider`` and ``values``), everything computed.
+
+    Raises
+    ------
+    InputError
+        As `Positions` and `page` do.
+    """
+    positions = Positions(experiment, slider, values)
+    return page(positions, positions.run())
+
+
 def _written(found: dict[str, object], colours: Colours, around: str) -> str:
     style, script = style_of(colours), (ASSETS / "lesson.js").read_text("utf-8")
     positions = found["positions"]

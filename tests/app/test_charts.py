@@ -49,7 +49,7 @@ def test_many_lines_share_the_entry_of_their_policy_or_of_their_trust_model():
 
 def test_a_sweep_has_a_short_legend():
     many = short("adap-sweep").with_changes(view={"bounds": True, "shapes": True})
-    figure = tradeoff_view.chart(sweep(many, (0.2, 1.0)), "regret", False)
+    figure = tradeoff_view.chart(sweep(many, (0.2, 1.0)), False)
     assert 2 <= len(legends.entries(figure)) <= legends.MOST
 
 
@@ -73,7 +73,7 @@ def test_pulls_are_dots_as_a_log_axis_has_no_zero():
     assert figure.layout.scattermode == "group"  # beside each other, so that equal ones are all seen
 
 
-@pytest.mark.parametrize("page", [page for page in on.PAGES if page != "glossary"])
+@pytest.mark.parametrize("page", [page for page in on.PAGES if page not in ("glossary", "learn")])
 def test_every_chart_has_large_letters_plain_ticks_and_room_for_its_buttons(page):
     screen = on.visit(page, **on.SMALL)
     drawn = [on.Chart(element.proto.spec) for element in screen.get("plotly_chart")]

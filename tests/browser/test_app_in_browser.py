@@ -12,8 +12,6 @@ from playwright.sync_api import expect
 from server import running_server
 from visitor import SECONDS, Visitor
 
-pytestmark = pytest.mark.browser
-
 Visits = Callable[..., Visitor]
 PAGES = {"/": "What does privacy cost a learner?", "/explore": "best arm in", "/threshold": "Predicted cost"}
 EPSILON = "ε: ← more private · less regret →"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import expect
 from visitor import Visitor
 
 from ui.learn.course import STEPS
 
-pytestmark = pytest.mark.browser
 MOMENT = 90_000  # milliseconds: a fresh machine compiles what a step needs first
 STEP = "trust"
 

@@ -10,7 +10,6 @@ from visitor import Visitor
 
 from ui.learn.course import STEPS
 
-pytestmark = pytest.mark.browser
 MOMENT = 90_000  # milliseconds: a fresh machine compiles what a step needs first
 
 Visits = Callable[..., Visitor]

@@ -19,7 +19,6 @@ from bandit_core.simulation.summaries import split, summaries, with_companions
 from bandit_core.spec.number_text import with_error
 from bandit_core.studies.sweep import at_budget
 
-pytestmark = pytest.mark.browser
 EXPERIMENT = Experiment.model_validate(
     {
         "arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)],

@@ -11,8 +11,6 @@ from visitor import Visitor
 
 from ui.words import _JOINER as JOINER
 
-pytestmark = pytest.mark.browser
-
 Visits = Callable[..., Visitor]
 PAGES = tuple("" if path.stem == "home" else path.stem for path in sorted(Path("pages").glob("*.py")))
 SMALL = {"arms": "0.9,0.5", "T": "300", "n": "3"}

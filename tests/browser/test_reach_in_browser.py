@@ -12,8 +12,6 @@ from visitor import Server, Visitor
 
 from ui import menu, theme
 
-pytestmark = pytest.mark.browser
-
 Visits = Callable[..., Visitor]
 ADDRESSES = ("/", *(f"/{path.stem}" for path in sorted(Path("pages").glob("*.py")) if path.stem != "home"))
 SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas are no words

@@ -53,7 +53,7 @@ def test_the_start_imports_neither_studies_nor_papers() -> None:
 
 def test_every_command_that_computes_has_its_function() -> None:
     commands = set(re.findall(r"^    python -m bandit_core (\w+)", README, re.MULTILINE))
-    same = {"run": "simulate", "check": "Experiment", "link": "address"}
+    same = {"run": "simulate", "check": "Experiment", "link": "address", "export": "lesson"}
     assert {"run", "sweep", "bounds", "releases", "errata", "thresholds", "audit", "reproduce"} <= commands
     assert {same.get(name, name) for name in commands - {"list"}} <= set(bandit_core.__all__)
 
