@@ -116,7 +116,7 @@ def page(
 
 
 def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[float] | None = None) -> str:
-    """The lesson of an experiment as one HTML file (see `Positions` for ``slider`` and ``values``), everything computed.
+    """The lesson of an experiment as one HTML file, everything computed; see `Positions` for the other arguments.
 
     Raises
     ------
