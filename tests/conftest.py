@@ -104,6 +104,7 @@ def pytest_xdist_auto_num_workers() -> int:
     return cores + (shutil.which("chromium") is not None)
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist looks for groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them."""
     for item in items:
