@@ -114,7 +114,7 @@ def _upper(setup: RunSetup, privacy: Privacy) -> Bound:
 
 def _plain_bounds(setup: RunSetup) -> list[Bound]:
     lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
-    return [*lower, _upper(setup, "none"), classic.trivial_cap(setup)]
+    return [*lower, _upper(setup, "none")]
 
 
 _LOOP = """N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
@@ -161,7 +161,7 @@ POLICIES = (
         summary="An A/B test whose users answer with one coin-flipped bit each; then the winner for everybody else.",
         guarantee_words="epsilon-local DP for every reward of the test; who comes later sends nothing",
         accepts=bounded_rewards("heldp-ucb-bs"),
-        bounds=lambda setup: [*local.lower_bounds(setup), _upper(setup, "local"), classic.trivial_cap(setup)],
+        bounds=lambda setup: [*local.lower_bounds(setup), _upper(setup, "local")],
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward of a user of the test"),
         pseudo_code=_LOOP.format(
@@ -176,7 +176,7 @@ POLICIES = (
         summary="An A/B test whose totals get noise before anybody compares them; then the winner for everybody else.",
         guarantee_words="epsilon-central DP (pure): every reward enters one sum, which is released once",
         accepts=unit_rewards,
-        bounds=lambda setup: [*central.lower_bounds(setup), _upper(setup, "central"), classic.trivial_cap(setup)],
+        bounds=lambda setup: [*central.lower_bounds(setup), _upper(setup, "central")],
         guarantee=pure,
         releases=noisy_sums("the sum of an arm's rewards in the test"),
         pseudo_code=_LOOP.format(
