@@ -46,7 +46,7 @@ _SHADES = {
     "dp-robust-ucb": ("#082888", "#1ce78f"),
     "dp-robust-se": ("#1060f8", "#0c92c9"),
     "explore-then-commit": ("#040018", "#f4f8c0"),
-    "explore-then-commit-local": ("#846a00", "#fcd86c"),
+    "explore-then-commit-local": ("#783ca0", "#fcd86c"),
     "explore-then-commit-central": ("#040848", "#8ca4fc"),
     "linucb": ("#6b5f5f", "#556a5f"),
     "greedy-ols": ("#080408", "#e5e7d5"),
