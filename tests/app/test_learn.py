@@ -379,3 +379,14 @@ def test_the_back_button_returns_to_the_step_before(monkeypatch: pytest.MonkeyPa
     screen.query_params["step"] = "5"
     on.run(screen)
     assert STEPS[4].title in screen.title[0].value
+
+
+def test_a_step_about_runs_can_be_taken_along() -> None:
+    """The button stands below what the step has shown, and its file is made of the step's own experiment."""
+    offered = []
+    for number, step in enumerate(STEPS, 1):
+        screen = on.visit("learn", step=str(number))
+        guess(screen, step)
+        if [each for each in screen.button if each.key == "take-along-learn"]:
+            offered.append(step.name)
+    assert {"choosing", "learner", "trust"} <= set(offered)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from bandit_core.simulation.results import Result
-from ui import charts, lesson, menu, page_fields, render_lock, runner, state, theme
+from ui import charts, lesson, menu, page_fields, render_lock, runner, state, take_along, theme
 from ui.learn import printed, together
 from ui.learn.course import MINUTES, STEPS
 from ui.learn.step import Choice, Number, Scale, Step
@@ -230,6 +230,8 @@ def _reveal(step: Step, at: float, room: Room | None, number: int) -> None:
             st.caption(said_of(step.guess, mine, step))
     if step.below is not None and isinstance(found, Result):
         step.below(found)
+    if isinstance(found, Result) and room is None and not state.lesson():
+        take_along.draw(found.experiment, "learn")
 
 
 def _found(step: Step, at: float) -> object | None:
