@@ -13,12 +13,11 @@ import numpy as np
 import plotly.graph_objects as go
 import plotly.io as pio
 
-from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
 from bandit_core.experiments.experiment import budget_words
 from bandit_core.model import Privacy
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Drawable, LineResult, Result, band
-from bandit_core.simulation.summaries import QUANTITY_WORDS, scale
+from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.rewards import each
 from ui import legends, theme, words
@@ -151,32 +150,8 @@ def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> 
 
 
 def _bounds_of(result: Drawable, visible: list[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
-    """Every bound to draw once, with its values and the lines it speaks of (many bounds hold for several lines)."""
-    experiment, view = result.experiment, result.experiment.view
-    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
-    for number in visible:
-        line, divisor = result.lines[number], scale(result, number, view.quantity)
-        if line is None or divisor is None:
-            continue
-        for bound in line_bounds(experiment, number):
-            if bound.not_applicable:
-                continue
-            drawn = _beside(bound, result, line.mean)
-            if drawn is not None:
-                values = _shown(drawn / divisor, view.y == "log")
-                found.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
-    return list(found.values())
-
-
-def _beside(bound: Bound, result: Drawable, mean: np.ndarray) -> np.ndarray | None:
-    """What of a bound is drawn beside the curve of a line; of a slope its end, if it is reached."""
-    view = result.experiment.view
-    values = bound.values(result.times, result.experiment.largest_gap)
-    drawn = beside(bound, values, mean, view.shapes, view.worst_case)
-    if drawn is None or view.shapes or bound.form != "slope":
-        return drawn
-    drawn = in_the_long_run(drawn, result.times)
-    return None if np.isnan(drawn).all() else drawn
+    """Every bound to draw once, as it is shown, and the lines it speaks of (many bounds hold for several lines)."""
+    return drawn_bounds(result, visible, lambda values: _shown(values, result.experiment.view.y == "log"))
 
 
 def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours: list[str]) -> int:

@@ -15,8 +15,9 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.spec.errors import Issue
 from ui import menu, state, words
+from ui.contextual import setting as contextual
+from ui.heavy_tails import setting as heavy
 
-EPOCHS = ("dp-robust-se", "ldp-robust-se")  # the policies that the page on heavy tails explains
 Reading = tuple[Experiment, list[Issue]]
 
 
@@ -39,7 +40,7 @@ def _priced(experiment: Experiment) -> str:
 
 
 def _robust(experiment: Experiment) -> str:
-    made = any(line.policy in EPOCHS for line in experiment.lines)
+    made = any(line.policy in heavy.EPOCHS for line in experiment.lines)
     return _without_arms(experiment) or ("" if made else "DPRSE or LDPRSE, the private policies for heavy tails")
 
 
@@ -52,23 +53,11 @@ def _spread(experiment: Experiment) -> str:
     return _without_arms(experiment) or ("" if spread else "budgets that differ from user to user")
 
 
-def _old_heavy(fields: dict[str, str]) -> Reading:
-    from ui.heavy_tails import setting  # only a link of former times needs it
-
-    return setting.of_fields(fields)
-
-
-def _old_contextual(fields: dict[str, str]) -> Reading:
-    from ui.contextual import setting  # likewise
-
-    return setting.of_fields(fields)
-
-
 KINDS = {
     "any": Kind(lambda _: "", "default"),
     "priced": Kind(_priced, "default"),
-    "robust": Kind(_robust, "wild-rewards", _old_heavy),
-    "features": Kind(_features, "users-with-features", _old_contextual),
+    "robust": Kind(_robust, "wild-rewards", heavy.of_fields),
+    "features": Kind(_features, "users-with-features", contextual.of_fields),
     "spread": Kind(_spread, "own-budgets"),
 }
 

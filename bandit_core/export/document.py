@@ -20,14 +20,12 @@ import numpy as np
 
 from bandit_core import places
 from bandit_core.experiments import links
-from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.export.positions import Position, Positions
 from bandit_core.model import Privacy
-from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import LineResult, Result, band
 from bandit_core.simulation.sentences import odds, verdict
-from bandit_core.simulation.summaries import QUANTITY_WORDS, scale, summaries
+from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale, summaries
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.studies import tradeoff
@@ -81,27 +79,6 @@ class Pool:
         return len(self.rows) - 1
 
 
-def drawn_bounds(result: Result, visible: Sequence[int]) -> list[tuple[Bound, np.ndarray, list[int]]]:
-    """Every bound that is drawn beside the curves, once, with its values and the lines that it speaks of."""
-    experiment, view = result.experiment, result.experiment.view
-    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
-    for number in visible if view.bounds else ():
-        line, divisor = result.lines[number], scale(result, number, view.quantity)
-        if line is None or divisor is None:
-            continue
-        for bound in line_bounds(experiment, number):
-            if bound.not_applicable:
-                continue
-            values = bound.values(result.times, experiment.largest_gap)
-            drawn = beside(bound, values, line.mean, view.shapes, view.worst_case)
-            if drawn is not None and bound.form == "slope" and not view.shapes:
-                drawn = in_the_long_run(drawn, result.times)
-            if drawn is not None and np.isfinite(drawn).any():
-                shown = drawn / divisor
-                found.setdefault((bound.label, shown.tobytes()), (bound, shown, []))[2].append(number)
-    return list(found.values())
-
-
 def _visible(position: Position) -> list[int]:
     """Numbers, at this position, of the lines that are not hidden."""
     hidden = position.experiment.view.hidden
@@ -120,6 +97,8 @@ def _curve(position: Position, number: int, line: LineResult, divisor: np.ndarra
 
 def _curves(position: Position, result: Result, pool: Pool) -> list[dict[str, Any]]:
     """Bounds first, so that curves are drawn above them."""
+    visible = _visible(position)
+    asked = visible if position.experiment.view.bounds else []
     bounds = [
         {
             "line": position.lines[lines[0]] if len(lines) == 1 else -1,
@@ -127,10 +106,11 @@ def _curves(position: Position, result: Result, pool: Pool) -> list[dict[str, An
             "dash": DASHES.get(f"{bound.form} {bound.side}", DASHES.get(bound.form, "")),
             "y": pool(values),
         }
-        for bound, values, lines in drawn_bounds(result, _visible(position))
+        for bound, values, lines in drawn_bounds(result, asked, lambda values: values)
+        if np.isfinite(values).any()
     ]
     curves = []
-    for number in _visible(position):
+    for number in visible:
         line, divisor = result.lines[number], scale(result, number, position.experiment.view.quantity)
         if line is not None and divisor is not None:
             curves.append(_curve(position, number, line, divisor, pool))

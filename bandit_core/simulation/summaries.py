@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pydantic
 
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
 from bandit_core.experiments.experiment import Experiment, Line, Quantity
 from bandit_core.model import Guarantee, Policy
-from bandit_core.model.bound import TRIVIAL
+from bandit_core.model.bound import TRIVIAL, Bound
 from bandit_core.policies import registry
 from bandit_core.simulation.results import Curve, Drawable, LineResult, Result
 from bandit_core.spec.errors import InputError
@@ -249,6 +250,34 @@ def scale(result: Drawable, line: int, quantity: Quantity) -> np.ndarray | None:
     if other is None:
         return None
     return np.where(other.mean > 0, other.mean, np.nan)
+
+
+def drawn_bounds(
+    result: Drawable, visible: Sequence[int], shown: Callable[[np.ndarray], np.ndarray]
+) -> list[tuple[Bound, np.ndarray, list[int]]]:
+    """Every bound to draw beside the curves of the ``visible`` lines, once, and the lines that it speaks of.
+
+    Its values (checkpoints,) are those of the view's quantity, as ``shown`` makes them; bounds that look the same there
+    are one. Of a slope there is the end that its curve has reached, or all of it where the view asks for slopes.
+    """
+    experiment, view = result.experiment, result.experiment.view
+    found: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
+    for number in visible:
+        line, divisor = result.lines[number], scale(result, number, view.quantity)
+        if line is None or divisor is None:
+            continue
+        for bound in line_bounds(experiment, number):
+            if bound.not_applicable:
+                continue
+            values = bound.values(result.times, experiment.largest_gap)
+            drawn = beside(bound, values, line.mean, view.shapes, view.worst_case)
+            if drawn is not None and bound.form == "slope" and not view.shapes:
+                drawn = in_the_long_run(drawn, result.times)
+                drawn = None if np.isnan(drawn).all() else drawn
+            if drawn is not None:
+                told = shown(drawn / divisor)
+                found.setdefault((bound.label, told.tobytes()), (bound, told, []))[2].append(number)
+    return list(found.values())
 
 
 def local_wins(result: Result) -> bool:

@@ -13,7 +13,6 @@ from bandit_core.spec import notation
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import kinds
 
 Trust = Literal["central", "local"]
 
@@ -35,6 +34,7 @@ DISTRIBUTIONS = {
 }
 TRUST: dict[Trust, str] = {"central": "a curator is trusted", "local": "nobody is trusted"}
 EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
+EPOCHS = ("dp-robust-se", "ldp-robust-se")  # policies that play in epochs: the page explains them
 EVERY_USER = ("robust-ucb", "dp-robust-ucb")  # policies that take a step for every user
 STEP_BY_STEP = 10**7  # beyond so many users they are left out
 
@@ -57,7 +57,7 @@ class Setting:
 
 def explained(experiment: Experiment) -> int:
     """The line that the page explains: the last policy that plays in epochs."""
-    return max(number for number, line in enumerate(experiment.lines) if line.policy in kinds.EPOCHS)
+    return max(number for number, line in enumerate(experiment.lines) if line.policy in EPOCHS)
 
 
 def epsilon_of(experiment: Experiment) -> float:

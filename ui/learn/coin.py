@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from bandit_core.mechanisms.randomised_response import CTB
 from ui import theme
 from ui.learn import jokes, pictures
-from ui.learn.step import Number, Scale, Slider, Step, Told
+from ui.learn.step import Number, Scale, Step, Told
 
 PEOPLE = 10_000
 
@@ -70,12 +70,9 @@ STEP = Step(
     question="At {at}, an observer who sees your answer bets on it. How often is that bet right?",
     guess=Scale(50, 100, 50, "%", 3),
     unit="%",
-    slider=Slider(
-        label="Privacy budget ε: ← hides more · tells more →",
-        help="How much one answer may tell about you.",
-        stops=jokes.EPSILONS,
-        start=1.0,
-        words=jokes.epsilon_words,
+    slider=jokes.slider(
+        "Privacy budget ε: ← hides more · tells more →",
+        "How much one answer may tell about you.",
     ),
     sample=_sample,
     draw=_draw,

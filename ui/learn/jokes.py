@@ -7,6 +7,7 @@ from typing import Any
 
 from bandit_core import Experiment
 from ui import words
+from ui.learn.step import Slider
 
 USERS, RUNS, SEED = 10_000, 30, 0
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
@@ -52,6 +53,11 @@ def played(
         "view": {"bounds": False, "against": "best", **view},
     }
     return Experiment.model_validate(document)
+
+
+def slider(label: str, help: str) -> Slider:
+    """A slider over the budgets of the course."""
+    return Slider(label=label, help=help, stops=EPSILONS, start=1.0, words=epsilon_words)
 
 
 def epsilon_words(epsilon: float) -> str:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui import watch
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, ratio
+from ui.learn.step import Choice, Number, Step, Told, ratio
 
 
 def _experiment(at: float) -> Experiment:
     return jokes.played([jokes.OPENLY, jokes.flipped(at)], y="log")
-
-
-def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
-    return pictures.curves(result, at, dark, height)
 
 
 def _told(result: Result, at: float) -> Told:
@@ -41,15 +36,12 @@ STEP = Step(
     question="At {at}, how many times as many laughs does the second learner lose?",
     guess=Choice((("less than 2 times", -np.inf, 2), ("2 to 10 times", 2, 10), ("more than 10 times", 10, np.inf))),
     unit="times",
-    slider=Slider(
-        label="Privacy budget ε: ← hides more · loses fewer laughs →",
-        help="How much one answer may tell about the user who gave it.",
-        stops=jokes.EPSILONS,
-        start=1.0,
-        words=jokes.epsilon_words,
+    slider=jokes.slider(
+        "Privacy budget ε: ← hides more · loses fewer laughs →",
+        "How much one answer may tell about the user who gave it.",
     ),
     experiment=_experiment,
-    draw=_draw,
+    draw=pictures.curves,
     conclude=_told,
     measured=_measured,
     below=_watch,

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from ui.learn import jokes, pictures
-from ui.learn.step import Choice, Number, Slider, Step, Told, ratio
+from ui.learn.step import Choice, Number, Step, Told, ratio
 
 
 def _experiment(at: float) -> Experiment:
     curator = {"policy": "dp-imed", "epsilon": jokes.budget(at), "label": jokes.CURATOR}
     return jokes.played([jokes.OPENLY, curator, jokes.flipped(at)], y="log")
-
-
-def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
-    return pictures.curves(result, at, dark, height)
 
 
 def _told(result: Result, at: float) -> Told:
@@ -37,15 +32,12 @@ STEP = Step(
     question="At {at}, how many times as many laughs are lost if nobody is trusted as if a curator is?",
     guess=Choice((("less than 1.3 times", -np.inf, 1.3), ("1.3 to 5 times", 1.3, 5), ("more than 5 times", 5, np.inf))),
     unit="times",
-    slider=Slider(
-        label="Privacy budget ε, the same for both",
-        help="How much may be learned about one user: from the answer (nobody trusted) or from what the curator shows.",
-        stops=jokes.EPSILONS,
-        start=1.0,
-        words=jokes.epsilon_words,
+    slider=jokes.slider(
+        "Privacy budget ε, the same for both",
+        "How much may be learned about one user: from the answer (nobody trusted) or from what the curator shows.",
     ),
     experiment=_experiment,
-    draw=_draw,
+    draw=pictures.curves,
     conclude=_told,
     measured=_measured,
     exact="Local differential privacy (each reward is randomised on its user's device; TS-CF) against central "
