@@ -92,6 +92,7 @@ def test_a_process_killed_while_it_writes_leaves_right_blocks(tmp_path):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_cache_folder_that_is_deleted_in_mid_run_is_told_and_made_again(monkeypatch, tmp_path, reference, jobs):
     cut_finely(monkeypatch)
+    take_time(monkeypatch, 0.01)  # so that much is left to do when the folder goes
     path = tmp_path / "cache" / "blocks.sqlite"
     store = Store(path, PLENTY)
     seen = []
