@@ -16,7 +16,6 @@ from dataclasses import replace
 import numpy as np
 
 from bandit_core.model import Guarantee, Policy, Release, RunSetup
-from bandit_core.spec.number_text import write_number
 
 
 def for_people(policy: Policy) -> Policy:
@@ -33,7 +32,7 @@ def for_people(policy: Policy) -> Policy:
             words = f"{person} with the whole budget: each answer spends 1 / {setup.visits} of it"
             return Guarantee(one.model, words, None, one.delta)
         whole = one.epsilon * setup.visits
-        words = f"{person} with {setup.visits} × {write_number(one.epsilon)} = {write_number(whole)}"
+        words = f"{person} with {setup.visits} × {one.epsilon:.4g} = {whole:.6g}"
         return Guarantee(one.model, words, whole, one.delta)
 
     def releases(setup: RunSetup) -> list[Release]:

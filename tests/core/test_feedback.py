@@ -21,6 +21,7 @@ from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
+from bandit_core.studies.decisions import stopping_lines
 
 COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4, 0.6)]
 UNIT = [
@@ -201,6 +202,12 @@ def test_upper_bounds_of_immediate_feedback_are_not_drawn_where_it_is_late():
     plain = bounds(experiment_of(*lines))
     assert len(set(plain.name[plain.side == "upper"])) > 1
     assert set(late.name[late.side == "lower"]) == set(plain.name[plain.side == "lower"])
+
+
+@pytest.mark.parametrize("given", [{"feedback": {"delay": 1}}, {"visits": 2}])
+def test_policies_that_stop_refuse_both(given):
+    with refused(*given):
+        stopping_lines({"arms": COINS, "lines": [{"policy": "top-two"}], **given})
 
 
 # --- people who come again ------------------------------------------------------------------------------------------
