@@ -68,17 +68,16 @@ def arithmetic(experiment: Experiment, number: int) -> str:
     if line.entry.privacy == "none" or budget is None or visits == 1:
         return ""
     if budget.fixed is None:
-        return f"each answer spends its person's ε / {visits}"
-    part, whole = f"{setup.fixed_epsilon:.4g}", f"{budget.fixed:g}"
-    basic = f"ε / visits = {whole} / {visits} = **{part}** for one answer (basic composition)"
+        return f"One answer may spend its person's ε / {visits}."
+    part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
     if line.entry.privacy == "central":
         return (
-            f"ε / visits = {whole} / {visits} = **{part}** for one reward: where a release adds up all {visits} "
-            f"rewards of a person, they move it {visits} times as far as one, and where they stand in {visits} "
-            "releases, their budgets add up"
+            f"One reward may spend {part}: where a release adds up all {visits} rewards of a person, they move it "
+            f"{visits} times as far as one, and where they stand in {visits} releases, their budgets add up."
         )
     tight = accounting.tight_part(budget.fixed, visits, DELTA)
-    return f"{basic}; with δ = 10⁻⁶ the tight account would allow {tight:.4g}, which is not made use of here"
+    more = f"{tight:.4g}, which is not made use of here" if tight > 1.001 * setup.fixed_epsilon else "no more"
+    return f"One answer may spend {part} by basic composition; with δ = 10⁻⁶ the tight account would allow {more}."
 
 
 def draw(result: Result) -> None:
@@ -93,7 +92,7 @@ def draw(result: Result) -> None:
         sign = theme.TRUST_SIGNS[line.entry.privacy]
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
         if told := arithmetic(experiment, number):
-            st.caption(words.sentence(told) + ".")
+            st.caption(told)
     if any(line.entry.privacy != "none" for line in experiment.lines):
         exports.releases_button(experiment)
     if not _private(experiment):

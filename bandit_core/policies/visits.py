@@ -32,7 +32,7 @@ def for_people(policy: Policy) -> Policy:
             words = f"{person} with the whole budget: each answer spends 1 / {setup.visits} of it"
             return Guarantee(one.model, words, None, one.delta)
         whole = one.epsilon * setup.visits
-        words = f"{person} with {setup.visits} × {one.epsilon:.4g} = {whole:.6g}"
+        words = f"{person} with ε = {setup.visits} × {one.epsilon:.4g} = {whole:.6g}"
         return Guarantee(one.model, words, whole, one.delta)
 
     def releases(setup: RunSetup) -> list[Release]:

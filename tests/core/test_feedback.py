@@ -1,5 +1,7 @@
 """Late feedback against the plain references, and without lateness against the kernels that know none; visits."""
 
+import itertools
+import math
 from dataclasses import replace
 from typing import ClassVar
 
@@ -22,6 +24,7 @@ from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.decisions import stopping_lines
+from bandit_core.theory import accounting
 
 COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4, 0.6)]
 UNIT = [
@@ -252,6 +255,28 @@ def test_every_distribution_of_budgets_is_divided_as_a_whole(epsilon):
         kept = plain.setups[0].epsilon.share_above(threshold)
         assert parted.setups[0].epsilon.share_above(threshold / 3) == pytest.approx(kept, abs=1e-9)
     assert type(parted.setups[0].epsilon).model_validate(parted.setups[0].epsilon.model_dump())
+
+
+@pytest.mark.parametrize(("epsilon", "part", "times"), [(0.0, 0.7, 1), (0.5, 0.4, 6), (2.0, 0.5, 4), (1.1, 0.3, 8)])
+def test_the_tight_account_is_that_of_randomised_responses(epsilon, part, times):
+    """Every pattern of truths and lies, one by one."""
+    truth = math.exp(part) / (1 + math.exp(part))
+    lost = 0.0
+    for pattern in itertools.product((truth, 1 - truth), repeat=times):
+        lost += max(0.0, math.prod(pattern) - math.exp(epsilon) * math.prod(1 - each for each in pattern))
+    assert accounting.tight_delta(epsilon, part, times) == pytest.approx(lost, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "times", "delta"), [(1.0, 1, 0.0), (2.0, 5, 1e-6), (1.0, 300, 1e-6), (8.0, 40, 1e-9)]
+)
+def test_the_tight_part_is_the_largest_that_keeps_the_promise(epsilon, times, delta):
+    part = accounting.tight_part(epsilon, times, delta)
+    assert part >= epsilon / times * (1 - 1e-12)
+    assert accounting.tight_delta(epsilon, part, times) <= delta + 1e-15
+    assert accounting.tight_delta(epsilon, part * 1.001, times) > delta
+    if times == 300:
+        assert part > 2 * epsilon / times
 
 
 def test_visits_change_nothing_without_privacy():
