@@ -17,6 +17,7 @@ PAGE = Page(
     group="check",
     fields="promise about laws kind bound axis old",
     sidebar="arms budget lines own T",
+    shows="usual",
 )
 page_frame.enter()
 

@@ -14,7 +14,7 @@ PAGE = Page(
     icon="balance",
     place=2,
     fields="from to goal limit search",
-    sidebar="arms budget lines T n seed price bounds worst shapes hide",
+    sidebar="arms budget lines batch delay visits T n seed price bounds worst shapes hide",
     shows="priced",
 )
 page_frame.enter()

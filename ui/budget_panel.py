@@ -11,7 +11,10 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
+from bandit_core.theory import accounting
 from ui import charts, diagrams, exports, legends, shared, theme, words
+
+DELTA = 1e-6  # at which a tight account is told
 
 
 def _private(experiment: Experiment) -> list[int]:
@@ -50,8 +53,31 @@ def chart(result: Result, dark: bool) -> go.Figure:
     legends.collect_lines(figure, experiment, _private(experiment), colours, legends.MOST)
     charts.style(figure, 360, dark)
     figure.update_xaxes(title="users so far", **charts.USERS_LOG)
-    figure.update_yaxes(title="ε spent on one reward", rangemode="tozero")
+    figure.update_yaxes(title=f"ε spent on one {_unit(experiment)}", rangemode="tozero")
     return figure
+
+
+def _unit(experiment: Experiment) -> str:
+    return "reward" if experiment.visits == 1 else "person"
+
+
+def arithmetic(experiment: Experiment, number: int) -> str:
+    """What one answer of a private line may spend where people come again: basic composition, and what tight allows."""
+    line, setup = experiment.lines[number], experiment.setups[number]
+    visits, budget = experiment.visits, line.epsilon
+    if line.entry.privacy == "none" or budget is None or visits == 1:
+        return ""
+    if budget.fixed is None:
+        return f"One answer may spend its person's ε / {visits}."
+    part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
+    if line.entry.privacy == "central":
+        return (
+            f"One reward may spend {part}: where a release adds up all {visits} rewards of a person, they move it "
+            f"{visits} times as far as one, and where they stand in {visits} releases, their budgets add up."
+        )
+    tight = accounting.tight_part(budget.fixed, visits, DELTA)
+    more = f"{tight:.4g}, which is not made use of here" if tight > 1.001 * setup.fixed_epsilon else "no more"
+    return f"One answer may spend {part} by basic composition; with δ = 10⁻⁶ the tight account would allow {more}."
 
 
 def draw(result: Result) -> None:
@@ -65,6 +91,8 @@ def draw(result: Result) -> None:
         guarantee = line.entry.guarantee(experiment.setups[number])
         sign = theme.TRUST_SIGNS[line.entry.privacy]
         st.markdown(f"{sign} **{words.plain(experiment.label(number))}**: {words.plain(guarantee.words)}")
+        if told := arithmetic(experiment, number):
+            st.caption(told)
     if any(line.entry.privacy != "none" for line in experiment.lines):
         exports.releases_button(experiment)
     if not _private(experiment):
@@ -76,11 +104,12 @@ def draw(result: Result) -> None:
         ),
         dark,
         lambda: chart(result, dark),
-        lambda drawn: charts.read_aloud(drawn, "Epsilon spent on one reward against the number of users"),
+        lambda drawn: charts.read_aloud(drawn, f"Epsilon spent on one {_unit(experiment)} against the number of users"),
     )
     st.plotly_chart(picture, config=charts.CONFIG, key="budget", alt=picture.alt)
     st.caption(
-        "The largest ε that anything published up to then spends on a single user's reward. It is flat where a reward "
-        "enters one release only, and grows where it is released again and again. Local and central ε are different "
-        "promises: the same number does not protect equally."
+        f"The largest ε that anything published up to then spends on a single {_unit(experiment)}. It is flat where "
+        "a reward enters one release only, and grows where it is released again and again"
+        + ("" if experiment.visits == 1 else ", and with the first visits of a person who comes every time")
+        + ". Local and central ε are different promises: the same number does not protect equally."
     )

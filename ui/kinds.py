@@ -34,6 +34,17 @@ def _without_arms(experiment: Experiment) -> str:
     return "arms (its users have features)" if experiment.contexts is not None else ""
 
 
+def _people_again(experiment: Experiment) -> str:
+    """What pages lack words for: a budget that is spent in parts."""
+    return "people who come once" if experiment.visits > 1 else ""
+
+
+def _usual(experiment: Experiment) -> str:
+    return _people_again(experiment) or (
+        "" if experiment.feedback.immediate else "rewards that are counted before the next user comes"
+    )
+
+
 def _priced(experiment: Experiment) -> str:
     private = any(line.epsilon is not None for line in experiment.lines)
     return _without_arms(experiment) or ("" if private else "a private policy")
@@ -41,7 +52,8 @@ def _priced(experiment: Experiment) -> str:
 
 def _robust(experiment: Experiment) -> str:
     made = any(line.policy in heavy.EPOCHS for line in experiment.lines)
-    return _without_arms(experiment) or ("" if made else "DPRSE or LDPRSE, the private policies for heavy tails")
+    lack = "" if made else "DPRSE or LDPRSE, the private policies for heavy tails"
+    return _without_arms(experiment) or lack or _people_again(experiment)
 
 
 def _features(experiment: Experiment) -> str:
@@ -50,11 +62,16 @@ def _features(experiment: Experiment) -> str:
 
 def _spread(experiment: Experiment) -> str:
     spread = any(line.epsilon is not None and line.epsilon.fixed is None for line in experiment.lines)
-    return _without_arms(experiment) or ("" if spread else "budgets that differ from user to user")
+    return (
+        _without_arms(experiment)
+        or ("" if spread else "budgets that differ from user to user")
+        or _people_again(experiment)
+    )
 
 
 KINDS = {
     "any": Kind(lambda _: "", "default"),
+    "usual": Kind(_usual, "default"),
     "priced": Kind(_priced, "default"),
     "robust": Kind(_robust, "wild-rewards", heavy.of_fields),
     "features": Kind(_features, "users-with-features", contextual.of_fields),

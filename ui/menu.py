@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 GROUPS = {"learn": "Learn", "explore": "Explore", "decide": "Decide", "check": "Check"}  # what people come for
-CONTROLS = "arms budget lines own T n seed x y show price band bounds worst shapes runs hide"  # of the sidebar
+# Of the sidebar.
+CONTROLS = "arms budget lines own batch delay visits T n seed x y show price band bounds worst shapes runs hide"
 FOLDER = Path(__file__).resolve().parent.parent / "pages"
 
 

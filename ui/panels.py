@@ -130,6 +130,23 @@ def _repeated(experiment: Experiment) -> str:
     )
 
 
+def _late(experiment: Experiment) -> str:
+    """When rewards are counted, and that people come again; empty where neither is so."""
+    feedback, told = experiment.feedback, ""
+    if not feedback.immediate:
+        told = (
+            f"Here the reward of user *t* is counted after the first user from *t* + {feedback.delay} on whose number "
+            f"{feedback.batch} divides, and until then an arm that must be tried gives way to those with fewer rewards "
+            "on their way. "
+        )
+    if experiment.visits > 1:
+        told += (
+            f"A person comes up to {experiment.visits} times, and each visit is a user: who it is plays no part in the "
+            f"rewards. Of a private line's ε one answer spends one part in {experiment.visits}. "
+        )
+    return told
+
+
 def explanation(result: Result) -> None:
     """How the picture is computed: plain words, pseudo-code, sources."""
     experiment = result.experiment
@@ -139,7 +156,7 @@ def explanation(result: Result) -> None:
             "Users arrive one after the other. For each, the policy picks an arm, the arm pays a reward, and the "
             "policy learns from what the privacy mechanism lets through. **Regret** is what was lost against always "
             f"{best}: the sum of the gaps of the pulled arms (pseudo-regret, so luck is left out). "
-            f"{_repeated(experiment)} "
+            f"{_late(experiment)}{_repeated(experiment)} "
             f"{words.PRICE}"
         )
         for name in dict.fromkeys(line.policy for line in experiment.lines):

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 10**9)
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+BATCHES = (*(base * 10**power for power in range(5) for base in (1, 2, 5)), 100_000)
+VISITS = (*range(1, 11), 20, 50, 100)
 SPEC_MEGABYTES = 1
 
 
@@ -197,7 +199,9 @@ def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, An
                 lambda value: f"{value:g}",
                 disabled=private > 0 and not following,
             )
-            told = (words.odds(epsilon), line_cards.moves(following, private))
+            visits = state.current("visits", base.visits)
+            part = "" if visits == 1 else f"Each of a person's {visits} answers may spend {epsilon / visits:.4g}."
+            told = (words.odds(epsilon), part, line_cards.moves(following, private))
             st.caption("  \n".join(filter(None, told)))
             return {"kind": "fixed", "value": epsilon}, st.container()
         written = st.text_input(
@@ -220,9 +224,9 @@ def _budget_picture(distribution: dict[str, Any], experiment: Experiment) -> Non
     if drawn.fixed is not None:
         return
     thresholds = [
-        instance.parameters.eps_min
-        for instance in experiment.setups
-        if hasattr(instance.parameters, "eps_min") and instance.epsilon == drawn
+        setup.parameters.eps_min * setup.visits  # of a person, as the distribution is
+        for line, setup in zip(experiment.lines, experiment.setups, strict=True)
+        if hasattr(setup.parameters, "eps_min") and line.epsilon == drawn
     ]
     st.plotly_chart(
         charts.density_chart(drawn, thresholds[0] if thresholds else None, theme.is_dark()),
@@ -270,6 +274,37 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> 
         help="● nobody is trusted (local DP)   ■ a curator is trusted (central DP)   – no privacy",
         label_visibility="collapsed",
     )
+
+
+def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
+    """When rewards are counted and how often a person comes, as far as that is ``asked`` for or not the usual."""
+    said = {"batch": base.feedback.batch, "delay": base.feedback.delay, "visits": base.visits}
+    usual = base.feedback.immediate and base.visits == 1
+    own = asked & set(said) if usual else set(said)
+    if own:
+        now = {name: state.current(name, said[name]) for name in said}
+        with st.expander(f"How people come · {words.coming(**now)}", key=state.key("coming-section")):
+            if "batch" in own:
+                said["batch"] = _slider(
+                    "Rewards are counted every … users", BATCHES, said["batch"], "batch",
+                    "1: after every user. More: in batches, as by a daily job; until the next one the learner knows no "
+                    "more than at the last.",
+                    words.count,
+                )  # fmt: skip
+            if "delay" in own:
+                said["delay"] = _slider(
+                    "A reward arrives … users later", (0, *BATCHES), said["delay"], "delay",
+                    "0: before the next user comes. More: a purchase next day, a cure weeks later; so many users are "
+                    "served meanwhile.",
+                    words.count,
+                )  # fmt: skip
+            if "visits" in own:
+                said["visits"] = _slider(
+                    "Visits of each person", VISITS, said["visits"], "visits",
+                    "How often the same person comes, at most; later visits may not be used. ε protects the person: "
+                    "one answer may spend ε divided by the visits. Without privacy nothing changes.",
+                )  # fmt: skip
+    return {"feedback": {"batch": said["batch"], "delay": said["delay"]}, "visits": said["visits"]}
 
 
 def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
@@ -499,7 +534,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
         if "lines" in asked:
             _lines_section(base, shared, with_own="own" in asked)
         lines = line_cards.documents(base, shared, issues)
-        size = _size_section(base, asked)
+        size = _coming_section(base, asked) | _size_section(base, asked)
         labels = [line.get("label") or registry()[line["policy"]].title for line in lines]
         experiment = None
         if not issues:

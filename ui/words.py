@@ -158,12 +158,24 @@ def budgets(experiment: Experiment) -> str:
     return f"ε = {fixed[0]:g}" if len(fixed) == 1 else f"ε from {fixed[0]:g} to {fixed[-1]:g}"
 
 
+def coming(batch: int, delay: int, visits: int) -> str:
+    """How people come: ``rewards counted every 500 users, 20 users late, 3 visits each``."""
+    told = [
+        f"rewards counted every {count(batch)} users" if batch > 1 else "",
+        f"{count(delay)} {'user' if delay == 1 else 'users'} late" if delay else "",
+        f"{count(visits)} visits each" if visits > 1 else "",
+    ]
+    return ", ".join(filter(None, told)) or "one by one, once each"
+
+
 def summary(experiment: Experiment) -> str:
     """The whole experiment in one line: ``20 arms, best 0.9, smallest gap 0.1; ε = 2; 10,000 users, 50 trials``."""
     sizes = f"{count(experiment.horizon)} users, {count(experiment.trials)} " + (
         "trial" if experiment.trials == 1 else "trials"
     )
-    return "; ".join(filter(None, (arms_summary(experiment), budgets(experiment), sizes)))
+    feedback, usual = experiment.feedback, experiment.feedback.immediate and experiment.visits == 1
+    people = "" if usual else coming(feedback.batch, feedback.delay, experiment.visits)
+    return "; ".join(filter(None, (arms_summary(experiment), budgets(experiment), people, sizes)))
 
 
 def duration(seconds: float) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
+from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Curve
 from bandit_core.spec.contexts import Table
 from bandit_core.theory import classic, contextual, theorems
@@ -24,8 +26,21 @@ def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
     policy = experiment.lines[line].entry
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
-    found = (*policy.bounds(setup), *own_files, cap)
+    found = (*(_as_people_come(bound, setup) for bound in (*policy.bounds(setup), *own_files)), cap)
     return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
+
+
+def _as_people_come(bound: Bound, setup: RunSetup) -> Bound:
+    """A bound that is stated for feedback without delay and for people who come once, as far as it holds here.
+
+    From below it holds with late feedback, too: a policy may wait before it uses what it knows.
+    """
+    if bound.side == "upper" and not setup.feedback.immediate and not bound.not_applicable:
+        return bound.ruled_out("proved for rewards that are counted before the next user comes; here they are late")
+    if setup.visits > 1 and bound.model != "none":
+        part = f"{bound.assumptions}; epsilon is what one answer of a person spends, one part in {setup.visits}"
+        return replace(bound, assumptions=part)
+    return bound
 
 
 def _once(curve: Curve) -> Curve:

@@ -26,6 +26,7 @@ from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
+from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
 from bandit_core.spec.field_types import Frozen, Whole
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
@@ -43,7 +44,7 @@ MOST_BUDGET_LETTERS = 40
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "half-sd", "quarter-sd"]
 Against = Literal["own", "best"]
-SPOKEN_OF = ("arms", "contexts", "lines", "horizon")  # what a title or a note may put into words
+SPOKEN_OF = ("arms", "contexts", "lines", "horizon", "feedback", "visits")  # what a title or a note may put into words
 _BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
@@ -155,6 +156,8 @@ class Document(Frozen):
     horizon: Annotated[Whole, Field(ge=1, le=10**9)] = 100_000
     trials: Annotated[Whole, Field(ge=1, le=10**4)] = 50
     seed: Annotated[Whole, Field(ge=0, le=2**53)] = 0
+    feedback: Feedback = IMMEDIATE
+    visits: Annotated[Whole, Field(ge=1, le=MOST_VISITS)] = 1
     view: View = View()
 
 
@@ -259,8 +262,8 @@ class Experiment(Document):
             lines.append(entry)
         words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
         numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
-        view = {"view": document["view"]} if "view" in document else {}
-        return {"version": 1, **words, **setting, "lines": lines, **numbers, **view}
+        others: dict[str, Any] = {name: document[name] for name in ("feedback", "visits", "view") if name in document}
+        return {"version": 1, **words, **setting, "lines": lines, **numbers, **others}
 
     def with_lines(self, lines: tuple[Line, ...]) -> Experiment:
         """The same with other lines, which some experiment with these arms and users has validated before."""
@@ -328,9 +331,14 @@ def _typed_parameters(line: Line) -> dict[str, Any]:
 
 
 def _setup(line: Line, experiment: Experiment) -> RunSetup:
-    policy = line.entry
-    parameters = policy.resolve(policy.parameters.model_validate(line.params), line.epsilon)
-    setup = RunSetup(experiment.single_arms, line.epsilon, parameters, experiment.horizon, experiment.contexts)
+    policy, visits = line.entry, experiment.visits
+    stated, epsilon = policy.parameters.model_validate(line.params), line.epsilon and line.epsilon.divided(visits)
+    if visits > 1 and isinstance(threshold := getattr(stated, "eps_min", None), float):
+        stated = stated.model_copy(update={"eps_min": threshold / visits})  # it speaks of people, as epsilon does
+    setup = RunSetup(
+        experiment.single_arms, epsilon, policy.resolve(stated, epsilon), experiment.horizon, experiment.contexts,
+        experiment.feedback, visits,
+    )  # fmt: skip
     return replace(setup, parameters=policy.settle(setup))
 
 
@@ -371,6 +379,27 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
         words = line.entry.refuses(_setup(line, experiment))
         if words is not None:
             issues.append(Issue(f"lines[{number}].params", dict(line.params), words))
+    return issues or _coming_problems(experiment)
+
+
+def _coming_problems(experiment: Experiment) -> list[Issue]:
+    """Policies that cannot wait for feedback, and promises that are not known to cover people who come again."""
+    issues = []
+    feedback, policies = experiment.feedback, {line.policy: line.entry for line in experiment.lines}
+    if not feedback.immediate and (stuck := [name for name, policy in policies.items() if not policy.late]):
+        able = ", ".join(name for name, policy in registry().items() if policy.late)
+        allowed = f"batch 1 and delay 0 with {', '.join(stuck)}: how it waits for rewards is not known; others: {able}"
+        issues.append(Issue("feedback", f"batch {feedback.batch}, delay {feedback.delay}", allowed))
+    if experiment.visits > 1:
+        loose = dict.fromkeys(
+            line.policy for line in experiment.lines if line.entry.guarantee(_setup(line, experiment)).delta > 0
+        )
+        if loose:
+            allowed = (
+                f"1 with {', '.join(loose)}: what an (epsilon, delta) promise for one reward is for a person who comes "
+                "again is not proved here; every policy with a pure promise (delta = 0) takes more visits"
+            )
+            issues.append(Issue("visits", experiment.visits, allowed))
     return issues
 
 

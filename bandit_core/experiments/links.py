@@ -1,10 +1,10 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
 The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
-(horizon), ``n`` (trials), ``seed``, and the view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``,
-``shapes``, ``runs``, ``hide``. What is absent comes from the preset, or from the preset ``default`` where none is
-named; only its title and note do not stay where arms, lines or horizon are others. Words on the screen never stand in a
-link, so rewording a label breaks none.
+(horizon), ``n`` (trials), ``seed``, ``visits``, ``batch`` and ``delay`` (of the feedback), and the view: ``x``, ``y``,
+``show``, ``band``, ``price``, ``bounds``, ``worst``, ``shapes``, ``runs``, ``hide``. What is absent comes from the
+preset, or from the preset ``default`` where none is named; only its title and note do not stay where what they speak of
+is another. Words on the screen never stand in a link, so rewording a label breaks none.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ STREAMLIT_OWN = frozenset({"embed", "embed_options"})
 # only where such a mark ends it (see `address`).
 _READABLE = ",:;="
 
-_NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed"}
+_NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed", "visits": "visits"}
+_FEEDBACK = ("batch", "delay")
 _CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band", "price": "against"}
 _SWITCHES = {"bounds": "bounds", "worst": "worst_case", "shapes": "shapes", "runs": "runs"}
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_CHOICES, *_SWITCHES, "hide")
+KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_FEEDBACK, *_CHOICES, *_SWITCHES, "hide")
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -52,6 +53,7 @@ def _complete(experiment: Experiment) -> dict[str, str]:
         **({"contexts": notation.write_contexts(users, spaces=False)} if users is not None else {}),
         "lines": notation.write_lines(experiment.lines, spaces=False),
         **{key: number_text.write_number(getattr(experiment, name)) for key, name in _NUMBERS.items()},
+        **{key: str(getattr(experiment.feedback, key)) for key in _FEEDBACK},
         **{key: getattr(view, name) for key, name in _CHOICES.items()},
         **{key: str(int(getattr(view, name))) for key, name in _SWITCHES.items()},
         "hide": ",".join(map(str, view.hidden)),
@@ -137,22 +139,20 @@ def _hidden(text: str) -> Any:
     return [notation.read_number(part) for part in text.split(",")] if text.strip() else []
 
 
-_VIEW_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
-    **{key: (name, str) for key, name in _CHOICES.items()},
-    **{key: (name, _switch) for key, name in _SWITCHES.items()},
-    "hide": ("hidden", _hidden),
-}
-_FIELD_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
+_READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "title": ("title", str),
     "note": ("note", str),
     "arms": ("arms", notation.read_arms),
     "contexts": ("contexts", notation.read_contexts),
     "lines": ("lines", notation.read_lines),
     **{key: (name, notation.read_number) for key, name in _NUMBERS.items()},
+    **{key: (f"feedback.{key}", notation.read_number) for key in _FEEDBACK},
+    **{key: (f"view.{name}", str) for key, name in _CHOICES.items()},
+    **{key: (f"view.{name}", _switch) for key, name in _SWITCHES.items()},
+    "hide": ("view.hidden", _hidden),
 }
-_KEY_OF = {name: key for key, (name, _) in _FIELD_READERS.items()} | {
-    f"view.{name}": key for key, (name, _) in _VIEW_READERS.items()
-}
+_KEY_OF = {name: key for key, (name, _) in _READERS.items()}
+_PARTS = ("feedback", "view")  # fields of the spec that have fields of their own
 
 
 def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Experiment, list[Issue]]:
@@ -176,37 +176,37 @@ def read(params: Mapping[str, str], ignored: Collection[str] = ()) -> tuple[Expe
         except InputError as error:
             issues += error.issues
     fields: dict[str, Any] = {}
-    view: dict[str, Any] = {}
     for key, text in params.items():
         if key in STREAMLIT_OWN or key in ignored or key == "preset":
             continue
-        readers, target = (_VIEW_READERS, view) if key in _VIEW_READERS else (_FIELD_READERS, fields)
-        if key not in readers:
+        if key not in _READERS:
             issues.append(Issue(path_of((key,)), text, f"no such parameter; allowed: {', '.join(KEYS)}"))
             continue
-        name, reader = readers[key]
+        name, reader = _READERS[key]
         if len(text) > MOST_TEXT:
             issues.append(Issue(key, text[:40], f"at most {MOST_TEXT} characters in a link; upload the spec as a file"))
             continue
         try:
-            target[name] = reader(text)
+            fields[name] = reader(text)
         except InputError as error:
             issues += error.issues
-    experiment = _fit(base, fields, view, issues)
+    experiment = _fit(base, fields, issues)
     return experiment, issues
 
 
-def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], issues: list[Issue]) -> Experiment:
+def _fit(base: Experiment, fields: dict[str, Any], issues: list[Issue]) -> Experiment:
     """Give up what is wrong, least first, until the rest is an experiment; appends to ``issues``.
 
-    Every round takes away a field, a field of the view or a line, so it ends.
+    ``fields`` are those that the link gives, by their place in the spec: ``horizon``, ``view.x``. Every round takes
+    away one of them or a line, so it ends.
     """
     spec = base.spec()
     numbers = list(range(len(fields.get("lines", spec["lines"]))))  # the link's number of every line that is left
     while True:
         own = [name for name in ("arms", "contexts") if name in fields]
         document = {name: value for name, value in spec.items() if not own or name not in ("arms", "contexts")}
-        document = {**document, **fields, "view": {**spec.get("view", {}), **view}}
+        document |= {name: value for name, value in fields.items() if "." not in name}
+        document |= {part: {**spec.get(part, {}), **_below(part, fields)} for part in _PARTS}
         document["lines"] = [document["lines"][number] for number in numbers]
         try:
             experiment = Experiment.model_validate(document)
@@ -215,13 +215,12 @@ def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], issues:
         else:
             return _renumbered(experiment.after(base, fields), numbers)
         at_fault = {_top(issue.path) for issue in found}
-        simple = [name for name in at_fault if name != "lines" and name in _overrides(fields, view)]
+        simple = [name for name in at_fault if name != "lines" and (name in fields or _below(name, fields))]
         bad_lines = {int(match[1]) for issue in found if (match := re.match(r"lines\[(\d+)\]", issue.path))}
         if simple:
             issues += [_in_link(issue, numbers) for issue in found if _top(issue.path) in simple]
-            for name in simple:
-                fields.pop(name, None)
-                view.pop(name.removeprefix("view."), None)
+            for name in [name for name in fields if name in simple or name.partition(".")[0] in simple]:
+                del fields[name]
         elif 0 < len(bad_lines) < len(numbers):
             issues += [_in_link(issue, numbers, "; this line was left out") for issue in found]
             numbers = [number for place, number in enumerate(numbers) if place not in bad_lines]
@@ -229,26 +228,26 @@ def _fit(base: Experiment, fields: dict[str, Any], view: dict[str, Any], issues:
             issues += [_in_link(issue, numbers) for issue in found]
             del fields["lines"]
             numbers = list(range(len(spec["lines"])))
-        elif fields or view:
+        elif fields:
             issues += [_in_link(issue, numbers) for issue in found]
             if own:
                 for name in own:
                     del fields[name]
             else:
                 fields.clear()
-                view.clear()
             numbers = list(range(len(spec["lines"])))
         else:  # a preset that is wrong by itself: its own tests would have said so
             return base
 
 
-def _overrides(fields: Mapping[str, Any], view: Mapping[str, Any]) -> set[str]:
-    return set(fields) | {f"view.{name}" for name in view}
+def _below(part: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a part of the spec, by their names there."""
+    return {name.removeprefix(f"{part}."): value for name, value in fields.items() if name.startswith(f"{part}.")}
 
 
 def _top(path: str) -> str:
     """The field of the spec that a path lies in: ``arms``, ``view.x``."""
-    match = re.match(r"(view\.)?\w+", path)
+    match = re.match(rf"(({'|'.join(_PARTS)})\.)?\w+", path)
     return match[0] if match else path
 
 

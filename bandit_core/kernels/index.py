@@ -154,6 +154,9 @@ def _game(rewards: Rewards, here: Rewards, users: Users, index: Index) -> Game:
     return Game(here, users, index, one_budget, simple, noise, hopeless, group_noises, shift, stretch)
 
 
+user, game_of = _user, _game  # for other kernels; to rename them would renew the versions of all that call them
+
+
 class Lanes(NamedTuple):
     """What the arms of every lane have given so far, in cells arm x lanes + lane; ``least`` (lanes,)."""
 

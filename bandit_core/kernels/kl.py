@@ -102,6 +102,9 @@ def _reaches(mean: float, count: float, level: float, bar: Bar) -> bool:
     return count * (_negative_entropy(mean) - mean * bar.log - (1.0 - mean) * bar.log_rest) <= level
 
 
+reaches = _reaches  # for other kernels; to rename it would renew the versions of all that call it
+
+
 @piece
 def upper_quantile(mean: float, budget: float) -> float:
     """The q >= mean with d(mean, q) = budget > 0, for a mean below 1, within about 1e-12.

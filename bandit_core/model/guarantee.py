@@ -39,7 +39,7 @@ class Release:
 
     mechanism: Literal["laplace", "gaussian", "randomised response", "l2-ball"]
     released: str
-    unit: Literal["one reward", "one user's context, choice and reward"]
+    unit: Literal["one reward", "one user's context, choice and reward", "one person"]
     at: str
     times: int = 1
     norm: Literal["L1", "L2"] | None = None

@@ -49,6 +49,8 @@ class Policy:
     ``held(setup, trials)`` counts the numbers (of 8 bytes) that a kernel holds while it plays so many trials,
     besides the arms' tables and the block it fills (for estimates of memory).
     ``setting`` says whether it plays arms, or chooses by the features of users.
+    ``late`` says whether ``prepare``, ``sampler``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
+    refuses others where feedback is not immediate.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Policy:
     step_cost: float | Callable[[RunSetup], float] = 1.0
     held: Callable[[RunSetup, int], float] = numbers_held
     setting: Setting = "arms"
+    late: bool = False
 
     def play(self, setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         """One trial per row of ``streams``, see `run_kernel`."""

@@ -13,6 +13,7 @@ import numpy as np
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import Contexts
+from bandit_core.spec.feedback import IMMEDIATE, Feedback
 from bandit_core.spec.field_types import Frozen
 
 
@@ -50,9 +51,10 @@ class Parameters(Frozen):
 class RunSetup:
     """One line of an experiment, ready to be played.
 
-    ``arms`` are single arms in the order of the spec; ``epsilon`` is None for policies without privacy;
-    ``parameters`` has every "auto" already replaced by a number. Where users have features, ``contexts`` says how,
-    and there are no ``arms``.
+    ``arms`` are single arms in the order of the spec; ``epsilon``, None for policies without privacy, is what one
+    answer may spend: of a person who comes ``visits`` times one part in so many. ``parameters`` has every "auto"
+    already replaced by a number. Where users have features, ``contexts`` says how, and there are no ``arms``.
+    ``feedback`` says when rewards are counted.
     """
 
     arms: tuple[distributions.RewardDistribution, ...]
@@ -60,6 +62,8 @@ class RunSetup:
     parameters: Any  # of the policy's own subclass of Parameters
     horizon: int
     contexts: Contexts | None = None
+    feedback: Feedback = IMMEDIATE
+    visits: int = 1
 
     @cached_property
     def means(self) -> np.ndarray:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bandit_core.model import Policy
+from bandit_core.policies.visits import for_people
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.found import found
 
@@ -31,7 +32,7 @@ def registry() -> dict[str, Policy]:
     policies += [*_offered({policy.name for policy in policies}).values(), *_added.values()]
     order = ("none", "local", "central")
     policies.sort(key=lambda policy: (policy.setting == "contexts", order.index(policy.privacy)))
-    return {policy.name: policy for policy in policies}
+    return {policy.name: for_people(policy) for policy in policies}
 
 
 def add_file(path: Path) -> None:

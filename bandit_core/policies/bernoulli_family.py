@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bandit_core.kernels import kl, posterior
+from bandit_core.kernels import feedback, kl, posterior
 from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.mechanisms import CTB
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup, numbers_held
 from bandit_core.model.bound import Bound
+from bandit_core.policies.index_family import late, waiting
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, floors
 
@@ -24,23 +25,35 @@ def prepare_kl(setup: RunSetup) -> KernelCall:
     # The index of kl-UCB-CF ends at 1, and at a small epsilon every arm stays there for long: ties among arms at that
     # end are broken by the quantile that the end cuts off, not by the order of the arms. Hence no end at all here.
     release, low, high = kl.REWARDS if setup.epsilon is None else kl.BITS, 0.0, 1.0
+    if not setup.feedback.immediate:
+        answers = (_responses(setup), release == kl.BITS, low, high, late(setup))
+        return KernelCall(feedback.by_divergence, answers, len(setup.arms))
     return KernelCall(kl.by_index, (_responses(setup), release, low, high), len(setup.arms))
 
 
 def kl_cost(setup: RunSetup) -> float:
     """Rough time of one pull relative to one of ``ucb``: once all arms are played, a bound for each, and some roots."""
     arms = len(setup.arms)
+    if not setup.feedback.immediate:
+        return 8.0 + 0.8 * arms
     return 1.0 + 0.2 * arms * max(0.0, 1 - arms / setup.horizon)
 
 
 def prepare_posterior(setup: RunSetup) -> KernelCall:
     """The kernel that draws from posteriors."""
+    if not setup.feedback.immediate:
+        return KernelCall(feedback.by_posterior, (_responses(setup), late(setup)), len(setup.arms))
     return KernelCall(posterior.thompson, (_responses(setup),), len(setup.arms))
 
 
 def posterior_cost(setup: RunSetup) -> float:
     """Rough time of one pull relative to one of ``ucb``: a draw for every arm."""
     return 1.0 + 1.6 * len(setup.arms)
+
+
+def held(setup: RunSetup, rows: int) -> float:
+    """`bandit_core.model.Policy.held` of these policies."""
+    return numbers_held(setup, rows) + waiting(setup)
 
 
 def plain_policy(source: str, **fields: Any) -> Policy:
@@ -59,5 +72,7 @@ def plain_policy(source: str, **fields: Any) -> Policy:
         accepts=bounded_rewards("ucb", whose="its " + fields.pop("rests_on")),
         bounds=bounds,
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
+        held=held,
+        late=True,
         **fields,
     )

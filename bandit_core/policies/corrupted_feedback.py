@@ -49,6 +49,7 @@ _COMMON: dict[str, Any] = dict(
     accepts=bounded_rewards("heldp-ucb-bs"),
     guarantee=local_guarantee,
     releases=random_bits("a bit for the reward"),
+    late=True,
 )
 
 _ANSWER = "the user answers with a bit from CTB (randomised response)"
@@ -81,6 +82,7 @@ for t = K+1, K+2, ...:
     u_a = largest q in [0, 1] with  N_a d(mean bit_a, lambda(q)) <= ln t + 3 ln ln t
     pull the arm with the largest  u_a""",
         step_cost=bernoulli_family.kl_cost,
+        held=bernoulli_family.held,
         **_COMMON,
     ),
     Policy(
@@ -95,6 +97,7 @@ for t = K+1, K+2, ...:
     pull the arm with the largest  theta_a; {_ANSWER}
     ones_a += bit;  zeros_a += 1 - bit""",
         step_cost=bernoulli_family.posterior_cost,
+        held=bernoulli_family.held,
         **_COMMON,
     ),
 )

@@ -20,10 +20,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from bandit_core.kernels import feedback
 from bandit_core.kernels.explore_commit import Plan, explore_then_commit
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup, any_rewards
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup, any_rewards, numbers_held
 from bandit_core.model.bound import Bound
+from bandit_core.policies import index_family
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.spec import rewards as distributions
@@ -90,6 +92,9 @@ def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCa
     elif privacy == "central":
         scale = 1 / nominal(setup)
     plan = Plan(users_of(setup, privacy), privacy == "local", scale, at_once)
+    if not setup.feedback.immediate:
+        arguments = (rewards_of(setup, means), plan, index_family.late(setup))
+        return KernelCall(feedback.explore_then_commit, arguments, len(setup.arms))
     return KernelCall(explore_then_commit, (rewards_of(setup, means), plan), len(setup.arms))
 
 
@@ -97,6 +102,8 @@ def _cost(privacy: Privacy) -> Callable[[RunSetup], float]:
     """The time of a run goes into rewards of the test that are drawn one by one, and into the checkpoints."""
 
     def cost(setup: RunSetup) -> float:
+        if not setup.feedback.immediate:
+            return index_family.late_cost(setup)
         in_bulk = privacy == "local" or all(
             arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms)
         )
@@ -134,6 +141,8 @@ def _policy(privacy: Privacy, **fields: Any) -> Policy:
             "settle": _settled(privacy),
             "prepare": lambda setup: prepare(setup, privacy),
             "step_cost": _cost(privacy),
+            "held": lambda setup, rows: numbers_held(setup, rows) + index_family.waiting(setup),
+            "late": True,
             "parent": "explore-then-commit",
             **fields,
         }

@@ -54,5 +54,6 @@ def policy(
         sampler=lambda setup: index_family.sampler(setup, release),
         step_cost=index_family.cost(release, step),
         held=index_family.held(release),
+        late=True,
         **fields,
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bandit_core.kernels import index
+from bandit_core.kernels import feedback, index
 from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, Groups, Responses, jump
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.mechanisms.sigmoid import sigmoid
@@ -42,7 +42,7 @@ def sampler(setup: RunSetup, release: int) -> str:
     ``LONG`` users nothing of the jump kernel is ever compiled.
     """
     arms = len(setup.arms)
-    if setup.horizon <= LONG * max(1.0, arms / FEW):
+    if setup.horizon <= LONG * max(1.0, arms / FEW) or not setup.feedback.immediate:
         return "step"
     code, _, groups = (setup.epsilon or _NOBODY_HIDES).kernel_form()
     fits = code in (FIXED, DISCRETE) and arms * len(groups) <= MOST_TAPES
@@ -56,6 +56,8 @@ def cost(release: int, step: float = 1.0) -> Callable[[RunSetup], float]:
     """
 
     def relative(setup: RunSetup) -> float:
+        if not setup.feedback.immediate:
+            return step * late_cost(setup)
         if sampler(setup, release) == "step":
             return step * max(1.0, math.log2(len(setup.arms) / 10))
         return step * min(1.0, 0.5 * (setup.horizon / LONG) ** -0.55)
@@ -63,16 +65,32 @@ def cost(release: int, step: float = 1.0) -> Callable[[RunSetup], float]:
     return relative
 
 
+def late_cost(setup: RunSetup) -> float:
+    """Rough time of one pull with late feedback: every index is computed for every user."""
+    return 1.0 + 0.06 * len(setup.arms)
+
+
 def held(release: int) -> Callable[[RunSetup, int], float]:
     """``held`` of a policy of this family: the tapes of a jump run, else what the step samplers hold."""
 
     def numbers(setup: RunSetup, rows: int) -> float:
         if sampler(setup, release) == "step":
-            return numbers_held(setup, rows)
+            return numbers_held(setup, rows) + waiting(setup)
         groups = len((setup.epsilon or _NOBODY_HIDES).kernel_form()[2])
         return len(setup.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
 
     return numbers
+
+
+def late(setup: RunSetup) -> feedback.Late:
+    """How late the rewards of a line are counted."""
+    return feedback.Late(setup.feedback.batch, setup.feedback.delay)
+
+
+def waiting(setup: RunSetup) -> float:
+    """Numbers held of users whose rewards are not counted yet."""
+    asked = setup.feedback
+    return 0.0 if asked.immediate else 3.0 * min(asked.batch + asked.delay, setup.horizon)
 
 
 def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
@@ -119,6 +137,8 @@ def prepare(
     arms = len(setup.arms)
     rewards = rewards_of(setup, transformed_means(setup.arms, squash))
     users = Users(*(setup.epsilon or _NOBODY_HIDES).kernel_form(), eps_min)
+    if not setup.feedback.immediate:
+        return KernelCall(feedback.by_index, (rewards, users, form, late(setup)), arms)
     if index.lockstep_wins(arms, setup.horizon):
         return KernelCall(index.lockstep, (rewards, users, form), arms, lanes=index.LANES)
     return KernelCall(index.tournament, (rewards, users, form), arms)

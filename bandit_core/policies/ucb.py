@@ -55,6 +55,7 @@ POLICY = Policy(
     sampler=lambda setup: index_family.sampler(setup, index.RAW),
     step_cost=index_family.cost(index.RAW),
     held=index_family.held(index.RAW),
+    late=True,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     pseudo_code="""pull each arm once
 for t = K+1, K+2, ...:

@@ -38,7 +38,7 @@ def _experiments() -> Iterator[Experiment]:
                 sorted(f"{name}={value}" for name, value in line.get("params", {}).items() if type(value) is str)
             )
             distributions = tuple(sorted({arm["kind"] for arm in spec.get("arms", [])}))
-            sort = (line["policy"], budget, words, distributions)
+            sort = (line["policy"], budget, words, distributions, preset.experiment.feedback.immediate)
             if sort not in seen:
                 seen.add(sort)
                 yield preset.experiment.with_changes(lines=[line], view={})

@@ -50,6 +50,10 @@ def stopping_lines(
     asked: Document = validated(Document, said)
     if asked.contexts is not None:
         raise InputError([Issue("contexts", "users with features", "policies that stop play plain arms; give arms")])
+    if not asked.feedback.immediate or asked.visits > 1:
+        name = "visits" if asked.feedback.immediate else "feedback"
+        told = "policies that stop count every reward at once, of people who come once; leave it out"
+        raise InputError([Issue(name, said[name], told)])
     shared = {"delta": delta, "rule": rule, "trials": asked.trials if trials is None else trials}
     lines, issues = [], []
     for number, line in enumerate(asked.lines):

@@ -36,6 +36,9 @@ KINDS = [
 MOVED = {
     "epsilon": 0.3,
     "horizon": 1000,
+    "batch": 100,
+    "delay": 50,
+    "visits": 3,
     "trials": 2,
     "seed": 5,
     "arms": "0.9, 0.5 x2",

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bandit_core import Experiment
+from bandit_core import Experiment, load_preset
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.spec.errors import Issue
-from ui import gallery, words
+from bandit_core.theory import accounting
+from ui import budget_panel, gallery, words
 
 
 @pytest.mark.parametrize(
@@ -225,3 +226,20 @@ def test_arms_in_one_line() -> None:
 
 def test_what_home_links_to_is_this_lab_s_own() -> None:
     assert words.of_the_link(gallery.home_experiment(1.0)) == ""
+
+
+def test_what_one_answer_of_a_person_may_spend_is_told_as_arithmetic() -> None:
+    experiment = load_preset("people-who-come-back")
+    assert not budget_panel.arithmetic(experiment, 0)  # without privacy
+    assert all("2 / 5 = **0.4**" in budget_panel.arithmetic(experiment, number) for number in (1, 2))
+    assert "10 / 5 = **2**" in budget_panel.arithmetic(experiment, 3)
+    assert not budget_panel.arithmetic(experiment.with_changes(visits=1), 2)
+    many = experiment.with_changes(visits=1000)
+    assert f"{accounting.tight_part(2.0, 1000, 1e-6):.4g}" in budget_panel.arithmetic(many, 2)
+
+
+def test_the_line_above_a_page_says_how_people_come_where_that_is_not_the_usual() -> None:
+    told = {name: words.summary(load_preset(name)) for name in ("default", "a-daily-batch", "people-who-come-back")}
+    assert words.coming(1000, 0, 1) in told["a-daily-batch"]
+    assert words.coming(1, 0, 5) in told["people-who-come-back"]
+    assert words.coming(1, 0, 1) not in told["default"]

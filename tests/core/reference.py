@@ -1,12 +1,15 @@
 """Every policy again: slow, plain Python, line by line from the pseudo-code of its paper.
 
-Nothing here knows the kernels. A trial reads its own stream in the documented order: per step one uniform for the
-reward (or its bit), one for Laplace noise, one for the user's epsilon where users differ; rejection samplers read the
-stream's second generator. Each function returns the arms pulled, one per step.
+Nothing here knows the kernels. The loop is one for all: a policy yields its arm, the user answers, and `Late` gives
+back whatever is counted now, which without batches and delays is that answer. A trial reads its own stream in the
+documented order: per step one uniform for the reward (or its bit), one for Laplace noise, one for the user's epsilon
+where users differ; rejection samplers read the stream's second generator. Each function returns the arms pulled, one
+per step.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -194,6 +197,29 @@ def within_rounding(a: int, u: list[float], played, t: int) -> int:
     return int(played[t - 1])
 
 
+class Late:
+    """Answers that wait to be counted: that of user t until the first multiple of batch at or after t + delay."""
+
+    def __init__(self, instance) -> None:
+        self.batch, self.delay = instance.feedback.batch, instance.feedback.delay
+        self.users, self.queue, self.waiting = 0, [], [0] * len(instance.arms)
+
+    def counted(self, arm: int, answer):
+        """The arms and answers that are counted once the next user has answered, in the order of their users."""
+        self.users += 1
+        due = next(t for t in itertools.count(self.users + self.delay) if t % self.batch == 0)
+        self.queue.append((due, arm, answer))
+        self.waiting[arm] += 1
+        while self.queue and self.queue[0][0] <= self.users:
+            _, arm, answer = self.queue.pop(0)
+            self.waiting[arm] -= 1
+            yield arm, answer
+
+    def first_largest(self, u: list) -> int:
+        """Of arms that must be tried the one with the fewest answers on their way; other ties go to the lowest arm."""
+        return first_largest([(u[a], -self.waiting[a] if u[a] == INFINITY else 0) for a in range(len(u))])
+
+
 def f(t: int) -> float:
     """ln t + 3 ln ln t."""
     return math.log(t) + 3 * math.log(math.log(t)) if math.log(t) > 1 else math.log(t)
@@ -228,24 +254,25 @@ def largest_q(mean: float, n: int, level: float, low: float, high: float) -> flo
 def ucb(instance, stream: Stream) -> Iterator[int]:
     """Auer, Cesa-Bianchi, Fischer 2002, UCB1 with alpha in place of 2."""
     arms, alpha = instance.arms, instance.parameters.alpha
-    n, s = [0] * len(arms), [0.0] * len(arms)
+    n, s, late = [0] * len(arms), [0.0] * len(arms), Late(instance)
     for t in range(1, instance.horizon + 1):
         u = [s[a] / n[a] + math.sqrt(alpha * math.log(t) / n[a]) if n[a] else INFINITY for a in range(len(arms))]
-        a = first_largest(u)
+        a = late.first_largest(u)
         yield a
-        n[a] += 1
-        s[a] += reward_of(arms[a], stream.uniform(), stream)
+        for b, x in late.counted(a, reward_of(arms[a], stream.uniform(), stream)):
+            n[b] += 1
+            s[b] += x
 
 
 def heldp_ucb_l(instance, stream: Stream, transform=identity) -> Iterator[int]:
     """Ren et al. 2020, Agent 2 with Curator 1."""
     arms, eps_min = instance.arms, instance.parameters.eps_min
-    n, s, big_a = [0] * len(arms), [0.0] * len(arms), [0.0] * len(arms)
+    n, s, big_a, late = [0] * len(arms), [0.0] * len(arms), [0.0] * len(arms), Late(instance)
     for t in range(1, instance.horizon + 1):
         log_t4 = math.log(t**4)
         short = [a for a in range(len(arms)) if big_a[a] <= log_t4 / eps_min**2]
         if short:
-            a = short[0]
+            a = min(short, key=late.waiting.__getitem__)
         else:
             a = first_largest(
                 [
@@ -255,11 +282,14 @@ def heldp_ucb_l(instance, stream: Stream, transform=identity) -> Iterator[int]:
             )
         yield a
         u_reward, u_noise = stream.uniform(), stream.uniform()
-        epsilon = budget_of(instance.epsilon, stream)
+        epsilon, x = budget_of(instance.epsilon, stream), 0.0
         if epsilon >= eps_min:
-            n[a] += 1
-            s[a] += transform(reward_of(arms[a], u_reward, stream)) + laplace(u_noise, 1 / epsilon)
-            big_a[a] += epsilon**-2
+            x = transform(reward_of(arms[a], u_reward, stream)) + laplace(u_noise, 1 / epsilon)
+        for b, (eps, answer) in late.counted(a, (epsilon, x)):
+            if eps >= eps_min:
+                n[b] += 1
+                s[b] += answer
+                big_a[b] += eps**-2
 
 
 def heldp_ucb_b(instance, stream: Stream, transform=identity, played=None) -> Iterator[int]:
@@ -272,23 +302,26 @@ def heldp_ucb_b(instance, stream: Stream, transform=identity, played=None) -> It
     means = [mean_of(arm, transform) for arm in arms]
     n, s, big_b = [0] * len(arms), [0.0] * len(arms), [0.0] * len(arms)
     responses: list[list[float]] = [[] for _ in arms]
+    late = Late(instance)
     for t in range(1, instance.horizon + 1):
         log_t4 = math.log(t**4)
         u = [
             s[a] / n[a] + math.sqrt(big_b[a] * log_t4 / (2 * n[a] ** 2)) if n[a] else INFINITY for a in range(len(arms))
         ]
-        a = first_largest(u)
+        a = late.first_largest(u)
         a = within_rounding(a, u, played, t)
         yield a
         u_bit = stream.uniform()
         epsilon = budget_of(instance.epsilon, stream)
-        if epsilon >= eps_min:
-            e = math.exp(epsilon)
-            x = 1 if u_bit < (means[a] * e + 1 - means[a]) / (e + 1) else 0
-            n[a] += 1
-            responses[a].append((1 + (e + 1) / (e - 1)) / 2 if x else (1 - (e + 1) / (e - 1)) / 2)
-            s[a] = math.fsum(responses[a])  # the same for the same responses in any order
-            big_b[a] += ((e + 1) / (e - 1)) ** 2
+        e = math.exp(epsilon)
+        bit = 1 if u_bit < (means[a] * e + 1 - means[a]) / (e + 1) else 0
+        for b, (eps, x) in late.counted(a, (epsilon, bit)):
+            if eps >= eps_min:
+                e = math.exp(eps)
+                n[b] += 1
+                responses[b].append((1 + (e + 1) / (e - 1)) / 2 if x else (1 - (e + 1) / (e - 1)) / 2)
+                s[b] = math.fsum(responses[b])  # the same for the same responses in any order
+                big_b[b] += ((e + 1) / (e - 1)) ** 2
 
 
 def heldp_ucb_ls(instance, stream: Stream) -> Iterator[int]:
@@ -305,70 +338,73 @@ def ucb_cf(instance, stream: Stream) -> Iterator[int]:
     """Gajane et al. 2018, UCB-CF with randomised response."""
     arms, epsilon = instance.arms, instance.epsilon.value
     means, c = [mean_of(arm, identity) for arm in arms], math.tanh(epsilon / 2)
-    n, ones = [0] * len(arms), [0] * len(arms)
+    n, ones, late = [0] * len(arms), [0] * len(arms), Late(instance)
     for t in range(1, instance.horizon + 1):
         u = [
             0.5 + (ones[a] / n[a] + math.sqrt(f(t) / (2 * n[a])) - 0.5) / c if n[a] else INFINITY
             for a in range(len(arms))
         ]
-        a = first_largest(u)
+        a = late.first_largest(u)
         yield a
-        n[a] += 1
-        ones[a] += bit_of(means[a], epsilon, stream)
+        for b, x in late.counted(a, bit_of(means[a], epsilon, stream)):
+            n[b] += 1
+            ones[b] += x
 
 
 def kl_ucb(instance, stream: Stream, played=None) -> Iterator[int]:
     """Garivier and Cappe 2011, Algorithm 1 with c = 3. ``played`` as in `heldp_ucb_b`."""
     arms = instance.arms
-    n, s = [0] * len(arms), [0.0] * len(arms)
+    n, s, late = [0] * len(arms), [0.0] * len(arms), Late(instance)
     for t in range(1, instance.horizon + 1):
-        a = t - 1
-        if t > len(arms):
-            u = [largest_q(s[b] / n[b], n[b], f(t), 0.0, 1.0) for b in range(len(arms))]
-            a = within_rounding(first_largest(u), u, played, t)
+        u = [largest_q(s[b] / n[b], n[b], f(t), 0.0, 1.0) if n[b] else INFINITY for b in range(len(arms))]
+        a = within_rounding(late.first_largest(u), u, played, t)
         yield a
-        n[a] += 1
-        s[a] += reward_of(arms[a], stream.uniform(), stream)
+        for b, x in late.counted(a, reward_of(arms[a], stream.uniform(), stream)):
+            n[b] += 1
+            s[b] += x
 
 
 def kl_ucb_cf(instance, stream: Stream) -> Iterator[int]:
     """Gajane et al. 2018, kl-UCB-CF with randomised response."""
     arms, epsilon = instance.arms, instance.epsilon.value
     means, c = [mean_of(arm, identity) for arm in arms], math.tanh(epsilon / 2)
-    n, ones = [0] * len(arms), [0] * len(arms)
+    n, ones, late = [0] * len(arms), [0] * len(arms), Late(instance)
     for t in range(1, instance.horizon + 1):
-        a = t - 1
-        if t > len(arms):
+        if 0 in n:
+            a = late.first_largest([0.0 if n[b] else INFINITY for b in range(len(arms))])
+        else:
             quantiles = [largest_q(ones[b] / n[b], n[b], f(t), 0.0, 1.0) for b in range(len(arms))]
             indices = [min(max(0.5 + (q - 0.5) / c, 0.0), 1.0) for q in quantiles]
             # Ties at the ends of [0, 1] go to the larger quantile, then to the lowest arm.
             a = first_largest(list(zip(indices, quantiles, strict=True)))
         yield a
-        n[a] += 1
-        ones[a] += bit_of(means[a], epsilon, stream)
+        for b, x in late.counted(a, bit_of(means[a], epsilon, stream)):
+            n[b] += 1
+            ones[b] += x
 
 
 def thompson(instance, stream: Stream) -> Iterator[int]:
     """Agrawal and Goyal 2012, Algorithms 1 and 2; one uniform decides reward and coin together."""
     means = [mean_of(arm, identity) for arm in instance.arms]
-    return _posterior_sampling(means, lambda mean: 1 if stream.uniform() < mean else 0, stream, instance.horizon)
+    return _posterior_sampling(means, lambda mean: 1 if stream.uniform() < mean else 0, stream, instance)
 
 
 def ts_cf(instance, stream: Stream) -> Iterator[int]:
     """Gajane et al. 2018, TS-CF with randomised response."""
     means, epsilon = [mean_of(arm, identity) for arm in instance.arms], instance.epsilon.value
-    return _posterior_sampling(means, lambda mean: bit_of(mean, epsilon, stream), stream, instance.horizon)
+    return _posterior_sampling(means, lambda mean: bit_of(mean, epsilon, stream), stream, instance)
 
 
-def _posterior_sampling(means: list[float], respond, stream: Stream, horizon: int) -> Iterator[int]:
-    ones, zeros = [0] * len(means), [0] * len(means)
-    for _ in range(horizon):
+def _posterior_sampling(means: list[float], respond, stream: Stream, instance) -> Iterator[int]:
+    ones, zeros, late = [0] * len(means), [0] * len(means), Late(instance)
+    for _ in range(instance.horizon):
         a = first_largest([stream.beta(ones[b] + 1, zeros[b] + 1) for b in range(len(means))])
         yield a
-        if respond(means[a]):
-            ones[a] += 1
-        else:
-            zeros[a] += 1
+        for b, x in late.counted(a, respond(means[a])):
+            if x:
+                ones[b] += 1
+            else:
+                zeros[b] += 1
 
 
 POLICIES: dict[str, Callable[..., Iterator[int]]] = {

@@ -63,7 +63,7 @@ def _axis(arms: tuple[RewardDistribution, ...], run: OneRun, rows: np.ndarray) -
 def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
     """What the browser needs to play trial 1 of a line; see watch.js for how it is read."""
     run = one_run(experiment, line, users_watched(experiment))
-    setup, chosen = experiment.setups[line], experiment.lines[line]
+    setup = experiment.setups[line]
     rows = _rows(run, setup.gaps)
     shown = np.full(experiment.arm_count, len(rows))
     shown[rows] = np.arange(len(rows))
@@ -73,7 +73,7 @@ def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
     if packed["decider"] == packed["high"]:
         packed["decider"] = ""
     answers = run.sent[~np.isnan(run.sent)]
-    budget = chosen.epsilon.fixed if chosen.epsilon is not None else None
+    budget = setup.epsilon.fixed if setup.epsilon is not None else None  # of one answer
     return {
         "label": experiment.label(line),
         "colour": colour,
@@ -86,7 +86,7 @@ def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
         "decides": run.decides,
         "bits": run.privacy == "local" and bool(np.isin(answers, (0, 1)).all()),
         "epsilon": None if budget is None or math.isinf(budget) else words.number(budget),
-        "notes": _notes(run),
+        "notes": _notes(run, not experiment.feedback.immediate),
         "shown": _packed(shown[run.arms], "u1"),
         "mistakes": _packed(setup.gaps[run.arms] > 0, "u1"),
         "felt": _packed(run.rewards),
@@ -159,10 +159,15 @@ _BARS = {
 }
 
 
-def _notes(run: OneRun) -> list[str]:
+def _notes(run: OneRun, late: bool) -> list[str]:
     """What bars mean, and what is no part of the run, or left out, in words."""
     found = [_BARS[run.decides]] if run.decides in _BARS and np.isfinite(run.lows).any() else []
-    if "estimates" in run.unknown:
+    if "estimates" in run.unknown and late:
+        found.append(
+            "Rewards are counted late here: the arms and the regret are the run's, single rewards and beliefs are "
+            "shown only where every reward is counted before the next user comes."
+        )
+    elif "estimates" in run.unknown:
         found.append(
             "So many users are simulated in leaps: the arms and the regret are the run's, single rewards and beliefs "
             "are not drawn. With at most two million users they are."

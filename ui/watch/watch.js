@@ -41,15 +41,15 @@ function story(run, i) {
   const budget = run.budgets ? `ε = ${number(run.budgets[i])}` : run.epsilon ? `ε = ${run.epsilon}` : "";
   const one = [`${(i + 1).toLocaleString("en")} of ${run.users.toLocaleString("en")}`, run.privacy === "local" ? budget : ""];
   const two = [name, run.truth ? "in turn" : run.mistakes[i] ? "not the best" : "the best"];
-  const three = [Number.isNaN(felt) ? "–" : number(felt), Number.isNaN(felt) ? "not drawn by itself" : "the reward"];
+  const three = [Number.isNaN(felt) ? "–" : number(felt), Number.isNaN(felt) ? "left out here" : "the reward"];
   return [one, two, three, leaves(run, i, felt, sent), learns(run, i)];
 }
 
 function leaves(run, i, felt, sent) {
   if (run.truth) return [message(run, run.sent, i), `in place of ${message(run, run.truth, i)}`];
-  if (!run.believed) return ["–", "not drawn by itself"];
+  if (!run.believed) return ["–", "left out here"];
   if (Number.isNaN(sent)) {
-    if (run.undrawn) return ["–", "not drawn by itself"];
+    if (run.undrawn) return ["–", "left out here"];
     return ["nothing", run.budgets ? "too small an ε" : "nobody asks any more"];
   }
   if (run.privacy === "central") return [number(sent), "the reward, to the curator"];
@@ -60,7 +60,7 @@ function leaves(run, i, felt, sent) {
 
 function learns(run, i) {
   if (run.truth) return [`${(i + 1).toLocaleString("en")} message${i ? "s" : ""}`, "have come in"];
-  if (!run.believed) return ["–", "not drawn"];
+  if (!run.believed) return ["–", "left out here"];
   if (i + 1 >= run.users) return ["the end", "of what is shown"];
   const changed = [], central = run.privacy === "central";
   for (let row = 0; row < run.count; row++) {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -25,10 +25,13 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
 
 
 class BudgetDistribution(Frozen):
-    """Common to all distributions. ``example`` shows in the sidebar how one is written."""
+    """Common to all distributions. ``example`` shows in the sidebar how one is written; ``nats`` names the fields that
+    are budgets, in which the distribution scales.
+    """
 
     words: ClassVar[str]
     example: ClassVar[str]
+    nats: ClassVar[tuple[str, ...]]
     code: ClassVar[int]  # given to a distribution without one when it is found
     if TYPE_CHECKING:
         kind: str
@@ -37,6 +40,14 @@ class BudgetDistribution(Frozen):
     def name(self) -> str:
         """The distribution's ``kind``."""
         return str(type(self).model_fields["kind"].default)
+
+    def divided(self, parts: int) -> Self:
+        """How epsilon / ``parts`` is spread: what is left for one of so many equal answers."""
+
+        def part(value: float | tuple[float, ...]) -> float | tuple[float, ...]:
+            return tuple(each / parts for each in value) if isinstance(value, tuple) else value / parts
+
+        return self if parts == 1 else self.model_copy(update={name: part(getattr(self, name)) for name in self.nats})
 
     @property
     def atoms(self) -> tuple[np.ndarray, np.ndarray]:

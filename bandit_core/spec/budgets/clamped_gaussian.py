@@ -21,6 +21,7 @@ class ClampedGaussian(BudgetDistribution):
 
     words: ClassVar[str] = "bell-shaped, cut at both ends"
     example: ClassVar[str] = "clamped-gaussian(1, 1, 0, 100)"
+    nats: ClassVar[tuple[str, ...]] = ("mean", "sd", "low", "high")
     code: ClassVar[int] = CLAMPED_GAUSSIAN
     kind: Literal["clamped-gaussian"] = "clamped-gaussian"
     mean: Number

@@ -17,6 +17,7 @@ class Discrete(DiscreteBudgets):
 
     words: ClassVar[str] = "a few groups of users"
     example: ClassVar[str] = "discrete(0, 0.2, 1, 2, 100)"
+    nats: ClassVar[tuple[str, ...]] = ("values",)
     kind: Literal["discrete"] = "discrete"
     values: Annotated[tuple[Budget, ...], Field(min_length=1, max_length=1000)]
     probs: tuple[Probability, ...] | None = None

@@ -15,6 +15,7 @@ class EmpiricalEpsilon(DiscreteBudgets):
 
     words: ClassVar[str] = "as observed, each value equally likely"
     example: ClassVar[str] = "empirical(0.5, 1, 1, 2)"
+    nats: ClassVar[tuple[str, ...]] = ("values",)
     kind: Literal["empirical"] = "empirical"
     values: Annotated[tuple[Budget, ...], Field(min_length=1, max_length=1_000_000)]
 

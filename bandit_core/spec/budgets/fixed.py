@@ -16,6 +16,7 @@ class Fixed(BudgetDistribution):
 
     words: ClassVar[str] = "the same for everybody"
     example: ClassVar[str] = "2"
+    nats: ClassVar[tuple[str, ...]] = ("value",)
     code: ClassVar[int] = FIXED
     kind: Literal["fixed"] = "fixed"
     value: Annotated[Number, Field(gt=0, le=LARGEST)]

@@ -17,6 +17,7 @@ class Lognormal(BudgetDistribution):
 
     words: ClassVar[str] = "spread over orders of magnitude"
     example: ClassVar[str] = "lognormal(1, 1)"
+    nats: ClassVar[tuple[str, ...]] = ("median",)
     code: ClassVar[int] = LOGNORMAL
     kind: Literal["lognormal"] = "lognormal"
     median: Annotated[Number, Field(gt=0, le=LARGEST)]

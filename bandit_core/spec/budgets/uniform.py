@@ -16,6 +16,7 @@ class UniformEpsilon(BudgetDistribution):
 
     words: ClassVar[str] = "anything in a range, all equally likely"
     example: ClassVar[str] = "uniform(0.1, 3)"
+    nats: ClassVar[tuple[str, ...]] = ("low", "high")
     code: ClassVar[int] = UNIFORM
     kind: Literal["uniform"] = "uniform"
     low: Budget

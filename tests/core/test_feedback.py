@@ -1,0 +1,328 @@
+"""Late feedback against the plain references, and without lateness against the kernels that know none; visits."""
+
+import itertools
+import math
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import reference
+from conformance import SIGMOID_POLICIES, line_of
+from helpers import memory, numbers, refused
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spec_strategies import lines, told_well
+
+from bandit_core import Experiment, InputError, bounds, simulate
+from bandit_core.experiments import links
+from bandit_core.kernels import feedback
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal, Stopped, run_kernel
+from bandit_core.model.bound import TRIVIAL
+from bandit_core.policies import registry
+from bandit_core.simulation.prepared import prepared_lines
+from bandit_core.spec.feedback import Feedback
+from bandit_core.studies.decisions import stopping_lines
+from bandit_core.theory import accounting
+
+COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4, 0.6)]
+UNIT = [
+    {"kind": "beta", "a": 2.0, "b": 1.0},
+    {"kind": "two-point", "low": 0.125, "high": 0.75, "p_high": 0.4},
+    {"kind": "empirical", "values": [0.25, 0.5, 0.875]},
+]
+WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]
+GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
+SPREAD = {"kind": "lognormal", "median": 1.0, "sigma": 1.0}
+LATENESS = [(1, 0), (1, 7), (10, 0), (10, 3), (25, 60), (1000, 1000)]
+LATE = [name for name, policy in registry().items() if policy.late]
+TESTS = [name for name in LATE if name.startswith("explore-then-commit")]
+CASES = [
+    *((name, line_of(name, 1.0), UNIT if "kl" in name or "ts" in name else COINS) for name in reference.POLICIES),
+    *((name, line_of(name, budget, eps_min=0.5), COINS) for name in ("heldp-ucb-l",) for budget in (GROUPS, SPREAD)),
+    *((name, line_of(name, GROUPS, eps_min=2.0), WIDE) for name in ("heldp-ucb-bs", "heldp-ucb-ls")),
+    ("heldp-ucb-b", line_of("heldp-ucb-b", GROUPS, eps_min=0.5), COINS),
+]
+
+
+def experiment_of(*given, arms=COINS, horizon=400, batch=1, delay=0, **fields) -> Experiment:
+    late = {"feedback": {"batch": batch, "delay": delay}}
+    return Experiment.model_validate(
+        {"arms": arms, "lines": list(given), "horizon": horizon, "trials": 3, **late, **fields}
+    )
+
+
+def arms_pulled(call, rows, horizon) -> np.ndarray:
+    """The arm of every user, shape (trials, users): regret that adds up the numbers of the arms tells it."""
+    rewards, *rest = call.arguments
+    told = replace(call, arguments=(rewards._replace(gaps=np.arange(call.arms, dtype=float)), *rest))
+    block = run_kernel(told, rows, np.arange(1, horizon + 1), Signal())
+    return np.diff(block.regret, axis=1, prepend=0.0).astype(int)
+
+
+def test_every_plain_reference_has_a_late_kernel():
+    assert set(LATE) == {*reference.POLICIES, *TESTS}
+    assert len(TESTS) == 3
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+@pytest.mark.parametrize(("name", "line", "arms"), CASES)
+def test_the_arms_of_the_reference(name, line, arms, batch, delay):
+    experiment = experiment_of(line, arms=arms, batch=batch, delay=delay)
+    setup, rows = experiment.setups[0], streams(3, 0, 2)
+    if (batch, delay) == (1, 0):  # the late loop, though nothing is late
+        call = experiment.lines[0].entry.prepare(replace(setup, feedback=Immediate()))
+    else:
+        call = experiment.lines[0].entry.prepare(setup)
+    assert call.kernel.__module__ == feedback.__name__
+    pulled = arms_pulled(call, rows, setup.horizon)
+    for trial in range(2):
+        followed = {"played": pulled[trial]} if name in ("kl-ucb", "heldp-ucb-b", "heldp-ucb-bs") else {}
+        np.testing.assert_array_equal(pulled[trial], reference.pulled_arms(name, setup, rows[trial], **followed))
+
+
+class Immediate(Feedback):
+    """Batch 1 and delay 0, sent through the loop for late feedback nevertheless."""
+
+    immediate: ClassVar[bool] = False
+
+
+@pytest.mark.parametrize("name", [name for name in LATE if name not in TESTS])
+def test_without_lateness_the_loop_is_the_plain_kernel_bit_for_bit(name):
+    setup = experiment_of(line_of(name, 1.0), horizon=2000).setups[0]
+    times, rows = np.array([1, 10, 777, 2000]), streams(5, 0, 4)
+    play = registry()[name].play
+    plain, looped = (play(each, rows, times, Signal()) for each in (setup, replace(setup, feedback=Immediate())))
+    assert looped.regret.tobytes() == plain.regret.tobytes()
+    assert looped.pulls.tobytes() == plain.pulls.tobytes()
+
+
+@pytest.mark.parametrize("name", TESTS)
+@pytest.mark.parametrize(("users", "batch", "delay"), [(30, 1, 5), (30, 50, 0), (30, 20, 15), (30, 7, 100)])
+def test_a_test_is_decided_when_its_last_user_is_counted(name, users, batch, delay):
+    """In turns until then; the winner by the rewards of the test's users only, then for good."""
+    arms = [{"kind": "bernoulli", "mean": float(mean)} for mean in (0.0, 1.0, 0.0)]
+    experiment = experiment_of(line_of(name, 900.0, users=users), arms=arms, horizon=200, batch=batch, delay=delay)
+    setup, rows = experiment.setups[0], streams(3, 0, 5)
+    decided = next(t for t in range(1, 10**4) if t % batch == 0 and t >= users + delay)
+    pulled = arms_pulled(registry()[name].prepare(setup), rows, 200)
+    for trial in range(5):
+        order = reference.Stream(rows[trial]).labels(3)
+        expected = [order[t % 3] for t in range(min(200, decided))] + [1] * max(0, 200 - decided)
+        np.testing.assert_array_equal(pulled[trial], expected)
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_nothing_is_learnt_before_the_first_rewards_are_counted(name):
+    """Arms in turns until then, all of them equally often; what they pay changes nothing (Thompson sampling draws)."""
+    calls = []
+    for arms in (COINS, COINS[::-1]):
+        setup = experiment_of(line_of(name), arms=arms, batch=30, delay=30).setups[0]
+        calls.append(arms_pulled(registry()[name].prepare(setup), streams(3, 0, 4), 400)[:, :60])
+    np.testing.assert_array_equal(*calls)
+    if name not in ("thompson", "ts-cf"):
+        for row in calls[0]:
+            np.testing.assert_array_equal(np.bincount(row), [20, 20, 20])
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_lateness_costs_and_a_shorter_horizon_is_a_prefix(name):
+    line, arms = line_of(name, 4.0, **({"users": 60} if name in TESTS else {})), COINS
+    if name in SIGMOID_POLICIES:  # rewards that the sigmoid maps to 0 and 1
+        arms = [{"kind": "two-point", "low": -50, "high": 50, "p_high": arm["mean"]} for arm in COINS]
+    late, later = (experiment_of(line, arms=arms, horizon=900, batch=batch, delay=5, trials=60) for batch in (2, 300))
+    mean = [simulate(each, jobs=1, store=memory()).lines[0].mean for each in (late, later)]
+    assert mean[0][-1] < mean[1][-1]
+    play, rows = registry()[name].play, streams(1, 0, 4)
+    short = play(late.with_changes(horizon=500).setups[0], rows, np.array([10, 500]), Signal())
+    long = play(late.setups[0], rows, np.array([10, 77, 500, 900]), Signal())
+    assert short.regret.tobytes() == long.regret[:, [0, 2]].tobytes()
+
+
+def test_a_late_kernel_can_be_stopped():
+    signal = Signal()
+    signal.stop()
+    with pytest.raises(Stopped):
+        setup = experiment_of(line_of("ucb"), batch=10, horizon=10**6).setups[0]
+        registry()["ucb"].play(setup, streams(0, 0, 1), np.array([10, 10**6]), signal)
+
+
+@pytest.mark.parametrize(
+    ("batch", "delay", "user", "counted"), [(1, 0, 5, 5), (1, 3, 5, 8), (10, 0, 10, 10), (10, 1, 10, 20)]
+)
+def test_when_a_reward_is_counted(batch, delay, user, counted):
+    assert Feedback(batch=batch, delay=delay).counted_at(user) == counted
+
+
+# --- the spec -------------------------------------------------------------------------------------------------------
+
+
+def test_defaults_change_neither_document_nor_link_nor_identity():
+    plain = Experiment.model_validate({"arms": COINS, "lines": [line_of("ucb"), line_of("heldp-ucb-l", SPREAD)]})
+    said = Experiment.model_validate({**plain.spec(), "feedback": {"batch": 1, "delay": 0}, "visits": 1})
+    assert said == plain
+    assert said.spec() == plain.spec()
+    assert not {"feedback", "visits"} & set(plain.spec())
+    assert not {"batch", "delay", "visits"} & set(links.write(plain))
+    assert [line.identity for line in prepared_lines(said)] == [line.identity for line in prepared_lines(plain)]
+
+
+def test_a_link_carries_them_and_opens_without_what_cannot_be():
+    said = experiment_of(line_of("ucb"), line_of("heldp-ucb-b"), batch=50, delay=3, visits=4)
+    query = links.write(said)
+    assert {query["batch"], query["delay"], query["visits"]} == {"50", "3", "4"}
+    assert links.read(query) == (said, [])
+    opened, issues = links.read({**query, "batch": "0"})
+    assert [issue.path for issue in issues] == ["batch"]
+    assert opened.feedback == Feedback(delay=3)
+    opened, issues = links.read({**query, "lines": "dp-se(1)"})
+    assert [issue.path for issue in issues] == ["feedback"]
+    assert opened.feedback.immediate
+    assert [line.policy for line in opened.lines] == ["dp-se"]
+
+
+def test_who_cannot_wait_is_refused_by_name():
+    with refused("feedback", value="batch 5, delay 0") as issues:
+        experiment_of(line_of("dp-se"), line_of("ucb"), line_of("private-ucb"), batch=5)
+    assert all(name in issues[0].allowed for name in ("dp-se", "private-ucb", "heldp-ucb-b"))
+
+
+@pytest.mark.parametrize(("field", "value", "path"), [
+    ("feedback", {"batch": 0}, "feedback.batch"), ("feedback", {"delay": -1}, "feedback.delay"),
+    ("feedback", {"batch": 1.5}, "feedback.batch"), ("feedback", {"every": 2}, "feedback.every"),
+    ("feedback", 7, "feedback"), ("visits", 0, "visits"), ("visits", True, "visits"),
+])  # fmt: skip
+def test_fields_that_cannot_be_are_refused_by_path(field, value, path):
+    with refused(path):
+        experiment_of(line_of("ucb"), **{field: value})
+
+
+def test_upper_bounds_of_immediate_feedback_are_not_drawn_where_it_is_late():
+    lines = [line_of(name) for name in ("ucb", "heldp-ucb-b", "kl-ucb-cf")]
+    late = bounds(experiment_of(*lines, batch=20))
+    assert set(late.name[late.side == "upper"]) == {TRIVIAL}
+    plain = bounds(experiment_of(*lines))
+    assert len(set(plain.name[plain.side == "upper"])) > 1
+    assert set(late.name[late.side == "lower"]) == set(plain.name[plain.side == "lower"])
+
+
+@pytest.mark.parametrize("given", [{"feedback": {"delay": 1}}, {"visits": 2}])
+def test_policies_that_stop_refuse_both(given):
+    with refused(*given):
+        stopping_lines({"arms": COINS, "lines": [{"policy": "top-two"}], **given})
+
+
+# --- people who come again ------------------------------------------------------------------------------------------
+
+
+PURE = [name for name, policy in registry().items() if policy.setting == "arms" and policy.epsilon != "none"]
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_a_person_who_comes_again_has_one_budget(name):
+    """What one answer spends is that of a plain spec with epsilon / m; the promise and the account are m times it."""
+    policy = registry()[name]
+    part = Experiment.model_validate({"arms": COINS, "lines": [line_of(name, 0.5)], "horizon": 500, "trials": 2})
+    if policy.guarantee(part.setups[0]).delta > 0:
+        with refused("visits", value=4):
+            part.with_changes(lines=[line_of(name, 2.0)], visits=4)
+        return
+    whole = part.with_changes(lines=[line_of(name, 2.0)], visits=4)
+    for left, right in zip(*(prepared_lines(each) for each in (whole, part)), strict=True):
+        assert left.identity == right.identity
+    one, person = (policy.guarantee(each.setups[0]) for each in (part, whole))
+    assert person.epsilon == pytest.approx(4 * one.epsilon)
+    assert person.model == one.model
+    assert "4 × " in person.words
+    spent = policy.spent(whole.setups[0], np.array([1, 2, 10**9]))
+    assert spent[0] <= policy.spent(part.setups[0], np.array([1]))[0] * (1 + 1e-12)
+    assert spent[-1] <= person.epsilon * (1 + 1e-9)
+    for release, each in zip(*(policy.releases(one.setups[0]) for one in (whole, part)), strict=True):
+        assert release.times == 4 * each.times
+        assert release.epsilon == each.epsilon
+        assert release.unit == "one person"
+
+
+@pytest.mark.parametrize("epsilon", [GROUPS, SPREAD, {"kind": "uniform", "low": 0.0, "high": 3.0},
+    {"kind": "clamped-gaussian", "mean": 1.0, "sd": 1.0, "low": 0.0, "high": 3.0},
+    {"kind": "empirical", "values": [0.5, 1.0, 4.0]}, {"kind": "fixed", "value": 3.0}])  # fmt: skip
+def test_every_distribution_of_budgets_is_divided_as_a_whole(epsilon):
+    plain = experiment_of(line_of("heldp-ucb-l", epsilon, eps_min=1.0))
+    parted = plain.with_changes(visits=3)
+    assert parted.setups[0].parameters.eps_min == pytest.approx(1 / 3)
+    for threshold in (0.1, 0.5, 1.0, 2.9):
+        kept = plain.setups[0].epsilon.share_above(threshold)
+        assert parted.setups[0].epsilon.share_above(threshold / 3) == pytest.approx(kept, abs=1e-9)
+    assert type(parted.setups[0].epsilon).model_validate(parted.setups[0].epsilon.model_dump())
+
+
+@pytest.mark.parametrize(("epsilon", "part", "times"), [(0.0, 0.7, 1), (0.5, 0.4, 6), (2.0, 0.5, 4), (1.1, 0.3, 8)])
+def test_the_tight_account_is_that_of_randomised_responses(epsilon, part, times):
+    """Every pattern of truths and lies, one by one."""
+    truth = math.exp(part) / (1 + math.exp(part))
+    lost = 0.0
+    for pattern in itertools.product((truth, 1 - truth), repeat=times):
+        lost += max(0.0, math.prod(pattern) - math.exp(epsilon) * math.prod(1 - each for each in pattern))
+    assert accounting.tight_delta(epsilon, part, times) == pytest.approx(lost, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "times", "delta"), [(1.0, 1, 0.0), (2.0, 5, 1e-6), (1.0, 300, 1e-6), (8.0, 40, 1e-9)]
+)
+def test_the_tight_part_is_the_largest_that_keeps_the_promise(epsilon, times, delta):
+    part = accounting.tight_part(epsilon, times, delta)
+    assert part >= epsilon / times * (1 - 1e-12)
+    assert accounting.tight_delta(epsilon, part, times) <= delta + 1e-15
+    assert accounting.tight_delta(epsilon, part * 1.001, times) > delta
+    if times == 300:
+        assert part > 2 * epsilon / times
+
+
+def test_visits_change_nothing_without_privacy():
+    plain = experiment_of(line_of("ucb"), line_of("thompson"))
+    again = plain.with_changes(visits=9)
+    assert [line.identity for line in prepared_lines(again)] == [line.identity for line in prepared_lines(plain)]
+    assert again.lines[0].entry.guarantee(again.setups[0]) == plain.lines[0].entry.guarantee(plain.setups[0])
+
+
+# --- any spec -------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def coming(draw):
+    names = draw(st.lists(st.sampled_from(list(registry())), min_size=1, max_size=3))
+    chosen = [draw(lines(name)) for name in names]
+    for line in chosen:
+        if line.get("params", {}).get("v") == 0.01:  # whose first epoch no whole number of 64 bits can hold
+            line["params"]["v"] = 0.04
+    document = {
+        "lines": chosen,
+        "horizon": draw(st.integers(1, 300)),
+        "trials": 2,
+        "feedback": {"batch": draw(st.integers(1, 50)), "delay": draw(st.integers(0, 400))},
+        "visits": draw(st.integers(1, 20)),
+    }
+    if draw(st.booleans()):
+        del document["feedback"]
+    with_arms = registry()[names[0]].setting == "arms"
+    return document | ({"arms": COINS} if with_arms else {"contexts": {"dimension": 2, "arms": 3}})
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(coming())
+def test_any_spec_runs_or_is_refused_in_words(document):
+    try:
+        experiment = Experiment.model_validate(document)
+    except InputError as refusal:
+        told_well(refusal, document)
+        return
+    assert Experiment.model_validate(experiment.spec()) == experiment
+    result = simulate(experiment, jobs=1, store=memory())
+    assert result.complete
+    for line in result.lines:
+        np.testing.assert_array_equal(line.pulls.sum(axis=1), experiment.horizon)
+    plain = {name: value for name, value in document.items() if name not in ("feedback", "visits")}
+    said = plain | {"feedback": {"batch": 1, "delay": 0}, "visits": 1}
+    both = [simulate(Experiment.model_validate(each), jobs=1, store=memory()) for each in (plain, said)]
+    assert numbers(both[0]) == numbers(both[1])
