@@ -98,7 +98,7 @@ def without_private(result: Result) -> Result:
         line if stated.entry.privacy == "none" else None
         for line, stated in zip(result.lines, result.experiment.lines, strict=True)
     )
-    return Result(result.experiment, result.times, kept)
+    return replace(result, lines=kept, along=())
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from ui import (
     menu_bar,
     page_fields,
     render_lock,
+    runner,
     sharing,
     sidebar,
     state,
@@ -109,6 +110,7 @@ def _open(page: Any) -> None:
     st.session_state["inside"] = True
     with contextlib.suppress(_Left):
         page.run()
+    runner.origin()
     glossary.footer()
     theme_watch.watch()
     if place is not None:  # only now the page's own controls have written their fields

@@ -21,10 +21,11 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.export.positions import Positions
+from bandit_core.simulation.beforehand import open_shipped
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
 from bandit_core.simulation.engine import lower_priority
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.store import Store
+from bandit_core.simulation.store import Store, default_store
 from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.simulation.together import Together
 from bandit_core.simulation.warm_up import is_warm
@@ -44,6 +45,8 @@ LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
 FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
+
+default_store().beforehand = open_shipped()  # the first pictures need no compiler
 
 _process: set[str] = {"warm"} if is_warm() else set()  # what this server process has been through
 
@@ -222,14 +225,32 @@ def _answer(request: Request, simulation: Computation) -> Any:
     if run is not None and (run.what != request.what or run.simulation.kept):
         del st.session_state[request.slot]  # what it made is in the store; its memory belongs to all
     place = st.empty()
-    if "warm" not in _process:
+    computes = simulation.missing_seconds > 0
+    if computes and "warm" not in _process:
         place.info(FIRST_RUN, icon=":material/hourglass_top:")
     show = bar(place, "computing …")
     with render_lock.computing():
         result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
-    _process.add("warm")
+    if computes:
+        _process.add("warm")
+    _note_origin(result)
     return result
+
+
+def _note_origin(found: Any) -> None:
+    """Remember for the foot of the page which version made numbers that came with the lab (`origin`)."""
+    results = getattr(found, "results", None) or [getattr(found, "result", found)]
+    made = max((getattr(result, "beforehand", "") for result in results), default="")
+    if made:
+        st.session_state["beforehand"] = made
+
+
+def origin() -> None:
+    """Say, once for each run of a page, which of its numbers were not computed here."""
+    made = st.session_state.pop("beforehand", "")
+    if made:
+        st.caption(f"Numbers that this page shows at first came with the lab, computed by its {made}.")
 
 
 def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:

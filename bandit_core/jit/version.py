@@ -31,7 +31,8 @@ _COMPILED = (
     "spec/budgets",
     "spec/contexts.py",
 )
-_VERSIONS = f"{sys.version_info[:2]} {numba.__version__} {np.__version__}"
+LIBRARIES = f"Python {sys.version_info[0]}.{sys.version_info[1]}, numba {numba.__version__}, NumPy {np.__version__}"
+_WRAPPERS = ("no_cpython_wrapper", "no_cfunc_wrapper")  # who may call it, not what it computes
 
 
 def sources(core: Path) -> dict[str, bytes]:
@@ -49,7 +50,7 @@ def code_fingerprint(found: dict[str, bytes] = SOURCES) -> str:
 
     Taking prose out would mean parsing all of them at every start, for machine code that takes seconds to make again.
     """
-    digest = hashlib.sha256(_VERSIONS.encode())
+    digest = hashlib.sha256(LIBRARIES.encode())
     for path, source in found.items():
         digest.update(Path(path).name.encode() + source)
     return digest.hexdigest()[:16]
@@ -63,11 +64,11 @@ def kernel_name(kernel: Callable[..., Any]) -> str:
 
 @cache
 def kernel_version(kernel: Callable[..., Any]) -> str:
-    """Hash of everything that a compiled function computes with, besides its arguments; see above."""
+    """Hash of all code and constants that a compiled function computes with; the same under every Python and numba."""
     found: dict[str, str] = {}
     _collect(kernel, found)
     text = "\n".join(f"{name} {content}" for name, content in sorted(found.items()))
-    return hashlib.sha256(f"{_VERSIONS}\n{text}".encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _source_function(kernel: Any) -> Any:
@@ -84,13 +85,14 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
         return
     while not isinstance(kernel, Dispatcher) and hasattr(kernel, "__wrapped__"):
         kernel = kernel.__wrapped__
-    flags = sorted(kernel.targetoptions.items()) if isinstance(kernel, Dispatcher) else []
+    options = kernel.targetoptions.items() if isinstance(kernel, Dispatcher) else []
+    flags = sorted(option for option in options if option[0] not in _WRAPPERS)
     found[name] = ""  # functions may call each other in circles
     tree = _functions(function.__code__.co_filename).get(function.__code__.co_firstlineno)
     if tree is None or getattr(tree, "name", function.__name__) != function.__name__:
         raise RuntimeError(f"{function.__code__.co_filename} has changed since it was imported: start again")
     read = {path: _described(value, found) for path, value in _read_from_outside(function, tree)}
-    found[name] = f"{ast.dump(tree)} {flags} {sorted(read.items())}"
+    found[name] = f"{ast.unparse(tree)} {flags} {sorted(read.items())}"
 
 
 @cache
@@ -137,7 +139,7 @@ def _described(value: Any, found: dict[str, str]) -> str:
         return f"{type(value).__name__}({', '.join(_described(each, found) for each in value)})"
     if isinstance(value, bool | int | float | complex | str | bytes | np.generic | None):
         return f"{type(value).__name__} {value!r}"
-    if hasattr(value, "__qualname__"):  # classes and functions of libraries, whose versions are in every hash
+    if hasattr(value, "__qualname__"):  # classes and functions of libraries, see `LIBRARIES`
         return f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     return f"{kind} {value}" if _of_a_library(type(value)) else kind  # numba's types; what only Python can read

@@ -308,19 +308,19 @@ def epoch_numbers(rule: Elimination, tau: int, size: int) -> Epoch:
         logarithm = math.log(8.0 * size * tau * tau / beta)
         exponent = 2.0 * order / v
         lead = 2.0 * math.log(u) / v + exponent * math.log(28.0 / precision) - 2.0 * math.log(epsilon)
-        length = math.ceil(math.exp(lead + math.log(kappa * logarithm)) + logarithm)
+        length = np.ceil(math.exp(lead + math.log(kappa * logarithm)) + logarithm)  # beyond every whole number
         effective = math.sqrt(length / logarithm) * epsilon
         cut = 14.0 * kappa ** (0.5 * v / order)
     else:
         logarithm = math.log(4.0 * size * tau * tau / beta)
         exponent = order / v
         lead = math.log(u) / v + exponent * math.log(24.0 / precision) - math.log(epsilon)
-        length = math.ceil(math.exp(lead + math.log(kappa * logarithm)) + 1.0)
+        length = np.ceil(math.exp(lead + math.log(kappa * logarithm)) + 1.0)
         effective = length * epsilon / logarithm
         cut = 12.0 * kappa ** (v / order)
     bound = (u * effective) ** (1.0 / order)
     error = u ** (1.0 / order) * effective ** (-v / order)
-    return Epoch(precision, float(length), bound, error, cut * error)
+    return Epoch(precision, length, bound, error, cut * error)
 
 
 @inlined

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.jit.version import kernel_name, kernel_version
+from bandit_core.jit.version import LIBRARIES, kernel_name, kernel_version
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Policy, RunSetup, Signal, run_kernel
 
@@ -24,12 +24,17 @@ Digests = dict[int, bytes]  # of arrays that are alive, by their id
 
 @dataclass(frozen=True, eq=False)
 class PreparedLine:
-    """A line with the call of its kernel, and the ``identity`` of what is played."""
+    """A line with the call of its kernel, and a digest of the kernel's code and of what it is called with."""
 
     policy: Policy
     setup: RunSetup
     call: KernelCall
-    identity: bytes
+    content: bytes
+
+    @property
+    def identity(self) -> bytes:
+        """Of what is played here: the same code on the same arguments, compiled by the same libraries."""
+        return hashlib.sha256(self.content + LIBRARIES.encode()).digest()
 
     @property
     def kernel(self) -> str:
@@ -43,12 +48,21 @@ class PreparedLine:
 
     def key(self, times: np.ndarray, seed: int) -> str:
         """The key of stored blocks: what is played, at which checkpoints, with whose streams."""
-        content = f"{self.identity.hex()} {times.tolist()} {seed} {kernel_version(streams)}"
+        return key_here(self.portable_key(times, seed))
+
+    def portable_key(self, times: np.ndarray, seed: int) -> str:
+        """The same whichever libraries compile the code: the key of blocks that ship with the project."""
+        content = f"{self.content.hex()} {times.tolist()} {seed} {kernel_version(streams)}"
         return hashlib.sha256(content.encode()).hexdigest()
 
     def play(self, rows: np.ndarray, times: np.ndarray, signal: Signal) -> Block:
         """One trial per row of streams, see `run_kernel`."""
         return run_kernel(self.call, rows, times, signal)
+
+
+def key_here(portable: str) -> str:
+    """The key of the same blocks as these libraries compute them."""
+    return hashlib.sha256(f"{portable} {LIBRARIES}".encode()).hexdigest()
 
 
 def prepared_line(policy: Policy, setup: RunSetup, digests: Digests | None = None) -> PreparedLine:
@@ -65,7 +79,7 @@ def prepared_line(policy: Policy, setup: RunSetup, digests: Digests | None = Non
     digest = hashlib.sha256(f"{kernel_name(call.kernel)} {kernel_version(call.kernel)}".encode())
     for part in _parts(call.arguments, {} if digests is None else digests):
         digest.update(part)
-    return PreparedLine(policy, setup, call, digest.digest())
+    return PreparedLine(policy, setup, call, content=digest.digest())
 
 
 def prepared_lines(experiment: Experiment) -> list[PreparedLine]:

@@ -158,12 +158,14 @@ class Result:
     """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
 
     ``along`` holds lines that the experiment lacks and that were played along to compare with (`companions`).
+    ``beforehand`` names the version, where trials were not computed here but came with the project.
     """
 
     experiment: Experiment
     times: np.ndarray
     lines: tuple[LineResult | None, ...]
     along: tuple[LineResult | None, ...] = ()
+    beforehand: str = ""
 
     @property
     def complete(self) -> bool:
@@ -233,4 +235,5 @@ class Result:
             "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
             "samplers": samplers,
             "guarantees": guarantees,
+            **({"beforehand": self.beforehand} if self.beforehand else {}),
         }

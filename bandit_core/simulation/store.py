@@ -8,7 +8,6 @@ read-only the same store lives in memory: that costs time, never a number. ``LAB
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
 import os
 import sqlite3
@@ -21,10 +20,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
-
 from bandit_core.jit.machine_code import cache_folder
 from bandit_core.model import Block
+from bandit_core.simulation.beforehand import Beforehand
+from bandit_core.simulation.packing import pack, unpack
 
 T = TypeVar("T")
 
@@ -57,24 +56,6 @@ COMMIT;
 _DELETE = "DELETE FROM blocks WHERE id = ?"  # its contents go by the trigger
 
 
-def _pack(block: Block) -> bytes:
-    out = io.BytesIO()
-    for array in block.arrays.values():  # always in the same order; the last one may be absent
-        np.lib.format.write_array(out, np.ascontiguousarray(array, np.float64), allow_pickle=False)
-    return zlib.compress(out.getbuffer(), 1)
-
-
-def _unpack(data: bytes) -> Block:
-    content = zlib.decompress(data)
-    source = io.BytesIO(content)
-    arrays = []
-    while source.tell() < len(content):
-        arrays.append(np.lib.format.read_array(source, allow_pickle=False))
-    if len(arrays) not in (3, 4):
-        raise ValueError("not the arrays of a block")
-    return Block(*arrays)
-
-
 class Store:
     """Blocks by key and first trial.
 
@@ -95,6 +76,7 @@ class Store:
         self._path = path
         self._file = 0  # which file is open
         self.renewed = 0  # how often it was removed by somebody and made again
+        self.beforehand: Beforehand | None = None  # blocks that ship with the project, where its owner wants them
         self.held: weakref.WeakValueDictionary[tuple[str, int], Any] = weakref.WeakValueDictionary()  # by running runs
         self._connection = self._open()
 
@@ -224,7 +206,7 @@ class Store:
         if zlib.crc32(data) != checksum:
             return None
         try:
-            block = _unpack(data)
+            block = unpack(data)
         except (ValueError, zlib.error, EOFError):
             return None
         return block if all(len(array) == trials for array in block.arrays.values()) else None
@@ -233,7 +215,7 @@ class Store:
         """Keep a block, and tell whether it was kept; the least recently used ones go when the store is too large."""
         if self.limit_bytes <= 0:
             return False
-        data = _pack(block)
+        data = pack(block)
         room = len(data) if len(data) <= PAGE // 2 else -(-len(data) // PAGE) * PAGE
         if room > self.limit_bytes:
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pydantic
@@ -88,7 +88,7 @@ def with_companions(experiment: Experiment) -> Experiment:
 def split(played: Result, experiment: Experiment) -> Result:
     """The result of ``experiment``, from that of `with_companions`: what was played along stands by itself."""
     own = len(experiment.lines)
-    return Result(experiment, played.times, played.lines[:own], played.lines[own:])
+    return replace(played, experiment=experiment, lines=played.lines[:own], along=played.lines[own:])
 
 
 @dataclass(frozen=True)

@@ -245,6 +245,7 @@ class Contest:
         self._round = 0
         self._kept = True
         self._notices: list[str] = []
+        self._beforehand = ""  # see `Result`
         self._times = checkpoints(question.horizon)
         self._now = self._simulations()
         self._catch_up()
@@ -289,7 +290,9 @@ class Contest:
     def _catch_up(self) -> None:
         """Close every round whose trials are all there."""
         while self._now and all(simulation.missing_seconds == 0 for simulation in self._now.values()):
-            played = {key: simulation.result().lines[0] for key, simulation in self._now.items()}
+            results = {key: simulation.result() for key, simulation in self._now.items()}
+            played = {key: result.lines[0] for key, result in results.items()}
+            self._beforehand = max([self._beforehand, *(result.beforehand for result in results.values())])
             self._kept, self._notices = self.kept, self.notices  # the simulations themselves are let go
             done = self._screened if self._round < len(ROUNDS) else self._reported
             done.update({key: line for key, line in played.items() if line is not None})
@@ -368,7 +371,7 @@ class Contest:
         experiment = first.with_lines(tuple(lines))
         done = tuple(self._reported[key] for key in best.items())
         tried = [each for privacy in self._fields for each in self._tried(privacy, best[privacy])]
-        return Decision(Result(experiment, self._times, done), tuple(tried))
+        return Decision(Result(experiment, self._times, done, beforehand=self._beforehand), tuple(tried))
 
     def _tried(self, privacy: Privacy, best: int) -> list[Tried]:
         rows, chosen = [], self._reported[privacy, best]

@@ -9,7 +9,7 @@ from helpers import refused
 from reference import Stream, by_labels
 from scipy import integrate, stats
 
-from bandit_core import Experiment, InputError
+from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.presets import load_preset
 from bandit_core.kernels import heavy as kernels
@@ -540,3 +540,13 @@ def test_table_1_has_what_the_curves_have_at_the_horizon():
     bounded = table[(table.rewards == "bounded") & (table.kind == "instance-dependent") & (table.model == "central")]
     assert bounded.upper_value.item() == pytest.approx(math.log(1e6) * (3 / 0.5 + 1 / 0.4 + 1 / 0.8))
     assert table.upper.str.len().min() > 0
+
+
+@pytest.mark.parametrize("policy", ["dp-robust-se", "ldp-robust-se"])
+def test_an_epoch_longer_than_any_whole_number_is_never_complete(policy):
+    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": 0.01}, "params": {"v": 0.01}}
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+    experiment = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 2})
+    [played] = simulate(experiment).lines
+    assert np.all(played.pulls.sum(axis=1) == 1000)
+    assert np.all(np.abs(played.pulls - 500) <= 1)  # in turns until the end

@@ -13,6 +13,7 @@ from bandit_core.jit.version import kernel_name, kernel_version
 from bandit_core.kernels import contexts, index, jump, kl, optimism, streams
 from bandit_core.literature import papers, reproductions
 from bandit_core.policies import registry
+from bandit_core.simulation import prepared
 from bandit_core.simulation.prepared import prepared_line, prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.theory import accounting
@@ -253,11 +254,13 @@ def test_keys_follow_checkpoints_seed_and_the_code_of_the_streams(monkeypatch):
     [line] = prepared_lines(line_of("ucb"))
     times = checkpoints(500)
     keys = {line.key(times, 4), line.key(times, 5), line.key(times[1:], 4)}
-    monkeypatch.setattr(version, "_VERSIONS", "another NumPy")
-    version.kernel_version.cache_clear()
+    ships = line.portable_key(times, 4)
+    monkeypatch.setattr(prepared, "LIBRARIES", "another NumPy")
     keys.add(line.key(times, 4))
-    version.kernel_version.cache_clear()
     assert len(keys) == 4
+    assert line.portable_key(times, 4) == ships
+    monkeypatch.setattr(prepared, "kernel_version", lambda kernel: "other streams")
+    assert line.portable_key(times, 4) != ships
     assert kernel_name(streams.streams) == "bandit_core.kernels.streams.streams"
 
 

@@ -1,0 +1,89 @@
+"""Make ``presets/first-pictures.sqlite`` anew: what every page plays before a visitor touches anything.
+
+``python -m benchmarks.first_pictures`` opens all pages and all steps of the course as a first visitor does, computes
+what they ask for (a minute or two, and compiling), and writes the blocks that were asked for. Needed after a change of
+a kernel or of what a page shows at first; until then the lab computes what the file lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from streamlit.testing.v1 import AppTest
+
+from bandit_core import places
+from bandit_core.model import Block
+from bandit_core.simulation import beforehand
+from bandit_core.simulation.prepared import key_here
+from bandit_core.simulation.store import Store, default_store
+
+MOST_LOOKS = 20  # at a page whose studies follow one another
+
+
+@dataclass(frozen=True)
+class Asked(beforehand.Beforehand):
+    """Stands for the file that is to be made: has nothing, and notes what it is asked for."""
+
+    keys: dict[str, int] = field(default_factory=dict)
+
+    def get(self, key: str, trials: int) -> Block | None:
+        """Nothing."""
+        self.keys[key] = max(trials, self.keys.get(key, 0))
+        return None
+
+
+def visit(page: str, **address: str) -> None:
+    """Open a page and wait for all that begins by itself."""
+    screen = AppTest.from_file(str(places.ROOT / "app.py"), default_timeout=600)
+    for name, value in address.items():
+        screen.query_params[name] = value
+    if page != "home":
+        screen.switch_page(f"pages/{page}.py")
+    for _ in range(MOST_LOOKS):
+        screen.run()
+        assert not screen.exception, screen.exception[0].stack_trace
+        runs = [value for name, value in screen.session_state.to_dict().items() if name.startswith("run-")]
+        working = [run for run in runs if run is not None and run.alive]
+        if not working:
+            return
+        for run in working:
+            run.thread.join()
+
+
+def blocks(store: Store, asked: dict[str, int]) -> Iterator[tuple[str, Block]]:
+    """What the store holds of the keys, each as one block from the first trial to where there is no next one."""
+    for key, trials in asked.items():
+        reached, found = 0, []
+        for first, block in store.get(key_here(key), trials):
+            if first == reached:
+                found.append(block)
+                reached += block.trials
+        if found:
+            names = found[0].arrays
+            yield key, Block(**{name: np.concatenate([block.arrays[name] for block in found]) for name in names})
+
+
+def main() -> None:
+    """Open the pages, write the file, tell its size."""
+    from ui import menu, runner  # noqa: F401 - opens the file that ships
+    from ui.learn.course import STEPS
+
+    store = default_store()
+    store.beforehand = asked = Asked(beforehand.FILE, "")
+    for page in menu.pages():
+        visit(page.name)
+    for number in range(1, len(STEPS) + 1):
+        visit("learn", step=str(number))
+    written = list(blocks(store, asked.keys))
+    beforehand.write(beforehand.FILE, written)
+    print(f"{len(written)} of {len(asked.keys)} lines, {beforehand.FILE.stat().st_size / 2**20:.1f} MiB")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["LAB_CACHE_DIR"] = os.environ.get("LAB_CACHE_DIR") or folder
+        main()
