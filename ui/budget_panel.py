@@ -59,7 +59,7 @@ def draw(result: Result) -> None:
     experiment = result.experiment
     dark = theme.is_dark()
     found = dict.fromkeys(line.entry.privacy for line in experiment.lines)
-    for column, privacy in zip(st.columns(3), found, strict=False):
+    for column, privacy in zip(st.columns(max(3, len(found))), found, strict=False):
         column.image(diagrams.who_sees_what(privacy, dark), width=diagrams.WIDTH, alt=diagrams.in_words(privacy))
     for number, line in enumerate(experiment.lines):
         guarantee = line.entry.guarantee(experiment.setups[number])
@@ -82,5 +82,5 @@ def draw(result: Result) -> None:
     st.caption(
         "The largest ε that anything published up to then spends on a single user's reward. It is flat where a reward "
         "enters one release only, and grows where it is released again and again. Local and central ε are different "
-        "promises: the same number does not protect equally."
+        "promises: the same number does not protect equally. " + words.measures(experiment)
     )

@@ -308,7 +308,7 @@ def legend(result: SweepResult) -> str:
             " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most. Slopes and shapes, which are no "
             "limits at one number of users, are drawn if the sidebar's View asks for them."
         )
-    return text
+    return " ".join(filter(None, (text, words.measures(result.experiment))))
 
 
 def describe(result: SweepResult) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.counter import Counter
+from bandit_core.model import Privacy
 
 Setting = Literal["delta", "dimension", "horizon"]
 
@@ -60,7 +61,7 @@ class Description:
     paper: str
     words: str
     guarantee: str
-    trust: Literal["local", "central"]
+    trust: Privacy
     kind: Literal["answer", "counter"]
     sensitivity: str
     formulas: Formulas

@@ -7,24 +7,35 @@ from typing import Literal
 
 import numpy as np
 
-Privacy = Literal["none", "local", "central"]
-PRIVACY_WORDS: dict[Privacy, str] = {
-    "none": "no privacy: the learner sees every reward as it is",
-    "local": "local DP: nobody is trusted, each reward is randomised before it leaves its user",
-    "central": "central DP: a trusted curator sees the rewards, what it publishes is private",
-}
+from bandit_core.model.promises import Measure, Privacy
 
 
 @dataclass(frozen=True)
 class Guarantee:
     """The privacy that a run really has. ``epsilon`` None means one budget per user, from the distribution of the
-    spec.
+    spec. Where the budget is concentrated, ``rho`` is it, and ``epsilon`` and ``delta`` are what it gives.
     """
 
     model: Privacy
     words: str
     epsilon: float | None = None
     delta: float = 0.0
+    rho: float | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """What its budget is counted in."""
+        if self.rho is not None:
+            return "concentrated"
+        return "approximate" if self.delta > 0 else "pure"
+
+    @property
+    def budget(self) -> str:
+        """The budget as a label that tells its measure: ``ε = 1, δ = 1e-06``; empty without one number for all."""
+        if self.epsilon is None or self.model == "none":
+            return ""
+        stated = f"ε = {self.epsilon:.4g}" + (f", δ = {self.delta:.2g}" if self.delta > 0 else "")
+        return stated if self.rho is None else f"ρ = {self.rho:.3g}, so {stated}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,9 @@ import numpy as np
 
 from bandit_core.model.block import Block, Signal
 from bandit_core.model.bound import Bound
-from bandit_core.model.guarantee import Guarantee, Privacy, Release
+from bandit_core.model.guarantee import Guarantee, Release
 from bandit_core.model.kernel_call import KernelCall, run_kernel
+from bandit_core.model.promises import PROMISES, Privacy, Promise
 from bandit_core.model.setup import Parameters, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
@@ -49,6 +50,8 @@ class Policy:
     ``held(setup, trials)`` counts the numbers (of 8 bytes) that a kernel holds while it plays so many trials,
     besides the arms' tables and the block it fills (for estimates of memory).
     ``setting`` says whether it plays arms, or chooses by the features of users.
+    ``privacy`` is the key of its `promise`. Where the budget is concentrated, the epsilon of the spec and the parameter
+    ``delta`` say how much: rho is the largest that gives (epsilon, delta)-DP (see `theory.accounting.zcdp_rho`).
     """
 
     name: str
@@ -75,6 +78,11 @@ class Policy:
     step_cost: float | Callable[[RunSetup], float] = 1.0
     held: Callable[[RunSetup, int], float] = numbers_held
     setting: Setting = "arms"
+
+    @property
+    def promise(self) -> Promise:
+        """The promise that ``privacy`` names."""
+        return PROMISES[self.privacy]
 
     def play(self, setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         """One trial per row of ``streams``, see `run_kernel`."""

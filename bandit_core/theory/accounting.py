@@ -104,6 +104,34 @@ def zcdp_epsilon(rho: np.ndarray | float, delta: float) -> np.ndarray:
     return renyi_epsilon(np.asarray(rho, float)[..., None] * ORDERS, delta)
 
 
+def zcdp_of_pure(epsilon: float) -> float:
+    """rho of whatever is ``epsilon``-DP (Bun and Steinke 2016, Proposition 1.4). There is no way back.
+
+    >>> zcdp_of_pure(1.0)
+    0.5
+    """
+    return epsilon**2 / 2
+
+
+def epsilon_of_zcdp(rho: float, delta: float) -> float:
+    """Epsilon at ``delta`` of ``rho``-zCDP in closed form (Proposition 1.3 there); `zcdp_epsilon` is never larger.
+
+    >>> round(epsilon_of_zcdp(0.5, 1e-6), 3)
+    5.757
+    """
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def zcdp_rho(epsilon: float, delta: float) -> float:
+    """The largest rho of which `epsilon_of_zcdp` makes ``epsilon`` at ``delta``: what a policy of that budget spends.
+
+    >>> round(zcdp_rho(1.0, 1e-6), 5), round(epsilon_of_zcdp(zcdp_rho(1.0, 1e-6), 1e-6), 12)
+    (0.01746, 1.0)
+    """
+    chance = math.log(1 / delta)
+    return (epsilon / (math.sqrt(epsilon + chance) + math.sqrt(chance))) ** 2
+
+
 def _beyond(start: np.ndarray, power: float) -> np.ndarray:
     """``sum of j^-power for j >= start`` by the Euler-Maclaurin formula; where it diverges, up to a constant."""
     total = start ** (1 - power) / (power - 1) + start**-power / 2

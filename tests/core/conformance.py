@@ -11,7 +11,7 @@ from interpreter import assert_left_free
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.kernels import index
 from bandit_core.kernels.streams import streams
-from bandit_core.model import PRIVACY_WORDS, Signal
+from bandit_core.model import KEPT, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
 
@@ -91,7 +91,7 @@ def assert_described(policy, setup):
     """A policy has words for everything that is shown of it, a cost, defaults, and a counterpart without privacy."""
     for words in (policy.title, policy.paper, policy.summary, policy.guarantee_words, policy.pseudo_code):
         assert words.strip()
-    assert policy.privacy in PRIVACY_WORDS
+    assert policy.privacy in KEPT
     assert (policy.privacy == "none") == (policy.epsilon == "none")
     assert policy.cost(setup) > 0
     for field, info in policy.parameters.model_fields.items():

@@ -169,20 +169,6 @@ def test_what_the_command_line_prints_is_what_applies():
     assert not [name for name, _ in printed if "Environment" in name]
 
 
-def test_no_bound_is_drawn_against_a_policy_with_a_weaker_promise():
-    strength = {"none": 0, "central": 1, "local": 2}
-    for policy in registry().values():
-        setting = "margin" if policy.setting == "contexts" else "pair"
-        line = {"policy": policy.name} | (
-            {} if policy.epsilon == "none" else {"epsilon": {"kind": "fixed", "value": 0.5}}
-        )
-        for bound in line_bounds(experiment_of(setting, lines=[line]), 0):
-            if bound.side == "lower":
-                assert strength[bound.model] <= strength[policy.privacy], (policy.name, bound.name)
-            else:
-                assert bound.model in ("none", policy.privacy)
-
-
 def test_what_does_not_apply_says_why():
     for setting in SETTINGS:
         for entry in known(setting, 0.5).values():
