@@ -2,7 +2,9 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from bandit_core.experiments.curves import line_bounds
 from bandit_core.model import KEPT, MEASURES, PROMISES, Guarantee
 from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
+from bandit_core.policies.central_family import concentrated
 from bandit_core.theory import accounting
 
 MODULUS = 7
@@ -140,6 +143,8 @@ def test_budgets_convert_in_one_direction_and_say_what_they_are():
         assert (renyi <= accounting.ORDERS * accounting.zcdp_of_pure(epsilon) * (1 + 1e-12)).all()
     for strong, weak in pairwise(("pure", "concentrated", "approximate")):
         assert weak in MEASURES[strong].implied() and strong not in MEASURES[weak].implied()
+    setup = SimpleNamespace(fixed_epsilon=1.0, parameters=SimpleNamespace(delta=1e-6))
+    assert replace(concentrated(setup), words="") == guarantees("central")[2]
     labels = [guarantee.budget for guarantee in guarantees("central")]
     assert [each.measure for each in guarantees("central")] == ["pure", "approximate", "concentrated"]
     assert labels[0] == "ε = 1" and "δ" in labels[1] and "ρ" in labels[2] and "δ" in labels[2]
