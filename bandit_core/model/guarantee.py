@@ -45,10 +45,13 @@ class Release:
     ``times`` counts the releases of this kind that one ``unit`` is in, at most; ``at`` says when they are made.
     ``sensitivity`` is the farthest that one unit moves what is released, in ``norm``, and ``scale`` that of the noise
     in the same units (Laplace: its scale; Gaussian: its standard deviation). Mechanisms whose budget is not the
-    quotient of the two have ``budget`` (nats) instead. Where users have budgets of their own it is that of the largest.
+    quotient of the two have ``budget`` (nats) instead, which may fail with chance ``delta`` where that is not 0. Where
+    users have budgets of their own it is that of the largest.
     """
 
-    mechanism: Literal["laplace", "gaussian", "randomised response", "l2-ball"]
+    mechanism: Literal[
+        "laplace", "gaussian", "randomised response", "l2-ball", "shuffled bits", "discrete laplace", "skellam"
+    ]
     released: str
     unit: Literal["one reward", "one user's context, choice and reward"]
     at: str
@@ -57,10 +60,11 @@ class Release:
     sensitivity: float | None = None
     scale: float | None = None
     budget: float | None = None
+    delta: float = 0.0
 
     @property
     def epsilon(self) -> float | None:
-        """Pure epsilon (nats) of one such release; None where there is none (Gaussian)."""
+        """Epsilon (nats) of one such release, pure unless it has a ``delta``; None where there is none (Gaussian)."""
         if self.mechanism == "gaussian":
             return None
         if self.budget is not None:
