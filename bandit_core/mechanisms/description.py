@@ -13,7 +13,7 @@ from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.counter import Counter
 from bandit_core.model import Privacy
 
-Setting = Literal["delta", "dimension", "horizon"]
+Setting = Literal["delta", "dimension", "horizon", "users"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Description:
     words: str
     guarantee: str
     trust: Privacy
-    kind: Literal["answer", "counter"]
+    kind: Literal["answer", "batch", "counter"]
     sensitivity: str
     formulas: Formulas
     make: Callable[..., Any]
@@ -93,6 +93,11 @@ def answer(
         make=make or (lambda epsilon: mechanism),
         **told,
     )
+
+
+def batch(**told: Any) -> Description:
+    """Describe what a batch of users sends together; ``make`` builds a `bandit_core.mechanisms.batch.Batch`."""
+    return Description(kind="batch", symbol="reward of one user of the batch", **told)
 
 
 def counter(kind: type[Counter], make: Callable[..., Counter], audited: Audited, **told: Any) -> Description:

@@ -27,13 +27,18 @@ the noise is no discrete Laplace any more and the promise is weaker: a batch is 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined
+from bandit_core.mechanisms.batch import Batch, batch_delta
+from bandit_core.mechanisms.description import Formulas, batch
+
+_WIDE = 45.0  # nats of probability that are left out of a distribution
+_STEPS = 50  # of a bisection
 
 
 @inlined
@@ -67,10 +72,9 @@ def skellam_slack(variance: float, chance: float) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModularSum(ABC):
-    """A batch of ``users`` who round to ``levels`` and add noise; ``slack`` is tau."""
+class ModularSum(Batch):
+    """The server sees a sum modulo m; users round to ``levels`` and add noise, ``slack`` is tau."""
 
-    users: int
     levels: int
     slack: int
 
@@ -93,15 +97,24 @@ class ModularSum(ABC):
         rounded = np.floor(scaled + rng.random(scaled.shape))
         return (rounded + self.shares(scaled.shape, rng)).astype(np.int64) % self.modulus
 
+    @property
+    @abstractmethod
+    def reach(self) -> int:
+        """Noise beyond this has a chance that no double tells from 0."""
+
     def release(self, rewards: ArrayLike, rng: np.random.Generator) -> np.ndarray:
-        """What secure aggregation shows: the sum of the messages modulo m; shape (..., users) in, (...,) out."""
         return self.messages(rewards, rng).sum(axis=-1) % self.modulus
 
-    def estimate(self, total: ArrayLike) -> np.ndarray:
-        """The mean reward of the batch that the server reads from a sum modulo m."""
-        total = np.asarray(total, np.int64)
+    def estimate(self, seen: ArrayLike) -> np.ndarray:
+        total = np.asarray(seen, np.int64)
         most = self.users * self.levels
         return np.where(total > most + self.slack, total - self.modulus, total) / most
+
+    def law(self, ones: int) -> tuple[np.ndarray, np.ndarray]:
+        noise = np.arange(-self.reach, self.reach + 1)
+        chances = np.zeros(self.modulus)
+        np.add.at(chances, (noise + ones * self.levels) % self.modulus, np.exp(self.log_mass(noise)))
+        return np.arange(float(self.modulus)), chances
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,6 +137,10 @@ class PolyaSum(ModularSum):
     def log_mass(self, noise: ArrayLike) -> np.ndarray:
         rate = self.epsilon / self.levels
         return math.log(math.tanh(rate / 2)) - rate * np.abs(np.asarray(noise, float))
+
+    @property
+    def reach(self) -> int:
+        return math.ceil(_WIDE * self.levels / self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,3 +165,97 @@ class SkellamSum(ModularSum):
 
         with np.errstate(divide="ignore"):  # P(k) = e^-V I_|k|(V)
             return np.log(ive(np.abs(np.asarray(noise, float)), self.variance))
+
+    @property
+    def reach(self) -> int:
+        return math.ceil(math.sqrt(2 * self.variance * _WIDE) + _WIDE / 3)
+
+
+def skellam_delta(made: SkellamSum, epsilon: float) -> float:
+    """Delta at which one sum keeps ``epsilon``, exactly.
+
+    Skellam noise is a sum of independent log-concave variables and so log-concave: the outcomes that are more than
+    e^epsilon times as likely without a shift d are a half-line, so delta is the largest of F(t) - e^epsilon F(t - d) and
+    grows with d. The farthest that one reward moves the sum, by all levels, is the worst.
+    """
+    noise = np.arange(-made.reach, made.reach + made.levels + 1)
+    return batch_delta(np.exp(made.log_mass(noise)), np.exp(made.log_mass(noise - made.levels)), epsilon)
+
+
+def polya_sum(epsilon: float = 1.0, *, users: int = 1000) -> PolyaSum:
+    """The printed mechanism with p = 0.1.
+
+    >>> polya_sum(1.0, users=64).modulus, polya_sum(1.0, users=64).levels
+    (561, 8)
+    """
+    return PolyaSum.of(users, epsilon)
+
+
+def skellam_sum(epsilon: float = 1.0, *, users: int = 1000, delta: float = 1e-6) -> SkellamSum:
+    """Just enough noise for (epsilon, ``delta``) of one sum, with s = 10 and p = 0.1.
+
+    >>> made = skellam_sum(1.0, users=64, delta=0.01)
+    >>> 0.0099 < skellam_delta(made, 1.0) <= 0.01
+    True
+    """
+    low, high = 0.0, math.sqrt(2 * epsilon) + 10.0
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        if high - low < 1e-6 * high:
+            break
+        if skellam_delta(SkellamSum.of(users, middle), epsilon) <= delta:
+            low = middle
+        else:
+            high = middle
+    return SkellamSum.of(users, low)
+
+
+_PAPER = "Chowdhury, Zhou 2023"
+_WORDS = (
+    "Each user rounds the reward, adds a share of {noise} noise and sends it modulo m; secure aggregation shows only the "
+    "sum, with all of the noise."
+)
+_MEAN = r"\mathbb E[Y]=g\,\textstyle\sum_i x_i\quad\text{modulo }m=n g+2\tau+1"
+_REMARK = "Decoded by Y/(n g), less m where Y is above n g + tau."
+
+DESCRIPTIONS = (
+    batch(
+        name="polya-sum",
+        title="Secure sum, Pólya shares",
+        paper=_PAPER,
+        words=_WORDS.format(noise="Pólya"),
+        guarantee="epsilon-distributed DP for every reward of the batch (pure)",
+        trust="distributed",
+        make=polya_sum,
+        settings=("users",),
+        sensitivity="g levels: a reward may move anywhere in [0, 1]",
+        formulas=Formulas(
+            density=r"P(N=k)=\frac{1-a}{1+a}\,a^{|k|},\quad a=e^{-\epsilon/g},\quad g=\lceil\epsilon\sqrt n\rceil",
+            loss=r"\ln\frac{P(k-s)}{P(k-s')}=\tfrac\epsilon g\,(|k-s'|-|k-s|)\in[-\epsilon,\epsilon],\quad|s-s'|\le g",
+            mean=_MEAN,
+            variance=r"\operatorname{Var}[N]=\frac{2a}{(1-a)^2}",
+        ),
+        remark=_REMARK
+        + " The n shares sum to discrete Laplace noise, as geometric variables are infinitely divisible.",
+    ),
+    batch(
+        name="skellam-sum",
+        title="Secure sum, Skellam shares",
+        paper=f"{_PAPER}; Agarwal, Kairouz, Liu 2021",
+        words=_WORDS.format(noise="Skellam"),
+        guarantee="(epsilon, delta)-distributed DP for every reward of the batch",
+        trust="distributed",
+        make=skellam_sum,
+        settings=("users", "delta"),
+        pure=False,
+        sensitivity="g levels: a reward may move anywhere in [0, 1]",
+        formulas=Formulas(
+            density=r"P(N=k)=e^{-V}I_{|k|}(V),\quad V=g^2/\rho^2,\quad g=\lceil s\,\rho\sqrt n\rceil",
+            loss=r"D_a\le\frac{a\rho^2}{2}+\min\Big\{\frac{(2a-1)g^2+6g}{4V^2},\frac{3g}{2V}\Big\}\quad"
+            r"\text{(as published)}",
+            mean=_MEAN,
+            variance=r"\operatorname{Var}[N]=V",
+        ),
+        remark=_REMARK + " Here the rate rho is the largest that keeps (epsilon, delta), by summing the distribution.",
+    ),
+)

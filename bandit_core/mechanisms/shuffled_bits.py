@@ -40,6 +40,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_core.mechanisms.batch import Batch
+from bandit_core.mechanisms.description import Formulas, batch
 from bandit_core.spec.errors import InputError, Issue
 
 Accounting = Literal["paper", "tight"]
@@ -124,21 +126,60 @@ def noisy_share(users: int, epsilon: float, delta: float, accounting: Accounting
     return enough
 
 
-@dataclass(frozen=True)
-class ShuffledBits:
-    """A batch of ``users`` whose bits are shuffled, each uniform with probability ``noisy``."""
+@dataclass(frozen=True, kw_only=True)
+class ShuffledBits(Batch):
+    """The server sees how many bits are 1; each is uniform with probability ``noisy``."""
 
-    users: int
     noisy: float
 
     def release(self, rewards: ArrayLike, rng: np.random.Generator) -> np.ndarray:
-        """How many bits are 1, for batches of rewards in [0, 1]; shape (..., users) in, (...,) out."""
         rewards = np.asarray(rewards, float)
         truth = rng.random(rewards.shape) < rewards
         uniform = rng.random(rewards.shape) < 0.5
         bits = np.where(rng.random(rewards.shape) < self.noisy, uniform, truth)
         return bits.sum(axis=-1)
 
-    def estimate(self, ones: ArrayLike) -> np.ndarray:
-        """Unbiased estimate of the mean reward of the batch."""
-        return 0.5 + (np.asarray(ones, float) / self.users - 0.5) / (1 - self.noisy)
+    def estimate(self, seen: ArrayLike) -> np.ndarray:
+        return 0.5 + (np.asarray(seen, float) / self.users - 0.5) / (1 - self.noisy)
+
+    def law(self, ones: int) -> tuple[np.ndarray, np.ndarray]:
+        from scipy.stats import binom  # heavy import, needed only for distributions
+
+        true, false = (
+            binom(count, chance).pmf(np.arange(count + 1))
+            for count, chance in ((ones, 1 - self.noisy / 2), (self.users - ones, self.noisy / 2))
+        )
+        return np.arange(self.users + 1.0), np.convolve(true, false)
+
+
+def shuffled_bits(epsilon: float = 1.0, *, users: int = 1000, delta: float = 1e-6) -> ShuffledBits:
+    """A batch with as few noisy users as (epsilon, ``delta``) allows.
+
+    >>> round(shuffled_bits(1.0).noisy, 3)
+    0.073
+    """
+    return ShuffledBits(users=users, noisy=noisy_share(users, epsilon, delta))
+
+
+DESCRIPTION = batch(
+    name="shuffled-bits",
+    title="Shuffled bits",
+    paper="Cheu, Smith, Ullman, Zeber, Zhilyaev 2019; used by Tenenbaum, Kaplan, Mansour, Stemmer 2021",
+    words="Each user sends a bit, now and then a random one; a shuffler takes the names off, so that only their number "
+    "counts.",
+    guarantee="(epsilon, delta)-shuffle DP for every reward of the batch",
+    trust="shuffle",
+    make=shuffled_bits,
+    settings=("users", "delta"),
+    pure=False,
+    sensitivity="1: one bit of the batch",
+    formulas=Formulas(
+        density=r"\mathrm{Bin}(s,\,1-\tfrac g2)+\mathrm{Bin}(n-s,\,\tfrac g2)\quad\text{for }s\text{ ones among }n",
+        loss=r"\delta(\epsilon)\le\mathbb E_N\sum_k\big(P(k\mid0)-e^{\epsilon}P(k\mid1)\big)_+,\quad "
+        r"N\sim\mathrm{Bin}(n-1,g)",
+        mean=r"\mathbb E[Y]=\tfrac n2+(1-g)\big(s-\tfrac n2\big)",
+        variance=r"\operatorname{Var}[Y]=n\,\tfrac{g(2-g)}4",
+    ),
+    remark="Decoded by 1/2 + (Y/n - 1/2)/(1 - g). g never exceeds 2/(1 + e^epsilon), where each bit is private by "
+    "itself: a batch too small to hide in is as private as randomised response.",
+)

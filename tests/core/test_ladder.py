@@ -340,7 +340,7 @@ def test_means_leave_their_radius_as_rarely_as_is_claimed(policy, mean):
         if policy in ("se", "dp-se"):
             means = rewards.mean(axis=1) + (0 if policy == "se" else rng.laplace(0, 1 / 0.7, trials) / users)
         elif policy in ("ldp-se", "shuffle-se"):
-            made = shuffled_bits.ShuffledBits(users, 1 - steps.contrast[b])
+            made = shuffled_bits.ShuffledBits(users=users, noisy=1 - steps.contrast[b])
             means = made.estimate(made.release(rewards, rng))
         else:
             told = {"users": users, "levels": int(steps.levels[b]), "slack": int(steps.slack[b])}
