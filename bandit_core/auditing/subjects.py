@@ -293,12 +293,12 @@ def _batch_controls() -> list[Subject]:
                "Half as many users send a random bit as the account asks for: too few to hide among.",
                sampler=_batches(_half_noisy), real=_half_noisy_epsilon),
         broken("secure-sum-without-noise", "polya-sum", "Secure sum without noise",
-               "The users trust secure aggregation to hide their rewards and add no noise. It hides every single message, "
-               "but the sum tells the one reward that the server does not know yet.",
+               "The users trust secure aggregation to hide their rewards and add no noise. It hides every single "
+               "message, but the sum tells the one reward that the server does not know yet.",
                sampler=_batches(_noiseless), real=lambda epsilon: math.inf),
         broken("mask-without-modulus", "polya-sum", "Masked message that is not reduced modulo m",
-               "Secure aggregation hides a message behind a mask that is uniform modulo m. Where the sum of the two is not "
-               "reduced, its smallest and largest values show on which side the message lies.",
+               "Secure aggregation hides a message behind a mask that is uniform modulo m. Where the sum of the two is "
+               "not reduced, its smallest and largest values show on which side the message lies.",
                inputs=f"the reward of one of {USERS} users is 0 or 1", seen="that user's message with its mask",
                sampler=_unreduced, real=_unreduced_epsilon),
     ]  # fmt: skip

@@ -175,8 +175,8 @@ def skellam_delta(made: SkellamSum, epsilon: float) -> float:
     """Delta at which one sum keeps ``epsilon``, exactly.
 
     Skellam noise is a sum of independent log-concave variables and so log-concave: the outcomes that are more than
-    e^epsilon times as likely without a shift d are a half-line, so delta is the largest of F(t) - e^epsilon F(t - d) and
-    grows with d. The farthest that one reward moves the sum, by all levels, is the worst.
+    e^epsilon times as likely without a shift d are a half-line, so delta is the largest of F(t) - e^epsilon F(t - d)
+    and grows with d. The farthest that one reward moves the sum, by all levels, is the worst.
     """
     noise = np.arange(-made.reach, made.reach + made.levels + 1)
     return batch_delta(np.exp(made.log_mass(noise)), np.exp(made.log_mass(noise - made.levels)), epsilon)
@@ -212,8 +212,8 @@ def skellam_sum(epsilon: float = 1.0, *, users: int = 1000, delta: float = 1e-6)
 
 _PAPER = "Chowdhury, Zhou 2023"
 _WORDS = (
-    "Each user rounds the reward, adds a share of {noise} noise and sends it modulo m; secure aggregation shows only the "
-    "sum, with all of the noise."
+    "Each user rounds the reward, adds a share of {noise} noise and sends it modulo m; secure aggregation shows only "
+    "the sum, with all of the noise."
 )
 _MEAN = r"\mathbb E[Y]=g\,\textstyle\sum_i x_i\quad\text{modulo }m=n g+2\tau+1"
 _REMARK = "Decoded by Y/(n g), less m where Y is above n g + tau."

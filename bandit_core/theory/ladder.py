@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from bandit_core.mechanisms import modular_sums, shuffled_bits
 from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve, Model
+from bandit_core.model.bound import Bound, Model
 from bandit_core.theory import accounting, classic
 
 TENENBAUM = "Tenenbaum, Kaplan, Mansour and Stemmer 2021 (arXiv 2106.02900)"
@@ -205,30 +205,27 @@ def until_dropped(setup: RunSetup, steps: Steps, model: Model) -> Bound:
 def order(setup: RunSetup, model: Model, source: str, formula: str, words: str, more: float) -> list[Bound]:
     """Published shapes: ``more`` is added to sum of ln T/gap (or sqrt(K t ln t)); drawn with the factor 1."""
     arms, clock = len(setup.arms), math.log(max(2, setup.horizon))
-
-    def shape(name: str, first: str, curve: Curve, worst: bool) -> Bound:
-        return Bound(
-            name=name, side="upper", model=model, rewards="[0, 1]", kind="minimax" if worst else "problem-dependent",
-            source=source, status="order-only", formula=rf"O\Big({first}+{formula}\Big)", words=words,
-            assumptions="rewards in [0, 1]; the horizon T is known beforehand; beta = 1/T; as published, not confirmed "
-            "here",
-            curve=curve, worst_case=worst,
-        )  # fmt: skip
-
-    return [
-        shape(
-            "Published order",
-            r"\sum_{a:\Delta_a>0}\frac{\ln T}{\Delta_a}",
-            lambda t: classic.gap_sum(setup, -1) * clock + more + 0 * t,
-            False,
-        ),
-        shape(
-            "Published distribution-free order",
-            r"\sqrt{K\,t\ln T}",
-            lambda t: np.sqrt(arms * t * clock) + more,
-            True,
-        ),
-    ]
+    gaps = Bound(
+        name="Published order",
+        side="upper",
+        model=model,
+        rewards="[0, 1]",
+        source=source,
+        status="order-only",
+        formula=rf"O\Big(\sum_{{a:\Delta_a>0}}\frac{{\ln T}}{{\Delta_a}}+{formula}\Big)",
+        words=words,
+        assumptions="rewards in [0, 1]; horizon T known beforehand; beta = 1/T; as published, not confirmed here",
+        curve=lambda t: classic.gap_sum(setup, -1) * clock + more + 0 * t,
+    )
+    free = replace(
+        gaps,
+        name="Published distribution-free order",
+        kind="minimax",
+        formula=rf"O\Big(\sqrt{{K\,t\ln T}}+{formula}\Big)",
+        curve=lambda t: np.sqrt(arms * t * clock) + more,
+        worst_case=True,
+    )
+    return [gaps, free]
 
 
 def upper(setup: RunSetup, steps: Callable[[RunSetup], Steps], model: Model, orders: list[Bound]) -> list[Bound]:

@@ -84,7 +84,7 @@ def part_control(fields: Fields) -> str:
         format_func=PARTS.__getitem__,
         key=state.own_key("mechanisms-part"),
         label_visibility="collapsed",
-        help="One answer of one user, a batch of users, a curator's running sums, a guessing game, or an audit that anyone can run.",
+        help="One answer, a batch of answers, a curator's running sums, a guessing game, or an audit for everyone.",
     )
     chosen = chosen or DEFAULTS["part"]
     fields.keep("part", chosen)

@@ -125,7 +125,7 @@ def draw(fields: Fields) -> None:
         + (f"{allowed}." if delta else f"no log ratio is above ε = {epsilon:g}.")
     )
     st.caption(
-        "The promise is about batches of the same size in which one reward differs, and it needs all users of the batch "
-        "to add their share."
+        "The promise is about batches of the same size in which one reward differs, and it needs all users of the "
+        "batch to add their share."
     )
     facts([shown.told])
