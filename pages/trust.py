@@ -5,7 +5,8 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, runner, shared, state, theme, words
+from bandit_core.studies.sweep import distinct_lines
+from ui import charts, page_frame, runner, shared, state, theme, tradeoff_view, words
 from ui.menu import Page
 from ui.trust import view
 
@@ -51,11 +52,25 @@ with right:
     )
     st.plotly_chart(picture, key="trust-bars", config=charts.CONFIG, alt=picture.alt)
     st.caption(
-        "The first line of each promise counts, least trust first; lines: two standard errors over pairs of runs. "
-        f"Equal ε of different promises hide from different people. {words.measures(experiment)}"
+        "The first line of each promise counts, least trust first; whiskers: two standard errors over pairs of runs. "
+        f"Equal ε of different promises hide from different people. {view.unlike_steps(played)}"
     )
-st.markdown(view.changes_of_place(played))
-st.page_link("pages/tradeoff.py", label="The same lines at many budgets", icon=":material/balance:")
+st.caption(view.along_users(played))
+st.subheader("At every budget")
+swept = runner.sweep_of(distinct_lines(experiment), view.budgets(experiment), "trust-sweep")
+if swept is not None:
+    many = swept
+    st.markdown(view.along_budgets(many))
+    picture = shared.drawing(
+        "trust-budgets",
+        experiment,
+        (many.content, dark),
+        lambda: tradeoff_view.chart(many, dark),
+        lambda _: tradeoff_view.describe(many),
+    )
+    st.plotly_chart(picture, key="trust-budgets", config=charts.CONFIG, alt=picture.alt)
+    st.caption(tradeoff_view.legend(many, opens=False))
+    st.page_link("pages/tradeoff.py", label="More of this on Trade-off", icon=":material/balance:")
 st.subheader("Who sees what")
 view.who_sees_what(experiment, dark)
 st.dataframe(view.table(played), hide_index=True, key="trust-table")

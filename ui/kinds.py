@@ -63,7 +63,7 @@ KINDS = {
     "priced": Kind(_priced, "default"),
     "robust": Kind(_robust, "wild-rewards", heavy.of_fields),
     "features": Kind(_features, "users-with-features", contextual.of_fields),
-    "trusted": Kind(_trusted, "trust"),
+    "trusted": Kind(_trusted, "trust-ladder"),
     "spread": Kind(_spread, "own-budgets"),
 }
 

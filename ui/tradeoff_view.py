@@ -287,13 +287,13 @@ def _name_region(figure: go.Figure, text: str, low: float, high: float) -> None:
     figure.add_annotation(x=middle, yref="paper", y=0.02, yanchor="bottom", text=text, showarrow=False)
 
 
-def legend(result: SweepResult) -> str:
-    """What shading and dashes mean."""
+def legend(result: SweepResult, opens: bool = True) -> str:
+    """What shading and dashes mean, and whether a click ``opens`` a curve."""
     trials = result.experiment.trials
     shaded = (
         f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors)" if trials > 1 else words.band(1)
     )
-    text = f"{words.sentence(shaded)}. Click a point to open its curve. {compared(result)}"
+    text = f"{words.sentence(shaded)}. {'Click a point to open its curve. ' * opens}{compared(result)}"
     here = marked(result.experiment)
     if here in result.epsilons:
         text += f" Dashed: ε = {here:g}, the budget of the sidebar."

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from bandit_core.model.promises import Measure, Privacy
+from bandit_core.spec.number_text import write_number
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,16 @@ class Guarantee:
         return "approximate" if self.delta > 0 else "pure"
 
     @property
+    def failure(self) -> str:
+        """The delta as a label: ``δ = 1e-6``; empty where the budget is pure."""
+        return f"δ = {write_number(float(f'{self.delta:.2g}'))}" if self.delta > 0 else ""
+
+    @property
     def budget(self) -> str:
-        """The budget as a label that tells its measure: ``ε = 1, δ = 1e-06``; empty without one number for all."""
+        """The budget as a label that tells its measure: ``ε = 1, δ = 1e-6``; empty without one number for all."""
         if self.epsilon is None or self.model == "none":
             return ""
-        stated = f"ε = {self.epsilon:.4g}" + (f", δ = {self.delta:.2g}" if self.delta > 0 else "")
+        stated = ", ".join(filter(None, (f"ε = {self.epsilon:.4g}", self.failure)))
         return stated if self.rho is None else f"ρ = {self.rho:.3g}, so {stated}"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.results import LineResult, Result
+from bandit_core.studies.sweep import SweepResult
 
 CLEARLY = 3.0  # standard errors by which a line must be ahead of another one: many users and pairs are looked at
 
@@ -34,11 +35,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Crossing:
-    """``later`` loses less than ``earlier`` from ``users`` on, clearly at the horizon, and clearly more before that."""
+    """Line ``first`` clearly loses less at ``low`` (users or budget), ``then`` at ``high``; in between it is open."""
 
-    earlier: int
-    later: int
-    users: float
+    first: int
+    then: int
+    low: float
+    high: float
 
 
 def ladder(experiment: Experiment) -> tuple[int, ...]:
@@ -65,25 +67,40 @@ def steps(result: Result) -> tuple[Step, ...]:
     return tuple(found)
 
 
-def _crossing(result: Result, one: int, other: int) -> Crossing | None:
+def _ahead(result: Result, one: int, other: int) -> np.ndarray:
+    """At every checkpoint 1 where ``one`` clearly loses less, -1 where ``other`` does, 0 where it is open."""
     both = _both(result, one, other)
+    nothing = np.zeros(len(result.times))
     if both is None:
-        return None
+        return nothing
     _, mine, theirs = np.intersect1d(both[0].trials, both[1].trials, return_indices=True)
-    apart = both[0].regret[mine] - both[1].regret[theirs]
+    apart = both[1].regret[theirs] - both[0].regret[mine]
     if len(apart) < 2:
-        return None
+        return nothing
     mean, error = apart.mean(axis=0), apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
-    ahead = np.where(np.abs(mean) > CLEARLY * error, np.sign(mean), 0)  # 1: the other one loses less
-    if ahead[-1] == 0 or not (ahead == -ahead[-1]).any():
-        return None
-    lasting = np.flatnonzero(np.sign(mean) != ahead[-1])[-1] + 1
-    earlier, later = (one, other) if ahead[-1] > 0 else (other, one)
-    return Crossing(earlier, later, float(result.times[lasting]))
+    return np.where(np.abs(mean) > CLEARLY * error, np.sign(mean), 0.0)
+
+
+def _changes(one: int, other: int, places: np.ndarray, ahead: np.ndarray) -> list[Crossing]:
+    clear = np.flatnonzero(ahead)
+    return [
+        Crossing(*((one, other) if ahead[low] > 0 else (other, one)), float(places[low]), float(places[high]))
+        for low, high in pairwise(clear)
+        if ahead[low] != ahead[high]
+    ]
 
 
 def crossings(result: Result) -> tuple[Crossing, ...]:
-    """Every pair of lines of the ladder that clearly change places, by the number of users."""
+    """Where two lines of the ladder clearly change places as users come."""
     pairs = combinations(ladder(result.experiment), 2)
-    found = (_crossing(result, one, other) for one, other in pairs)
-    return tuple(sorted(filter(None, found), key=lambda each: each.users))
+    found = [_changes(*pair, result.times, _ahead(result, *pair)) for pair in pairs]
+    return tuple(sorted(chain(*found), key=lambda each: each.high))
+
+
+def budget_crossings(result: SweepResult) -> tuple[Crossing, ...]:
+    """Where two lines of the ladder clearly change places at the horizon as the budget grows."""
+    pairs, budgets = combinations(ladder(result.experiment), 2), np.array(result.epsilons)
+    found = [
+        _changes(*pair, budgets, np.array([_ahead(point, *pair)[-1] for point in result.results])) for pair in pairs
+    ]
+    return tuple(sorted(chain(*found), key=lambda each: each.high))

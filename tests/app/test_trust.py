@@ -38,6 +38,22 @@ def test_bars_are_the_steps_of_the_ladder_and_the_table_says_what_each_line_keep
     assert pictures == [diagrams.in_words(key) for key in keys]
 
 
+def test_the_ladder_has_every_promise_once_and_says_where_a_step_changes_more_than_trust() -> None:
+    experiment = load_preset("trust-ladder")
+    keys = [experiment.lines[line].entry.privacy for line in ladder(experiment)]
+    assert keys == ["local", "shuffle", "distributed", "central", "none"]
+    result = simulate(experiment.with_changes(horizon=2000, trials=4), jobs=1)
+    table = view.table(result)
+    for line, row in zip(ladder(experiment), table.itertuples(), strict=True):
+        kept = experiment.lines[line].entry.guarantee(experiment.setups[line])
+        assert row.budget == (kept.budget or "–") and ("δ" in row.budget) == (kept.delta > 0)
+        assert kept.model == "none" or "ε = 1" in experiment.label(line)
+        assert ("δ" in experiment.label(line)) == (kept.delta > 0)
+    pure = result.experiment.with_changes(lines=[line for line in result.experiment.spec()["lines"]
+                                                 if line["policy"] != "shuffle-se"])  # fmt: skip
+    assert len(view.unlike_steps(result)) > len(view.unlike_steps(simulate(pure, jobs=1))) == 0
+
+
 def test_the_slider_moves_every_private_line() -> None:
     screen = on.visit("trust", **SMALL)
     (slider,) = [each for each in screen.main.select_slider if each.key.startswith("trust-epsilon")]

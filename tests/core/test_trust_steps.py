@@ -8,7 +8,8 @@ import pytest
 from bandit_core import Experiment, load_preset, simulate
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.simulation.results import LineResult, Result
-from bandit_core.studies.trust_steps import crossings, ladder, steps
+from bandit_core.studies.sweep import sweep
+from bandit_core.studies.trust_steps import budget_crossings, crossings, ladder, steps
 
 LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
 RNG = np.random.default_rng(1)
@@ -51,15 +52,33 @@ def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
     assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved) < 0.01
 
 
-def test_a_crossing_is_clear_before_and_at_the_end():
-    far = [9, 99, 999]
-    crossed = result_of([[1, 2, 30], [5, 4, 3], [5, 20, 50], far, far])
-    (found,) = crossings(crossed)
-    assert (found.earlier, found.later, found.users) == (0, 1, 1000)
-    assert crossings(result_of([[1, 2, 30], [5, 4, 3], [5, 20, 50], far, far], hidden=[1, 3])) == ()
-    assert crossings(result_of([[1, 2, 3], [1.0001, 2, 2.5], [5, 20, 50], far, far])) == ()  # never clearly behind
-    back = result_of([[1, 2, 3], [2, 1, 4], [5, 20, 50], far, far])
-    assert crossings(back) and crossings(back)[0].later == 0 and crossings(back)[0].users == 1000
+def places(result):
+    return [(each.first, each.then, each.low, each.high) for each in crossings(result)]
+
+
+def test_a_crossing_lies_between_two_clear_leads():
+    far, open_ = [9, 99, 999], [5, 20, 50]
+    assert places(result_of([[1, 2, 30], [5, 4, 3], open_, far, far])) == [(0, 1, 100, 1000)]
+    assert places(result_of([[1, 4, 30], [5, 4, 3], open_, far, far])) == [(0, 1, 10, 1000)]  # open in between
+    assert places(result_of([[1, 2, 30], [5, 4, 3], open_, far, far], hidden=[1, 3])) == []
+    assert places(result_of([[1, 2, 3], [1, 2, 2.5], open_, far, far])) == []  # never clearly behind
+    back = result_of([[1, 2, 3], [2, 1, 4], open_, far, far])
+    assert places(back) == [(0, 1, 10, 100), (1, 0, 100, 1000)]
+
+
+def test_crossings_along_the_budget_are_those_of_the_runs_at_each_budget():
+    """Who trusts nobody is far behind a curator at small budgets, and ahead once a bit is nearly the reward."""
+    experiment = load_preset("trust-ladder")
+    swept = sweep(experiment, (1.0, 2.0, 5.0), jobs=1)
+    found = budget_crossings(swept)
+    keys = {tuple(experiment.lines[line].entry.privacy for line in (each.first, each.then)) for each in found}
+    assert ("central", "local") in keys
+    for each in found:
+        for epsilon, ahead, behind in ((each.low, each.first, each.then), (each.high, each.then, each.first)):
+            played = swept.at(epsilon).lines
+            extra, error = played[behind].difference_to(played[ahead])
+            assert extra > 3 * error
+    assert budget_crossings(sweep(experiment.with_changes(trials=1), (1.0, 10.0), jobs=1)) == ()  # one shows nothing
 
 
 def test_steps_of_a_real_run_add_up():

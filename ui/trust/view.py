@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
 
@@ -12,10 +13,11 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
-from bandit_core.model import MEASURES, PROMISES, Privacy
+from bandit_core.model import MEASURES, PROMISES, Guarantee, Privacy
 from bandit_core.simulation.results import Result
-from bandit_core.studies.trust_steps import Step, crossings, ladder, steps
-from ui import charts, diagrams, epsilon_grid, page_fields, theme, words
+from bandit_core.studies.sweep import SweepResult
+from bandit_core.studies.trust_steps import Crossing, Step, budget_crossings, crossings, ladder, steps
+from ui import charts, diagrams, epsilon_grid, page_fields, theme, tradeoff_view, words
 
 GRID = epsilon_grid.between(0.1, 10)
 
@@ -99,17 +101,60 @@ def bars(result: Result, dark: bool) -> go.Figure:
     return figure
 
 
-def changes_of_place(result: Result) -> str:
-    """From how many users on one line is ahead of another that was ahead before."""
-    experiment = result.experiment
-    told = [
-        f"**{words.plain(experiment.label(each.later))}** overtakes **{words.plain(experiment.label(each.earlier))}** "
-        f"at about {words.number(each.users)} users"
-        for each in crossings(result)
-    ]
-    if not told:
-        return "No two of these lines clearly change places as users come."
-    return f"Crossing points: {'; '.join(told)}."
+def unlike_steps(result: Result) -> str:
+    """Which budgets are not pure, and that a step between two measures is not one of trust alone."""
+    experiment, found = result.experiment, steps(result)
+    kept = [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
+    unlike = any(
+        kept[step.stronger].measure != kept[step.weaker].measure for step in found if _both_private(kept, step)
+    )
+    told = "A step between a line with a δ and one without changes what is promised, not only whom one trusts."
+    return " ".join(filter(None, (words.measures(experiment), told if unlike else "")))
+
+
+def _both_private(kept: Sequence[Guarantee], step: Step) -> bool:
+    return "none" not in (kept[step.stronger].model, kept[step.weaker].model)
+
+
+def _told(experiment: Experiment, what: str, found: Sequence[Crossing], where: Callable[[Crossing], str]) -> str:
+    if not found:
+        return f"{what}, no two of these lines clearly change places."
+    named = [(words.plain(_name(experiment, each.first)), words.plain(_name(experiment, each.then)))
+             for each in found]  # fmt: skip
+    told = [f"from **{one}** to **{other}** {where(each)}" for each, (one, other) in zip(found, named, strict=True)]
+    return f"{what}, lines clearly change places: {'; '.join(told)}."
+
+
+def _name(experiment: Experiment, line: int) -> str:
+    """The promise of a line, which no budget changes, with its policy."""
+    entry = experiment.lines[line].entry
+    return f"{entry.promise.sign} {entry.title}"
+
+
+def along_users(result: Result) -> str:
+    """Between which numbers of users two lines change places."""
+    return _told(
+        result.experiment,
+        "As users come",
+        crossings(result),
+        lambda each: f"between {words.number(each.low)} and {words.number(each.high)} users",
+    )
+
+
+def along_budgets(result: SweepResult) -> str:
+    """Between which budgets two lines change places at the horizon."""
+    return _told(
+        result.experiment,
+        f"As ε grows, at {words.count(result.experiment.horizon)} users",
+        budget_crossings(result),
+        lambda each: f"between ε = {each.low:g} and {each.high:g}",
+    )
+
+
+def budgets(experiment: Experiment) -> tuple[float, ...]:
+    """The budgets of the second picture, among them that of the slider."""
+    here = tradeoff_view.marked(experiment)
+    return tuple(sorted({*epsilon_grid.curve(GRID[0], GRID[-1], tradeoff_view.POINTS), *([here] if here else [])}))
 
 
 def table(result: Result) -> pd.DataFrame:
