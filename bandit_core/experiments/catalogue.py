@@ -285,8 +285,8 @@ class Floor:
 
 
 def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
-    """For each promise that bounds are stated for, weakest first: what no policy undercuts at the horizon, as far as is
-    proved.
+    """For each promise that lower bounds are stated for, weakest first: what no policy undercuts at the horizon, as far
+    as is proved.
 
     A bound holds under every promise that implies its own. Left out: slopes
     of the long run and shapes, bounds for a class of policies, and those for the hardest arms or reward distributions.
@@ -313,6 +313,6 @@ def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]
     for model in reversed(PROMISES["local"].implied()):
         implied = PROMISES[model].implied()
         values = [(height, name) for promise, height, name in usable if promise in implied]
-        if values and any(entry.bound.model == model for entry in found):
+        if values and any(entry.bound.model == model and entry.bound.side == "lower" for entry in found):
             result.append(Floor(model, *max(values)))
     return tuple(result)
