@@ -253,7 +253,7 @@ def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], mean
             hovertemplate="%{y:,.3~g}",
         )
         shown.append((bound, figure.data[-1]))
-    return legends.collect_bounds(figure, shown)
+    return legends.collect_bounds(figure, experiment, shown)
 
 
 def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.Trace]) -> None:
