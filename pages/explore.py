@@ -68,7 +68,8 @@ if alone:
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
-st.caption(words.legend(max(line.count for line in result.lines if line), experiment.view.band))
+legend = words.legend(max(line.count for line in result.lines if line), experiment.view.band)
+st.caption(f"{legend} {words.measures(experiment)}")
 panels.cards(result)
 
 pulls, one_run, bounds, budget, table, code, download = st.tabs(

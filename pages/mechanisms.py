@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from ui import page_frame, watch
-from ui.mechanisms import answer, audit, guess, sums
+from ui.mechanisms import answer, audit, batch, guess, sums
 from ui.menu import Page
 from ui.page_fields import Fields
 
@@ -14,7 +14,8 @@ PAGE = Page(
     title="Mechanisms",
     icon="casino",
     place=7,
-    fields="part mech with eps x1 x2 delta d upto answers round subject samples sure draw run sums count at",
+    fields="part mech with eps x1 x2 delta d upto answers round subject samples sure draw run sums count at crowd "
+    "users",
     group="check",
 )
 page_frame.enter()
@@ -36,6 +37,8 @@ if part == "answers":
     answer.cost(chosen)
     answer.promise(chosen)
     answer.facts([one.told for one in chosen.shown])
+elif part == "batch":
+    batch.draw(fields)
 elif part == "sums":
     sums.draw(fields)
 elif part == "guess":

@@ -85,7 +85,7 @@ def draw(result: Result) -> None:
     experiment = result.experiment
     dark = theme.is_dark()
     found = dict.fromkeys(line.entry.privacy for line in experiment.lines)
-    for column, privacy in zip(st.columns(3), found, strict=False):
+    for column, privacy in zip(st.columns(max(3, len(found))), found, strict=False):
         column.image(diagrams.who_sees_what(privacy, dark), width=diagrams.WIDTH, alt=diagrams.in_words(privacy))
     for number, line in enumerate(experiment.lines):
         guarantee = line.entry.guarantee(experiment.setups[number])
@@ -111,5 +111,6 @@ def draw(result: Result) -> None:
         f"The largest ε that anything published up to then spends on a single {_unit(experiment)}. It is flat where "
         "a reward enters one release only, and grows where it is released again and again"
         + ("" if experiment.visits == 1 else ", and with the first visits of a person who comes every time")
-        + ". Local and central ε are different promises: the same number does not protect equally."
+        + ". Local and central ε are different promises: the same number does not protect equally. "
+        + words.measures(experiment)
     )

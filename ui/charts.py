@@ -175,7 +175,7 @@ def _add_bounds(figure: go.Figure, result: Drawable, visible: list[int], colours
             hovertemplate="%{y:,.3~g}",
         )
         drawn.append((bound, figure.data[-1]))
-    return legends.collect_bounds(figure, drawn)
+    return legends.collect_bounds(figure, result.experiment, drawn)
 
 
 NUMBERS = ",~r"  # ticks as people write them: 0.0001 and 20,000, never 100µ

@@ -4,26 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from bandit_core.model import Privacy
-from bandit_core.model.bound import Model
+from bandit_core.model import PROMISES, Model, Privacy
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 
-WIDTH = 260  # of `who_sees_what`, in pixels
-_STATIONS: dict[Privacy, tuple[tuple[str, str, bool], ...]] = {
-    # name, what is there, whether it is behind the privacy barrier (private) or not
-    "none": (("user", "reward", False), ("learner", "sees every reward", False), ("public", "sees the choices", False)),
-    "central": (
-        ("user", "reward", False),
-        ("trusted curator", "sees every reward", False),
-        ("learner and public", "see noisy sums, choices", True),
-    ),
-    "local": (
-        ("user", "reward", False),
-        ("learner", "sees noisy answers", True),
-        ("public", "sees the choices", True),
-    ),
-}
+WIDTH = 280  # of `who_sees_what`, in pixels
 
 
 def _text(x: float, y: float, words: str, colour: str, size: int = 16) -> str:
@@ -32,42 +17,45 @@ def _text(x: float, y: float, words: str, colour: str, size: int = 16) -> str:
 
 def in_words(privacy: Privacy) -> str:
     """The drawing of `who_sees_what` for readers who cannot see it."""
-    return f"{theme.TRUST_WORDS[privacy]}: " + "; ".join(f"{name} {sight}" for name, sight, _ in _STATIONS[privacy])
+    promise = PROMISES[privacy]
+    return f"{promise.short}: " + "; ".join(f"{party.name} {party.sees}" for party in promise.parties)
 
 
 def who_sees_what(privacy: Privacy, dark: bool) -> str:
     """SVG: the way of a reward from its user to the public, with the place where noise is added; fits a phone."""
     ink, quiet, _ = _inks(dark)
-    hue = theme.as_text(theme.TRUST_COLOURS[privacy], dark)
-    boxes, wide, high, way = [], 240, 56, 34
-    for place, (name, sight, private) in enumerate(_STATIONS[privacy]):
+    shown, hue = PROMISES[privacy], theme.as_text(theme.LOOKS[privacy].colour, dark)
+    boxes, wide, high, way = [], 272, 56, 34
+    for place, party in enumerate(shown.parties):
         top, middle = 28 + place * (high + way), 2 + wide / 2
-        fill = theme.transparent(hue, 0.22) if private else "none"
+        fill = theme.transparent(hue, 0.22) if party.private else "none"
         boxes.append(
             f'<rect x="2" y="{top}" width="{wide}" height="{high}" rx="9" fill="{fill}" stroke="{hue}"/>'
-            + _text(middle, top + 24, name, ink)
-            + _text(middle, top + 44, sight, quiet, 14)
+            + _text(middle, top + 24, party.name, ink)
+            + _text(middle, top + 44, party.sees, quiet, 14)
         )
         if place:
-            noisy = private and not _STATIONS[privacy][place - 1][2]
             boxes.append(_arrow(middle, top - way + 3, middle, top - 3, hue, wide=2))
-            boxes.append(_text(middle + 46, top - way / 2 + 5, "+ noise" if noisy else "", hue, 14))
-    title = f'<text x="2" y="16" font-size="14" fill="{hue}">{theme.TRUST_SIGNS[privacy]} '
+            boxes.append(_text(middle + 60, top - way / 2 + 5, party.on_the_way, hue, 14))
+    title = f'<text x="2" y="16" font-size="13" fill="{hue}">{shown.sign} '
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="268" viewBox="0 0 {WIDTH} 268" {_FONT}>'
-        f"{title}{theme.TRUST_WORDS[privacy]}</text>{''.join(boxes)}</svg>"
+        f"{title}{shown.short}</text>{''.join(boxes)}</svg>"
     )
 
 
 _FONT = 'font-family="Source Sans, Segoe UI, Roboto, Helvetica, Arial, sans-serif"'
 _COLUMNS = (90, 210, 330)  # of users 1 to 3 in `promise`
 _BOXES: dict[Model, tuple[int, int]] = {  # corners in `implications`
-    "local": (2, 40),
-    "central": (177, 40),
-    "instantaneous": (352, 40),
-    "environment": (177, 164),
+    "local": (2, 24),
+    "shuffle": (165, 24),
+    "distributed": (328, 24),
+    "central": (328, 124),
+    "instantaneous": (165, 124),
+    "environment": (328, 224),
 }
 _WIDE, _HIGH = 116, 56
+_POOLED: dict[Model, str] = {"shuffle": "z₂, z₃, z₁ in random order", "distributed": "z₁ + z₂ + z₃"}  # of a batch
 
 
 def _inks(dark: bool) -> tuple[str, str, str]:
@@ -94,19 +82,22 @@ def _node(x: float, y: float, name: str, index: str, fill: str, edge: str, ink: 
 def promise(model: Model, dark: bool) -> str:
     """SVG: the graphical model of three users, with what is hidden (dashed), what is seen (filled) and the noise."""
     ink, quiet, ground = _inks(dark)
-    hue = theme.MODEL_COLOURS[model]
+    hue = theme.LOOKS[model].colour
     written = theme.as_text(hue, dark)
     seen = theme.transparent(hue, 0.30)
-    local = model == "local"
+    local, pooled = model == "local", _POOLED.get(model)
     top, middle, low = 34, 112, 262
-    answers = 186 if local else middle  # the row that the learner reads
-    barrier = 149 if local else 216
+    answers = 186 if local or pooled else middle  # the row that the learner reads
+    barrier = 149 if local or pooled else 216
     parts = []
     for place, x in enumerate(_COLUMNS):
         start = 210 + 10 * (place - 1)
         parts.append(_arrow(start, top + 15, x, middle - 19, quiet))
-        if local:
+        if local or pooled:
             parts.append(_arrow(x, middle + 18, x, answers - 19, hue, wide=2))
+        if pooled:
+            parts.append(_arrow(x, answers + 20, x, low - 19, quiet))
+            continue
         for later in range(place + 1, 3):
             to = _COLUMNS[later]
             parts.append(_arrow(x + 11, answers + 14, to - (9 if later == place + 1 else 15), low - 15, quiet))
@@ -126,13 +117,18 @@ def promise(model: Model, dark: bool) -> str:
         if local:
             parts.append(_node(x, answers, "z", str(place + 1), seen, hue, ink))
         watched = model != "instantaneous" or place == 2
-        parts.append(_node(x, low, "a", str(place + 1), seen if watched else ground, hue if watched else quiet, ink))
+        index = str(place + (4 if pooled else 1))  # a batch decides the arms of the next one
+        parts.append(_node(x, low, "a", index, seen if watched else ground, hue if watched else quiet, ink))
     around, sign = ((210, top), "θ or θ′ ?") if hidden_mean else ((210, middle), "x or x′ ?")
     parts.append(
         f'<rect x="{around[0] - 25}" y="{around[1] - 25}" width="50" height="50" rx="9" fill="none" stroke="{hue}" '
         'stroke-width="1.8" stroke-dasharray="5 4"/>' + _text(around[0] + 64, around[1] - 12, sign, written)
     )
-    rows = [(top, "means"), (middle, "rewards"), (low, "arms")] + ([(answers, "answers")] if local else [])
+    if pooled:
+        parts.append(f'<rect x="64" y="{answers - 18}" width="292" height="36" rx="9" fill="{seen}" stroke="{hue}"/>')
+        parts.append(_text(210, answers + 5, pooled, ink))
+    rows = [(top, "means"), (middle, "rewards"), (low, "arms")]
+    rows += [(answers, "answers")] if local else [(answers, "batch")] if pooled else []
     parts += [f'<text x="2" y="{y + 5}" font-size="16" fill="{quiet}">{words}</text>' for y, words in rows]
     if model == "instantaneous":
         parts.append(_text(150, low + 32, "given", quiet))
@@ -146,6 +142,8 @@ def promise_in_words(model: Model) -> str:
     """The drawing of `promise` for readers who cannot see it."""
     chosen = DEFINITIONS[model]
     noisy = "become noisy answers z, which " if model == "local" else ""
+    if model in _POOLED:
+        noisy = f"become answers z with little noise, of which the learner sees {_POOLED[model]}, which "
     return (
         f"{chosen.title}: the means theta give the rewards x of three users; these {noisy}decide the later arms a. "
         f"Hidden: {chosen.neighbouring}. Trusted: {chosen.trusted}. Seen: {chosen.seen}."
@@ -153,25 +151,25 @@ def promise_in_words(model: Model) -> str:
 
 
 def implications(chosen: Model, dark: bool) -> str:
-    """SVG: the four promises and what each implies; dashed where the budget grows with the number of users."""
+    """SVG: the promises and what each implies; dashed where the budget grows with the number of users."""
     ink, quiet, _ = _inks(dark)
     parts = []
     for each in IMPLICATIONS:
         (x, y), (to_x, to_y) = _BOXES[each.source], _BOXES[each.target]
-        colour = theme.MODEL_COLOURS[each.source]
+        colour = theme.LOOKS[each.source].colour
         mark = "same ε" if each.mark == "ε" else each.mark
         arrow = partial(_arrow, colour=colour, dashed=not each.lasting, wide=2.2)
         if y != to_y:
             parts.append(arrow(x + _WIDE / 2, y + _HIGH + 2, to_x + _WIDE / 2, to_y - 3))
-            parts.append(_text(x + _WIDE / 2 + 46, (y + _HIGH + to_y) / 2 + 4, mark, ink))
+            parts.append(_text(x + _WIDE / 2 + 44, (y + _HIGH + to_y) / 2 + 6, mark, ink))
         elif to_x > x:
             parts.append(arrow(x + _WIDE + 2, y + 16, to_x - 3, y + 16))
-            parts.append(_text((x + _WIDE + to_x) / 2, y + 6, mark, ink))
+            parts.append(_text((x + _WIDE + to_x) / 2, y - 6, mark, ink))
         else:
             parts.append(arrow(x - 2, y + 40, to_x + _WIDE + 3, y + 40))
             parts.append(_text((to_x + _WIDE + x) / 2, y + 75, mark, ink))
     for name, (x, y) in _BOXES.items():
-        hue = theme.MODEL_COLOURS[name]
+        hue = theme.LOOKS[name].colour
         fill = theme.transparent(hue, 0.30 if name == chosen else 0.06)
         parts.append(
             f'<rect x="{x}" y="{y}" width="{_WIDE}" height="{_HIGH}" rx="10" fill="{fill}" stroke="{hue}" '
@@ -179,14 +177,11 @@ def implications(chosen: Model, dark: bool) -> str:
         )
         first, _, second = DEFINITIONS[name].title.partition(" ")
         parts.append(_text(x + _WIDE / 2, y + 24, first, ink) + _text(x + _WIDE / 2, y + 42, second, ink))
-    for x, words in ((46, "strongest"), (396, "weakest of these")):
-        parts.append(_text(x, 20, words, quiet))
-    parts.append(f'<path d="M112 16 H330" stroke="{quiet}" stroke-width="1" stroke-dasharray="1 4"/>')
-    legend = ("→ implies, for any number of users", "⇢ implies, with a budget that grows with T")
+    legend = ("→ implies, for any number of users", "⇢ implies, at a budget that grows")
     for row, words in enumerate(legend):
-        parts.append(f'<text x="2" y="{246 + 21 * row}" font-size="16" fill="{quiet}">{words}</text>')
+        parts.append(f'<text x="2" y="{251 + 21 * row}" font-size="16" fill="{quiet}">{words}</text>')
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="470" height="276" viewBox="0 0 470 276" {_FONT}>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="470" height="284" viewBox="0 0 470 284" {_FONT}>'
         f"{''.join(parts)}</svg>"
     )
 

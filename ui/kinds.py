@@ -69,12 +69,18 @@ def _spread(experiment: Experiment) -> str:
     )
 
 
+def _trusted(experiment: Experiment) -> str:
+    few = len({line.entry.privacy for line in experiment.lines}) < 3
+    return _without_arms(experiment) or ("policies under three promises of privacy" if few else "")
+
+
 KINDS = {
     "any": Kind(lambda _: "", "default"),
     "usual": Kind(_usual, "default"),
     "priced": Kind(_priced, "default"),
     "robust": Kind(_robust, "wild-rewards", heavy.of_fields),
     "features": Kind(_features, "users-with-features", contextual.of_fields),
+    "trusted": Kind(_trusted, "trust-ladder"),
     "spread": Kind(_spread, "own-budgets"),
 }
 

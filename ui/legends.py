@@ -18,6 +18,7 @@ _KINDS = {
     "↑": "↑ {} upper bounds",
     "slope:": "{} slopes of the long run",
     "shape:": "{} shapes without constants",
+    "no limit:": "{} slopes and shapes",
 }
 
 
@@ -28,11 +29,17 @@ def collect(figure: go.Figure, traces: Iterable[go.Scatter], group: str, name: s
     figure.add_scatter(x=[None], y=[None], name=name, legendgroup=group, hoverinfo="skip", **look)
 
 
-def collect_bounds(figure: go.Figure, drawn: list[tuple[Bound, go.Scatter]]) -> int:
-    """One entry for each kind of bound of which there are several; returns the number of their entries."""
+def collect_bounds(figure: go.Figure, experiment: Experiment, drawn: list[tuple[Bound, go.Scatter]]) -> int:
+    """One entry for each kind of bound of which there are several; returns the number of their entries.
+
+    Where lines of many promises leave less room, slopes and shapes, neither of them limits, share one.
+    """
     kinds: dict[str, list[go.Scatter]] = {}
     for bound, trace in drawn:
         kinds.setdefault(bound.sign, []).append(trace)
+    promises = {line.entry.privacy for line in experiment.lines}
+    if len(kinds) + len(promises) > MOST and {"slope:", "shape:"} <= set(kinds):
+        kinds["no limit:"] = [*kinds.pop("slope:"), *kinds.pop("shape:")]
     for sign, traces in kinds.items():
         if len(traces) > 1:
             line = {"color": theme.GREY, "width": 1.5, "dash": traces[0].line.dash}

@@ -13,7 +13,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments import links
-from bandit_core.experiments.shared_budget import follows, moved, shared_budget
+from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.tradeoff import blind_regret
@@ -47,23 +47,11 @@ def slider(page: menu.Page) -> Experiment:
         help="How much one answer may tell about the person who gave it.",
     )
     try:
-        state.commit(_at(base, float(epsilon)))
+        state.commit(at_shared(base, float(epsilon)))
     except InputError as error:
         page_fields.tell(error.issues)
     state.write_address(page)
     return state.experiment()
-
-
-def _at(base: Experiment, epsilon: float) -> Experiment:
-    """The experiment with another shared budget; title and view stay, the note may speak of the old one."""
-    shared = shared_budget(base)
-    if shared is None or shared.fixed == epsilon:
-        return base
-    lines = base.spec()["lines"]
-    for line, stated in zip(base.lines, lines, strict=True):
-        if line.epsilon is not None and follows(line.epsilon, shared):
-            stated["epsilon"] = moved(line.epsilon, {"kind": "fixed", "value": epsilon})
-    return base.with_changes(lines=lines)
 
 
 # ---------------------------------------------------------------------------------------------------------------

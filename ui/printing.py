@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import plotly.graph_objects as go
 
+from bandit_core.model import PROMISES
 from ui import charts
 
 if TYPE_CHECKING:
@@ -26,9 +27,10 @@ FONTS = {"sans serif": ("DejaVu Sans",), "serif": ("STIXGeneral", "DejaVu Sans")
 KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 DPI = 300
 _DASHES = {"dash": (0, (5, 3)), "dot": (0, (1, 2)), "longdash": (0, (10, 4)), "dashdot": (0, (6, 2, 1, 2))}
-_MARKERS = {"circle": "o", "square": "s", "line-ns-open": "|"}
+_MARKERS = {"circle": "o", "square": "s", "line-ns-open": "|", "diamond": "D", "triangle-up": "^"}
 _UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-_SIGN = re.compile("^[●■–] ")  # of the trust model; the marker beside the name says it
+# Of the trust model; the marker beside the name says it.
+_SIGN = re.compile(f"^[{''.join(promise.sign for promise in PROMISES.values())}] ")
 _drawing = threading.Lock()  # Matplotlib's settings are those of the whole process
 
 

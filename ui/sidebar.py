@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from bandit_core import Experiment, InputError
 from bandit_core.experiments.experiment import View, parse
 from bandit_core.experiments.presets import presets
+from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
 from bandit_core.simulation.summaries import QUANTITY_WORDS
 from bandit_core.spec import notation
@@ -271,7 +272,7 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> 
         format_func=lambda name: f"{theme.TRUST_SIGNS[registry()[name].privacy]} {registry()[name].title}",
         key=state.key("add"),
         on_change=add,
-        help="● nobody is trusted (local DP)   ■ a curator is trusted (central DP)   – no privacy",
+        help="   ".join(f"{PROMISES[key].sign} {PROMISES[key].short}" for key in KEPT),
         label_visibility="collapsed",
     )
 

@@ -1,18 +1,19 @@
 """Colours, markers and dashes: one shade per policy everywhere, warm where nobody is trusted, cool where a curator
-is, quiet (grey, olive) without privacy. The shades differ in lightness as well as hue, so that they survive colour
-blindness."""
+is, brown for a shuffler, violet for secure aggregation, quiet (grey, olive) without privacy. The shades differ in
+lightness as well as hue, so that they survive colour blindness."""
 
 from __future__ import annotations
 
 import colorsys
+from dataclasses import dataclass
 from zlib import crc32
 
 import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.mechanisms import registry as mechanisms
-from bandit_core.model import Privacy
-from bandit_core.model.bound import Bound, Model
+from bandit_core.model import KEPT, PROMISES, Model, Privacy
+from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
 
 # On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
@@ -21,7 +22,7 @@ from bandit_core.policies import registry
 # 20), and by 15 without red or green cones. Quiet for no privacy, warm for local and cool for central DP.
 _SHADES = {
     "ucb": ("#6c757c", "#889598"),
-    "kl-ucb": ("#353121", "#c0c9d9"),
+    "kl-ucb": ("#3c2e20", "#c0c9d9"),
     "thompson": ("#7c6d46", "#bea573"),
     "robust-ucb": ("#1c303c", "#e9fff7"),
     "heldp-ucb-b": ("#d85800", "#f08838"),
@@ -48,36 +49,44 @@ _SHADES = {
     "explore-then-commit": ("#040018", "#f4f8c0"),
     "explore-then-commit-local": ("#783ca0", "#fcd86c"),
     "explore-then-commit-central": ("#040848", "#8ca4fc"),
-    "linucb": ("#6b5f5f", "#556a5f"),
+    "se": ("#2e5348", "#456a6f"),
+    "ldp-se": ("#301d21", "#7f40d0"),
+    "shuffle-se": ("#88652f", "#b9343e"),
+    "dist-dp-se": ("#1e0332", "#bc59ec"),
+    "dist-rdp-se": ("#7306ab", "#6837fd"),
+    "linucb": ("#736261", "#556a5f"),
     "greedy-ols": ("#080408", "#e5e7d5"),
     "ldp-ols": ("#db765d", "#e6960a"),
     "ldp-sgd": ("#911636", "#e32aa8"),
     "ldp-linucb": ("#cc2a2b", "#b33d25"),
     "ldp-gloc": ("#c66cb4", "#ffffb3"),
 }
-_HUES: dict[Privacy, tuple[float, float]] = {"none": (0.58, 0.12), "local": (0.04, 0.75), "central": (0.56, 0.75)}
-TRUST_WORDS: dict[Privacy, str] = {
-    "none": "no privacy",
-    "central": "a curator is trusted (central DP)",
-    "local": "nobody is trusted (local DP)",
-}
-MODEL_WORDS = {
-    "none": "without privacy",
-    "local": "local DP",
-    "central": "central DP",
-    "instantaneous": "instantaneous DP",
-    "environment": "environment privacy",
-}
-MARKERS: dict[Privacy, str] = {"local": "circle", "central": "square", "none": "line-ns-open"}
-TRUST_COLOURS: dict[Privacy, str] = {"none": "#6b7680", "central": "#0072b2", "local": "#d55e00"}
-# Promises of privacy, also those that no policy of the lab gives.
-MODEL_COLOURS: dict[Model, str] = {
-    **{model: TRUST_COLOURS[model] for model in TRUST_COLOURS},
-    "instantaneous": "#7a6bd1",
-    "environment": "#009e73",
-}
 GREY = "#8a949e"  # of what several lines share, on both grounds
-TRUST_SIGNS: dict[Privacy, str] = {"local": "●", "central": "■", "none": "–"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a promise is drawn: its colour, the marker of its lines, hue and saturation of policies without a shade."""
+
+    colour: str
+    marker: str = ""
+    hue: tuple[float, float] = (0.0, 0.0)
+
+
+# Colours stand out from both grounds (contrast 3); any two differ by more than 9 in CIE Lab for every kind of eyes.
+LOOKS: dict[Model, Look] = {
+    "none": Look("#6b7680", "line-ns-open", (0.58, 0.12)),
+    "local": Look("#d55e00", "circle", (0.04, 0.75)),
+    "shuffle": Look("#8a6542", "diamond", (0.09, 0.35)),
+    "distributed": Look("#9925f4", "triangle-up", (0.77, 0.9)),
+    "central": Look("#0072b2", "square", (0.56, 0.75)),
+    "instantaneous": Look("#7a6bd1"),
+    "environment": Look("#009e73"),
+}
+TRUST_WORDS: dict[Privacy, str] = {key: PROMISES[key].short for key in KEPT}
+TRUST_SIGNS: dict[Privacy, str] = {key: PROMISES[key].sign for key in KEPT}
+TRUST_COLOURS: dict[Privacy, str] = {key: LOOKS[key].colour for key in KEPT}
+MARKERS: dict[Privacy, str] = {key: LOOKS[key].marker for key in KEPT}
 
 
 def dash(bound: Bound) -> str:
@@ -107,7 +116,7 @@ def policy_colour(policy: str, dark: bool = False) -> str:
 
 def _shade_of(name: str, trust: Privacy, dark: bool) -> str:
     """A shade of the trust model's colour that depends on the name."""
-    hue, saturation = _HUES[trust]
+    hue, saturation = LOOKS[trust].hue
     place = crc32(name.encode()) % 97 / 97
     red, green, blue = colorsys.hls_to_rgb((hue + 0.10 * (place - 0.5)) % 1, 0.30 + 0.3 * place, saturation)
     shade = f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}"
@@ -122,6 +131,9 @@ _PLAYED_BY = {
     "ctb-s": "heldp-ucb-bs",
     "gaussian": "kl-ucb-cf",
     "l2-ball": "ldp-sgd",
+    "shuffled-bits": "shuffle-se",
+    "polya-sum": "dist-dp-se",
+    "skellam-sum": "dist-rdp-se",
     "binary": "private-ucb",
     "logarithmic": "adap-ucb",
     "hybrid": "dp-ucb-bound",

@@ -253,7 +253,7 @@ def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], mean
             hovertemplate="%{y:,.3~g}",
         )
         shown.append((bound, figure.data[-1]))
-    return legends.collect_bounds(figure, shown)
+    return legends.collect_bounds(figure, experiment, shown)
 
 
 def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.Trace]) -> None:
@@ -287,13 +287,13 @@ def _name_region(figure: go.Figure, text: str, low: float, high: float) -> None:
     figure.add_annotation(x=middle, yref="paper", y=0.02, yanchor="bottom", text=text, showarrow=False)
 
 
-def legend(result: SweepResult) -> str:
-    """What shading and dashes mean."""
+def legend(result: SweepResult, opens: bool = True) -> str:
+    """What shading and dashes mean, and whether a click ``opens`` a curve."""
     trials = result.experiment.trials
     shaded = (
         f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors)" if trials > 1 else words.band(1)
     )
-    text = f"{words.sentence(shaded)}. Click a point to open its curve. {compared(result)}"
+    text = f"{words.sentence(shaded)}. {'Click a point to open its curve. ' * opens}{compared(result)}"
     here = marked(result.experiment)
     if here in result.epsilons:
         text += f" Dashed: ε = {here:g}, the budget of the sidebar."
@@ -308,7 +308,7 @@ def legend(result: SweepResult) -> str:
             " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most. Slopes and shapes, which are no "
             "limits at one number of users, are drawn if the sidebar's View asks for them."
         )
-    return text
+    return " ".join(filter(None, (text, words.measures(result.experiment))))
 
 
 def describe(result: SweepResult) -> str:

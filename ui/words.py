@@ -8,6 +8,7 @@ from functools import cache
 from bandit_core import Experiment
 from bandit_core.experiments.experiment import Against, Band
 from bandit_core.experiments.presets import presets
+from bandit_core.model import MEASURES
 from bandit_core.simulation import sentences
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
@@ -189,6 +190,17 @@ def duration(seconds: float) -> str:
     if seconds < 48 * 3600:
         return f"about {seconds / 3600:.0f} h"
     return f"about {seconds / 86400:.0f} days"
+
+
+def measures(experiment: Experiment) -> str:
+    """Which lines' budgets are not pure, so that an ε in one picture is not read as another; empty where all are."""
+    found = [
+        f"{plain(experiment.label(number))} keeps {MEASURES[kept.measure].name}, at {plain(kept.failure)}"
+        for number, line in enumerate(experiment.lines)
+        if number not in experiment.view.hidden
+        if (kept := line.entry.guarantee(experiment.setups[number])).measure != "pure"
+    ]
+    return f"Not every ε here is pure: {'; '.join(found)}. That is less than the same ε without a δ." if found else ""
 
 
 def band(trials: int, kind: Band = "middle-90") -> str:

@@ -18,13 +18,17 @@ import numpy as np
 from bandit_core.kernels.labels import labels
 from bandit_core.mechanisms import CTL, Binary, Counter, Description, Hybrid, Mechanism, registry
 from bandit_core.mechanisms.base import Sampler
+from bandit_core.mechanisms.batch import Batch, batch_epsilon
 from bandit_core.mechanisms.description import Audited
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
+from bandit_core.mechanisms.modular_sums import PolyaSum
+from bandit_core.mechanisms.shuffled_bits import ShuffledBits, noisy_share
 from bandit_core.model import Signal
 from bandit_core.policies import registry as policies
 from bandit_core.spec.errors import InputError, Issue
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
+USERS = 16  # of an audited batch
 _FAR = 40.0  # rewards whose sigmoids are 0 and 1 to 17 digits
 # Policies whose first choices show their first user's reward, with the number of users: two try both arms, and the
 # third meets the choice. Thompson sampling may choose freely from the start, so there the second user does.
@@ -92,7 +96,41 @@ def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
     return sampler
 
 
+def _batches(make: Callable[[float], Batch]) -> Sampler:
+    """What the server reads from a batch whose first user has the input, and all others 0."""
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        made = make(epsilon)
+        rewards = np.zeros((len(inputs), made.users))
+        rewards[:, 0] = inputs
+        return made.estimate(made.release(rewards, rng))
+
+    return sampler
+
+
+def _made(one: Description, epsilon: float) -> Batch:
+    """A batch of `USERS` that keeps epsilon, at `DELTA` where it needs one."""
+    settings = {"users": USERS, "delta": DELTA}
+    made: Batch = one.make(epsilon, **{name: settings[name] for name in one.settings})
+    return made
+
+
+def _batch(one: Description) -> Subject:
+    return Subject(
+        name=one.name,
+        title=one.title,
+        kind="mechanism",
+        guarantee=one.guarantee,
+        inputs=f"the reward of one of {USERS} users is 0 or 1; everybody else's is 0",
+        seen="the mean of the batch as the server reads it",
+        sampler=_batches(lambda epsilon: _made(one, epsilon)),
+        delta=0.0 if one.pure else DELTA,
+    )
+
+
 def _mechanism(one: Description) -> Subject:
+    if one.kind == "batch":
+        return _batch(one)
     delta, what = 0.0, one.audited
     if what is not None:
         sampler = _sums(lambda epsilon: one.started(epsilon, what.items), what)
@@ -203,6 +241,69 @@ def _half_gaussian_epsilon(epsilon: float) -> float:
     return smallest_epsilon(1.0, 0.5 * gaussian_sd(1.0, epsilon, DELTA), DELTA)
 
 
+def _half_noisy(epsilon: float) -> ShuffledBits:
+    return ShuffledBits(users=USERS, noisy=0.5 * noisy_share(USERS, epsilon, DELTA))
+
+
+def _half_noisy_epsilon(epsilon: float) -> float:
+    made = _half_noisy(epsilon)
+    return batch_epsilon(made.law(0)[1], made.law(1)[1], DELTA)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Noiseless(PolyaSum):
+    """Users who round and reduce modulo m, and forget their share of the noise."""
+
+    def shares(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+        return np.zeros(shape)
+
+
+def _noiseless(epsilon: float) -> _Noiseless:
+    sound = PolyaSum.of(USERS, epsilon)
+    return _Noiseless(users=USERS, levels=sound.levels, slack=sound.slack, epsilon=epsilon)
+
+
+def _unreduced(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+    """One user's message behind a mask that is uniform modulo m, where the sum of the two is not reduced."""
+    made = PolyaSum.of(USERS, epsilon)
+    value = inputs * made.levels + made.shares(inputs.shape, rng)
+    return value + rng.integers(0, made.modulus, inputs.shape)
+
+
+def _unreduced_epsilon(epsilon: float) -> float:
+    """The largest log ratio of the distributions of that message, where a double can tell them from 0."""
+    from scipy.stats import nbinom  # heavy import, needed only by audits
+
+    made = PolyaSum.of(USERS, epsilon)
+    half = nbinom(1 / USERS, -math.expm1(-epsilon / made.levels)).pmf(np.arange(made.reach))
+    message = np.convolve(np.convolve(half, half[::-1]), np.full(made.modulus, 1 / made.modulus))
+    first, second = np.pad(message, (0, made.levels)), np.pad(message, (made.levels, 0))
+    seen = (first > 1e-12) & (second > 1e-12)
+    return float(np.abs(np.log(first[seen] / second[seen])).max())
+
+
+def _batch_controls() -> list[Subject]:
+    sound = {subject.name: subject for subject in _mechanisms()}
+
+    def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
+        return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **told)
+
+    return [
+        broken("shuffled-half-noisy", "shuffled-bits", "Shuffled bits with half the noisy users",
+               "Half as many users send a random bit as the account asks for: too few to hide among.",
+               sampler=_batches(_half_noisy), real=_half_noisy_epsilon),
+        broken("secure-sum-without-noise", "polya-sum", "Secure sum without noise",
+               "The users trust secure aggregation to hide their rewards and add no noise. It hides every single "
+               "message, but the sum tells the one reward that the server does not know yet.",
+               sampler=_batches(_noiseless), real=lambda epsilon: math.inf),
+        broken("mask-without-modulus", "polya-sum", "Masked message that is not reduced modulo m",
+               "Secure aggregation hides a message behind a mask that is uniform modulo m. Where the sum of the two is "
+               "not reduced, its smallest and largest values show on which side the message lies.",
+               inputs=f"the reward of one of {USERS} users is 0 or 1", seen="that user's message with its mask",
+               sampler=_unreduced, real=_unreduced_epsilon),
+    ]  # fmt: skip
+
+
 def _negative_controls() -> list[Subject]:
     sound = {subject.name: subject for subject in _mechanisms()}
     tree, hybrid = registry()["binary"].audited, registry()["hybrid"].audited
@@ -243,7 +344,7 @@ def _negative_controls() -> list[Subject]:
 @cache
 def subjects() -> dict[str, Subject]:
     """Everything that can be audited, by name: mechanisms, negative controls, runs."""
-    return {subject.name: subject for subject in (*_mechanisms(), *_negative_controls(), *_runs())}
+    return {subject.name: subject for subject in (*_mechanisms(), *_negative_controls(), *_batch_controls(), *_runs())}
 
 
 def subject(name: str) -> Subject:

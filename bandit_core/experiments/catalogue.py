@@ -16,15 +16,15 @@ import numpy as np
 
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.model import Policy, RunSetup
-from bandit_core.model.bound import PROMISES, TRIVIAL, Bound, Form
+from bandit_core.model import PROMISES, Model, Policy, RunSetup
+from bandit_core.model.bound import TRIVIAL, Bound, Form
 from bandit_core.policies import registry
 from bandit_core.spec.budgets import Fixed
 from bandit_core.spec.errors import InputError
 from bandit_core.spec.rewards import distinct
 from bandit_core.theory import basu, classic
 
-MODELS = ("none", "local", "central", "instantaneous", "environment")
+_ORDER = tuple(PROMISES)
 USUAL_EPSILON = 1.0  # where the experiment has no fixed budget
 # Experiments that between them show every bound; the experiment at hand comes first.
 _REFERENCES: tuple[dict[str, Any], ...] = (
@@ -190,7 +190,7 @@ def entries(experiment: Experiment, epsilon: float | None = None) -> tuple[Entry
             bound = reference.ruled_out(refusal or _why_not(reference, experiment))
         result.append(Entry(key, bound, tuple(policies), asked))
     kinds = ("problem-dependent", "minimax", "Bayesian")
-    result.sort(key=lambda entry: (MODELS.index(entry.bound.model), kinds.index(entry.bound.kind), entry.bound.side))
+    result.sort(key=lambda entry: (_ORDER.index(entry.bound.model), kinds.index(entry.bound.kind), entry.bound.side))
     return tuple(result)
 
 
@@ -279,15 +279,16 @@ class Floor:
     """The largest known lower bound for these arms under one promise: reward units at the horizon, or for each tenfold
     number of users in the long run."""
 
-    model: str
+    model: Model
     value: float
     name: str
 
 
 def floors(experiment: Experiment, found: Iterable[Entry]) -> tuple[Floor, ...]:
-    """For no privacy, a curator and local privacy: what no policy undercuts at the horizon, as far as is proved.
+    """For each promise that lower bounds are stated for, weakest first: what no policy undercuts at the horizon, as far
+    as is proved.
 
-    A bound without privacy holds under every promise, and one for a curator also under local privacy. Left out: slopes
+    A bound holds under every promise that implies its own. Left out: slopes
     of the long run and shapes, bounds for a class of policies, and those for the hardest arms or reward distributions.
     """
     horizon = np.array([float(experiment.horizon)])
@@ -301,6 +302,7 @@ def growth(found: Iterable[Entry]) -> tuple[Floor, ...]:
 
 
 def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]) -> tuple[Floor, ...]:
+    found = tuple(found)
     usable = [
         (entry.bound.model, value(entry), entry.bound.name)
         for entry in found
@@ -308,8 +310,9 @@ def _largest(found: Iterable[Entry], form: Form, value: Callable[[Entry], float]
         if entry.bound.kind == "problem-dependent" and not entry.bound.worst_case and not entry.bound.only
     ]
     result = []
-    for place, model in enumerate(PROMISES):
-        values = [(height, name) for promise, height, name in usable if promise in PROMISES[: place + 1]]
-        if values:
+    for model in reversed(PROMISES["local"].implied()):
+        implied = PROMISES[model].implied()
+        values = [(height, name) for promise, height, name in usable if promise in implied]
+        if values and any(entry.bound.model == model and entry.bound.side == "lower" for entry in found):
             result.append(Floor(model, *max(values)))
     return tuple(result)

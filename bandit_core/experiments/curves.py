@@ -26,7 +26,8 @@ def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
     policy = experiment.lines[line].entry
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
-    found = (*(_as_people_come(bound, setup) for bound in (*policy.bounds(setup), *own_files)), cap)
+    kept = policy.guarantee(setup)
+    found = (*(_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)), cap)
     return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
 
 

@@ -59,3 +59,21 @@ def moved(distribution: Epsilon, document: dict[str, Any]) -> dict[str, Any]:
     if document["kind"] == "fixed":
         stated["values"] = [document["value"] if value > 0 else 0.0 for value in distribution.values]
     return stated
+
+
+def at_shared(experiment: Experiment, epsilon: float) -> Experiment:
+    """The experiment with another shared budget; title and view stay, the note may speak of the old one.
+
+    Raises
+    ------
+    InputError
+        Where a line does not take the budget.
+    """
+    shared = shared_budget(experiment)
+    if shared is None or shared.fixed == epsilon:
+        return experiment
+    lines = experiment.spec()["lines"]
+    for line, stated in zip(experiment.lines, lines, strict=True):
+        if line.epsilon is not None and follows(line.epsilon, shared):
+            stated["epsilon"] = moved(line.epsilon, {"kind": "fixed", "value": epsilon})
+    return experiment.with_changes(lines=lines)

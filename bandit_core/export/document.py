@@ -22,7 +22,6 @@ from bandit_core import places
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.export.positions import Position, Positions
-from bandit_core.model import Privacy
 from bandit_core.simulation.results import LineResult, Result, band
 from bandit_core.simulation.sentences import odds, verdict
 from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale, summaries
@@ -31,11 +30,6 @@ from bandit_core.spec.number_text import count, with_error
 from bandit_core.studies import tradeoff
 from bandit_core.studies.sweep import SweepResult
 
-TRUST_WORDS: dict[Privacy, str] = {
-    "none": "no privacy",
-    "central": "a curator is trusted",
-    "local": "nobody is trusted",
-}
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "the middle 90 % of the runs",
     "half-sd": "the mean ± half a standard deviation",
@@ -273,7 +267,10 @@ def document(
         "slider": positions.slider,
         "start": positions.start,
         "overall": overall,
-        "lines": [{"trust": line.entry.privacy, "words": TRUST_WORDS[line.entry.privacy]} for line in experiment.lines],
+        "lines": [
+            {"trust": promise.key, "words": promise.who, "sign": promise.sign}
+            for promise in (line.entry.promise for line in experiment.lines)
+        ],
         "users": {"log": [view.x == "log", view.y == "log"], "title": QUANTITY_WORDS[view.quantity]},
         "legend": told,
         "budgets": budgets,

@@ -25,7 +25,7 @@ from bandit_core.spec.errors import InputError, Issue
 MOST_BYTES = 2 * 10**6
 ASSETS = Path(__file__).parent / "assets"
 Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
-# Quiet for no privacy, cool for central and warm for local DP, each readable as text on its ground.
+# As in ui/theme.py (quiet, cool, warm, brown, violet), each readable as text on its ground.
 SHADES: Mapping[Privacy, Colours] = {
     "none": (("#5c6770", "#a9b4be"), ("#353121", "#e2dccb"), ("#7c6430", "#cdb482")),
     "central": (
@@ -42,6 +42,8 @@ SHADES: Mapping[Privacy, Colours] = {
         ("#b3243f", "#ff9099"),
         ("#7d5f00", "#dcd25a"),
     ),
+    "shuffle": (("#79553a", "#c9a27c"), ("#5a4632", "#e0c4a4")),
+    "distributed": (("#8a1fd8", "#cf9bff"), ("#6a2fb0", "#e3c6ff")),
 }
 SLIDERS = {
     "epsilon": ("Privacy budget", "← more private", "less regret →"),
@@ -129,8 +131,9 @@ def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[flo
 
 def _written(found: dict[str, object], colours: Colours, around: str) -> str:
     style, script = style_of(colours), (ASSETS / "lesson.js").read_text("utf-8")
-    positions = found["positions"]
-    assert isinstance(positions, list)
+    positions, lines = found["positions"], found["lines"]
+    assert isinstance(positions, list) and isinstance(lines, list)
+    signs = ", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in lines))
     label, low, high = SLIDERS[str(found["slider"])]
     users = _figure("users", "Regret as users come")
     over = found["budgets"]
@@ -163,7 +166,7 @@ position</label></p>
 <th scope="col" id="price-head">Price of privacy (× the regret of)</th></tr></thead>
 <tbody id="rows"></tbody></table></div>
 <p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
-interpolated. ● nobody is trusted, ■ a curator is trusted, – no privacy.</p>
+interpolated. {signs}.</p>
 <details id="bounds"><summary>Bounds drawn</summary><ul></ul></details>
 {back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
 <script type="application/json" id="lesson">{as_json(found)}</script>

@@ -34,15 +34,24 @@ from bandit_core.spec.found import found
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
 COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Logarithmic, Hybrid)}
 
-_ORDER = (*MECHANISMS, "gaussian", "l2-ball", *COUNTERS)  # simplest first; others follow in the order of their files
+_KINDS = ("answer", "batch", "counter")
+_ORDER = (
+    *MECHANISMS,
+    "gaussian",
+    "l2-ball",
+    "shuffled-bits",
+    "polya-sum",
+    "skellam-sum",
+    *COUNTERS,
+)  # simplest first; others follow in the order of their files
 
 
 @cache
 def registry() -> dict[str, Description]:
-    """Every mechanism by name, as it describes itself: what users answer, then counters."""
+    """Every mechanism by name, as it describes itself: what users answer, batches of them, then counters."""
     described: list[Description] = found(__name__, "DESCRIPTION")
     place = {name: number for number, name in enumerate(_ORDER)}
-    described.sort(key=lambda one: (one.kind == "counter", place.get(one.name, len(place))))
+    described.sort(key=lambda one: (_KINDS.index(one.kind), place.get(one.name, len(place))))
     return {one.name: one for one in described}
 
 

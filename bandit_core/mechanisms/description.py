@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.counter import Counter
+from bandit_core.model import Privacy
 
-Setting = Literal["delta", "dimension", "horizon"]
+Setting = Literal["delta", "dimension", "horizon", "users"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +61,8 @@ class Description:
     paper: str
     words: str
     guarantee: str
-    trust: Literal["local", "central"]
-    kind: Literal["answer", "counter"]
+    trust: Privacy
+    kind: Literal["answer", "batch", "counter"]
     sensitivity: str
     formulas: Formulas
     make: Callable[..., Any]
@@ -92,6 +93,11 @@ def answer(
         make=make or (lambda epsilon: mechanism),
         **told,
     )
+
+
+def batch(**told: Any) -> Description:
+    """Describe what a batch of users sends together; ``make`` builds a `bandit_core.mechanisms.batch.Batch`."""
+    return Description(kind="batch", symbol="reward of one user of the batch", **told)
 
 
 def counter(kind: type[Counter], make: Callable[..., Counter], audited: Audited, **told: Any) -> Description:

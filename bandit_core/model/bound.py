@@ -8,14 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bandit_core.model.guarantee import Guarantee
+from bandit_core.model.promises import MEASURES, PROMISES, Measure, Model
+
 Side = Literal["upper", "lower"]
 Status = Literal["proved", "derived", "asymptotic", "order-only"]
-Model = Literal["none", "local", "central", "instantaneous", "environment"]
 Rewards = Literal["any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features"]
 Form = Literal["bound", "slope", "shape"]
 Kind = Literal["problem-dependent", "minimax", "Bayesian"]
 Curve = Callable[[np.ndarray], np.ndarray]
-PROMISES: tuple[Model, ...] = ("none", "central", "local")  # a lower bound for one also holds under those after it
+STRICTER = "stated for {} privacy, and this run is private up to a failure probability {:.2g}"
 TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon times largest gap
 
 STATUS_WORDS: dict[str, str] = {
@@ -41,8 +43,8 @@ class Bound:
     ``drawn_with`` says what an order-only shape was drawn with: its multiplier, and what else tells two of them apart.
     ``only`` names the class of policies that it binds, empty where it binds every policy that keeps the promise (or,
     an upper bound, the policy it is stated for): membership is not known, so it is drawn beside no curve.
-    ``model`` is the promise of privacy that the bound is about: a lower bound of model "none" holds under every
-    promise. ``rewards`` are the distributions it is stated for.
+    ``model`` is the promise of privacy that the bound is about, and ``measure`` that of its budget: a lower bound
+    holds under every promise that implies its own (see `judged`). ``rewards`` are the distributions it is stated for.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Bound:
     not_applicable: str | None = None
     drawn_with: str = ""
     only: str = ""
+    measure: Measure = "pure"
 
     def values(self, t: np.ndarray, largest_gap: float) -> np.ndarray:
         """The curve at ``t``, capped by the trivial bound t x largest gap and never below 0."""
@@ -72,6 +75,17 @@ class Bound:
     def ruled_out(self, why: str) -> Bound:
         """The same bound, marked as not applicable, with the reason."""
         return replace(self, not_applicable=why)
+
+    def judged(self, kept: Guarantee) -> Bound:
+        """The same bound beside a run: a lower bound is ruled out where it says nothing of what the run keeps."""
+        if self.not_applicable or self.side == "upper" or self.model == "none":
+            return self
+        promise, measure = PROMISES[kept.model], MEASURES[kept.measure]
+        if self.model not in promise.implied():
+            return self.ruled_out(f"stated for {PROMISES[self.model].name}, and this run keeps {promise.name}")
+        if self.measure not in measure.implied():
+            return self.ruled_out(STRICTER.format(self.measure, kept.delta))
+        return self
 
     def with_curve(self, curve: Curve) -> Bound:
         """The same bound with its numbers."""
@@ -122,7 +136,7 @@ class Theorem:
     """A bound with a file of its own in ``theory``, which ends in ``BOUND = Theorem(...)`` and is found by itself.
 
     ``state(setup)`` gives the bound for one line of an experiment. It speaks of the ``policies`` that are named; where
-    none is, of every policy that keeps ``promise`` or one that implies it (none, central, local).
+    none is, of every policy that keeps ``promise`` or one that implies it.
     """
 
     state: Callable[[Any], Bound]
@@ -134,7 +148,7 @@ class Theorem:
         """Whether the bound belongs beside the curves of a policy (`bandit_core.model.Policy`)."""
         if self.policies or self.setting != policy.setting:
             return policy.name in self.policies
-        return self.promise in PROMISES[: PROMISES.index(policy.privacy) + 1]
+        return self.promise in PROMISES[policy.privacy].implied()
 
 
 def status_words(bound: Bound) -> str:

@@ -7,24 +7,41 @@ from typing import Literal
 
 import numpy as np
 
-Privacy = Literal["none", "local", "central"]
-PRIVACY_WORDS: dict[Privacy, str] = {
-    "none": "no privacy: the learner sees every reward as it is",
-    "local": "local DP: nobody is trusted, each reward is randomised before it leaves its user",
-    "central": "central DP: a trusted curator sees the rewards, what it publishes is private",
-}
+from bandit_core.model.promises import Measure, Privacy
+from bandit_core.spec.number_text import write_number
 
 
 @dataclass(frozen=True)
 class Guarantee:
     """The privacy that a run really has. ``epsilon`` None means one budget per user, from the distribution of the
-    spec.
+    spec. Where the budget is concentrated, ``rho`` is it, and ``epsilon`` and ``delta`` are what it gives.
     """
 
     model: Privacy
     words: str
     epsilon: float | None = None
     delta: float = 0.0
+    rho: float | None = None
+
+    @property
+    def measure(self) -> Measure:
+        """What its budget is counted in."""
+        if self.rho is not None:
+            return "concentrated"
+        return "approximate" if self.delta > 0 else "pure"
+
+    @property
+    def failure(self) -> str:
+        """The delta as a label: ``δ = 1e-6``; empty where the budget is pure."""
+        return f"δ = {write_number(float(f'{self.delta:.2g}'))}" if self.delta > 0 else ""
+
+    @property
+    def budget(self) -> str:
+        """The budget as a label that tells its measure: ``ε = 1, δ = 1e-6``; empty without one number for all."""
+        if self.epsilon is None or self.model == "none":
+            return ""
+        stated = ", ".join(filter(None, (f"ε = {self.epsilon:.4g}", self.failure)))
+        return stated if self.rho is None else f"ρ = {self.rho:.3g}, so {stated}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,10 +51,13 @@ class Release:
     ``times`` counts the releases of this kind that one ``unit`` is in, at most; ``at`` says when they are made.
     ``sensitivity`` is the farthest that one unit moves what is released, in ``norm``, and ``scale`` that of the noise
     in the same units (Laplace: its scale; Gaussian: its standard deviation). Mechanisms whose budget is not the
-    quotient of the two have ``budget`` (nats) instead. Where users have budgets of their own it is that of the largest.
+    quotient of the two have ``budget`` (nats) instead, which may fail with chance ``delta`` where that is not 0. Where
+    users have budgets of their own it is that of the largest.
     """
 
-    mechanism: Literal["laplace", "gaussian", "randomised response", "l2-ball"]
+    mechanism: Literal[
+        "laplace", "gaussian", "randomised response", "l2-ball", "shuffled bits", "discrete laplace", "skellam"
+    ]
     released: str
     unit: Literal["one reward", "one user's context, choice and reward", "one person"]
     at: str
@@ -46,10 +66,11 @@ class Release:
     sensitivity: float | None = None
     scale: float | None = None
     budget: float | None = None
+    delta: float = 0.0
 
     @property
     def epsilon(self) -> float | None:
-        """Pure epsilon (nats) of one such release; None where there is none (Gaussian)."""
+        """Epsilon (nats) of one such release, pure unless it has a ``delta``; None where there is none (Gaussian)."""
         if self.mechanism == "gaussian":
             return None
         if self.budget is not None:

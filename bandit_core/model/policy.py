@@ -10,8 +10,9 @@ import numpy as np
 
 from bandit_core.model.block import Block, Signal
 from bandit_core.model.bound import Bound
-from bandit_core.model.guarantee import Guarantee, Privacy, Release
+from bandit_core.model.guarantee import Guarantee, Release
 from bandit_core.model.kernel_call import KernelCall, run_kernel
+from bandit_core.model.promises import PROMISES, Privacy, Promise
 from bandit_core.model.setup import Parameters, RunSetup
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import BudgetDistribution
@@ -51,6 +52,8 @@ class Policy:
     ``setting`` says whether it plays arms, or chooses by the features of users.
     ``late`` says whether ``prepare``, ``sampler``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
     refuses others where feedback is not immediate.
+    ``privacy`` is the key of its `promise`. Where the budget is concentrated, the epsilon of the spec and the parameter
+    ``delta`` say how much: rho is the largest that gives (epsilon, delta)-DP (see `theory.accounting.zcdp_rho`).
     """
 
     name: str
@@ -78,6 +81,11 @@ class Policy:
     held: Callable[[RunSetup, int], float] = numbers_held
     setting: Setting = "arms"
     late: bool = False
+
+    @property
+    def promise(self) -> Promise:
+        """The promise that ``privacy`` names."""
+        return PROMISES[self.privacy]
 
     def play(self, setup: RunSetup, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:
         """One trial per row of ``streams``, see `run_kernel`."""

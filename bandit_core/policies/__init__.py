@@ -16,7 +16,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from bandit_core.model import Policy
+from bandit_core.model import KEPT, Policy
 from bandit_core.policies.visits import for_people
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.found import found
@@ -27,11 +27,10 @@ _added: dict[str, Policy] = {}  # from files
 
 @cache
 def registry() -> dict[str, Policy]:
-    """Every policy by name: those for arms first, then grouped by trust (none, local, central), then by file."""
+    """Every policy by name: those for arms first, then grouped by promise (`KEPT`), then by file."""
     policies: list[Policy] = [*found(__name__, "POLICY"), *found(f"{__name__}.contextual", "POLICY")]
     policies += [*_offered({policy.name for policy in policies}).values(), *_added.values()]
-    order = ("none", "local", "central")
-    policies.sort(key=lambda policy: (policy.setting == "contexts", order.index(policy.privacy)))
+    policies.sort(key=lambda policy: (policy.setting == "contexts", KEPT.index(policy.privacy)))
     return {policy.name: for_people(policy) for policy in policies}
 
 

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from bandit_core.model import Guarantee, Parameters, Release, RunSetup
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec.number_text import number
+from bandit_core.theory import accounting
 
 Accounting = Literal["paper", "tight"]
 IndexReading = Literal["with root", "as printed"]
@@ -81,6 +82,17 @@ def approximate(setup: RunSetup, epsilon: float, delta: float) -> Guarantee:
     elif setup.parameters.accounting == "advanced":
         words += f": advanced composition, which counts more, allows the chosen epsilon {nominal(setup):g}"
     return Guarantee("central", words, epsilon, delta)
+
+
+def concentrated(setup: RunSetup) -> Guarantee:
+    """Central rho-zCDP: the largest rho that gives (epsilon, delta)-DP, of the line's epsilon and its ``delta``."""
+    epsilon, delta = nominal(setup), setup.parameters.delta
+    rho = accounting.zcdp_rho(epsilon, delta)
+    words = (
+        f"what the curator publishes is {number(rho)}-zCDP in every single reward, and so ({number(epsilon)}, "
+        f"{delta:.2g})-differentially private"
+    )
+    return Guarantee("central", words, epsilon, delta, rho)
 
 
 def noisy_sums(released: str) -> Callable[[RunSetup], list[Release]]:

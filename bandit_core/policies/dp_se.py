@@ -5,7 +5,9 @@ Laplace(1/(epsilon R)) noise, and arms that lie clearly below the highest are dr
 
 Guarantee: epsilon-central DP, pure. Released: one mean per arm and epoch, at the end of the epoch; every reward is
 in at most one of them. The policy needs the horizon, through its failure probability beta = 1/T.
-Deviations from print: none known. An epoch that the horizon cuts short releases nothing.
+Deviations from print: none known. An epoch that the horizon cuts short releases nothing. With ``growth`` a number the
+epochs are batches of growth^b pulls instead, with the radii of print: the step with a curator on the ladder of trust of
+`bandit_core.policies.ladder_family`, which begins with short batches where DP-SE begins with thousands of pulls.
 """
 
 from __future__ import annotations
@@ -15,31 +17,35 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bandit_core.kernels import batched
-from bandit_core.model import KernelCall, Parameters, RunSetup
-from bandit_core.policies import batch_family
+from bandit_core.kernels import ladder as kernels
+from bandit_core.model import KernelCall, RunSetup
+from bandit_core.model.bound import Bound
+from bandit_core.policies import batch_family, ladder_family
 from bandit_core.policies.central_family import nominal
-from bandit_core.spec.field_types import Number
-from bandit_core.theory import central
+from bandit_core.theory import central, ladder
 
 
-class EliminationParameters(Parameters):
-    """How sure an elimination must be."""
+class EpochParameters(ladder_family.EliminationParameters):
+    """How sure an elimination must be, and how long its epochs are."""
 
-    beta: Annotated[
-        Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"],
-        Field(description="Probability that a best arm may ever be dropped. auto: 1 / horizon."),
+    growth: Annotated[
+        ladder_family.Growth | Literal["auto"],
+        Field(description="auto: the epochs of print. A number: batch b pulls every arm that is left growth^b times."),
     ] = "auto"
 
 
-def failure_probability(setup: RunSetup) -> float:
-    """``beta``, with "auto" = 1 / horizon."""
-    beta = setup.parameters.beta
-    return 1 / setup.horizon if beta == "auto" else float(beta)
-
-
 def _prepare(setup: RunSetup) -> KernelCall:
-    settings = (nominal(setup), failure_probability(setup))
-    return batch_family.prepare(batched.elimination, setup, *settings)
+    if setup.parameters.growth == "auto":
+        settings = (nominal(setup), ladder.chance_of_error(setup))
+        return batch_family.prepare(batched.elimination, setup, *settings)
+    return ladder_family.prepare(setup, kernels.LAPLACE, ladder.laplace(setup))
+
+
+def _upper(setup: RunSetup) -> list[Bound]:
+    found = central.dp_se(setup)
+    if setup.parameters.growth == "auto":
+        return found
+    return [ladder.until_dropped(setup, ladder.laplace(setup), "central"), *found[1:]]
 
 
 POLICY = batch_family.pure_policy(
@@ -48,9 +54,9 @@ POLICY = batch_family.pure_policy(
     paper="Sajed, Sheffet 2019",
     summary="Plays all arms equally often and drops the ones that are clearly worse, comparing noisy means.",
     anytime=False,
-    parameters=EliminationParameters,
+    parameters=EpochParameters,
     prepare=_prepare,
-    bounds=batch_family.with_lower_bounds(central.dp_se),
+    bounds=batch_family.with_lower_bounds(_upper),
     step_cost=lambda setup: batch_family.cost(setup, look=0.0),  # rounds, each with one look at every arm
     parent="ucb",
     pseudo_code="""S = all arms;  beta = 1 / T

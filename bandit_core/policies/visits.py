@@ -2,7 +2,7 @@
 
 Of a person who comes m times every answer spends epsilon / m (`bandit_core.model.RunSetup.epsilon`), and m of them
 together epsilon: locally by composition (Dwork and Roth 2014, Theorem 3.14; it holds for answers that depend on earlier
-ones), centrally because a change of m rewards is m changes of one (group privacy, Theorem 2.2). In a release that all m
+ones), elsewhere because a change of m rewards is m changes of one (group privacy, Theorem 2.2). In a release that all m
 rewards are in the sensitivity is m times as large, and m releases with one of them each compose: both times the noise
 is that of epsilon / m. Nothing here holds with a delta, and promises with one are refused where people come again.
 

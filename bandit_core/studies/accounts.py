@@ -28,7 +28,8 @@ def composed(releases: Iterable[Release], delta: float = 0.0) -> float:
     """Epsilon that one unit loses at most by all ``releases`` together, at ``delta``; infinite where nothing is proved.
 
     Without delta the sum. With delta the smallest of the sum, of what Renyi divergences give, and, where all noise is
-    normal, of the exact epsilon of one Gaussian release of the joint sensitivity.
+    normal, of the exact epsilon of one Gaussian release of the joint sensitivity. Releases that have a delta of their
+    own add their epsilons and deltas (basic composition), and the others get what is left of delta.
 
     >>> laplace = Release(mechanism="laplace", released="", unit="one reward", at="", times=100, norm="L1",
     ...                   sensitivity=1.0, scale=10.0)
@@ -36,6 +37,12 @@ def composed(releases: Iterable[Release], delta: float = 0.0) -> float:
     (10.0, 4.984)
     """
     releases = list(releases)
+    if failing := [each for each in releases if each.delta > 0]:
+        left = delta - sum(each.times * each.delta for each in failing)
+        if left < -1e-9 * delta:
+            return math.inf
+        others = composed([each for each in releases if each.delta == 0], max(0.0, left))
+        return others + float(sum(each.times * (each.epsilon or 0.0) for each in failing))
     normal = [each for each in releases if each.mechanism == "gaussian"]
     pure = math.inf if normal else float(sum(each.times * (each.epsilon or 0.0) for each in releases))
     if delta == 0 or not releases:

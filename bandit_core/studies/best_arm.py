@@ -215,7 +215,8 @@ class StoppingResult:
     def at_least(self) -> float:
         """Mean users of every policy of this trust and error: the largest bound of theory that applies, else NaN."""
         spec = self.spec
-        bounds = time_bounds(spec.arms, spec.delta, spec.entry.privacy, spec.epsilon)
+        pure = spec.entry.guarantee(spec.setup).measure == "pure"
+        bounds = time_bounds(spec.arms, spec.delta, spec.entry.privacy, spec.epsilon, pure=pure)
         return max((bound.users for bound in bounds if bound.not_applicable is None), default=math.nan)
 
     @property

@@ -31,12 +31,7 @@ TRIALS = 100
 ROUNDS = (8, 16, 32, 64)  # screening trials that a candidate has played at the end of each round
 SHORT, LONG = 50_000, 1_000_000  # users: up to twice as many trials below, down to a quarter of them above
 CLEARLY = 3.0  # standard errors by which a candidate must be behind to go at once
-PROMISES: tuple[Privacy, ...] = ("none", "local", "central")
-PROMISE_WORDS: dict[Privacy, str] = {
-    "none": "no privacy",
-    "local": "nobody is trusted",
-    "central": "a curator is trusted",
-}
+COMPARED: tuple[Privacy, ...] = ("none", "local", "central")  # the trust models of the contest
 
 
 @dataclass(frozen=True)
@@ -110,7 +105,7 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
 
 
 def _candidate(question: Question, policy: Policy) -> Experiment:
-    line: dict[str, Any] = {"policy": policy.name, "label": PROMISE_WORDS[policy.privacy]}
+    line: dict[str, Any] = {"policy": policy.name, "label": policy.promise.who}
     if policy.epsilon != "none":
         line["epsilon"] = (
             {"kind": "fixed", "value": float(question.epsilon)}  # type: ignore[arg-type]
@@ -233,7 +228,7 @@ class Contest:
         When no policy accepts the question, or the whole costs more than ``LAB_MAX_STEPS``.
     """
 
-    def __init__(self, question: Question, promises: Sequence[Privacy] = PROMISES, store: Store | None = None) -> None:
+    def __init__(self, question: Question, promises: Sequence[Privacy] = COMPARED, store: Store | None = None) -> None:
         self.question, self.store = question, store
         fields = {privacy: candidates(question, privacy) for privacy in promises}
         self._fields = {privacy: field for privacy, field in fields.items() if field}
@@ -399,7 +394,7 @@ class Contest:
 
 def best_methods(
     question: Question,
-    promises: Sequence[Privacy] = PROMISES,
+    promises: Sequence[Privacy] = COMPARED,
     jobs: int | None = None,
     store: Store | None = None,
 ) -> Decision:

@@ -31,8 +31,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from bandit_core.model import Privacy, RunSetup
-from bandit_core.model.bound import Model, Status
+from bandit_core.model import PROMISES, Model, Privacy, RunSetup
+from bandit_core.model.bound import Status
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import central, classic, divergences
 
@@ -182,6 +182,7 @@ _VARIATION = _bound(
     r"\frac1{\Delta_{\min}}+\sum_{a\ne*}\frac1{\Delta_a}",
     words="The same, more simply and never larger: the noise costs the more the smaller the gaps are.",
 )
+_STATED: dict[Model, list[TimeBound]] = {"none": [], "local": [_LOCAL], "central": [_CENTRAL, _VARIATION]}
 
 
 def time_bounds(
@@ -190,15 +191,17 @@ def time_bounds(
     privacy: Privacy = "none",
     epsilon: float | None = None,
     remember: bool = True,
+    pure: bool = True,
 ) -> list[TimeBound]:
     """What bounds the mean number of users of every delta-correct policy that keeps the promise ``privacy``.
 
-    The bound without privacy comes first; it holds for all. ``epsilon`` in nats; ``arms`` as in a spec, with counts;
-    ``remember``: see `characteristic_time`.
+    The bound without privacy comes first; it holds for all, and it is alone where the promise is not ``pure``. Then
+    those of the strongest promise that ``privacy`` implies and that has bounds of its own. ``epsilon`` in nats;
+    ``arms`` as in a spec, with counts; ``remember``: see `characteristic_time`.
     """
     setup = RunSetup(distributions.expand(tuple(arms)), None, None, 1)
-    mine = {"none": [], "local": [_LOCAL], "central": [_CENTRAL, _VARIATION]}[privacy]
-    stated = [_PLAIN, *mine]
+    nearest = next(key for key in PROMISES[privacy].implied() if key in _STATED) if pure else "none"
+    stated = [_PLAIN, *_STATED[nearest]]
     binary = classic.binary_arms(setup)
     if binary is None:
         return [_ruled_out(bound, "derived for arms that all pay one of the same two amounts") for bound in stated]
@@ -207,10 +210,10 @@ def time_bounds(
         return [_ruled_out(bound, "several arms are the best: no number of users tells them apart") for bound in stated]
     plain, sure = characteristic_time(chances, remember=remember), certainty(delta)
     found = [_at(_PLAIN, plain, sure)]
-    if privacy == "none":
+    if nearest == "none":
         return found
     assert epsilon is not None, "a private policy has a budget"
-    if privacy == "local":
+    if nearest == "local":
         bits = 0.5 + math.tanh(epsilon / 2) * (chances - 0.5)
         return [*found, _at(_LOCAL, characteristic_time(bits, remember=remember), sure)]
     simple = max(plain, variation_time(chances) / (6 * epsilon))

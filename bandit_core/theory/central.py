@@ -194,9 +194,8 @@ def lower_bounds(setup: RunSetup, guarantee: Guarantee | None = None) -> list[Bo
     """
     epsilon = _kept(setup, guarantee)
     private = [_d_eps_bound(setup, epsilon), _azize_basu(setup, epsilon), *minimax(setup, epsilon)]
-    if guarantee is not None and guarantee.delta > 0:
-        why = f"stated for pure privacy, and this run is private up to a failure probability {guarantee.delta:.2g}"
-        private = [bound.ruled_out(bound.not_applicable or why) for bound in private]
+    if guarantee is not None:
+        private = [bound.judged(guarantee) for bound in private]
     return [*finite_time(setup, guarantee), *classic.lower_bounds(setup), *private]
 
 

@@ -1,7 +1,7 @@
-"""What "private" may mean for a bandit: four promises, who is trusted in each, and which implies which.
+"""Which promise of privacy implies which, and at what price.
 
-After Basu, Dimitrakakis and Tossou 2019, in the notation of this project: x_1, x_2, ... are the rewards of the users,
-z_t is what a device sends in place of x_t, a_1, a_2, ... are the arms that are played, theta the arms' means.
+The promises themselves stand in `bandit_core.model.promises`; those that no policy keeps, and the budgets between them
+and central DP, are after Basu, Dimitrakakis and Tossou 2019.
 """
 
 from __future__ import annotations
@@ -11,71 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from bandit_core.model.bound import Model
+from bandit_core.model import PROMISES, Model, Promise
 
-
-@dataclass(frozen=True)
-class Definition:
-    """One promise of privacy, in words and as a formula (LaTeX)."""
-
-    name: Model
-    title: str
-    promise: str
-    formula: str
-    neighbouring: str
-    trusted: str
-    seen: str
-    example: str
-
-
-DEFINITIONS: dict[Model, Definition] = {
-    each.name: each
-    for each in (
-        Definition(
-            "central",
-            "Central DP",
-            "Whoever sees every arm that was played cannot tell one user's reward from another one's.",
-            r"P(a_1,\dots,a_T\mid x)\;\le\;e^{\epsilon}\,P(a_1,\dots,a_T\mid x')",
-            "two tables of rewards x and x' that differ in the rewards of one user",
-            "a curator who sees every reward as it is",
-            "the public sees the arms that were played",
-            "A hospital knows its patients' results; who reads which treatment was chosen, when, learns almost nothing "
-            "about any one patient.",
-        ),
-        Definition(
-            "instantaneous",
-            "Instantaneous DP",
-            "Each single choice, given the earlier ones, says almost nothing about any one earlier reward.",
-            r"P(a_t\mid a_{1:t-1},x)\;\le\;e^{\epsilon}\,P(a_t\mid a_{1:t-1},x')\qquad\text{for every }t",
-            "two tables of rewards x and x' that differ in the rewards of one user, for one choice at a time",
-            "a curator who sees every reward, and whoever counts what all the choices together give away",
-            "the public sees the arms that were played, and is asked about one choice",
-            "Today's advertisement hides yesterday's click. The advertisements of a whole year may still show it, "
-            "because every choice gives away a little more.",
-        ),
-        Definition(
-            "local",
-            "Local DP",
-            "What leaves a user's device could have come from any other reward about as well.",
-            r"P(z_t\in S\mid x_t)\;\le\;e^{\epsilon}\,P(z_t\in S\mid x_t')\qquad\text{for every }t\text{ and }S",
-            "any two rewards of one user",
-            "nobody but one's own device",
-            "the learner sees noisy answers, the public the arms that were played",
-            "A phone tosses a coin before it says whether you clicked. Even the learner cannot be sure of any answer.",
-        ),
-        Definition(
-            "environment",
-            "Environment privacy",
-            "Whoever sees every arm that was played cannot tell what people like on the whole.",
-            r"P(a_1,\dots,a_T\mid\theta)\;\le\;e^{\epsilon\,\rho(\theta,\theta')}\,P(a_1,\dots,a_T\mid\theta')",
-            "any two environments theta and theta', the closer (rho), the harder to tell apart",
-            "whoever runs the learner",
-            "the public sees the arms that were played",
-            "A shop's rivals watch what it recommends and shall not learn what its customers prefer. But playing the "
-            "best arm shows it: this promise and learning exclude each other in the long run.",
-        ),
-    )
-}
+DEFINITIONS: dict[Model, Promise] = {key: promise for key, promise in PROMISES.items() if promise.formula}
 
 
 @dataclass(frozen=True)
@@ -95,13 +33,10 @@ class Implication:
 
 
 IMPLICATIONS = (
-    Implication(
-        "local",
-        "central",
-        "ε",
-        "The arms are chosen from answers that are private already; nothing computed from them tells more "
-        "(post-processing).",
-        lambda epsilon, horizon: epsilon,
+    *(
+        Implication(promise.key, promise.weaker, "ε", promise.why, lambda epsilon, horizon: epsilon)
+        for promise in DEFINITIONS.values()
+        if promise.weaker in DEFINITIONS
     ),
     Implication(
         "central",
@@ -129,7 +64,7 @@ IMPLICATIONS = (
 )
 
 NOT_IMPLIED: tuple[tuple[Model, Model, str], ...] = (
-    ("central", "local", "A curator who adds noise to sums has seen every reward: no ε, however large, makes up."),
+    *((each.weaker, each.key, each.not_back) for each in PROMISES.values() if each.weaker and each.not_back),
     (
         "environment",
         "central",

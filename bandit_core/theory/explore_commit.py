@@ -16,8 +16,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Model
+from bandit_core.model import Model, RunSetup
+from bandit_core.model.bound import Bound
 from bandit_core.theory import classic
 
 _STEPS = np.linspace(0.0, 1.0, 400)[1:-1]

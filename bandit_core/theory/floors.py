@@ -47,8 +47,8 @@ from functools import cached_property
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Model
+from bandit_core.model import Model, RunSetup
+from bandit_core.model.bound import Bound
 from bandit_core.spec import rewards as distributions
 from bandit_core.theory import classic, divergences
 

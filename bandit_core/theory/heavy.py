@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve, Kind, Model, Side
+from bandit_core.model import Model, RunSetup
+from bandit_core.model.bound import Bound, Curve, Kind, Side
 from bandit_core.theory import central, classic, divergences
 from bandit_core.theory import local as local_theory
 

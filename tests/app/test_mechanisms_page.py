@@ -40,6 +40,18 @@ def test_every_mechanism_is_drawn_and_told(name: str) -> None:
         assert any(formula in shown for shown in formulas)
 
 
+@pytest.mark.parametrize("name", [name for name, one in registry().items() if one.kind == "batch"])
+def test_every_batch_is_drawn_and_told(name: str) -> None:
+    screen = on.visit("mechanisms", part="batch", crowd=name, users="16", eps="2", delta="0.01")
+    assert not screen.warning and not screen.error
+    chart = on.chart(screen, f"batch-{name}")
+    assert len(chart.traces) == 3
+    assert chart.y("the user has 1").sum() == pytest.approx(1, abs=1e-6)
+    assert registry()[name].guarantee in on.words(screen)
+    if registry()[name].pure:
+        assert np.abs(chart.y("log ratio")).max() == pytest.approx(2.0, abs=1e-6)
+
+
 def test_controls_live_in_the_address() -> None:
     screen = on.visit("mechanisms", mech="gaussian", delta="0.05", eps="0.5", x1="0.25", **{"with": "l2-ball"}, d="5")
     assert screen.select_slider(key="mechanisms-delta").value == 0.05

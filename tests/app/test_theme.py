@@ -5,12 +5,14 @@ from __future__ import annotations
 import tomllib
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from bandit_core import Experiment
 from bandit_core.experiments.presets import presets
+from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
 from ui import charts, theme
 
@@ -137,16 +139,41 @@ def test_lines_of_one_policy_have_different_shades(policy: str, dark: bool) -> N
     assert min(contrast(colour, GROUNDS[dark]) for colour in colours) > 1.5
 
 
+HUES = {  # of green to red, and of blue to yellow
+    "local": lambda red, yellow: red > 10 or yellow > 30,
+    "shuffle": lambda red, yellow: red > -5 and yellow > 5,
+    "distributed": lambda red, yellow: red > 15 and yellow < -15,
+    "central": lambda red, yellow: yellow < 0 or red < 0,
+}
+
+
 def test_trust_decides_the_hue() -> None:
     for name, policy in registry().items():
         for dark in (False, True):
             _, green_red, blue_yellow = lab(theme.policy_colour(name, dark), "normal")
             if policy.privacy == "none":
                 assert np.hypot(green_red, blue_yellow) < 30 and green_red < 8 and blue_yellow > -12, name
-            elif policy.privacy == "local":
-                assert green_red > 10 or blue_yellow > 30
             else:
-                assert blue_yellow < 0 or green_red < 0
+                assert HUES[policy.privacy](green_red, blue_yellow), name
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_any_two_promises_have_different_colours(vision: str) -> None:
+    assert set(theme.LOOKS) == set(PROMISES)
+    for one, other in combinations(theme.LOOKS, 2):
+        both = {one, other} <= set(KEPT)  # can share a picture of curves
+        apart = distance(theme.LOOKS[one].colour, theme.LOOKS[other].colour, vision)
+        assert apart > (9 if both else 4) * JUST_NOTICEABLE, (one, other)
+    for look in theme.LOOKS.values():
+        assert min(contrast(look.colour, ground) for ground in GROUNDS.values()) >= 3
+
+
+@pytest.mark.parametrize("privacy", [key for key in KEPT if key != "none"])
+def test_a_policy_without_a_shade_has_the_hue_of_its_promise(monkeypatch: pytest.MonkeyPatch, privacy: str) -> None:
+    invented = {f"p{number}": SimpleNamespace(privacy=privacy) for number in range(40)}
+    monkeypatch.setattr(theme, "registry", lambda: invented)
+    for name, dark in ((name, dark) for name in invented for dark in (False, True)):
+        assert HUES[privacy](*lab(theme.policy_colour(name, dark), "normal")[1:]), name
 
 
 def test_transparency() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -35,10 +36,11 @@ def test_a_promise_changes_picture_words_and_formula(promise: str) -> None:
     screen = on.visit("theory", promise=promise, **TRUST)
     definition = DEFINITIONS[promise]
     assert screen.latex[0].value.strip("$\n") == definition.formula
-    assert definition.promise in on.words(screen)
+    assert definition.says in on.words(screen)
     assert definition.neighbouring in on.words(screen)
     the_map, model = pictures(screen)
-    assert the_map.index("Local DP implies Central DP") >= 0 > the_map.find("Central DP implies Local DP")
+    for strong, weak in pairwise(("Local", "Shuffle", "Distributed", "Central")):
+        assert f"{strong} DP implies {weak} DP with ε" in the_map and f"{weak} DP implies {strong} DP" not in the_map
     assert model.startswith(definition.title) and definition.trusted in model
 
 
@@ -58,7 +60,7 @@ def test_the_promise_is_in_the_address() -> None:
     screen.button_group(key="theory-promise").set_value("environment")
     on.run(screen)
     assert on.address(screen)["promise"] == "environment"
-    assert DEFINITIONS["environment"].promise in on.words(screen)
+    assert DEFINITIONS["environment"].says in on.words(screen)
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------
@@ -199,7 +201,8 @@ def test_a_wrong_paper_is_told() -> None:
 REQUIRED = """arm, asymptotic, band, Bayesian, central DP, checkpoint, composition, context, delta, derived, epsilon,
 environment privacy, eps_min, heavy tail, horizon, instantaneous DP, Laplace noise, local DP, lower bound, margin,
 mechanism, minimax, neighbouring, order-only, policy, price of privacy, privacy budget, pseudo-regret, randomised
-response, regret, sensitivity, shuffle DP, tree counter, trial, truncation, upper bound, V_L and V_B"""
+response, regret, sensitivity, shuffle DP, tree counter, trial, truncation, upper bound, V_L and V_B, distributed DP,
+zCDP, approximate DP"""
 
 
 def test_the_glossary_has_the_words_of_the_field_once_and_in_plain_sentences() -> None:

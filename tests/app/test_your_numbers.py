@@ -19,10 +19,11 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Toggle
 
+from bandit_core.model import PROMISES
 from bandit_core.simulation import engine
 from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
-from bandit_core.studies.best_method import PROMISE_WORDS, PROMISES, Question, best_methods, candidates
+from bandit_core.studies.best_method import COMPARED, Question, best_methods, candidates
 from bandit_core.studies.business_case import Cost, typed_arms
 from bandit_core.studies.goal_search import LOWEST, PER_DOUBLING, Answer, Found, Point
 from bandit_core.studies.roll_out import RollOutQuestion, roll_outs
@@ -67,7 +68,7 @@ def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> Non
     told = on.words(screen)
     assert all(part in told for part in ("** 10 %", "** 12 %", "** 5 %"))
     assert re.search(r"\*\*[\d,.]+ ± [\d,.]+ clicks\*\* [a-z]+ 400 ", told)
-    assert all(PROMISE_WORDS[privacy] in told for privacy in ("local", "central"))
+    assert all(PROMISES[privacy].who in told for privacy in ("local", "central"))
     assert on.address(screen)["lifts"] == "20,-50" and on.address(screen)["unit"] == "clicks"
     names = on.chart(screen, "own-chart").names
     assert [name.partition(":")[0] for name in names[:3]] == [
@@ -88,17 +89,17 @@ def _answered(**address: str) -> tuple[AppTest, answers.Reply]:
 def test_the_card_names_the_best_method_and_all_others_are_one_click_away() -> None:
     screen, answer = _answered()
     told = on.words(screen)
-    for row, privacy in zip(answer.rows, PROMISES, strict=True):
+    for row, privacy in zip(answer.rows, COMPARED, strict=True):
         assert row.privacy == privacy
         assert f"with **{answer.method(row)}**" in told
         assert f"### {answers.words.with_error(row.lost, row.lost_stderr)}" in told
     [shown] = [table.value for table in screen.main.dataframe if "method" in table.value]
-    assert len(shown) == sum(len(candidates(answer.question, privacy)) for privacy in PROMISES)
-    assert list(shown["method"]) == [each.title for privacy in PROMISES for each in answer.decision.of(privacy)]
+    assert len(shown) == sum(len(candidates(answer.question, privacy)) for privacy in COMPARED)
+    assert list(shown["method"]) == [each.title for privacy in COMPARED for each in answer.decision.of(privacy)]
     [than_best] = [column for column in shown if "best" in column]
     chosen = shown[shown[than_best] == "chosen"]
-    assert list(chosen["method"]) == [answer.decision.of(privacy)[0].title for privacy in PROMISES]
-    apart = [not each.chosen and not each.apart for privacy in PROMISES for each in answer.decision.of(privacy)]
+    assert list(chosen["method"]) == [answer.decision.of(privacy)[0].title for privacy in COMPARED]
+    apart = [not each.chosen and not each.apart for privacy in COMPARED for each in answer.decision.of(privacy)]
     assert [("within" in text) for text in shown[than_best]] == apart and any(apart)
 
 
@@ -125,7 +126,7 @@ def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_can
 
 def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:
     return Cost(
-        line=PROMISES.index(privacy), privacy=privacy, label=privacy, lost=lost, lost_stderr=error, extra=extra,
+        line=COMPARED.index(privacy), privacy=privacy, label=privacy, lost=lost, lost_stderr=error, extra=extra,
         extra_stderr=error, price=2.0, price_stderr=0.1, trials=100,
     )  # fmt: skip
 
@@ -386,7 +387,7 @@ def test_a_limit_of_every_kind_is_searched_and_its_link_opens_it_again(goal: str
     search(screen, "epsilon").set_value(True)
     on.run(screen)
     told = on.words(screen)
-    assert all(f"{PROMISE_WORDS[privacy]}: " in told for privacy in ("local", "central"))
+    assert all(f"{PROMISES[privacy].who}: " in told for privacy in ("local", "central"))
     chart = on.chart(screen, "searched-ε")
     assert len(chart.traces) >= 2
     if goal == "percent":

@@ -12,7 +12,7 @@ from scipy import stats
 from bandit_core import InputError
 from bandit_core.kernels import stopping as kernels
 from bandit_core.kernels.streams import streams
-from bandit_core.model import PRIVACY_WORDS, Signal
+from bandit_core.model import KEPT, Signal
 from bandit_core.policies.stopping import RULE_WORDS, stopping_policies
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.accounts import composed
@@ -275,7 +275,7 @@ def test_an_audit_of_a_small_run_finds_no_more_than_epsilon():
 def test_the_registry():
     assert set(POLICIES) == NAMES
     assert [policy.name for policy in POLICIES.values()] == list(POLICIES)
-    order = [list(PRIVACY_WORDS).index(policy.privacy) for policy in POLICIES.values()]
+    order = [KEPT.index(policy.privacy) for policy in POLICIES.values()]
     assert order == sorted(order)
 
 

@@ -16,7 +16,7 @@ from bandit_core.spec.budgets import Discrete
 from bandit_core.spec.rewards import Bernoulli, Empirical
 from bandit_core.studies.best_method import (
     CLEARLY,
-    PROMISES,
+    COMPARED,
     Contest,
     Question,
     Tried,
@@ -38,7 +38,7 @@ def names(question: Question, privacy) -> set[str]:
     return {candidate.lines[0].policy for candidate in candidates(question, privacy)}
 
 
-@pytest.mark.parametrize("privacy", PROMISES)
+@pytest.mark.parametrize("privacy", COMPARED)
 def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) -> None:
     """Against the registry itself, so that a new policy is a candidate without being named anywhere."""
     allowed = set()
@@ -65,7 +65,7 @@ def test_promises_that_hold_only_up_to_delta_are_left_out() -> None:
     assert approximate <= set(registry()) and not approximate & names(SMALL, "central")
 
 
-@pytest.mark.parametrize("privacy", PROMISES)
+@pytest.mark.parametrize("privacy", COMPARED)
 def test_no_method_is_told_anything_about_the_options(privacy) -> None:
     others = Question((Bernoulli(mean=0.01), Bernoulli(mean=0.02)), 300, 1.0)
     for one, other in zip(candidates(SMALL, privacy), candidates(others, privacy), strict=True):
@@ -96,8 +96,8 @@ def test_amounts_are_asked_of_those_who_take_them_and_a_question_for_nobody_is_r
 def test_the_chosen_are_as_good_as_the_best_on_trials_of_their_own(store: Store) -> None:
     question = Question(ARMS, 1500, 0.5, trials=100, seed=11)
     decision = best_methods(question, store=store)
-    assert [line.entry.privacy for line in decision.result.experiment.lines] == list(PROMISES)
-    for privacy in PROMISES:
+    assert [line.entry.privacy for line in decision.result.experiment.lines] == list(COMPARED)
+    for privacy in COMPARED:
         field = [simulate(each.with_changes(seed=99), store=store).lines[0] for each in candidates(question, privacy)]
         policies = [each.lines[0].policy for each in candidates(question, privacy)]
         best = min(field, key=lambda line: line.mean[-1])
@@ -115,7 +115,7 @@ def test_what_is_reported_had_no_part_in_the_choice(store: Store) -> None:
     again = simulate(experiment, store=Store(None, 2**26))
     for mine, other in zip(decision.result.lines, again.lines, strict=True):
         assert mine.count == SMALL.reported and np.array_equal(mine.regret, other.regret)
-    for privacy, line in zip(PROMISES, decision.result.lines, strict=True):
+    for privacy, line in zip(COMPARED, decision.result.lines, strict=True):
         chosen = decision.of(privacy)[0]
         assert (chosen.lost, chosen.trials, chosen.behind) == (line.mean[-1], SMALL.reported, 0)
         assert {each.policy for each in decision.of(privacy)} == names(SMALL, privacy)
@@ -179,7 +179,7 @@ def test_a_round_drops_who_is_clearly_worse_and_the_worse_half_of_the_rest() -> 
 
 def test_options_that_are_equal_cannot_be_told_apart_by_any_method(store: Store) -> None:
     decision = best_methods(Question((Bernoulli(mean=0.4),) * 2, 200, 1.0), store=store)
-    for privacy in PROMISES:
+    for privacy in COMPARED:
         assert len(decision.equals(privacy)) == len(decision.of(privacy)) - 1
 
 

@@ -238,7 +238,15 @@ def test_files_are_of_readable_length():
     assert long == {}
 
 
-KERNELS = {"test_kernels", "test_jump", "test_batches", "test_heavy", "test_trees", "test_contextual_kernels"}
+KERNELS = {
+    "test_kernels",
+    "test_jump",
+    "test_batches",
+    "test_heavy",
+    "test_trees",
+    "test_ladder",
+    "test_contextual_kernels",
+}
 TESTS = [path for path in sorted((ROOT / "tests").rglob("*.py")) if path.stem not in KERNELS]
 
 

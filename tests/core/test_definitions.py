@@ -1,10 +1,12 @@
 """The promises and their implications, checked on policies whose every outcome can be listed."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from bandit_core.model import PROMISES
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED, instantaneous_loss, loss
 
 
@@ -61,7 +63,8 @@ def test_what_choices_give_away_can_add_up_in_full():
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_local_implies_central_with_the_same_budget(epsilon):
     for users in (2, 3, 4):
-        assert loss(local_policy(epsilon), users) == pytest.approx(budget("local", "central", epsilon, users))
+        for step in pairwise(("local", "shuffle", "distributed", "central")):
+            assert loss(local_policy(epsilon), users) == pytest.approx(budget(*step, epsilon, users))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -91,10 +94,10 @@ def test_central_implies_environment_by_group_privacy(seed):
 
 
 def test_the_map_is_complete():
-    assert set(DEFINITIONS) == {"central", "instantaneous", "local", "environment"}
+    assert {*DEFINITIONS, "none"} == set(PROMISES)
     lasting = {(each.source, each.target) for each in IMPLICATIONS if each.lasting}
-    assert lasting == {("local", "central"), ("central", "instantaneous")}
+    assert lasting == {*pairwise(("local", "shuffle", "distributed", "central")), ("central", "instantaneous")}
     arrows = {(each.source, each.target) for each in IMPLICATIONS}
     assert not arrows & {(first, second) for first, second, _ in NOT_IMPLIED}
     for definition in DEFINITIONS.values():
-        assert all((definition.promise, definition.formula, definition.neighbouring, definition.trusted))
+        assert all((definition.says, definition.formula, definition.neighbouring, definition.trusted))

@@ -15,9 +15,11 @@ BERNOULLI = [{"kind": "bernoulli", "mean": mean} for mean in (0.3, 0.7, 0.5, 0.7
 SMOOTH = [{"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "uniform", "low": 0.2, "high": 1.0}, BERNOULLI[2]]
 WILD = [{"kind": "pareto", "mean": 1.0, "shape": 2.5}, {"kind": "gaussian", "mean": 0.4, "sd": 0.5}]
 SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4]}
+BATCHES = ("se", "ldp-se", "shuffle-se", "dist-dp-se", "dist-rdp-se")
 PARAMETERS = {
     "dp-robust-se": {"v": 1.0, "kappa": 1e-3},
     "ldp-robust-se": {"v": 1.0, "kappa": 1e-7},
+    **{name: {"beta": 0.9, "growth": 2} for name in BATCHES},
     **{name: {"users": 203} for name in ON_ARMS if name.startswith("explore-then-commit")},
 }
 LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
@@ -133,6 +135,24 @@ def test_an_ab_test_on_bits_is_decided_by_the_bits_that_are_shown():
         share = run.sent[:users][run.arms[:users] == arm].mean()
         assert run.estimates[users, arm] == pytest.approx(0.5 + (share - 0.5) / np.tanh(1.0))
     assert (run.arms[users:] == run.estimates[users].argmax()).all()
+
+
+@pytest.mark.parametrize("name", BATCHES)
+@pytest.mark.parametrize("arms", [BERNOULLI, SMOOTH], ids=["by their number", "one by one"])
+def test_growing_batches_drop_arms_by_what_is_shown(name, arms):
+    """The arms that are dropped are those whose shown estimates say so, and bits lie as often as they must."""
+    experiment = experiment_of(name, arms, 20_000, epsilon=8.0)
+    run = one_run(experiment, users=20_000)
+    assert np.isneginf(run.indices[-1]).any()
+    assert run.unknown == ({"sent"} if name.startswith("dist") else frozenset())
+    if name == "se":
+        last = np.flatnonzero((run.estimates[1:] != run.estimates[:-1]).any(axis=1) & ~np.isnan(run.estimates[1:, 0]))
+        kept = run.arms[: last[0] + 1]  # the first batch: two users of each arm
+        means = [run.rewards[: last[0] + 1][kept == arm].mean() for arm in range(len(arms))]
+        np.testing.assert_allclose(run.estimates[last[0] + 1], means, rtol=1e-12)
+    elif name == "ldp-se" and arms is BERNOULLI:
+        truth = np.exp(8.0) / (1 + np.exp(8.0))
+        assert abs((run.sent == run.rewards).mean() - truth) < 5 * (truth * (1 - truth) / run.users) ** 0.5
 
 
 def test_what_a_jumped_run_does_not_draw_is_left_out():

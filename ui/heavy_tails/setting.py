@@ -9,6 +9,7 @@ from typing import Any, Literal, cast
 
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
+from bandit_core.model import PROMISES
 from bandit_core.spec import notation
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import RewardDistribution
@@ -32,7 +33,7 @@ DISTRIBUTIONS = {
     "student": "Student: wild on both sides",
     "own": "others, written in the sidebar",
 }
-TRUST: dict[Trust, str] = {"central": "a curator is trusted", "local": "nobody is trusted"}
+TRUST: dict[Trust, str] = {"central": PROMISES["central"].who, "local": PROMISES["local"].who}
 EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))
 EPOCHS = ("dp-robust-se", "ldp-robust-se")  # policies that play in epochs: the page explains them
 EVERY_USER = ("robust-ucb", "dp-robust-ucb")  # policies that take a step for every user

@@ -16,11 +16,18 @@ from bandit_core.mechanisms.losses import profile, span
 from ui import charts, epsilon_grid, state, theme, words
 from ui.page_fields import Fields
 
-PARTS = {"answers": "One answer", "sums": "Running sums", "guess": "Guess my reward", "audit": "Audit"}
+PARTS = {
+    "answers": "One answer",
+    "batch": "One batch",
+    "sums": "Running sums",
+    "guess": "Guess my reward",
+    "audit": "Audit",
+}
 EPSILONS = epsilon_grid.between(0.1, 8)
 DELTAS = (1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.2)
 DIMENSIONS = (2, 3, 5, 10, 20)
 ANSWERS = {name: one for name, one in registry().items() if one.kind == "answer"}
+BATCHES = {name: one for name, one in registry().items() if one.kind == "batch"}
 COUNTERS = {name: one for name, one in registry().items() if one.kind == "counter"}
 DEFAULTS = {
     "part": "answers",
@@ -40,6 +47,8 @@ DEFAULTS = {
     "sums": "binary,logarithmic,hybrid",
     "at": "8",
     "count": "binary",
+    "crowd": "shuffled-bits",
+    "users": "64",
 }
 SHOWN_USERS = 10
 
@@ -75,7 +84,7 @@ def part_control(fields: Fields) -> str:
         format_func=PARTS.__getitem__,
         key=state.own_key("mechanisms-part"),
         label_visibility="collapsed",
-        help="One answer of one user, a curator's running sums, a guessing game, or an audit that anyone can run.",
+        help="One answer, a batch of answers, a curator's running sums, a guessing game, or an audit for everyone.",
     )
     chosen = chosen or DEFAULTS["part"]
     fields.keep("part", chosen)

@@ -12,6 +12,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments import catalogue
 from bandit_core.experiments.catalogue import Entry, Floor
+from bandit_core.model import PROMISES, Model
 from bandit_core.model.bound import KIND_WORDS, Bound, status_words
 from bandit_core.policies import registry
 from ui import charts, epsilon_grid, page_fields, state, theme, words
@@ -44,9 +45,9 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
     """Three filters; the bounds that pass them, those that apply first."""
     first, second, third = st.columns(3)
     with first:
-        model = _pick(
-            "Promise of privacy", catalogue.MODELS, "about", theme.MODEL_WORDS, "Which promise the bound is about."
-        )
+        spoken: dict[str, str] = {key: promise.name for key, promise in PROMISES.items()}
+        models = tuple(dict.fromkeys(entry.bound.model for entry in found))
+        model = _pick("Promise of privacy", models, "about", spoken, "Which promise the bound is about.")
     with second:
         rewards = _pick(
             "Rewards", REWARDS, "laws", {"any": "any distribution"}, "Which distributions of rewards it is stated for."
@@ -63,11 +64,13 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
     return sorted(kept, key=lambda entry: entry.bound.not_applicable is not None)
 
 
-SPOKEN = {"none": "without privacy", "central": "when a curator is trusted", "local": "when nobody is trusted"}
+def _spoken(model: Model) -> str:
+    promise = PROMISES[model]
+    return promise.name if model == "none" else f"when {promise.who}"
 
 
 def _listed(floors: tuple[Floor, ...]) -> str:
-    parts = [f"**{words.number(floor.value)}** {SPOKEN[floor.model]}" for floor in floors]
+    parts = [f"**{words.number(floor.value)}** {_spoken(floor.model)}" for floor in floors]
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
 
 
@@ -99,7 +102,7 @@ def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
             "value at T": "–"
             if entry.bound.not_applicable
             else words.number(float(entry.value(experiment, horizon)[0])),
-            "promise": theme.MODEL_WORDS[entry.bound.model],
+            "promise": PROMISES[entry.bound.model].name,
             "rewards": entry.bound.rewards,
             "kind": entry.bound.kind,
             "status": "superseded" if entry.bound.superseded else entry.bound.status,
@@ -161,9 +164,7 @@ def choose(shown: list[Entry], found: tuple[Entry, ...]) -> Entry:
 
 def _title(entry: Entry) -> str:
     whose = ", ".join(registry()[name].title for name in entry.policies)
-    return (
-        f"{entry.bound.sign} {entry.bound.name}{f', {whose}' if whose else ''} · {theme.MODEL_WORDS[entry.bound.model]}"
-    )
+    return f"{entry.bound.sign} {entry.bound.name}{f', {whose}' if whose else ''} · {PROMISES[entry.bound.model].name}"
 
 
 def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
@@ -246,7 +247,7 @@ def chart(entry: Entry, experiment: Experiment, against: str, superseded: bool, 
         line={
             "width": 2.5,
             "dash": "longdash" if bound.superseded else theme.dash(bound),
-            "color": "#8a949e" if bound.superseded else theme.MODEL_COLOURS[bound.model],
+            "color": "#8a949e" if bound.superseded else theme.LOOKS[bound.model].colour,
         },
         hovertemplate="%{y:,.4~g}",
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from bandit_core.model.bound import Model
+from bandit_core.model import MEASURES, Model
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import diagrams, page_fields, state
 
@@ -21,7 +21,7 @@ def choice() -> Model:
         required=True,
         format_func=lambda name: DEFINITIONS[name].title,
         key=state.own_key("theory-promise"),
-        help="Four things that people mean when they call a learner private.",
+        help="What people mean when they call a learner private.",
     )
     state.keep_page_field("promise", chosen, FIRST)
     return chosen
@@ -41,7 +41,7 @@ def pictures(chosen: Model, dark: bool) -> None:
 def in_words(chosen: Model) -> None:
     """The chosen promise in plain words and as a formula, and its arrows."""
     definition = DEFINITIONS[chosen]
-    st.markdown(f"**{definition.title}.** {definition.promise}")
+    st.markdown(f"**{definition.title}.** {definition.says}")
     st.latex(definition.formula)
     st.markdown(
         f"- **Neighbouring** are {definition.neighbouring}.\n"
@@ -60,7 +60,13 @@ def in_words(chosen: Model) -> None:
         ]
         st.markdown("\n".join(arrows))
         st.caption(
-            "Definitions after Basu, Dimitrakakis and Tossou 2019, with the budgets of the implications worked out "
-            "here. Shuffle DP, where a mixer forgets who sent what, lies between local and central; it is not "
-            "simulated in this lab."
+            "Instantaneous and environment privacy after Basu, Dimitrakakis and Tossou 2019; the budgets of the "
+            "implications are worked out here."
+        )
+    with st.expander("In what is a budget counted?"):
+        st.markdown(
+            "\n".join(f"- **{measure.name}**, {measure.symbol}: {measure.says}" for measure in MEASURES.values())
+            + "\n\nOne converts into another in one direction only: "
+            + "; ".join(measure.conversion for measure in MEASURES.values() if measure.conversion)
+            + ". Nothing goes back."
         )

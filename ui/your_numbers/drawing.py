@@ -10,9 +10,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import InputError
+from bandit_core.model import PROMISES
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
-from bandit_core.studies.best_method import PROMISE_WORDS, Contest, Decision, Question, Tried
+from bandit_core.studies.best_method import Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found
 from ui import charts, gallery, runner, theme, uploads, words
@@ -76,7 +77,7 @@ def _method(each: Tried, answer: Reply) -> dict[str, str]:
     scale = answer.asked.scale
     behind = words.with_error(scale * each.behind, scale * each.behind_stderr)
     return {
-        "who is trusted": PROMISE_WORDS[each.privacy],
+        "who is trusted": PROMISES[each.privacy].who,
         "method": each.title,
         f"{answer.chosen.unit} lost": words.with_error(scale * each.lost, scale * each.stderr),
         "more than the best": "chosen" if each.chosen else behind if each.apart else f"{behind}: within the error",
@@ -196,7 +197,7 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
     users = axis == "users"
     st.markdown(
         "  \n".join(
-            f"{theme.TRUST_SIGNS[each.privacy]} {PROMISE_WORDS[each.privacy]}: {found_words(each, answer, users)}"
+            f"{theme.TRUST_SIGNS[each.privacy]} {PROMISES[each.privacy].who}: {found_words(each, answer, users)}"
             for each in rows
         )
     )
@@ -223,7 +224,7 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
             y=[scale * point.value for point in points],
             error_y={"type": "data", "array": [2 * scale * point.stderr for point in points]},
             mode="lines+markers",
-            name=f"{theme.TRUST_SIGNS[each.privacy]} {PROMISE_WORDS[each.privacy]}",
+            name=f"{theme.TRUST_SIGNS[each.privacy]} {PROMISES[each.privacy].who}",
             line={"color": theme.TRUST_COLOURS[each.privacy]},
             marker={"symbol": theme.MARKERS[each.privacy]},
             hovertemplate=f"{axis} = %{{x:,.3~g}}: %{{y:,.4~g}}",

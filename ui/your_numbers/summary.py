@@ -13,7 +13,7 @@ from html import escape
 import numpy as np
 
 from bandit_core import places
-from bandit_core.studies.best_method import PROMISE_WORDS
+from bandit_core.model import PROMISES
 from bandit_core.studies.goal_search import Found
 from ui import theme, words
 from ui.your_numbers.answers import Reply, found_words
@@ -111,7 +111,7 @@ def _origin(answer: Reply, made: datetime) -> str:
         params = ", ".join(f"{name} = {value}" for name, value in guarantee["parameters"].items())
         title = answer.experiment.lines[row.line].entry.title
         rows.append(
-            f"<tr><td>{escape(PROMISE_WORDS[row.privacy])}<td>{escape(title)}, the best of {screened}"
+            f"<tr><td>{escape(PROMISES[row.privacy].who)}<td>{escape(title)}, the best of {screened}"
             f"{f'<br>{escape(params)}' if params else ''}<td>{escape(guarantee['words'])}"
         )
     kernels = {name.rpartition("kernels.")[2]: version for name, version in meta["kernels"].items()}
@@ -165,7 +165,7 @@ def summary_page(
     searched = ""
     for axis, rows in found.items():
         told = "".join(
-            f"<li>{escape(PROMISE_WORDS[each.privacy])}: {_plain_html(found_words(each, answer, axis == 'users'))}"
+            f"<li>{escape(PROMISES[each.privacy].who)}: {_plain_html(found_words(each, answer, axis == 'users'))}"
             for each in rows
         )
         searched += f"<h2>{'Fewest users' if axis == 'users' else 'Smallest ε'} for {escape(limit)}</h2><ul>{told}</ul>"

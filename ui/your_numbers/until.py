@@ -12,10 +12,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import InputError
-from bandit_core.model import Privacy
+from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
-from bandit_core.studies.best_method import PROMISE_WORDS
 from bandit_core.studies.roll_out import CAP, TRIALS, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
 from ui import charts, epsilon_grid, runner, theme, uploads, words
 from ui.your_numbers import address
@@ -121,7 +120,7 @@ def _budget(column: st.delta_generator.DeltaGenerator, privacy: Privacy, shown: 
     first = address.first_value(name)
     grid = {f"{value:g}" for value in epsilon_grid.between(0.05, 10)} | ({first} - {address.SAME})
     chosen = column.selectbox(
-        f"ε if {PROMISE_WORDS[privacy]}",
+        f"ε if {PROMISES[privacy].who}",
         [address.SAME, *sorted(grid, key=float)],
         key=address.key_of(name),
         index=0 if first == address.SAME else 1 + sorted(grid, key=float).index(first),
@@ -159,7 +158,7 @@ def users_words(users: float) -> str:
 
 def who(row: RollOut) -> str:
     """The trust model and its budget."""
-    return PROMISE_WORDS[row.privacy] + ("" if row.epsilon is None else f" (ε = {row.epsilon:g})")
+    return PROMISES[row.privacy].who + ("" if row.epsilon is None else f" (ε = {row.epsilon:g})")
 
 
 def sentence(until: Until) -> str:
@@ -300,7 +299,7 @@ def picture(until: Until, dark: bool) -> go.Figure:
             x=[middle if math.isfinite(middle) else None],
             y=[name],
             mode="markers",
-            name=f"{theme.TRUST_SIGNS[row.privacy]} {PROMISE_WORDS[row.privacy]}",
+            name=f"{theme.TRUST_SIGNS[row.privacy]} {PROMISES[row.privacy].who}",
             marker={
                 "symbol": theme.MARKERS[row.privacy], "size": 15, "color": colour,
                 "line": {"color": theme.ink(dark), "width": 2},
@@ -329,7 +328,7 @@ def picture(until: Until, dark: bool) -> go.Figure:
 
 def _wrapped(row: RollOut) -> str:
     """The name of a row, in two lines: a phone is narrow."""
-    return PROMISE_WORDS[row.privacy].replace(" is ", "<br>is ") + (f", ε {row.epsilon:g}" if row.epsilon else "")
+    return PROMISES[row.privacy].who.replace(" is ", "<br>is ") + (f", ε {row.epsilon:g}" if row.epsilon else "")
 
 
 def describe(until: Until) -> str:

@@ -3,7 +3,6 @@
 const lesson = JSON.parse(document.getElementById("lesson").textContent);
 const part = name => document.getElementById(name);
 const slider = part("slider"), fixed = part("fixed"), WIDE = 620, ROW = 20;
-const SIGNS = { local: "●", central: "■", none: "–" };
 
 function node(parent, tag, attributes = {}, text = "") {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -67,10 +66,11 @@ function span(curves, series, log) {
   return [0, Math.max(1.2 * top, Math.min(1.05 * Math.max(...bands, 0), 2.5 * top))];
 }
 
+const SHAPES = { central: "M-4 -4H4V4H-4Z", shuffle: "M0 -5L5 0L0 5L-5 0Z", distributed: "M0 -5L5 4H-5Z", none: "M-1 -4H1V4H-1Z" };
+
 function marker(group, trust, left, top) {
   if (trust === "local") node(group, "circle", { cx: left, cy: top, r: 4, fill: "currentColor" });
-  else if (trust === "central") node(group, "rect", { x: left - 4, y: top - 4, width: 8, height: 8, fill: "currentColor" });
-  else node(group, "path", { d: `M${left} ${top - 4}V${top + 4}`, stroke: "currentColor", "stroke-width": 2 });
+  else node(group, "path", { d: SHAPES[trust], transform: `translate(${left} ${top})`, fill: "currentColor" });
 }
 
 function curve(plot, drawn, chart, x, y) {
@@ -182,7 +182,7 @@ function table(position) {
       if (place) cell.className = "number"; else {
         const sign = document.createElement("span");
         sign.className = `sign line-${row.line}`;
-        sign.textContent = SIGNS[lesson.lines[row.line].trust];
+        sign.textContent = lesson.lines[row.line].sign;
         sign.title = lesson.lines[row.line].words;
         cell.scope = "row";
         cell.append(sign);

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from bandit_core.model import KEPT
 from bandit_core.policies.stopping.base import RULE_WORDS, Rule, StoppingPolicy, StoppingSetup
 from bandit_core.spec.found import found
 
@@ -17,7 +18,6 @@ __all__ = ["RULE_WORDS", "Rule", "StoppingPolicy", "StoppingSetup", "stopping_po
 
 @cache
 def stopping_policies() -> dict[str, StoppingPolicy]:
-    """Every policy that stops, by name: by trust (none, local, central), then by file."""
-    order = ("none", "local", "central")
-    every: list[StoppingPolicy] = sorted(found(__name__, "POLICY"), key=lambda policy: order.index(policy.privacy))
+    """Every policy that stops, by name: by promise (`KEPT`), then by file."""
+    every: list[StoppingPolicy] = sorted(found(__name__, "POLICY"), key=lambda policy: KEPT.index(policy.privacy))
     return {policy.name: policy for policy in every}

@@ -12,8 +12,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from bandit_core.kernels import batched, explore_commit, heavy, index, kl, posterior, release_schedules, trees
-from bandit_core.studies.replays import batches, each_user
+from bandit_core.kernels import (
+    batched,
+    explore_commit,
+    heavy,
+    index,
+    kl,
+    ladder,
+    posterior,
+    release_schedules,
+    trees,
+)
+from bandit_core.studies.replays import batches, each_user, growing_batches
 from bandit_core.studies.replays.base import Belief, Decision, Replay
 
 __all__ = ["REPLAYS", "Belief", "Decision", "Replay"]
@@ -27,6 +37,7 @@ REPLAYS: dict[Any, type[Replay]] = {
     trees.common_counters: each_user.CommonCounters,
     batched.by_index: batches.Commitment,
     batched.elimination: batches.Elimination,
+    ladder.elimination: growing_batches.Ladder,
     release_schedules.by_index: batches.LazyIndex,
     release_schedules.thompson: batches.LazyPosterior,
     explore_commit.explore_then_commit: batches.ABTest,

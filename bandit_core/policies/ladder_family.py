@@ -1,0 +1,96 @@
+"""Shared by elimination in batches that grow by a factor: one skeleton, whatever the server learns of a batch.
+
+How private each is, and what a batch costs, follows from `bandit_core.theory.ladder`; the batches themselves are drawn
+by `bandit_core.kernels.ladder`. Growth 2 is what the proofs have, 4 what the experiments of Chowdhury and Zhou 2023
+have, and about what the epochs of DP-SE have; in the long run the two lose the same on average over gaps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from bandit_core.kernels import ladder as kernels
+from bandit_core.kernels.records import rewards_of
+from bandit_core.model import KernelCall, Parameters, RunSetup
+from bandit_core.spec import rewards as distributions
+from bandit_core.spec.field_types import Number, Whole
+from bandit_core.theory.ladder import Steps
+
+SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon
+Growth = Annotated[Whole, Field(ge=2, le=16)]
+
+
+class EliminationParameters(Parameters):
+    """How sure an elimination must be."""
+
+    beta: Annotated[
+        Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"],
+        Field(description="Probability that a best arm may ever be dropped. auto: 1 / horizon."),
+    ] = "auto"
+
+
+class BatchParameters(EliminationParameters):
+    """How batches grow."""
+
+    growth: Annotated[
+        Growth, Field(description="Batch b pulls every arm that is left growth^b times (the proofs have 2).")
+    ] = 4
+
+
+def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True) -> KernelCall:
+    """A call of `bandit_core.kernels.ladder`; ``learns`` is one of its codes.
+
+    ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
+    """
+    plan = kernels.Ladder(
+        learns, steps.lengths, 2 * steps.radii, steps.contrast, steps.levels, steps.spread, steps.slack
+    )
+    return KernelCall(kernels.elimination, (rewards_of(setup), at_once, plan), len(setup.arms))
+
+
+def prepared(learns: int, steps: Callable[[RunSetup], Steps]) -> Callable[[RunSetup], KernelCall]:
+    """``prepare`` of a policy."""
+    return lambda setup: prepare(setup, learns, steps(setup))
+
+
+def cost(learns: int) -> Callable[[RunSetup], float]:
+    """Rough time of one pull relative to one of ``ucb``: a look per batch and arm, else the drawing of the rewards."""
+
+    def step_cost(setup: RunSetup) -> float:
+        looks = 10 * len(setup.arms) * math.log2(max(2.0, setup.horizon)) / setup.horizon
+        in_bulk = learns == kernels.BITS or all(
+            arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms)
+        )
+        return min(1.0, looks) if in_bulk else min(1.0, looks) + 1.0
+
+    return step_cost
+
+
+def refuse_tiny_budget(setup: RunSetup) -> str | None:
+    """Words of refusal for a budget that no horizon can make anything of."""
+    if setup.fixed_epsilon >= SMALLEST:
+        return None
+    return f"epsilon is {setup.fixed_epsilon:g}; allowed: from {SMALLEST:g} on"
+
+
+_LOOP = """S = all arms;  L(c) = ln(c |S| b^2 / beta),  beta = 1 / T
+for b = 1, 2, ... while more than one arm is left:
+    l = growth^b;  pull each arm of S  l times{answer}
+    {learned}
+    r = {radius}
+    drop every arm with  m_a < max m - 2 r
+play the arm that is left"""
+
+
+def pseudo_code(learned: str, radius: str, answer: str = "") -> str:
+    """The skeleton with what the server learns, and the radius."""
+    return _LOOP.format(learned=learned, radius=radius, answer=answer)
+
+
+def common(learns: int, steps: Callable[[RunSetup], Steps]) -> dict[str, Any]:
+    """Fields of every policy of the family but those that tell the steps of trust apart."""
+    return {"anytime": False, "prepare": prepared(learns, steps), "step_cost": cost(learns)}

@@ -1,0 +1,106 @@
+"""What trust saves: the lines of an experiment in the order of their promises, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, combinations, pairwise
+
+import numpy as np
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.model import PROMISES, Privacy
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.studies.sweep import SweepResult
+
+CLEARLY = 3.0  # standard errors by which a line must be ahead of another one: many users and pairs are looked at
+
+
+@dataclass(frozen=True)
+class Step:
+    """Two lines of neighbouring promises: what the one with more trust loses less at the horizon (reward units).
+
+    ``saved`` and its standard error ``stderr`` are over pairs of trials.
+    """
+
+    stronger: int
+    weaker: int
+    saved: float
+    stderr: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the sign of what is saved is beyond doubt."""
+        return abs(self.saved) > CLEARLY * self.stderr
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Line ``first`` clearly loses less at ``low`` (users or budget), ``then`` at ``high``; in between it is open."""
+
+    first: int
+    then: int
+    low: float
+    high: float
+
+
+def ladder(experiment: Experiment) -> tuple[int, ...]:
+    """The first visible line of each promise, the strongest promise (least trust) first."""
+    first: dict[Privacy, int] = {}
+    for number, line in enumerate(experiment.lines):
+        if number not in experiment.view.hidden:
+            first.setdefault(line.entry.privacy, number)
+    return tuple(first[key] for key in sorted(first, key=lambda key: -len(PROMISES[key].implied())))
+
+
+def _both(result: Result, one: int, other: int) -> tuple[LineResult, LineResult] | None:
+    mine, theirs = result.lines[one], result.lines[other]
+    return None if mine is None or theirs is None else (mine, theirs)
+
+
+def steps(result: Result) -> tuple[Step, ...]:
+    """The steps of the ladder between lines that are played; needs two trials for an error."""
+    rungs = [line for line in ladder(result.experiment) if result.lines[line] is not None]
+    found = []
+    for stronger, weaker in pairwise(rungs):
+        if (both := _both(result, stronger, weaker)) is not None:
+            found.append(Step(stronger, weaker, *both[0].difference_to(both[1])))
+    return tuple(found)
+
+
+def _ahead(result: Result, one: int, other: int) -> np.ndarray:
+    """At every checkpoint 1 where ``one`` clearly loses less, -1 where ``other`` does, 0 where it is open."""
+    both = _both(result, one, other)
+    nothing = np.zeros(len(result.times))
+    if both is None:
+        return nothing
+    _, mine, theirs = np.intersect1d(both[0].trials, both[1].trials, return_indices=True)
+    apart = both[1].regret[theirs] - both[0].regret[mine]
+    if len(apart) < 2:
+        return nothing
+    mean, error = apart.mean(axis=0), apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
+    return np.where(np.abs(mean) > CLEARLY * error, np.sign(mean), 0.0)
+
+
+def _changes(one: int, other: int, places: np.ndarray, ahead: np.ndarray) -> list[Crossing]:
+    clear = np.flatnonzero(ahead)
+    return [
+        Crossing(*((one, other) if ahead[low] > 0 else (other, one)), float(places[low]), float(places[high]))
+        for low, high in pairwise(clear)
+        if ahead[low] != ahead[high]
+    ]
+
+
+def crossings(result: Result) -> tuple[Crossing, ...]:
+    """Where two lines of the ladder clearly change places as users come."""
+    pairs = combinations(ladder(result.experiment), 2)
+    found = [_changes(*pair, result.times, _ahead(result, *pair)) for pair in pairs]
+    return tuple(sorted(chain(*found), key=lambda each: each.high))
+
+
+def budget_crossings(result: SweepResult) -> tuple[Crossing, ...]:
+    """Where two lines of the ladder clearly change places at the horizon as the budget grows."""
+    pairs, budgets = combinations(ladder(result.experiment), 2), np.array(result.epsilons)
+    found = [
+        _changes(*pair, budgets, np.array([_ahead(point, *pair)[-1] for point in result.results])) for pair in pairs
+    ]
+    return tuple(sorted(chain(*found), key=lambda each: each.high))

@@ -1,0 +1,77 @@
+"""Trust: what does it save to trust a shuffler, a secure sum or a curator?"""
+
+import ui.preload  # noqa: F401 - before all other imports, see there
+
+# isort: split
+import streamlit as st
+
+from bandit_core.studies.sweep import distinct_lines
+from ui import charts, page_frame, runner, shared, state, theme, tradeoff_view, words
+from ui.menu import Page
+from ui.trust import view
+
+PAGE = Page(
+    title="Trust",
+    icon="stairs",
+    place=2.5,
+    sidebar="arms budget lines own T n seed x y band bounds worst shapes runs hide",
+    shows="trusted",
+)
+page_frame.enter()
+
+st.title("Whom must you trust, and what does it save?")
+st.markdown(
+    "The same ε can hide a reward from the public only, from a learner who sees sums or shuffled answers, or from "
+    "everybody. Whoever is not trusted must see noise; how much trust saves is measured here, step by step."
+)
+experiment, dark = state.experiment(), theme.is_dark()
+view.slider(experiment)
+result = runner.result_of(experiment, "trust")
+if result is None:
+    st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
+    page_frame.leave()
+
+played = result
+st.markdown(shared.kept("trust-verdict", played, None, lambda: view.verdict(played)))
+left, right = st.columns([3, 2])
+with left:
+    st.markdown("**Regret as users come**")
+    picture = shared.picture(
+        "trust", played, dark, lambda: charts.regret_chart(played, dark), lambda _: charts.describe(played)
+    )
+    st.plotly_chart(picture, key="trust-curves", config=charts.CONFIG, alt=picture.alt)
+    st.caption(words.legend(max(line.count for line in played.lines if line), experiment.view.band))
+with right:
+    st.markdown("**What each step of trust saves**, at the last user")
+    picture = shared.picture(
+        "trust-steps",
+        played,
+        dark,
+        lambda: view.bars(played, dark),
+        lambda drawn: charts.read_aloud(drawn, "Lost rewards that each step of trust saves"),
+    )
+    st.plotly_chart(picture, key="trust-bars", config=charts.CONFIG, alt=picture.alt)
+    st.caption(
+        "The first line of each promise counts, least trust first; whiskers: two standard errors over pairs of runs. "
+        f"Equal ε of different promises hide from different people. {view.unlike_steps(played)}"
+    )
+st.caption(view.along_users(played))
+st.subheader("At every budget")
+swept = runner.sweep_of(distinct_lines(experiment), view.budgets(experiment), "trust-sweep")
+if swept is not None:
+    many = swept
+    st.markdown(view.along_budgets(many))
+    picture = shared.drawing(
+        "trust-budgets",
+        experiment,
+        (many.content, dark),
+        lambda: tradeoff_view.chart(many, dark),
+        lambda _: tradeoff_view.describe(many),
+    )
+    st.plotly_chart(picture, key="trust-budgets", config=charts.CONFIG, alt=picture.alt)
+    st.caption(tradeoff_view.legend(many, opens=False))
+    st.page_link("pages/tradeoff.py", label="More of this on Trade-off", icon=":material/balance:")
+st.subheader("Who sees what")
+view.who_sees_what(experiment, dark)
+st.dataframe(view.table(played), hide_index=True, key="trust-table")
+st.page_link("pages/theory.py", label="Which promise implies which, and why", icon=":material/functions:")

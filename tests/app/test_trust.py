@@ -1,0 +1,88 @@
+"""Trust: one budget for all, steps that the run supports, and what each party sees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import screen as on
+
+from bandit_core.experiments.presets import load_preset
+from bandit_core.model import PROMISES
+from bandit_core.simulation.engine import simulate
+from bandit_core.studies.trust_steps import ladder, steps
+from ui import diagrams
+from ui.trust import view
+
+SMALL = {"preset": "trust", **on.SMALL}
+
+
+def shown(screen):
+    return screen.main.dataframe[0].value
+
+
+def test_bars_are_the_steps_of_the_ladder_and_the_table_says_what_each_line_keeps() -> None:
+    screen = on.visit("trust", **SMALL)
+    experiment = load_preset("trust").with_changes(horizon=int(on.SMALL["T"]), trials=int(on.SMALL["n"]))
+    result = simulate(experiment, jobs=1)
+    chart = on.chart(screen, "trust-bars")
+    assert [float(on.numbers_in(trace["x"])[0]) for trace in chart.traces] == pytest.approx(
+        [step.saved for step in steps(result)]
+    )
+    keys = [experiment.lines[line].entry.privacy for line in ladder(experiment)]
+    assert keys == ["local", "central", "none"]
+    assert [row.split(" ", 1)[1] for row in shown(screen)["promise"]] == [PROMISES[key].title for key in keys]
+    assert [budget for budget in shown(screen)["budget"] if "ε = 1" in budget] != []
+    told = on.words(screen)
+    assert all(PROMISES[key].trusted in told for key in keys)
+    pictures = [image.alt for element in screen.get("image") for image in element.proto.imgs]
+    assert pictures == [diagrams.in_words(key) for key in keys]
+
+
+def test_the_ladder_has_every_promise_once_and_says_where_a_step_changes_more_than_trust() -> None:
+    experiment = load_preset("trust-ladder")
+    keys = [experiment.lines[line].entry.privacy for line in ladder(experiment)]
+    assert keys == ["local", "shuffle", "distributed", "central", "none"]
+    result = simulate(experiment.with_changes(horizon=2000, trials=4), jobs=1)
+    table = view.table(result)
+    for line, row in zip(ladder(experiment), table.itertuples(), strict=True):
+        kept = experiment.lines[line].entry.guarantee(experiment.setups[line])
+        assert row.budget == (kept.budget or "–") and ("δ" in row.budget) == (kept.delta > 0)
+        assert kept.model == "none" or "ε = 1" in experiment.label(line)
+        assert ("δ" in experiment.label(line)) == (kept.delta > 0)
+    pure = result.experiment.with_changes(lines=[line for line in result.experiment.spec()["lines"]
+                                                 if line["policy"] != "shuffle-se"])  # fmt: skip
+    assert len(view.unlike_steps(result)) > len(view.unlike_steps(simulate(pure, jobs=1))) == 0
+
+
+def test_the_slider_moves_every_private_line() -> None:
+    screen = on.visit("trust", **SMALL)
+    (slider,) = [each for each in screen.main.select_slider if each.key.startswith("trust-epsilon")]
+    before = on.chart(screen, "trust-bars").traces
+    slider.set_value(3.0)
+    on.run(screen)
+    assert [budget for budget in shown(screen)["budget"] if "ε = 3" in budget] == ["ε = 3"] * 2
+    assert on.chart(screen, "trust-bars").traces != before
+    again = on.visit("trust", **on.address(screen))
+    assert shown(again).equals(shown(screen))
+
+
+def test_an_experiment_without_three_promises_is_kept_and_an_example_shown() -> None:
+    screen = on.visit("trust", arms="0.9,0.5", lines="ucb,dp-se(1)", **on.SMALL)
+    assert len(shown(screen)) >= 3
+    assert [button for button in screen.sidebar.button if (button.key or "").startswith("keep-example")]
+
+
+def test_a_hidden_promise_is_no_step_and_one_alone_is_told() -> None:
+    result = simulate(load_preset("trust").with_changes(horizon=300, trials=4, view={"hidden": [1]}), jobs=1)
+    (step,) = steps(result)
+    figure = view.bars(result, False)
+    assert len(figure.data) == 1 and figure.data[0].x[0] == step.saved
+    assert figure.layout.xaxis.range[0] < min(0, step.saved) and figure.layout.xaxis.range[1] > max(0, step.saved)
+    alone = simulate(load_preset("trust").with_changes(horizon=300, trials=4, view={"hidden": [0, 1]}), jobs=1)
+    assert len(view.bars(alone, False).data) == 0 and "**" not in view.verdict(alone)
+
+
+def test_what_is_not_clear_is_not_claimed() -> None:
+    single = simulate(load_preset("trust").with_changes(horizon=200, trials=1), jobs=1)
+    assert "**" not in view.verdict(single)
+    assert np.isnan(steps(single)[0].stderr) and len(view.bars(single, True).data) == 2

@@ -1,0 +1,88 @@
+"""What each step of trust saves, and where lines change places, on results whose numbers are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bandit_core import Experiment, load_preset, simulate
+from bandit_core.model import KEPT, PROMISES
+from bandit_core.simulation.results import LineResult, Result
+from bandit_core.studies.sweep import sweep
+from bandit_core.studies.trust_steps import budget_crossings, crossings, ladder, steps
+
+LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
+RNG = np.random.default_rng(1)
+NOISE = RNG.normal(size=(20, 3))
+
+
+def experiment_of(**view):
+    lines = [{"policy": name} | ({} if name in ("ucb", "thompson") else {"epsilon": {"kind": "fixed", "value": 1}})
+             for name in LINES]  # fmt: skip
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
+    return Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 1000, "trials": 20, "view": view})
+
+
+def result_of(means, **view):
+    """Lines with these mean regrets at three times, and noise that all share but for a thousandth."""
+    times = np.array([10, 100, 1000])
+    trials = np.arange(20)
+    played = [
+        None
+        if mean is None
+        else LineResult(trials, np.asarray(mean) + NOISE + 1e-3 * RNG.normal(size=NOISE.shape), NOISE, NOISE[:, :2])
+        for mean in means
+    ]
+    return Result(experiment_of(**view), times, tuple(played), tuple(None for _ in played))
+
+
+def test_the_ladder_goes_from_least_trust_to_most_and_takes_the_first_visible_line():
+    assert ladder(experiment_of()) == (2, 1, 0)
+    assert ladder(experiment_of(hidden=[1, 0])) == (2, 3, 4)
+    strength = [len(PROMISES[key].implied()) for key in ("local", "shuffle", "distributed", "central", "none")]
+    assert strength == sorted(strength, reverse=True) and len(set(strength)) == len(KEPT)
+
+
+def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
+    found = steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], [0, 0, 0], [0, 0, 0]]))
+    assert [(step.stronger, step.weaker) for step in found] == [(2, 1), (1, 0)]
+    assert [step.saved for step in found] == pytest.approx([41, 6], abs=0.01)
+    assert all(step.clear and step.stderr < 0.01 for step in found)  # the noise that they share is gone
+    (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], [0, 0, 0], [0, 0, 0]]))
+    assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved) < 0.01
+
+
+def places(result):
+    return [(each.first, each.then, each.low, each.high) for each in crossings(result)]
+
+
+def test_a_crossing_lies_between_two_clear_leads():
+    far, open_ = [9, 99, 999], [5, 20, 50]
+    assert places(result_of([[1, 2, 30], [5, 4, 3], open_, far, far])) == [(0, 1, 100, 1000)]
+    assert places(result_of([[1, 4, 30], [5, 4, 3], open_, far, far])) == [(0, 1, 10, 1000)]  # open in between
+    assert places(result_of([[1, 2, 30], [5, 4, 3], open_, far, far], hidden=[1, 3])) == []
+    assert places(result_of([[1, 2, 3], [1, 2, 2.5], open_, far, far])) == []  # never clearly behind
+    back = result_of([[1, 2, 3], [2, 1, 4], open_, far, far])
+    assert places(back) == [(0, 1, 10, 100), (1, 0, 100, 1000)]
+
+
+def test_crossings_along_the_budget_are_those_of_the_runs_at_each_budget():
+    """Who trusts nobody is far behind a curator at small budgets, and ahead once a bit is nearly the reward."""
+    experiment = load_preset("trust-ladder")
+    swept = sweep(experiment, (1.0, 2.0, 5.0), jobs=1)
+    found = budget_crossings(swept)
+    keys = {tuple(experiment.lines[line].entry.privacy for line in (each.first, each.then)) for each in found}
+    assert ("central", "local") in keys
+    for each in found:
+        for epsilon, ahead, behind in ((each.low, each.first, each.then), (each.high, each.then, each.first)):
+            played = swept.at(epsilon).lines
+            extra, error = played[behind].difference_to(played[ahead])
+            assert extra > 3 * error
+    assert budget_crossings(sweep(experiment.with_changes(trials=1), (1.0, 10.0), jobs=1)) == ()  # one shows nothing
+
+
+def test_steps_of_a_real_run_add_up():
+    result = simulate(load_preset("trust").with_changes(horizon=500, trials=6), jobs=1)
+    found = steps(result)
+    top, bottom = (result.lines[line].mean[-1] for line in (found[0].stronger, found[-1].weaker))
+    assert sum(step.saved for step in found) == pytest.approx(top - bottom)

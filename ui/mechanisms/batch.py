@@ -1,0 +1,131 @@
+"""The part of the Mechanisms page about batches: what a server sees of many users, and what one of them changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.subplots import make_subplots
+
+from bandit_core.mechanisms import Description
+from bandit_core.mechanisms.batch import Batch, batch_delta
+from ui import charts, state, theme, words
+from ui.mechanisms.answer import BATCHES, DELTAS, epsilon_slider, facts
+from ui.page_fields import Fields
+
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A mechanism as the controls have it, and what the server may see without and with one more reward of 1.
+
+    ``seen`` (outcomes,) are means as the server reads them, in order; ``without`` and ``with_one`` their chances.
+    """
+
+    told: Description
+    made: Batch
+    seen: np.ndarray
+    without: np.ndarray
+    with_one: np.ndarray
+
+
+def _shown(name: str, epsilon: float, users: int, delta: float) -> Shown:
+    told = BATCHES[name]
+    given = {"users": users, "delta": delta}
+    made: Batch = told.make(epsilon, **{key: given[key] for key in told.settings})
+    outcomes, without = made.law(0)
+    seen = made.estimate(outcomes)
+    order = np.argsort(seen)
+    return Shown(told, made, seen[order], without[order], made.law(1)[1][order])
+
+
+def controls(fields: Fields) -> tuple[Shown, float, float]:
+    """Mechanism, epsilon, users of the batch, delta."""
+    columns = st.columns(4)
+    allowed = list(BATCHES)
+    name = columns[0].selectbox(
+        "Mechanism",
+        allowed,
+        allowed.index(fields.word("crowd", allowed)),
+        format_func=lambda one: BATCHES[one].title,
+        key=state.own_key("mechanisms-crowd"),
+        help="What the users of a batch send together.",
+    )
+    fields.keep("crowd", name)
+    with columns[1]:
+        epsilon = epsilon_slider(fields)
+    users = columns[2].select_slider(
+        "Users of the batch",
+        *fields.stops("users", SIZES),
+        key=state.own_key("mechanisms-users-of-batch"),
+        format_func=words.count,
+        help="All of them add their share of the noise: the more they are, the less each needs.",
+    )
+    fields.keep("users", users)
+    delta = 0.0
+    if "delta" in BATCHES[name].settings:
+        delta = columns[3].select_slider(
+            "δ: chance that the promise may fail",
+            *fields.stops("delta", DELTAS),
+            key=state.own_key("mechanisms-delta"),
+            format_func=lambda value: f"{value:g}",
+            help="The loss may exceed ε, at the price of at most δ.",
+        )
+        fields.keep("delta", delta)
+    return _shown(name, epsilon, int(users), float(delta)), epsilon, float(delta)
+
+
+def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
+    """Both distributions on top, their log ratio between the lines at plus and minus epsilon below."""
+    dark = theme.is_dark()
+    colour, quiet = theme.mechanism_colour(shown.told.name, dark), theme.quiet(dark)
+    kept = (shown.without > 1e-12) | (shown.with_one > 1e-12)
+    seen, without, with_one = shown.seen[kept], shown.without[kept], shown.with_one[kept]
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
+    for chances, label, shade, dash in (
+        (with_one, "the user has 1", colour, "solid"), (without, "the user has 0", quiet, "dash"),
+    ):  # fmt: skip
+        figure.add_scatter(
+            x=seen, y=chances, mode="lines", name=label, line={"color": shade, "width": 2.5, "dash": dash},
+            fill="tozeroy", fillcolor=theme.transparent(shade, 0.2), hovertemplate="%{y:.3~g}", row=1, col=1,
+        )  # fmt: skip
+    with np.errstate(divide="ignore"):
+        loss = np.clip(np.log(with_one) - np.log(without), -50, 50)
+    figure.add_scatter(
+        x=seen, y=loss, mode="lines", name="log ratio", showlegend=False, line={"color": colour, "width": 2.5},
+        hovertemplate="ln ratio %{y:.3~g}", row=2, col=1,
+    )  # fmt: skip
+    for level in (epsilon, -epsilon):
+        figure.add_hline(y=level, line={"dash": "dash", "width": 1.5, "color": quiet}, row=2, col=1)
+    charts.style(figure, 460, dark)
+    figure.update_yaxes(title="chance", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="ln ratio", range=[-2.5 * epsilon, 2.5 * epsilon], nticks=5, row=2, col=1)
+    figure.update_xaxes(title="mean of the batch as the server reads it", row=2, col=1)
+    return figure
+
+
+def draw(fields: Fields) -> None:
+    """The whole part."""
+    st.markdown(
+        "Many users answer together, and the server sees **one number** of all of them. Each adds only a share of the "
+        "noise; what hides one is the noise of the others. All but one user have reward 0 here."
+    )
+    shown, epsilon, delta = controls(fields)
+    figure = batch_chart(shown, epsilon)
+    needed = batch_delta(shown.without, shown.with_one, epsilon)
+    told = charts.read_aloud(figure, "What the server sees with and without one reward of 1, and their log ratio")
+    st.plotly_chart(figure, key=f"batch-{shown.told.name}", config=charts.CONFIG, alt=told)
+    spread = float(np.sqrt(shown.without @ shown.seen**2 - (shown.without @ shown.seen) ** 2))
+    allowed = f"for these two inputs δ = {needed:.2g} is needed; the promise allows {delta:g}"
+    st.markdown(
+        f"The mean of **{words.count(shown.made.users)}** users is off by a standard deviation of **{spread:.3g}**; "
+        + (f"{allowed}." if delta else f"no log ratio is above ε = {epsilon:g}.")
+    )
+    st.caption(
+        "The promise is about batches of the same size in which one reward differs, and it needs all users of the "
+        "batch to add their share."
+    )
+    facts([shown.told])
