@@ -130,6 +130,8 @@ _PLAYED_BY = {
     "logarithmic": "adap-ucb",
     "hybrid": "dp-ucb-bound",
     "adaptive-tree": "dp-robust-ucb",
+    "k-ary": "dp-ucb",
+    "square-root": "dp-se",
 }
 
 

@@ -16,8 +16,19 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.kernels.labels import labels
-from bandit_core.mechanisms import CTL, Binary, Counter, Description, Hybrid, Mechanism, registry
+from bandit_core.mechanisms import (
+    CTL,
+    Binary,
+    Counter,
+    Description,
+    Hybrid,
+    Mechanism,
+    SignedDigits,
+    SquareRoot,
+    registry,
+)
 from bandit_core.mechanisms.base import Sampler
+from bandit_core.mechanisms.counter import LaplaceCounter
 from bandit_core.mechanisms.description import Audited
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
 from bandit_core.model import Signal
@@ -74,7 +85,8 @@ def _answers(mechanism: Mechanism) -> Sampler:
 def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
     """The sums that a counter releases of zeros, of which one item may have the least or the largest value.
 
-    Each node tells by how far it lies from the one value towards the other, but no further.
+    Each node tells by how far it lies from the one value towards the other, but no further. Normal noise has no
+    nodes: the total of all sums with the best weights is normal, and tells everything.
     """
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
@@ -83,10 +95,12 @@ def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
         stream = np.zeros((len(inputs), what.items))
         stream[:, what.item - 1] = low + (high - low) * inputs
         released = np.concatenate([np.zeros((len(inputs), 1)), counter.release(stream, rng)], axis=1)
+        if isinstance(counter, SquareRoot):
+            return released[:, 1:] @ counter.evidence(what.item)
+        assert isinstance(counter, LaplaceCounter)
         told = np.zeros(len(inputs))
         for late, early in what.nodes:
-            scale = counter._fresh_scale(late)
-            told += np.clip(released[:, late] - released[:, early], low, high) / scale
+            told += np.clip(released[:, late] - released[:, early], low, high) / counter.fresh_scale(late)
         return told
 
     return sampler
@@ -95,8 +109,9 @@ def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
 def _mechanism(one: Description) -> Subject:
     delta, what = 0.0, one.audited
     if what is not None:
-        sampler = _sums(lambda epsilon: one.started(epsilon, what.items), what)
+        sampler = _sums(lambda epsilon: one.started(epsilon, what.items, DELTA), what)
         inputs, seen, words = what.inputs, what.seen, what.words
+        delta = 0.0 if one.pure else DELTA
     else:
         mechanism = one.make(1.0)
         ends = [end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain]
@@ -187,6 +202,30 @@ class _NaturalLogTree(Binary):
         return math.log(self.horizon) / self.epsilon
 
 
+@dataclass(frozen=True)
+class _UsualDepth(SignedDigits):
+    """A k-ary tree whose nodes have the noise for as many levels as a tree without subtraction would have."""
+
+    @property
+    def node_scale(self) -> float:
+        return math.ceil(math.log(self.horizon) / math.log(self.base) - 1e-9) / self.epsilon
+
+
+@dataclass(frozen=True)
+class _OneEntry(SquareRoot):
+    """A square root whose noise is made for the largest entry of a column, not for the column's length."""
+
+    @property
+    def sensitivity(self) -> float:
+        return 1.0
+
+
+def _one_entry_epsilon(epsilon: float, items: int) -> float:
+    """What noise for one entry of the column really keeps at the same delta."""
+    narrow = _OneEntry(epsilon, items, DELTA)
+    return smallest_epsilon(SquareRoot(epsilon, items, DELTA).sensitivity, narrow.sd, DELTA)
+
+
 def _as_printed(rewards: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
     return (rng.random(rewards.shape) < (rewards * epsilon + 1 - rewards) / (1 + epsilon)).astype(float)
 
@@ -206,7 +245,9 @@ def _half_gaussian_epsilon(epsilon: float) -> float:
 def _negative_controls() -> list[Subject]:
     sound = {subject.name: subject for subject in _mechanisms()}
     tree, hybrid = registry()["binary"].audited, registry()["hybrid"].audited
-    assert tree is not None and hybrid is not None
+    root = registry()["square-root"].audited
+    assert tree is not None and hybrid is not None and root is not None
+    branches = Audited(items=9, item=3, nodes=((3, 2), (3, 0), (9, 0)))  # of three branches, on three levels
 
     def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
         return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **told)
@@ -237,6 +278,15 @@ def _negative_controls() -> list[Subject]:
                "in the long run (Tossou and Dimitrakakis 2016 describe it so).",
                sampler=_sums(Hybrid.as_printed, hybrid),
                real=lambda epsilon: float(Hybrid.as_printed(epsilon).spent(hybrid.items))),
+        broken("k-ary-usual-depth", "k-ary", "k-ary tree with noise for the depth of a tree without subtraction",
+               "With digits that may be negative, h levels count to (k^h - 1)/2 only, not to k^h: 9 items need three "
+               "levels of three branches, and the noise of each node is made for two.",
+               sampler=_sums(lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
+               real=lambda epsilon: 1.5 * epsilon, inputs=branches.inputs),
+        broken("square-root-one-entry", "square-root", "Square root with noise for one entry of a column",
+               "An item moves every later entry of R x, and the noise is made for the largest of them alone.",
+               sampler=_sums(lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),
+               real=lambda epsilon: _one_entry_epsilon(epsilon, root.items)),
     ]  # fmt: skip
 
 

@@ -12,7 +12,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from bandit_core.kernels import batched, explore_commit, heavy, index, kl, posterior, release_schedules, trees
+from bandit_core.kernels import (
+    batched,
+    explore_commit,
+    heavy,
+    index,
+    kl,
+    posterior,
+    release_schedules,
+    signed_trees,
+    trees,
+)
 from bandit_core.studies.replays import batches, each_user
 from bandit_core.studies.replays.base import Belief, Decision, Replay
 
@@ -25,6 +35,7 @@ REPLAYS: dict[Any, type[Replay]] = {
     posterior.thompson: each_user.Posterior,
     trees.own_counters: each_user.OwnCounters,
     trees.common_counters: each_user.CommonCounters,
+    signed_trees.common_trees: each_user.SignedTrees,
     batched.by_index: batches.Commitment,
     batched.elimination: batches.Elimination,
     release_schedules.by_index: batches.LazyIndex,

@@ -12,6 +12,7 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import index, kl, trees
 from bandit_core.kernels.rewards import sigmoid
 from bandit_core.kernels.users import draw_epsilon
+from bandit_core.mechanisms.signed_digits import nodes_of
 from bandit_core.spec.budgets import FIXED
 from bandit_core.studies.replays.base import (
     SECOND,
@@ -218,14 +219,38 @@ class OwnCounters(Counters):
 class CommonCounters(Counters):
     """All counters grow at every step."""
 
+    def root(self) -> float:
+        """2 if the index has its root, 0 without."""
+        return float(self.arguments[2].per_pull)
+
     def believes(self, t: int) -> Belief:
-        per_pull = self.arguments[2].per_pull
-        return self.noisy(lambda n: np.sqrt(math.log(t) * per_pull * n) / n)
+        return self.noisy(lambda n: np.sqrt(math.log(t) * self.root() * n) / n)
 
     def pull(self, label: int, t: int) -> None:
         self.keep(label, t)
         for each in range(self.size):
             self.grow(each)
+
+
+class SignedTrees(CommonCounters):
+    """`kernels.signed_trees`: k-ary trees that all grow at every step; the noise of every node by itself."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.nodes: list[dict[tuple[int, int], float]] = [{} for _ in range(self.size)]
+
+    def root(self) -> float:
+        return float(self.arguments[2])
+
+    def grow(self, label: int) -> None:
+        tree, known, total = self.arguments[1], self.nodes[label], 0.0
+        self.items[label] += 1
+        for sign, *node in nodes_of(int(self.items[label]), 2 * tree.half + 1):
+            place = (node[0], node[1])
+            if place not in known:
+                known[place] = laplace(self.uniform(SECOND), tree.node_scale)
+            total += sign * known[place]
+        self.noises[label] = total
 
 
 class Truncated(Counters):
