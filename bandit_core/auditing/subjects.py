@@ -36,12 +36,13 @@ from bandit_core.policies import registry as policies
 from bandit_core.spec.errors import InputError, Issue
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
+RESTING, USERS_WATCHED = "gaussian-ts", 30  # the policy whose whole run is audited, and its users
 _FAR = 40.0  # rewards whose sigmoids are 0 and 1 to 17 digits
 # Policies whose first choices show their first user's reward, with the number of users: two try both arms, and the
 # third meets the choice. Thompson sampling may choose freely from the start, so there the second user does.
 RUNS = {
     "heldp-ucb-b": 3, "heldp-ucb-bs": 3, "ucb-cf": 3, "kl-ucb-cf": 3, "ts-cf": 2, "private-ucb": 3,
-    "dp-ucb-bound": 3, "dp-ucb": 3, "adap-ucb": 3, "adap-klucb": 3, "anytime-lazy-ucb": 3,
+    "dp-ucb-bound": 3, "dp-ucb": 3, "adap-ucb": 3, "adap-klucb": 3, "adac-ucb": 3, "anytime-lazy-ucb": 3,
 }  # fmt: skip
 
 
@@ -173,7 +174,64 @@ def _first_choices(policy: str, users: int) -> Sampler:
     return sampler
 
 
+def _rest(width: float | Literal["auto"]) -> Sampler:
+    """How long Gaussian Thompson sampling leaves arm 0 alone whose one reward is 0 or 1, by the kernel itself.
+
+    Arm 1 always pays 1/2. The time of the second pull of arm 0 depends on its first reward alone.
+    """
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        from bandit_core.experiments.experiment import Experiment
+
+        params = {"pre_pulls": 1, "delta": DELTA, "factor": width}
+        line = {"policy": RESTING, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+        rested = np.empty(len(inputs))
+        for value in np.unique(inputs):
+            chosen = inputs == value
+            arms = [
+                {"kind": "bernoulli", "mean": float(value)},
+                {"kind": "two-point", "low": 0.0, "high": 0.5, "p_high": 1},
+            ]
+            document = {"arms": arms, "lines": [line], "horizon": USERS_WATCHED, "trials": 1}
+            [setup] = Experiment.model_validate(document).setups
+            streams = rng.integers(0, 2**64, (int(chosen.sum()), 8), dtype=np.uint64)
+            times = np.arange(1, USERS_WATCHED + 1)
+            best = policies()[RESTING].play(setup, streams, times, Signal()).best_pulls
+            again = (best if value > 0.5 else times - best) > 1.0  # arm 0 is the best arm if it pays 1
+            rested[chosen] = np.where(again.any(axis=1), again.argmax(axis=1), USERS_WATCHED)
+        return rested
+
+    return sampler
+
+
+def _as_wide_as_usual(epsilon: float) -> float:
+    """What draws of factor 1 keep over the users that are watched."""
+    return smallest_epsilon(math.sqrt((USERS_WATCHED - 2) / 2), 1.0, DELTA)
+
+
+def _resting(**told: Any) -> Subject:
+    return Subject(
+        **{
+            "name": RESTING,
+            "title": f"{policies()[RESTING].title}: a whole run",
+            "kind": "run",
+            "guarantee": policies()[RESTING].guarantee_words,
+            "inputs": "the one reward of arm 0 is 0 or 1; arm 1 always pays 1/2",
+            "seen": f"which of {USERS_WATCHED} users got arm 0 for the second time",
+            "sampler": _rest("auto"),
+            "delta": DELTA,
+            "words": "Choices tell less than the draws behind them: the lower bound may be far below epsilon.",
+            "opens_at": 5.0,
+            **told,
+        }
+    )
+
+
 def _runs() -> list[Subject]:
+    return [*_first_of_runs(), _resting()]
+
+
+def _first_of_runs() -> list[Subject]:
     return [
         Subject(
             name=name,
@@ -183,6 +241,7 @@ def _runs() -> list[Subject]:
             inputs="the first user's reward, from arm 0, is 0 or 1; everybody else's is 0",
             seen=f"how many of the first {users} users got arm 1",
             sampler=_first_choices(name, users),
+            delta=getattr(policies()[name].parameters(), "delta", 0.0),
             words="Choices tell less than the answers or sums behind them: the lower bound may be far below epsilon.",
         )
         for name, users in RUNS.items()
@@ -283,6 +342,11 @@ def _negative_controls() -> list[Subject]:
                "levels of three branches, and the noise of each node is made for two.",
                sampler=_sums(lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
                real=lambda epsilon: 1.5 * epsilon, inputs=branches.inputs),
+        _resting(name="gaussian-ts-usual-width", title="Gaussian Thompson sampling as wide as usual",
+                 kind="negative control", words="", opens_at=1.0,
+                 flaw="The usual draws have variance 1/(n + 1) whatever epsilon is claimed. They do hide rewards, but "
+                 "every user's draw tells a little more of an arm that rests.",
+                 sampler=_rest(1.0), real=_as_wide_as_usual),
         broken("square-root-one-entry", "square-root", "Square root with noise for one entry of a column",
                "An item moves every later entry of R x, and the noise is made for the largest of them alone.",
                sampler=_sums(lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),

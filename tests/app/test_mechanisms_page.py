@@ -101,8 +101,9 @@ def test_more_users_arrive_and_the_average_comes_close() -> None:
 def test_running_sums_at_equal_epsilon() -> None:
     screen = on.visit("mechanisms", part="sums", upto="256", sums="binary,adaptive-tree")
     error = on.chart(screen, "sums-error")
-    assert len(error.names) == len(counted_by := [one for one in registry().values() if one.kind == "counter"])
-    for told in counted_by:  # the promise that may fail says so
+    counters = [one for one in registry().values() if one.kind == "counter"]
+    assert len(error.names) == len(counters)
+    for told in counters:  # the promise that may fail says so
         assert sum(name.startswith(told.title) and ("δ" in name) != told.pure for name in error.names) == 1
     signed, tree = (
         np.mean([registry()[name].started(1.0, 256).variance(count) for count in range(1, 257)])

@@ -41,7 +41,7 @@ SIGMOID_POLICIES = {"heldp-ucb-ls", "heldp-ucb-bs"}
 # Arms are dropped after long epochs, within which pulls cost nothing; kappa for a first epoch of millions of rewards.
 EPOCHS = {"dp-robust-se": 1.0, "ldp-robust-se": 1e-3}
 # Where the suite asks for a decision, these get the horizon they need for it, and what is known of the rewards.
-PATIENT = {"dp-robust-ucb": 200_000, "dp-robust-se": 200_000, "ldp-robust-se": 10**9}
+PATIENT = {"gaussian-ts": 100_000, "dp-robust-ucb": 200_000, "dp-robust-se": 200_000, "ldp-robust-se": 10**9}
 KNOWN = {
     "dp-robust-ucb": {"v": 1.0, "kappa": 0.004},
     "dp-robust-se": {"v": 1.0},
@@ -220,6 +220,8 @@ def test_without_noise_a_private_policy_is_its_parent(name):
         "ldp-robust-se": (0.7, 2.0),
         "adap-ucb": (0.8, 4.0),
         "adap-klucb": (0.8, 4.0),
+        "adac-ucb": (0.8, 4.0),
+        "gaussian-ts": (0.8, 10.0),  # normal draws of variance 1/(n + 1), where a beta posterior has a quarter of it
         "anytime-lazy-ucb": (0.8, 4.0),
         "lazy-dp-ts": (0.8, 4.0),
         "dp-klucb": (0.4, 2.0),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import index, kl, trees
+from bandit_core.kernels.normals import normal
 from bandit_core.kernels.rewards import sigmoid
 from bandit_core.kernels.users import draw_epsilon
 from bandit_core.mechanisms.signed_digits import nodes_of
 from bandit_core.spec.budgets import FIXED
 from bandit_core.studies.replays.base import (
     SECOND,
+    TAIL,
     Belief,
     Decision,
     Replay,
@@ -27,12 +30,18 @@ from bandit_core.studies.replays.base import (
     plain,
 )
 
+_BEYOND = NormalDist().inv_cdf(1 - TAIL)  # standard deviations
 _clock, _sigmoid = plain(index.clock), plain(sigmoid)
 
 
 @kernel
 def _epsilon(kind: int, form: np.ndarray, table: np.ndarray, uniform: float) -> float:
     return draw_epsilon(kind, form, table, uniform)
+
+
+@kernel
+def _normal(state: np.ndarray) -> float:
+    return normal(state, 0, SECOND)
 
 
 @kernel
@@ -159,6 +168,26 @@ class Posterior(Bits):
     def pull(self, label: int, t: int) -> None:
         self.sums[label] += self.bit(label, t)
         self.counts[label] += 1
+
+
+class NormalPosterior(Replay):
+    """`kernels.gaussian_posterior`: a normal draw for every arm."""
+
+    decides: Decision = "draw"
+
+    def believes(self, t: int) -> Belief:
+        _, factor, first = self.arguments
+        n = self.counts + 1
+        mean, sd = self.sums / n, np.sqrt(factor / n)
+        if t <= self.size * first:
+            turn = np.where(np.arange(self.size) == (t - 1) % self.size, np.inf, 0.0)
+            return around(mean, _BEYOND * sd, turn)
+        return around(mean, _BEYOND * sd, mean + sd * [_normal(self.state) for _ in range(self.size)])
+
+    def pull(self, label: int, t: int) -> None:
+        self.rewards[t - 1] = self.sent[t - 1] = reward = self.draw(label)
+        self.counts[label] += 1
+        self.sums[label] += reward
 
 
 class Counters(Replay):
