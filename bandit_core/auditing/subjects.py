@@ -1,4 +1,4 @@
-"""What can be audited by name: every mechanism, first choices of policies, negative controls that break their claim.
+"""What can be audited by name: mechanisms, choices of policies, negative controls that break their claim.
 
 Each subject has two neighbouring inputs, called 0 and 1, and gives one number for each sample. Where its output is a
 whole sequence, a fixed function of the sequence stands for it. No function of an output tells more than the output,

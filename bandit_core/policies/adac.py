@@ -12,10 +12,11 @@ before does not depend on the reward, and what comes after depends on it through
 The line's epsilon is that of an (epsilon, delta) promise, and ``accounting`` says how rho follows from it:
 
 * tight: by the exact condition of one normal release (Balle and Wang 2018, Theorem 8), as no reward is in two of them,
-* paper: by rho + 2 sqrt(rho ln(1/delta)) = epsilon, which holds for all that is rho-zCDP, and asks for more noise.
+* paper: by rho + 2 sqrt(rho ln(1/delta)) = epsilon, which holds for all that is rho-zCDP, and asks for more noise;
+  the guarantee shown is the smaller epsilon that the run then has.
 
 Deviations from print: as in AdaP-UCB, n is the number of rewards in the mean, also after the first pull. The paper was
-not at hand: the algorithm is as it is quoted elsewhere, and the bound on regret is proved here (`theory.central`).
+not at hand: the algorithm is as it is quoted elsewhere, and the bound on regret is proved here (`theory.normal_noise`).
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ from typing import Annotated
 from pydantic import Field
 
 from bandit_core.kernels import gaussian_batches
-from bandit_core.mechanisms.gaussian import analytic_sd
+from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import Accounting, concentrated, nominal
 from bandit_core.spec.field_types import Number
-from bandit_core.theory import accounting, central
+from bandit_core.theory import accounting, central, normal_noise
 
 
 class ConcentratedParameters(batch_family.ExplorationParameters):
@@ -65,9 +66,10 @@ def _sd(setup: RunSetup) -> float:
 
 
 def _guarantee(setup: RunSetup) -> Guarantee:
+    really = nominal(setup)
     if setup.parameters.accounting == "paper":
-        return concentrated(setup)
-    return concentrated(setup, budget(setup), "and, as each of them is in one release with normal noise,")
+        really = smallest_epsilon(1.0, _sd(setup), setup.parameters.delta)
+    return concentrated(setup, budget(setup), "and, as each of them is in one release with normal noise,", really)
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
@@ -90,7 +92,7 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    return [*central.lower_bounds(setup, _guarantee(setup)), *central.adac_ucb(setup, budget(setup))]
+    return [*central.lower_bounds(setup, _guarantee(setup)), *normal_noise.adac_ucb(setup, budget(setup))]
 
 
 POLICY = batch_family.pure_policy(

@@ -24,6 +24,7 @@ on a mean, and this proof says nothing about it.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -38,7 +39,7 @@ from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import nominal, unit_rewards
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.spec.number_text import number
-from bandit_core.theory import central
+from bandit_core.theory import central, normal_noise
 
 
 class GaussianThompsonParameters(Parameters):
@@ -78,7 +79,7 @@ def pre_pulls(setup: RunSetup) -> int:
 
 def draws(setup: RunSetup, times: np.ndarray | float) -> np.ndarray:
     """Steps with draws among the first ``times``."""
-    return np.maximum(0.0, np.asarray(times, float) - len(setup.arms) * pre_pulls(setup))
+    return np.maximum(0.0, np.minimum(times, setup.horizon) - float(len(setup.arms) * pre_pulls(setup)))
 
 
 def factor(setup: RunSetup) -> float:
@@ -102,7 +103,7 @@ def _epsilon(setup: RunSetup, kept: float) -> float:
 
 def _guarantee(setup: RunSetup) -> Guarantee:
     delta, kept = setup.parameters.delta, float(mu(setup, setup.horizon))
-    epsilon = _epsilon(setup, kept) or nominal(setup)  # without any draw nothing is told
+    epsilon = _epsilon(setup, kept)
     words = (
         f"the choices of a run are {number(kept)}-Gaussian differentially private in every single reward, and so "
         f"({number(epsilon)}, {delta:.2g})-differentially private"
@@ -141,8 +142,11 @@ def _prepare(setup: RunSetup) -> KernelCall:
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    upper = central.gaussian_thompson(setup, factor(setup), pre_pulls(setup))
-    return [*central.lower_bounds(setup, _guarantee(setup)), *upper]
+    upper = normal_noise.gaussian_thompson(setup, factor(setup), pre_pulls(setup))
+    kept = _guarantee(setup)
+    if kept.epsilon == 0:  # no draws, and nothing is told: that keeps any other epsilon, too
+        kept = replace(kept, epsilon=nominal(setup))
+    return [*central.lower_bounds(setup, kept), *upper]
 
 
 POLICY = Policy(
