@@ -18,6 +18,7 @@ SPREAD = {"kind": "discrete", "values": [0.0, 0.5, 3.0], "probs": [0.2, 0.4, 0.4
 PARAMETERS = {
     "dp-robust-se": {"v": 1.0, "kappa": 1e-3},
     "ldp-robust-se": {"v": 1.0, "kappa": 1e-7},
+    "gaussian-ts": {"pre_pulls": 50},  # else most users come before any draw
     **{name: {"users": 203} for name in ON_ARMS if name.startswith("explore-then-commit")},
 }
 LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
