@@ -229,14 +229,13 @@ def distributions(fields: Fields, chosen: Sums) -> None:
         f"item; largest "
         f"log ratio {largest:.2g}",
     )
+    told = f"Within what is drawn this one sum gives away up to **{largest:.2g}** about the first item. "
     if COUNTERS[name].pure:
-        told = f"This one sum gives away at most **{largest:.2g}** about the first item. All sums together stay within "
-        told += f"ε = {chosen.epsilon:g}: see the last picture."
+        told += f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
     else:
-        told = (
-            f"Within what is drawn this one sum gives away up to **{largest:.2g}** about the first item. Normal noise "
+        told += (
+            f"Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} but for δ = {DELTA:g}."
         )
-        told += f"has no largest loss: all sums together stay within ε = {chosen.epsilon:g} but for δ = {DELTA:g}."
     st.caption(told)
 
 
