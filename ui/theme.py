@@ -35,11 +35,13 @@ _SHADES = {
     "ldp-robust-se": ("#a02000", "#ac8a49"),
     "private-ucb": ("#394872", "#196b96"),
     "dp-ucb-bound": ("#8c83fc", "#0092ff"),
-    "dp-ucb": ("#096fc6", "#6a5cbd"),
+    "dp-ucb": ("#0f74c8", "#6a5cbd"),
     "dp-ucb-int": ("#2030f8", "#6058f8"),
     "dp-se": ("#00a67d", "#56ff98"),
     "adap-ucb": ("#185a3a", "#4ac495"),
     "adap-klucb": ("#2783a1", "#546f4b"),
+    "adac-ucb": ("#1a2321", "#acadbc"),
+    "gaussian-ts": ("#6f9893", "#036fdd"),
     "lazy-dp-ts": ("#302850", "#9df8fc"),
     "anytime-lazy-ucb": ("#0018c0", "#09a8be"),
     "dp-klucb": ("#1050c8", "#25b9e1"),
@@ -138,6 +140,8 @@ _PLAYED_BY = {
     "logarithmic": "adap-ucb",
     "hybrid": "dp-ucb-bound",
     "adaptive-tree": "dp-robust-ucb",
+    "k-ary": "dp-ucb",
+    "square-root": "dp-se",
 }
 
 

@@ -1,4 +1,4 @@
-"""What can be audited by name: every mechanism, first choices of policies, negative controls that break their claim.
+"""What can be audited by name: mechanisms, choices of policies, negative controls that break their claim.
 
 Each subject has two neighbouring inputs, called 0 and 1, and gives one number for each sample. Where its output is a
 whole sequence, a fixed function of the sequence stands for it. No function of an output tells more than the output,
@@ -16,9 +16,20 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.kernels.labels import labels
-from bandit_core.mechanisms import CTL, Binary, Counter, Description, Hybrid, Mechanism, registry
+from bandit_core.mechanisms import (
+    CTL,
+    Binary,
+    Counter,
+    Description,
+    Hybrid,
+    Mechanism,
+    SignedDigits,
+    SquareRoot,
+    registry,
+)
 from bandit_core.mechanisms.base import Sampler
 from bandit_core.mechanisms.batch import Batch, batch_epsilon
+from bandit_core.mechanisms.counter import LaplaceCounter
 from bandit_core.mechanisms.description import Audited
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
 from bandit_core.mechanisms.modular_sums import PolyaSum
@@ -29,12 +40,13 @@ from bandit_core.spec.errors import InputError, Issue
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
 USERS = 16  # of an audited batch
+RESTING, USERS_WATCHED = "gaussian-ts", 30  # the policy whose whole run is audited, and its users
 _FAR = 40.0  # rewards whose sigmoids are 0 and 1 to 17 digits
 # Policies whose first choices show their first user's reward, with the number of users: two try both arms, and the
 # third meets the choice. Thompson sampling may choose freely from the start, so there the second user does.
 RUNS = {
     "heldp-ucb-b": 3, "heldp-ucb-bs": 3, "ucb-cf": 3, "kl-ucb-cf": 3, "ts-cf": 2, "private-ucb": 3,
-    "dp-ucb-bound": 3, "dp-ucb": 3, "adap-ucb": 3, "adap-klucb": 3, "anytime-lazy-ucb": 3,
+    "dp-ucb-bound": 3, "dp-ucb": 3, "adap-ucb": 3, "adap-klucb": 3, "adac-ucb": 3, "anytime-lazy-ucb": 3,
 }  # fmt: skip
 
 
@@ -78,7 +90,8 @@ def _answers(mechanism: Mechanism) -> Sampler:
 def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
     """The sums that a counter releases of zeros, of which one item may have the least or the largest value.
 
-    Each node tells by how far it lies from the one value towards the other, but no further.
+    Each node tells by how far it lies from the one value towards the other, but no further. Normal noise has no
+    nodes: the total of all sums with the best weights is normal, and tells everything.
     """
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
@@ -87,10 +100,12 @@ def _sums(make: Callable[[float], Counter], what: Audited) -> Sampler:
         stream = np.zeros((len(inputs), what.items))
         stream[:, what.item - 1] = low + (high - low) * inputs
         released = np.concatenate([np.zeros((len(inputs), 1)), counter.release(stream, rng)], axis=1)
+        if isinstance(counter, SquareRoot):
+            return released[:, 1:] @ counter.evidence(what.item)
+        assert isinstance(counter, LaplaceCounter)
         told = np.zeros(len(inputs))
         for late, early in what.nodes:
-            scale = counter._fresh_scale(late)
-            told += np.clip(released[:, late] - released[:, early], low, high) / scale
+            told += np.clip(released[:, late] - released[:, early], low, high) / counter.fresh_scale(late)
         return told
 
     return sampler
@@ -133,8 +148,9 @@ def _mechanism(one: Description) -> Subject:
         return _batch(one)
     delta, what = 0.0, one.audited
     if what is not None:
-        sampler = _sums(lambda epsilon: one.started(epsilon, what.items), what)
+        sampler = _sums(lambda epsilon: one.started(epsilon, what.items, DELTA), what)
         inputs, seen, words = what.inputs, what.seen, what.words
+        delta = 0.0 if one.pure else DELTA
     else:
         mechanism = one.make(1.0)
         ends = [end if math.isfinite(end) else math.copysign(_FAR, end) for end in mechanism.domain]
@@ -196,7 +212,64 @@ def _first_choices(policy: str, users: int) -> Sampler:
     return sampler
 
 
+def _rest(width: float | Literal["auto"]) -> Sampler:
+    """How long Gaussian Thompson sampling leaves arm 0 alone whose one reward is 0 or 1, by the kernel itself.
+
+    Arm 1 always pays 1/2. The time of the second pull of arm 0 depends on its first reward alone.
+    """
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        from bandit_core.experiments.experiment import Experiment
+
+        params = {"pre_pulls": 1, "delta": DELTA, "factor": width}
+        line = {"policy": RESTING, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+        rested = np.empty(len(inputs))
+        for value in np.unique(inputs):
+            chosen = inputs == value
+            arms = [
+                {"kind": "bernoulli", "mean": float(value)},
+                {"kind": "two-point", "low": 0.0, "high": 0.5, "p_high": 1},
+            ]
+            document = {"arms": arms, "lines": [line], "horizon": USERS_WATCHED, "trials": 1}
+            [setup] = Experiment.model_validate(document).setups
+            streams = rng.integers(0, 2**64, (int(chosen.sum()), 8), dtype=np.uint64)
+            times = np.arange(1, USERS_WATCHED + 1)
+            best = policies()[RESTING].play(setup, streams, times, Signal()).best_pulls
+            again = (best if value > 0.5 else times - best) > 1.0  # arm 0 is the best arm if it pays 1
+            rested[chosen] = np.where(again.any(axis=1), again.argmax(axis=1), USERS_WATCHED)
+        return rested
+
+    return sampler
+
+
+def _as_wide_as_usual(epsilon: float) -> float:
+    """What draws of factor 1 keep over the users that are watched."""
+    return smallest_epsilon(math.sqrt((USERS_WATCHED - 2) / 2), 1.0, DELTA)
+
+
+def _resting(**told: Any) -> Subject:
+    return Subject(
+        **{
+            "name": RESTING,
+            "title": f"{policies()[RESTING].title}: a whole run",
+            "kind": "run",
+            "guarantee": policies()[RESTING].guarantee_words,
+            "inputs": "the one reward of arm 0 is 0 or 1; arm 1 always pays 1/2",
+            "seen": f"which of {USERS_WATCHED} users got arm 0 for the second time",
+            "sampler": _rest("auto"),
+            "delta": DELTA,
+            "words": "Choices tell less than the draws behind them: the lower bound may be far below epsilon.",
+            "opens_at": 5.0,
+            **told,
+        }
+    )
+
+
 def _runs() -> list[Subject]:
+    return [*_first_of_runs(), _resting()]
+
+
+def _first_of_runs() -> list[Subject]:
     return [
         Subject(
             name=name,
@@ -206,6 +279,7 @@ def _runs() -> list[Subject]:
             inputs="the first user's reward, from arm 0, is 0 or 1; everybody else's is 0",
             seen=f"how many of the first {users} users got arm 1",
             sampler=_first_choices(name, users),
+            delta=getattr(policies()[name].parameters(), "delta", 0.0),
             words="Choices tell less than the answers or sums behind them: the lower bound may be far below epsilon.",
         )
         for name, users in RUNS.items()
@@ -223,6 +297,30 @@ class _NaturalLogTree(Binary):
     @property
     def node_scale(self) -> float:
         return math.log(self.horizon) / self.epsilon
+
+
+@dataclass(frozen=True)
+class _UsualDepth(SignedDigits):
+    """A k-ary tree whose nodes have the noise for as many levels as a tree without subtraction would have."""
+
+    @property
+    def node_scale(self) -> float:
+        return math.ceil(math.log(self.horizon) / math.log(self.base) - 1e-9) / self.epsilon
+
+
+@dataclass(frozen=True)
+class _OneEntry(SquareRoot):
+    """A square root whose noise is made for the largest entry of a column, not for the column's length."""
+
+    @property
+    def sensitivity(self) -> float:
+        return 1.0
+
+
+def _one_entry_epsilon(epsilon: float, items: int) -> float:
+    """What noise for one entry of the column really keeps at the same delta."""
+    narrow = _OneEntry(epsilon, items, DELTA)
+    return smallest_epsilon(SquareRoot(epsilon, items, DELTA).sensitivity, narrow.sd, DELTA)
 
 
 def _as_printed(rewards: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
@@ -307,7 +405,9 @@ def _batch_controls() -> list[Subject]:
 def _negative_controls() -> list[Subject]:
     sound = {subject.name: subject for subject in _mechanisms()}
     tree, hybrid = registry()["binary"].audited, registry()["hybrid"].audited
-    assert tree is not None and hybrid is not None
+    root = registry()["square-root"].audited
+    assert tree is not None and hybrid is not None and root is not None
+    branches = Audited(items=9, item=3, nodes=((3, 2), (3, 0), (9, 0)))  # of three branches, on three levels
 
     def broken(name: str, of: str, title: str, flaw: str, **told: Any) -> Subject:
         return replace(sound[of], name=name, title=title, kind="negative control", flaw=flaw, words="", **told)
@@ -338,6 +438,20 @@ def _negative_controls() -> list[Subject]:
                "in the long run (Tossou and Dimitrakakis 2016 describe it so).",
                sampler=_sums(Hybrid.as_printed, hybrid),
                real=lambda epsilon: float(Hybrid.as_printed(epsilon).spent(hybrid.items))),
+        broken("k-ary-usual-depth", "k-ary", "k-ary tree with noise for the depth of a tree without subtraction",
+               "With digits that may be negative, h levels count to (k^h - 1)/2 only, not to k^h: 9 items need three "
+               "levels of three branches, and the noise of each node is made for two.",
+               sampler=_sums(lambda epsilon: _UsualDepth(epsilon, branches.items, 3), branches),
+               real=lambda epsilon: 1.5 * epsilon, inputs=branches.inputs),
+        _resting(name="gaussian-ts-usual-width", title="Gaussian Thompson sampling as wide as usual",
+                 kind="negative control", words="", opens_at=1.0,
+                 flaw="The usual draws have variance 1/(n + 1) whatever epsilon is claimed. They do hide rewards, but "
+                 "every user's draw tells a little more of an arm that rests.",
+                 sampler=_rest(1.0), real=_as_wide_as_usual),
+        broken("square-root-one-entry", "square-root", "Square root with noise for one entry of a column",
+               "An item moves every later entry of R x, and the noise is made for the largest of them alone.",
+               sampler=_sums(lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),
+               real=lambda epsilon: _one_entry_epsilon(epsilon, root.items)),
     ]  # fmt: skip
 
 

@@ -29,10 +29,14 @@ from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.logarithmic import Logarithmic
 from bandit_core.mechanisms.randomised_response import CTB
 from bandit_core.mechanisms.sigmoid import CTB_S, CTL_S
+from bandit_core.mechanisms.signed_digits import SignedDigits
+from bandit_core.mechanisms.square_root import SquareRoot
 from bandit_core.spec.found import found
 
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (CTL, CTB, CTL_S, CTB_S)}
-COUNTERS: dict[str, type[Counter]] = {counter.name: counter for counter in (Binary, Logarithmic, Hybrid)}
+COUNTERS: dict[str, type[Counter]] = {
+    counter.name: counter for counter in (Binary, Logarithmic, Hybrid, SignedDigits, SquareRoot)
+}
 
 _KINDS = ("answer", "batch", "counter")
 _ORDER = (
@@ -69,6 +73,8 @@ __all__ = [
     "Hybrid",
     "Logarithmic",
     "Mechanism",
+    "SignedDigits",
+    "SquareRoot",
     "laplace_sum_bound",
     "registry",
 ]

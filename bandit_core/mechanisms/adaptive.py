@@ -64,8 +64,8 @@ class AdaptiveTree(Binary):
     def span(self, count: int) -> tuple[float, float]:
         return -self.level(count), self.level(count)
 
-    def _fresh_scale(self, count: int) -> float:
-        super()._fresh_scale(count)  # refuses what lies beyond the horizon
+    def fresh_scale(self, count: int) -> float:
+        super().fresh_scale(count)  # refuses what lies beyond the horizon
         return self._scale_at(count)
 
     def _taken(self, items: np.ndarray, count: int) -> np.ndarray:

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
-from bandit_core.mechanisms.counter import Counter, depth
+from bandit_core.mechanisms.counter import BinaryCounter, checked_horizon, depth, within
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
-from bandit_core.spec.errors import InputError, Issue
 
 
 @inlined
@@ -40,7 +39,7 @@ def _advance(held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, no
 
 
 @dataclass(frozen=True)
-class Binary(Counter):
+class Binary(BinaryCounter):
     """The binary mechanism for at most ``horizon`` items.
 
     >>> counter = Binary(epsilon=1.0, horizon=7)
@@ -60,8 +59,7 @@ class Binary(Counter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.horizon < 1:
-            raise InputError([Issue("horizon", self.horizon, "a whole number, at least 1")])
+        checked_horizon(self.horizon)
 
     @property
     def budgets(self) -> tuple[float, ...]:
@@ -79,9 +77,8 @@ class Binary(Counter):
         # The first item enters one more node whenever the count doubles.
         return self.epsilon * np.minimum(depth(count) / depth(self.horizon), 1.0)
 
-    def _fresh_scale(self, count: int) -> float:
-        if count > self.horizon:
-            raise InputError([Issue("item", count, f"at most {self.horizon} items, the horizon of this counter")])
+    def fresh_scale(self, count: int) -> float:
+        within(count, self.horizon)
         return self.node_scale
 
     def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:

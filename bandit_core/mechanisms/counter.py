@@ -1,13 +1,15 @@
 """Counters: sums of a stream of rewards, released by a trusted curator while the rewards come in (continual release).
 
 A counter protects one item of the stream: whatever one changes in it, the whole sequence of released sums moves by at
-most e^epsilon in probability. `binary`, `logarithmic` and `hybrid` hold one counter each.
+most e^epsilon in probability (and, where the noise is normal, but for delta). `binary`, `logarithmic`, `hybrid`,
+`signed_digits` and `square_root` hold one counter each.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,8 +18,10 @@ from numba import uint64
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined
+from bandit_core.mechanisms.losses import noise_density
 from bandit_core.spec.errors import InputError, Issue
 
+Noise = Callable[[int], "np.ndarray | None"]  # of the sum after so many items, (streams,); None: no new sum is released
 MOST_NODES = 64  # summed noise terms that one release can hold, for any count below 2^63
 
 
@@ -77,36 +81,30 @@ class Counter(ABC):
     guarantee_words: ClassVar[str]
     overstates: ClassVar[bool] = False  # whether `spent` is an upper bound that no item reaches
 
-    def __post_init__(self) -> None:
-        for budget in self.budgets:
-            if not 0 < budget < math.inf:
-                raise InputError([Issue("epsilon", budget, "a number above 0")])
-
     @property
     @abstractmethod
-    def budgets(self) -> tuple[float, ...]:
-        """Privacy budgets (nats) of the parts that every item may enter; they add up."""
-
-    @property
     def total_epsilon(self) -> float:
-        """The epsilon that the whole sequence of releases keeps for each item."""
-        return sum(self.budgets)
-
-    @abstractmethod
-    def noise_scales(self, count: int) -> np.ndarray:
-        """Scales of the Laplace variables in the sum that stands after ``count`` >= 1 items, reward units."""
+        """The epsilon that the whole sequence of releases keeps for each item (at delta, where it has one)."""
 
     @abstractmethod
     def spent(self, count: ArrayLike) -> np.ndarray:
         """The largest epsilon that any single item has spent after ``count`` items; never above `total_epsilon`."""
 
     @abstractmethod
-    def _fresh_scale(self, count: int) -> float:
-        """Scale of the one Laplace variable drawn for item number ``count``; 0 when none is drawn."""
+    def variance(self, count: int) -> float:
+        """Variance of the noise after ``count`` >= 1 items, reward units squared."""
 
     @abstractmethod
-    def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
-        """Draw the noise of the next release of every stream, through the compiled step of the simulation."""
+    def density(self, count: int, places: ArrayLike) -> np.ndarray:
+        """Density of the noise after ``count`` items at ``places``, in reward units."""
+
+    @abstractmethod
+    def error_bound(self, count: int, gamma: float) -> float:
+        """What the noise after ``count`` items exceeds, in absolute value, with probability at most ``gamma``."""
+
+    @abstractmethod
+    def noise(self, rng: np.random.Generator, streams: int) -> Noise:
+        """The noise of ``streams`` counters side by side, to be asked for the counts 1, 2, 3, ... in turn."""
 
     def _taken(self, items: np.ndarray, count: int) -> np.ndarray:
         """What is added of the items that come in as number ``count``; refuses items outside [0, 1]."""
@@ -118,14 +116,6 @@ class Counter(ABC):
     def span(self, count: int) -> tuple[float, float]:
         """The smallest and the largest value that item number ``count`` may have."""
         return 0.0, 1.0
-
-    def variance(self, count: int) -> float:
-        """Variance of the noise after ``count`` items, reward units squared."""
-        return float(2 * np.sum(self.noise_scales(count) ** 2))
-
-    def error_bound(self, count: int, gamma: float) -> float:
-        """What the noise after ``count`` items exceeds with probability at most ``gamma`` (`laplace_sum_bound`)."""
-        return laplace_sum_bound(self.noise_scales(count), gamma)
 
     def start(self, rng: np.random.Generator, streams: int = 1) -> RunningCounter:
         """Begin ``streams`` independent counters side by side."""
@@ -145,16 +135,71 @@ class Counter(ABC):
         return np.array([running.insert(column) for column in rows.T]).T.reshape(items.shape)
 
 
+class LaplaceCounter(Counter):
+    """A counter whose noise is a sum of independent Laplace variables: epsilon-DP without a delta."""
+
+    def __post_init__(self) -> None:
+        for budget in self.budgets:
+            if not 0 < budget < math.inf:
+                raise InputError([Issue("epsilon", budget, "a number above 0")])
+
+    @property
+    @abstractmethod
+    def budgets(self) -> tuple[float, ...]:
+        """Privacy budgets (nats) of the parts that every item may enter; they add up."""
+
+    @property
+    def total_epsilon(self) -> float:
+        return sum(self.budgets)
+
+    @abstractmethod
+    def noise_scales(self, count: int) -> np.ndarray:
+        """Scales of the Laplace variables in the sum that stands after ``count`` >= 1 items, reward units."""
+
+    @abstractmethod
+    def fresh_scale(self, count: int) -> float:
+        """Scale of the Laplace variables drawn for item number ``count``; 0 when none is drawn."""
+
+    def variance(self, count: int) -> float:
+        return float(2 * np.sum(self.noise_scales(count) ** 2))
+
+    def density(self, count: int, places: ArrayLike) -> np.ndarray:
+        return noise_density(self.noise_scales(count), places)
+
+    def error_bound(self, count: int, gamma: float) -> float:
+        """By `laplace_sum_bound`."""
+        return laplace_sum_bound(self.noise_scales(count), gamma)
+
+
+class BinaryCounter(LaplaceCounter):
+    """One whose sums are put together by the binary form of the count: at most one Laplace variable for an item."""
+
+    @abstractmethod
+    def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:
+        """Draw the noise of the next release of every stream, through the compiled step of the simulation."""
+
+    def noise(self, rng: np.random.Generator, streams: int) -> Noise:
+        held, noises = np.zeros((streams, MOST_NODES + 1)), np.zeros(streams)
+
+        def following(count: int) -> np.ndarray | None:
+            scale = self.fresh_scale(count)
+            if scale <= 0:
+                return None
+            uniforms = rng.integers(0, 2**52, streams) * 2.0**-52
+            self._advance(held, count.bit_count(), uniforms, scale, noises)
+            return noises
+
+        return following
+
+
 class RunningCounter:
     """A counter in progress. ``count`` items have been inserted into each of its streams."""
 
     def __init__(self, counter: Counter, rng: np.random.Generator, streams: int) -> None:
         self.counter = counter
         self.count = 0
-        self._rng = rng
+        self._noise = counter.noise(rng, streams)
         self._sums = np.zeros(streams)
-        self._noises = np.zeros(streams)
-        self._held = np.zeros((streams, MOST_NODES + 1))
         self._released = np.zeros(streams)
 
     def insert(self, item: ArrayLike) -> np.ndarray:
@@ -167,11 +212,21 @@ class RunningCounter:
         """
         items = np.broadcast_to(np.asarray(item, float), self._sums.shape)
         items = self.counter._taken(items, self.count + 1)
-        scale = self.counter._fresh_scale(self.count + 1)
+        noise = self._noise(self.count + 1)
         self.count += 1
         self._sums += items
-        if scale > 0:
-            uniforms = self._rng.integers(0, 2**52, len(items)) * 2.0**-52
-            self.counter._advance(self._held, self.count.bit_count(), uniforms, scale, self._noises)
-            self._released = self._sums + self._noises
+        if noise is not None:
+            self._released = self._sums + noise
         return self._released.copy()
+
+
+def within(count: int, horizon: int) -> None:
+    """Refuse item number ``count`` of a counter that was made for ``horizon`` items."""
+    if count > horizon:
+        raise InputError([Issue("item", count, f"at most {horizon} items, the horizon of this counter")])
+
+
+def checked_horizon(horizon: int) -> None:
+    """Refuse a horizon that holds no item."""
+    if horizon < 1:
+        raise InputError([Issue("horizon", horizon, "a whole number, at least 1")])

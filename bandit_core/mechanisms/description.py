@@ -31,13 +31,14 @@ class Audited:
     """What an audit of a counter looks at: item number ``item`` of a stream of so many ``items`` is told apart.
 
     ``nodes`` are pairs (late, early) of counts: the released sum at the first less that at the second is one noisy
-    node with the item in it. ``words`` say what that misses; ``inputs`` and ``seen`` replace the usual words for the
-    two inputs and for what is seen.
+    node with the item in it. None where the noise is normal: there one weighted total of all sums tells everything.
+    ``words`` say what that misses; ``inputs`` and ``seen`` replace the usual words for the two inputs and for what is
+    seen.
     """
 
     items: int
     item: int
-    nodes: tuple[tuple[int, int], ...]
+    nodes: tuple[tuple[int, int], ...] = ()
     words: str = ""
     inputs: str = ""
     seen: str = "the noisy sums of which the item is part, each cut to [0, 1], added up"
@@ -73,9 +74,10 @@ class Description:
     remark: str = ""
     audited: Audited | None = None
 
-    def started(self, epsilon: float, horizon: int) -> Any:
-        """A counter that runs: for ``horizon`` items where it must know their number."""
-        return self.make(epsilon, **({"horizon": horizon} if "horizon" in self.settings else {}))
+    def started(self, epsilon: float, horizon: int, delta: float | None = None) -> Any:
+        """A counter that runs: for ``horizon`` items where it must know their number, at ``delta`` where it has one."""
+        given = {"horizon": horizon, "delta": delta}
+        return self.make(epsilon, **{name: given[name] for name in self.settings if given.get(name) is not None})
 
 
 def answer(

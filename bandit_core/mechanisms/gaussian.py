@@ -72,14 +72,8 @@ def analytic_sd(sensitivity: float, epsilon: float, delta: float) -> float:
     return high
 
 
-def gaussian_sd(sensitivity: float, epsilon: float, delta: float) -> float:
-    """Standard deviation of the noise: classical for epsilon <= 1, analytic beyond.
-
-    Raises
-    ------
-    InputError
-        When the sensitivity or epsilon is not above 0, or delta is not in (0, 1).
-    """
+def checked_target(sensitivity: float, epsilon: float, delta: float) -> None:
+    """Refuse a sensitivity or an epsilon that is not above 0, and a delta outside (0, 1)."""
     issues = [
         Issue(name, value, "a number above 0")
         for name, value in (("sensitivity", sensitivity), ("epsilon", epsilon))
@@ -89,6 +83,17 @@ def gaussian_sd(sensitivity: float, epsilon: float, delta: float) -> float:
         issues.append(Issue("delta", delta, "a number between 0 and 1"))
     if issues:
         raise InputError(issues)
+
+
+def gaussian_sd(sensitivity: float, epsilon: float, delta: float) -> float:
+    """Standard deviation of the noise: classical for epsilon <= 1, analytic beyond.
+
+    Raises
+    ------
+    InputError
+        When the sensitivity or epsilon is not above 0, or delta is not in (0, 1).
+    """
+    checked_target(sensitivity, epsilon, delta)
     calibrate = classical_sd if epsilon <= CLASSICAL_LIMIT else analytic_sd
     return calibrate(sensitivity, epsilon, delta)
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
 from bandit_core.mechanisms.binary import tree_noise
-from bandit_core.mechanisms.counter import Counter, depth
+from bandit_core.mechanisms.counter import BinaryCounter, depth
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.logarithmic import block_noise
@@ -35,7 +35,7 @@ def _advance(held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, no
 
 
 @dataclass(frozen=True)
-class Hybrid(Counter):
+class Hybrid(BinaryCounter):
     """The hybrid mechanism with a budget for the blocks and one for the trees; see `calibrated` and `as_printed`.
 
     >>> Hybrid.calibrated(1.0).noise_scales(6)  # blocks 1, 2, 3-4 and the tree node 5-6, of depth 3
@@ -79,7 +79,7 @@ class Hybrid(Counter):
         now = self.tree_epsilon * depth(np.maximum(since, 0)) / np.maximum(levels, 1)
         return np.where(levels >= 1, np.maximum(self.block_epsilon + before, now), 0.0)
 
-    def _fresh_scale(self, count: int) -> float:
+    def fresh_scale(self, count: int) -> float:
         return 1 / self.block_epsilon if count.bit_count() == 1 else count.bit_length() / self.tree_epsilon
 
     def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bandit_core.jit.decorators import inlined, kernel
-from bandit_core.mechanisms.counter import Counter, depth
+from bandit_core.mechanisms.counter import BinaryCounter, depth
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.laplace import laplace_noise
 
@@ -33,7 +33,7 @@ def _advance(held: np.ndarray, uniforms: np.ndarray, scale: float, noises: np.nd
 
 
 @dataclass(frozen=True)
-class Logarithmic(Counter):
+class Logarithmic(BinaryCounter):
     """The logarithmic mechanism. Between two powers of two the last released sum stands.
 
     >>> Logarithmic(epsilon=0.5).noise_scales(5)  # blocks 1, 2, 3-4
@@ -57,7 +57,7 @@ class Logarithmic(Counter):
     def spent(self, count: ArrayLike) -> np.ndarray:
         return np.where(np.asarray(count) >= 1, self.epsilon, 0.0)
 
-    def _fresh_scale(self, count: int) -> float:
+    def fresh_scale(self, count: int) -> float:
         return 1 / self.epsilon if count.bit_count() == 1 else 0.0
 
     def _advance(self, held: np.ndarray, bits: int, uniforms: np.ndarray, scale: float, noises: np.ndarray) -> None:

@@ -84,12 +84,18 @@ def approximate(setup: RunSetup, epsilon: float, delta: float) -> Guarantee:
     return Guarantee("central", words, epsilon, delta)
 
 
-def concentrated(setup: RunSetup) -> Guarantee:
-    """Central rho-zCDP: the largest rho that gives (epsilon, delta)-DP, of the line's epsilon and its ``delta``."""
-    epsilon, delta = nominal(setup), setup.parameters.delta
-    rho = accounting.zcdp_rho(epsilon, delta)
+def concentrated(
+    setup: RunSetup, rho: float | None = None, reason: str = "and so", really: float | None = None
+) -> Guarantee:
+    """Central rho-zCDP that gives (epsilon, delta)-DP, of the line's epsilon and its ``delta``.
+
+    ``rho`` is the largest one from which that follows by `accounting.epsilon_of_zcdp`, unless there is a better
+    ``reason``; ``really`` is the epsilon that the run has, where it is not the line's.
+    """
+    epsilon, delta = nominal(setup) if really is None else really, setup.parameters.delta
+    rho = accounting.zcdp_rho(epsilon, delta) if rho is None else rho
     words = (
-        f"what the curator publishes is {number(rho)}-zCDP in every single reward, and so ({number(epsilon)}, "
+        f"what the curator publishes is {number(rho)}-zCDP in every single reward, {reason} ({number(epsilon)}, "
         f"{delta:.2g})-differentially private"
     )
     return Guarantee("central", words, epsilon, delta, rho)

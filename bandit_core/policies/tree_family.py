@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import trees
+from bandit_core.kernels import signed_trees, trees
 from bandit_core.kernels.records import rewards_of
-from bandit_core.mechanisms import Binary, Hybrid
+from bandit_core.mechanisms import Binary, Hybrid, SignedDigits
 from bandit_core.mechanisms.counter import depth
 from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.policies.central_family import central_release, nominal, pure
@@ -60,6 +60,12 @@ def binary_releases(counter: Binary) -> list[Release]:
     ]
 
 
+def signed_releases(counter: SignedDigits) -> list[Release]:
+    """A reward enters a node of every level of its arm's tree."""
+    at = "with the first sum that it is part of, which may be before the reward comes"
+    return [central_release("a node of the k-ary tree over an arm's items", 1.0, counter.node_scale, at, counter.depth)]
+
+
 def per_pull(setup: RunSetup) -> float:
     """2 if the index has the root sqrt(2 ln t / n), by the parameter ``index``, else 0."""
     return 2.0 if setup.parameters.index == "with root" else 0.0
@@ -83,3 +89,9 @@ def prepare(
     margin = trees.Margin(per_pull, shape, slope, offset)
     kernel = trees.common_counters if common else trees.own_counters
     return KernelCall(kernel, (rewards_of(setup), counters, margin), len(setup.arms))
+
+
+def prepare_signed(setup: RunSetup, counter: SignedDigits, per_pull: float) -> KernelCall:
+    """The kernel of k-ary trees that all grow at every step."""
+    tree = signed_trees.Tree(counter.depth, counter.half, counter.node_scale)
+    return KernelCall(signed_trees.common_trees, (rewards_of(setup), tree, per_pull), len(setup.arms))

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import screen as on
 
+from bandit_core import simulate
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import subjects
 from bandit_core.mechanisms import CTB, registry
 from bandit_core.mechanisms.losses import play_round
 from ui import words
+from ui.mechanisms import counted
 
 ANSWERS = [name for name, one in registry().items() if one.kind == "answer"]
 
@@ -111,7 +113,16 @@ def test_more_users_arrive_and_the_average_comes_close() -> None:
 def test_running_sums_at_equal_epsilon() -> None:
     screen = on.visit("mechanisms", part="sums", upto="256", sums="binary,adaptive-tree")
     error = on.chart(screen, "sums-error")
-    assert len(error.names) == 4
+    counters = [one for one in registry().values() if one.kind == "counter"]
+    assert len(error.names) == len(counters)
+    for told in counters:  # the promise that may fail says so
+        assert sum(name.startswith(told.title) and ("δ" in name) != told.pure for name in error.names) == 1
+    signed, tree = (
+        np.mean([registry()[name].started(1.0, 256).variance(count) for count in range(1, 257)])
+        for name in ("k-ary", "binary")
+    )
+    assert signed < tree
+    assert all(f"**{words.number(float(mean))}**" in on.words(screen) for mean in (signed, tree))
     assert error.y(registry()["logarithmic"].title)[-1] < error.y(registry()["binary"].title)[-1]
     spent = on.chart(screen, "sums-spent")
     for trace in spent.traces:
@@ -125,6 +136,31 @@ def test_running_sums_at_equal_epsilon() -> None:
     on.run(screen)
     assert np.abs(on.chart(screen, "sums-law").y("ln ratio")).max() == pytest.approx(1, rel=1e-2)
     assert on.address(screen)["count"] == "logarithmic"
+
+
+def test_better_counters_are_compared_with_a_bandit_that_needs_none() -> None:
+    screen = on.visit("mechanisms", part="sums", upto="64", eps="2", sums="binary")
+    experiment = counted.experiment_at(2.0)
+    assert {line.epsilon.fixed for line in experiment.lines if line.epsilon is not None} == {2.0}
+    losses = np.array([line.regret[:, -1] for line in simulate(experiment).lines])
+    assert all(f"**{words.count(round(mean))}**" in on.words(screen) for mean in losses.mean(axis=1)[1:])
+    [bars] = on.chart(screen, "sums-bandits").traces
+    assert len(bars["y"]) == 4
+    assert losses[3].mean() < losses[2].mean() < losses[1].mean()
+
+
+def test_what_is_said_of_counters_and_bandits_follows_from_the_runs() -> None:
+    noise = np.random.default_rng(0).normal(size=(4, 20))
+
+    def said(*means: float) -> tuple[bool, bool, bool, bool]:
+        told = counted.verdict(noise + np.array(means)[:, None])
+        return "helps" in told, "not rescue" in told, "are ahead" in told, "cannot tell" in told
+
+    assert said(100, 500, 200, 20) == (True, True, False, False)
+    assert said(100, 500, 200, 200) == (True, False, False, True)
+    assert said(100, 200, 200, 20) == (False, True, False, False)
+    assert said(100, 500, 20, 200) == (True, False, True, False)
+    assert said(100, 20, 500, 200) == (False, True, False, False)
 
 
 def test_the_game_keeps_its_secret_until_a_guess_and_its_odds_in_the_cone() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from statistics import NormalDist
 
 from reference import INFINITY, Stream, divergence, first_largest, laplace, reward_of
 
@@ -169,6 +170,28 @@ def adap(instance, curator: Curator, kl: bool) -> Iterator[int]:
         mean[a] = curator.fresh_sum(a) / n[a] + curator.noise(1 / (epsilon * n[a]))
 
 
+def adac(instance, curator: Curator, rho: float) -> Iterator[int]:
+    """Azize and Basu 2023, AdaC-UCB."""
+    k, alpha = len(instance.arms), instance.parameters.alpha
+    pulls, n = [1] * k, [1] * k
+
+    def noisy_mean(a: int) -> float:
+        mean = curator.fresh_sum(a) / n[a]
+        return mean + NormalDist(0, math.sqrt(1 / (2 * rho * n[a] ** 2))).inv_cdf(curator.stream.uniform() + 2.0**-53)
+
+    yield from range(k)
+    mean = [noisy_mean(a) for a in range(k)]
+    t = k + 1
+    while True:
+        bonus = [math.sqrt((1 / (2 * n[a]) + 1 / (rho * n[a] ** 2)) * alpha * math.log(t)) for a in range(k)]
+        a = first_largest([mean[a] + bonus[a] for a in range(k)])
+        n[a] = pulls[a]
+        yield from [a] * n[a]
+        pulls[a] += n[a]
+        t += n[a]
+        mean[a] = noisy_mean(a)
+
+
 def dp_klucb_imed(instance, curator: Curator, imed: bool) -> Iterator[int]:
     """arXiv 2505.05613, DP-KLUCB and DP-IMED."""
     k, epsilon, rho = len(instance.arms), instance.epsilon.value, instance.parameters.growth
@@ -281,6 +304,8 @@ def dp_ucb_int(instance, curator: Curator, f: int) -> Iterator[int]:
 
 
 POLICIES = {
+    "adac-ucb": adac,
+    "dp-ucb-int": dp_ucb_int,
     "adap-ucb": lambda instance, curator: adap(instance, curator, kl=False),
     "adap-klucb": lambda instance, curator: adap(instance, curator, kl=True),
     "dp-klucb": lambda instance, curator: dp_klucb_imed(instance, curator, imed=False),
@@ -296,7 +321,7 @@ def play(policy: str, instance, words, at_once: bool, **options) -> tuple[list[i
     order = Stream(words).labels(len(instance.arms))
     instance = replace(instance, arms=tuple(instance.arms[arm] for arm in order))
     curator = Curator(instance.arms, Stream(words), at_once)
-    steps = dp_ucb_int(instance, curator, **options) if policy == "dp-ucb-int" else POLICIES[policy](instance, curator)
+    steps = POLICIES[policy](instance, curator, **options)
     arms = []
     for a in steps:
         arms.append(order[a])

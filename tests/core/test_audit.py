@@ -10,7 +10,7 @@ from scipy import stats
 
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import RUNS, subjects
-from bandit_core.mechanisms import CTB, CTL, MECHANISMS
+from bandit_core.mechanisms import CTB, CTL, MECHANISMS, registry
 from bandit_core.policies import registry as policies
 
 UNIT_PAIRS = list(itertools.combinations([0.0, 0.3, 0.5, 1.0], 2))
@@ -115,7 +115,7 @@ def test_every_mechanism_passes_by_name_and_the_audit_sees_it(name):
     found = audit(name, 1.0, samples=60_000)
     assert found.verdict == "consistent", found.words
     assert found.lower_bound > (0.2 if name == "gaussian" else 0.45)  # Gaussian: far more noise than delta needs
-    assert found.delta == SUBJECTS[name].delta == (0.01 if name in APPROXIMATE else 0.0)
+    assert found.delta == SUBJECTS[name].delta == (0.0 if registry()[name].pure else 0.01)
 
 
 @pytest.mark.parametrize(("name", "epsilon"), BROKEN.items(), ids=BROKEN)

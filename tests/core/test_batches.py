@@ -16,14 +16,15 @@ from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels import batched, divergence, release_schedules
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped, run_kernel
-from bandit_core.policies import batch_family, dp_ucb_int, registry
+from bandit_core.policies import adac, batch_family, dp_ucb_int, registry
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import number as written
 from bandit_core.theory import accounting, central
 
 COMMITTED = ("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed")
+NORMAL = ("adac-ucb",)  # normal noise: rho-zCDP
 PURE = (*COMMITTED, "dp-se", "anytime-lazy-ucb", "lazy-dp-ts")
-ALL = (*PURE, "dp-ucb-int")
+ALL = (*PURE, *NORMAL, "dp-ucb-int")
 FIVE = [{"kind": "bernoulli", "mean": mean} for mean in (0.625, 0.75, 0.5, 0.375, 0.25)]
 SURELY = {"delta": 0.999, "v": 1.5}  # makes the interval of dp-ucb-int short: 4 pulls at epsilon = 2
 
@@ -39,6 +40,8 @@ def one_by_one(monkeypatch) -> None:
 
 def expected_play(policy, instance, words, at_once=True):
     options = {"f": dp_ucb_int.interval(instance)} if policy == "dp-ucb-int" else {}
+    if policy == "adac-ucb":
+        options = {"rho": adac.budget(instance)}
     return batch_reference.play(policy, instance, words, at_once, **options)
 
 
@@ -51,8 +54,9 @@ CASES = [
     *[(policy, UNIT, 3.0, 700, {}) for policy in ALL],
     *[(policy, MANY, 5.0, 700, {}) for policy in ALL],
     *[(policy, MANY, 1.0, 30, {}) for policy in ALL],
-    *[(policy, FIVE, epsilon, 4000, {}) for policy in COMMITTED for epsilon in (0.05, 1.0, 30.0)],
-    *[(policy, FIVE, 0.3, 3000, {"alpha": 0.4}) for policy in ("adap-ucb", "adap-klucb")],
+    *[(policy, FIVE, epsilon, 4000, {}) for policy in (*COMMITTED, *NORMAL) for epsilon in (0.05, 1.0, 30.0)],
+    *[(policy, FIVE, 0.3, 3000, {"alpha": 0.4}) for policy in ("adap-ucb", "adap-klucb", *NORMAL)],
+    ("adac-ucb", FIVE, 0.3, 3000, {"accounting": "paper", "delta": 0.01}),
     *[
         (policy, FIVE, 0.3, 3000, {"growth": growth, "first_batch": first})
         for policy in ("dp-klucb", "dp-imed")
@@ -108,6 +112,7 @@ def two(mean: float) -> list[dict]:
     ("policy", "mean", "wrong", "horizon", "params"),
     [
         ("adap-ucb", 0.7, 0.63, 3000, {"alpha": 0.5}),
+        ("adac-ucb", 0.7, 0.6, 3000, {"alpha": 0.5, "delta": 0.5}),
         ("adap-klucb", 0.7, 0.63, 3000, {"alpha": 0.5}),
         ("dp-klucb", 0.7, 0.63, 1000, {}),
         ("dp-imed", 0.7, 0.63, 1000, {"growth": 1.5}),

@@ -20,6 +20,7 @@ PARAMETERS = {
     "dp-robust-se": {"v": 1.0, "kappa": 1e-3},
     "ldp-robust-se": {"v": 1.0, "kappa": 1e-7},
     **{name: {"beta": 0.9, "growth": 2} for name in BATCHES},
+    "gaussian-ts": {"pre_pulls": 50},  # else most users come before any draw
     **{name: {"users": 203} for name in ON_ARMS if name.startswith("explore-then-commit")},
 }
 LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users

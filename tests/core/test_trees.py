@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from counter_reference import SignedTree
 from helpers import refused
 from reference import by_labels
 from scipy import stats
@@ -13,7 +14,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import trees
 from bandit_core.kernels.streams import next_uniform, streams
-from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, laplace_sum_bound
+from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, SignedDigits, laplace_sum_bound
 from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import registry, tree_family
 from bandit_core.spec.errors import InputError
@@ -68,10 +69,17 @@ class ChanHybrid:
         return released + self.tree.insert(item, draw)
 
 
+class Signed(SignedTree):
+    def insert(self, item, draw):
+        return super().insert(item, lambda: laplace(draw(), self.scale))
+
+
 COUNTERS = [
     pytest.param(Binary(0.7, 70), lambda: ChanBinary(0.7, 70), id="binary"),
     pytest.param(Logarithmic(0.7), lambda: ChanLogarithmic(0.7), id="logarithmic"),
     pytest.param(Hybrid(0.3, 0.9), lambda: ChanHybrid(0.3, 0.9), id="hybrid"),
+    pytest.param(SignedDigits(0.7, 70, 3), lambda: Signed(0.7, 70, 3), id="k-ary, three branches"),
+    pytest.param(SignedDigits(0.7, 70), lambda: Signed(0.7, 70, 13), id="k-ary, the best number of branches"),
 ]
 
 
@@ -108,7 +116,13 @@ def nodes_of_each_item(counter, count):
         for power in range(count.bit_length()):
             paid[2**power // 2 : 2**power] += budget
 
-    if counter.name == "binary":
+    if counter.name == "k-ary":
+        reference, seen = SignedTree(counter.epsilon, counter.horizon, counter.base), set()
+        for items in range(1, count + 1):
+            seen |= {node[1:] for node in reference.nodes(items)}
+        for first, end in seen:
+            paid[first : min(end, count)] += 1 / reference.scale
+    elif counter.name == "binary":
         tree(0, count, counter.epsilon, counter.horizon)
     else:
         blocks(counter.budgets[0])
@@ -301,11 +315,14 @@ def tossou_nu(instance, t, n, epsilon):
 def reference_arms(name, instance, seed, trial):
     """The arms of one trial, straight from the pseudo-code of the papers."""
     horizon, arms, epsilon = instance.horizon, len(instance.arms), instance.epsilon.value
-    reward_tap, noise_tap = taps(seed, trial, horizon * (arms if name == "dp-ucb" else 1))
+    reward_tap, noise_tap = taps(seed, trial, 2 * horizon * (arms if name == "dp-ucb" else 1) + 50 * arms)
     parameters = instance.parameters
     if name == "private-ucb":
         split = arms if parameters.variant == "2015" else 1
         counters = [ChanBinary(epsilon / split, horizon) for _ in range(arms)]
+    elif name == "dp-ucb" and parameters.counter == "k-ary":
+        base = SignedDigits(epsilon, horizon).base
+        counters = [Signed(epsilon, horizon, base) for _ in range(arms)]
     else:
         part = epsilon / 2 if parameters.accounting == "tight" else epsilon
         counters = [ChanHybrid(part, part) for _ in range(arms)]
@@ -359,6 +376,8 @@ CASES = [
     ("dp-ucb-bound", {"version": "arXiv", "gamma": 0.1}),
     ("dp-ucb", {}),
     ("dp-ucb", {"accounting": "paper", "index": "as printed"}),
+    ("dp-ucb", {"counter": "k-ary"}),
+    ("dp-ucb", {"counter": "k-ary", "index": "as printed"}),
 ]
 FEW = [0.9, 0.62, 0.5]
 
@@ -449,6 +468,7 @@ def test_any_reward_in_the_unit_interval_can_be_played(name, law):
         ("dp-ucb-bound", {"accounting": "paper"}, 1.2),
         ("dp-ucb", {}, 0.6),
         ("dp-ucb", {"accounting": "paper"}, 1.2),
+        ("dp-ucb", {"counter": "k-ary"}, 0.6),
     ],
 )
 def test_the_true_guarantee_is_told_and_never_overspent(name, params, epsilon):

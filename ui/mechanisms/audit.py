@@ -45,7 +45,7 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         format_func=_title,
         key=state.own_key("mechanisms-subject"),
         on_change=_open_negative_control,
-        help="A mechanism, the first choices of a whole policy, or a negative control: it breaks its claim on purpose.",
+        help="A mechanism, the choices of a whole policy, or a negative control: it breaks its claim on purpose.",
     )
     fields.keep("subject", name)
     with second:
@@ -283,7 +283,8 @@ def explanation() -> None:
             "And a sound mechanism is accused wrongly at most as often as the confidence leaves room for: at 95 % one "
             "time in twenty.\n\n"
             "For policies the outputs are choices: which arm the first users get, played by the simulator's own "
-            "compiled code. Longer runs are not audited here, because their rewards differ in more than one place."
+            "compiled code. Longer runs are audited only of Gaussian Thompson sampling, where one time tells of one "
+            "reward; of the others they would differ in more rewards than one."
         )
         st.latex(r"\epsilon\ \ge\ \ln\frac{p_{\text{low}}-\delta}{q_{\text{high}}}")
         st.code("python -m bandit_core audit ctb-as-printed --epsilon 0.1", language="bash")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +12,15 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from bandit_core.mechanisms import Counter
-from bandit_core.mechanisms.losses import noise_density
+from bandit_core.mechanisms.square_root import DELTA
 from ui import charts, state, theme, words
+from ui.mechanisms import counted
 from ui.mechanisms.answer import COUNTERS, DEFAULTS, epsilon_slider, facts
 from ui.page_fields import Fields
 
-DASHES = dict(zip(COUNTERS, itertools.cycle(("solid", "dashdot", "dash", "dot", "longdash")), strict=False))
+DASHES = dict(
+    zip(COUNTERS, itertools.cycle(("solid", "dashdot", "dash", "longdashdot", "longdash", "dot")), strict=False)
+)
 AT = (1, 2, 3, 4, 7, 8, 15, 16, 31, 32, 63, 64)
 LENGTHS = (64, 256, 1024, 4096, 16384)
 CHANCE = 0.4  # of an item that is 1
@@ -37,6 +41,12 @@ class Sums:
         return counter
 
 
+def _titled(name: str) -> str:
+    """The counter's title, with its delta where its promise has one."""
+    told = COUNTERS[name]
+    return told.title if told.pure else f"{told.title} (δ = {DELTA:g})"
+
+
 def controls(fields: Fields) -> Sums:
     """Epsilon, length of the stream, and which draw."""
     first, second, third = st.columns(3, vertical_alignment="bottom")
@@ -47,7 +57,7 @@ def controls(fields: Fields) -> Sums:
         *fields.stops("upto", LENGTHS),
         key=state.own_key("mechanisms-upto"),
         format_func=words.count,
-        help="How many items come in. Binary and adaptive tree must know it beforehand; the others need not.",
+        help="How many items come in. The logarithmic and the hybrid mechanism need not know it beforehand.",
     )
     fields.keep("upto", horizon)
     draw = int(
@@ -83,7 +93,7 @@ def error_chart(chosen: Sums) -> go.Figure:
     """Standard deviation of the noise against the number of items; the band is the spread from count to count."""
     dark = theme.is_dark()
     figure = go.Figure()
-    for name, told in COUNTERS.items():
+    for name in COUNTERS:
         times, least, usual, most = _windows(chosen, name)
         colour = theme.mechanism_colour(name, dark)
         quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": name}
@@ -93,7 +103,7 @@ def error_chart(chosen: Sums) -> go.Figure:
             x=times,
             y=usual,
             mode="lines",
-            name=told.title,
+            name=_titled(name),
             legendgroup=name,
             line={"color": colour, "width": 2.5, "dash": DASHES[name]},
             hovertemplate="%{y:.3~g}",
@@ -102,6 +112,17 @@ def error_chart(chosen: Sums) -> go.Figure:
     figure.update_xaxes(title="items so far", **charts.USERS_LOG)
     figure.update_yaxes(type="log", title="sd of the noise", **charts.AMOUNTS, dtick=1)
     return figure
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def mean_errors(chosen: Sums) -> str:
+    """The mean squared error of the trees and of the square root over all counts, in words."""
+    told = []
+    for name in ("binary", "hybrid", "k-ary", "square-root"):
+        counter = chosen.counter(name)
+        mean = np.mean([counter.variance(count) for count in range(1, chosen.horizon + 1)])
+        told.append(f"{_titled(name)} **{words.number(float(mean))}**")
+    return f"Mean squared error over all {words.count(chosen.horizon)} sums: {', '.join(told)}."
 
 
 def _paths(fields: Fields) -> list[str]:
@@ -131,10 +152,9 @@ def law_chart(chosen: Sums, name: str, count: int) -> tuple[go.Figure, float]:
     dark, colour = theme.is_dark(), theme.mechanism_colour(name, theme.is_dark())
     counter = chosen.counter(name)
     item = counter.span(1)[1]
-    scales = counter.noise_scales(count)
-    sd = float(np.sqrt(2 * (scales**2).sum()))
+    sd = math.sqrt(counter.variance(count))
     x = np.linspace(-3 * sd, item + 3 * sd, 401)
-    without, with_item = noise_density(scales, x), noise_density(scales, x - item)
+    without, with_item = counter.density(count, x), counter.density(count, x - item)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.62, 0.38], vertical_spacing=0.06)
     for y, label, shade, dash in (
         (with_item, f"first item {item:.3g}", colour, "solid"),
@@ -209,10 +229,14 @@ def distributions(fields: Fields, chosen: Sums) -> None:
         f"item; largest "
         f"log ratio {largest:.2g}",
     )
-    st.caption(
-        f"This one sum gives away at most **{largest:.2g}** about the first item. All sums together stay within "
-        f"ε = {chosen.epsilon:g}: see the last picture."
-    )
+    told = f"Within what is drawn this one sum gives away up to **{largest:.2g}** about the first item. "
+    if COUNTERS[name].pure:
+        told += f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
+    else:
+        told += (
+            f"Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} but for δ = {DELTA:g}."
+        )
+    st.caption(told)
 
 
 def path_chart(chosen: Sums, names: list[str]) -> tuple[go.Figure, dict[str, float]]:
@@ -256,13 +280,13 @@ def spending_chart(chosen: Sums) -> go.Figure:
     dark = theme.is_dark()
     counts = np.unique(np.round(np.geomspace(1, chosen.horizon, 200)).astype(int))
     figure = go.Figure()
-    for name, told in COUNTERS.items():
+    for name in COUNTERS:
         counter = chosen.counter(name)
         figure.add_scatter(
             x=counts,
             y=counter.spent(counts),
             mode="lines",
-            name=f"{told.title} (at most)" if counter.overstates else told.title,
+            name=f"{_titled(name)} (at most)" if counter.overstates else _titled(name),
             line={
                 "color": theme.mechanism_colour(name, dark),
                 "width": 2.5,
@@ -287,8 +311,9 @@ def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
         "A **trusted curator** sees every item and publishes a running sum after each. Fresh noise for each sum would "
-        "cost ε again and again; a tree of partial sums pays for it with a logarithm. All four below keep the **same "
-        "ε** for every item, over all releases together (central DP, not local)."
+        "cost ε again and again; a tree of partial sums pays for it with a logarithm. All below keep the **same ε** "
+        "for every item, over all releases together (central DP, not local); the square-root factorisation alone may "
+        f"miss it with probability δ = {DELTA:g}, which is a weaker promise."
     )
     chosen = controls(fields)
     left, right = st.columns(2)
@@ -311,13 +336,18 @@ def draw(fields: Fields) -> None:
         st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=told)
         st.caption(
             "Line: quadratic mean over nearby counts. Band: from the luckiest to the unluckiest count (a count with "
-            "few ones in base 2 adds up few nodes). The logarithmic mechanism pays in another way: between powers of "
-            "two its sum stands still. The adaptive tree protects rewards of any size, which costs more."
+            "small digits adds up few nodes). The logarithmic mechanism pays in another way: between powers of "
+            "two its sum stands still. The adaptive tree protects rewards of any size, which costs more. "
+            f"{mean_errors(chosen)}"
         )
     with right:
         st.markdown("**What one item has given away** so far, at the most, under the line ε")
         figure = spending_chart(chosen)
         told = charts.read_aloud(figure, "Largest privacy loss of a single item, never above epsilon")
         st.plotly_chart(figure, key="sums-spent", config=charts.CONFIG, alt=told)
-        st.caption("Log ratio of the whole published sequence for two streams that differ in one item.")
+        st.caption(
+            "Log ratio of the whole published sequence for two streams that differ in one item; with normal noise the "
+            f"ε that holds at δ = {DELTA:g}."
+        )
+    counted.draw(chosen.epsilon)
     facts(list(COUNTERS.values()))

@@ -15,12 +15,15 @@ from typing import Any
 from bandit_core.kernels import (
     batched,
     explore_commit,
+    gaussian_batches,
+    gaussian_posterior,
     heavy,
     index,
     kl,
     ladder,
     posterior,
     release_schedules,
+    signed_trees,
     trees,
 )
 from bandit_core.studies.replays import batches, each_user, growing_batches
@@ -33,9 +36,12 @@ REPLAYS: dict[Any, type[Replay]] = {
     index.tournament: each_user.Index,
     kl.by_index: each_user.KL,
     posterior.thompson: each_user.Posterior,
+    gaussian_posterior.thompson: each_user.NormalPosterior,
     trees.own_counters: each_user.OwnCounters,
     trees.common_counters: each_user.CommonCounters,
+    signed_trees.common_trees: each_user.SignedTrees,
     batched.by_index: batches.Commitment,
+    gaussian_batches.by_index: batches.NormalCommitment,
     batched.elimination: batches.Elimination,
     ladder.elimination: growing_batches.Ladder,
     release_schedules.by_index: batches.LazyIndex,

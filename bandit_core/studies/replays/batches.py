@@ -12,7 +12,7 @@ from bandit_core.kernels import batched, heavy, release_schedules
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.divergence import d_eps, largest_mean, largest_private_mean
 from bandit_core.kernels.records import Rewards
-from bandit_core.kernels.streams import gamma
+from bandit_core.kernels.streams import HALF_UNIT, gamma, normal_quantile
 from bandit_core.spec.rewards import TWO_POINT
 from bandit_core.studies.replays.base import (
     SECOND,
@@ -24,6 +24,7 @@ from bandit_core.studies.replays.base import (
     credible,
     draw_beta,
     laplace,
+    plain,
 )
 
 
@@ -45,6 +46,9 @@ def _divergence(x: float, y: float, epsilon: float) -> float:
 @kernel
 def _difference_of_gammas(state: np.ndarray, shape: float) -> float:
     return gamma(state, 0, shape) - gamma(state, 0, shape)
+
+
+_normal_quantile = plain(normal_quantile)
 
 
 @kernel
@@ -120,14 +124,23 @@ class Commitment(Batches):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.plan = self.arguments[2]
-        self.forgets = self.plan.rule in (batched.ADAP_UCB, batched.ADAP_KLUCB)
         self.last, self.chosen = self.size * self.plan.first, -1  # user of the batch that is played, and its arm
+        self.learn_rule()
+
+    def learn_rule(self) -> None:
+        """How batches grow, whether older ones are forgotten, and what decides."""
+        self.growth = self.plan.growth
+        self.forgets = self.plan.rule in (batched.ADAP_UCB, batched.ADAP_KLUCB)
         if self.plan.rule == batched.DP_IMED:
             self.decides = "smallest"
 
+    def noise_of_release(self) -> float:
+        """The noise of the next sum."""
+        return self.noise(1 / self.plan.epsilon)
+
     def _release(self, label: int) -> None:
         length = len(self.waiting[label])
-        total = self.fresh_sum(label) + self.noise(1 / self.plan.epsilon)
+        total = self.fresh_sum(label) + self.noise_of_release()
         kept = 0.0 if self.forgets else 1.0
         self.sums[label] = kept * self.sums[label] + total
         self.released[label] = kept * self.released[label] + length
@@ -169,8 +182,23 @@ class Commitment(Batches):
     def pull(self, label: int, t: int) -> None:
         if t > self.last:
             before = self.pulled[label]
-            self.chosen, self.last = label, t - 1 + max(1, int(self.plan.growth * before) - int(before))
+            self.chosen, self.last = label, t - 1 + max(1, int(self.growth * before) - int(before))
         self.keep(label, t)
+
+
+class NormalCommitment(Commitment):
+    """`kernels.gaussian_batches.by_index`: batches that double, with normal noise."""
+
+    def learn_rule(self) -> None:
+        self.growth, self.forgets = 2.0, True
+
+    def noise_of_release(self) -> float:
+        return float(self.plan.sd * _normal_quantile(self.uniform() + HALF_UNIT))
+
+    def _belief(self, t: int) -> Belief:
+        n, level = self.released, self.plan.alpha * math.log(t)
+        found = around(self.means, np.sqrt((0.5 / n + 2 * (self.plan.sd / n) ** 2) * level), self.unknown)
+        return found._replace(value=found.high)
 
 
 class Epochs(Batches):

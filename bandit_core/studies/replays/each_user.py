@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import index, kl, trees
+from bandit_core.kernels.normals import normal
 from bandit_core.kernels.rewards import sigmoid
 from bandit_core.kernels.users import draw_epsilon
+from bandit_core.mechanisms.signed_digits import nodes_of
 from bandit_core.spec.budgets import FIXED
 from bandit_core.studies.replays.base import (
     SECOND,
+    TAIL,
     Belief,
     Decision,
     Replay,
@@ -26,12 +30,18 @@ from bandit_core.studies.replays.base import (
     plain,
 )
 
+_BEYOND = NormalDist().inv_cdf(1 - TAIL)  # standard deviations
 _clock, _sigmoid = plain(index.clock), plain(sigmoid)
 
 
 @kernel
 def _epsilon(kind: int, form: np.ndarray, table: np.ndarray, uniform: float) -> float:
     return draw_epsilon(kind, form, table, uniform)
+
+
+@kernel
+def _normal(state: np.ndarray) -> float:
+    return normal(state, 0, SECOND)
 
 
 @kernel
@@ -160,6 +170,26 @@ class Posterior(Bits):
         self.counts[label] += 1
 
 
+class NormalPosterior(Replay):
+    """`kernels.gaussian_posterior`: a normal draw for every arm."""
+
+    decides: Decision = "draw"
+
+    def believes(self, t: int) -> Belief:
+        _, factor, first = self.arguments
+        n = self.counts + 1
+        mean, sd = self.sums / n, np.sqrt(factor / n)
+        if t <= self.size * first:
+            turn = np.where(np.arange(self.size) == (t - 1) % self.size, np.inf, 0.0)
+            return around(mean, _BEYOND * sd, turn)
+        return around(mean, _BEYOND * sd, mean + sd * [_normal(self.state) for _ in range(self.size)])
+
+    def pull(self, label: int, t: int) -> None:
+        self.rewards[t - 1] = self.sent[t - 1] = reward = self.draw(label)
+        self.counts[label] += 1
+        self.sums[label] += reward
+
+
 class Counters(Replay):
     """`kernels.trees`: sums from a counter for each arm, whose noise has a budget for blocks and one for trees."""
 
@@ -218,14 +248,38 @@ class OwnCounters(Counters):
 class CommonCounters(Counters):
     """All counters grow at every step."""
 
+    def root(self) -> float:
+        """2 if the index has its root, 0 without."""
+        return float(self.arguments[2].per_pull)
+
     def believes(self, t: int) -> Belief:
-        per_pull = self.arguments[2].per_pull
-        return self.noisy(lambda n: np.sqrt(math.log(t) * per_pull * n) / n)
+        return self.noisy(lambda n: np.sqrt(math.log(t) * self.root() * n) / n)
 
     def pull(self, label: int, t: int) -> None:
         self.keep(label, t)
         for each in range(self.size):
             self.grow(each)
+
+
+class SignedTrees(CommonCounters):
+    """`kernels.signed_trees`: k-ary trees that all grow at every step; the noise of every node by itself."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.nodes: list[dict[tuple[int, int], float]] = [{} for _ in range(self.size)]
+
+    def root(self) -> float:
+        return float(self.arguments[2])
+
+    def grow(self, label: int) -> None:
+        tree, known, total = self.arguments[1], self.nodes[label], 0.0
+        self.items[label] += 1
+        for sign, *node in nodes_of(int(self.items[label]), 2 * tree.half + 1):
+            place = (node[0], node[1])
+            if place not in known:
+                known[place] = laplace(self.uniform(SECOND), tree.node_scale)
+            total += sign * known[place]
+        self.noises[label] = total
 
 
 class Truncated(Counters):

@@ -1,0 +1,155 @@
+"""Square root of the counting matrix (Fichtenberger, Henzinger and Upadhyay 2023; Henzinger, Upadhyay, Upadhyay 2023).
+
+The running sums of x are A x, A being the lower triangle of ones, and A = R R for the lower triangle R with the entries
+f_(i-j), f_0 = 1 and f_j = f_(j-1) (2j - 1) / (2j): the power series of 1 / (1 - y) is the square of that of
+1 / sqrt(1 - y). The curator releases R (R x + Z) = A x + R Z with independent normal Z of standard deviation s. An item
+moves R x by a column of R, whose length is at most that of the first, so s = s(|f|, epsilon, delta) of the analytic
+Gaussian mechanism. The variance after n items is s^2 (f_0^2 + ... + f_(n-1)^2), about s^2 (1.07 + ln n / pi).
+
+Proof of privacy, for items that may be chosen one by one after what was released. R can be inverted row by row, so
+the releases tell the same as the numbers (R x + Z)_t, one by one. Before item i they do not depend on it. Given them,
+items x and x' for i are fixed, and whoever knows both and the rule by which later items are chosen can take all other
+items out of what follows: what is left is (x f_(t-i) + Z_t) for t >= i, normal noise on a vector that x against x'
+moves by at most |f|. So the claim holds given every past before i, and therefore altogether.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bandit_core.mechanisms.counter import Counter, Noise, checked_horizon, within
+from bandit_core.mechanisms.description import Audited, Formulas, counter
+from bandit_core.mechanisms.gaussian import analytic_sd, checked_target, smallest_epsilon
+
+DELTA = 1e-5
+
+
+@lru_cache(maxsize=32)
+def coefficients(count: int) -> np.ndarray:
+    """The first ``count`` coefficients of 1 / sqrt(1 - y), shape (count,): 1, 1/2, 3/8, ..."""
+    order = np.arange(1.0, count)
+    found = np.concatenate([[1.0], np.cumprod((2 * order - 1) / (2 * order))])
+    found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=32)
+def squared_lengths(count: int) -> np.ndarray:
+    """Sums of the squares of the first 1, 2, ..., ``count`` coefficients, shape (count,)."""
+    found = np.cumsum(coefficients(count) ** 2)
+    found.setflags(write=False)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _sd(sensitivity: float, epsilon: float, delta: float) -> float:
+    return analytic_sd(sensitivity, epsilon, delta)
+
+
+@dataclass(frozen=True)
+class SquareRoot(Counter):
+    """The factorisation for at most ``horizon`` items, at (epsilon, delta).
+
+    >>> counter = SquareRoot(epsilon=1.0, horizon=2, delta=0.01)
+    >>> round(counter.variance(2) / counter.variance(1), 6)  # 1 + (1/2)^2
+    1.25
+    """
+
+    epsilon: float
+    horizon: int
+    delta: float = DELTA
+    name: ClassVar[str] = "square-root"
+    title: ClassVar[str] = "Square-root factorisation"
+    paper: ClassVar[str] = "Fichtenberger, Henzinger, Upadhyay 2023; for chosen items Denisov et al. 2022"
+    words: ClassVar[str] = "Normal noise that is spread over later sums by the square root of the counting matrix."
+    guarantee_words: ClassVar[str] = "(epsilon, delta)-DP for every item of the stream, over all releases"
+
+    def __post_init__(self) -> None:
+        checked_target(1.0, self.epsilon, self.delta)
+        checked_horizon(self.horizon)
+
+    @property
+    def total_epsilon(self) -> float:
+        return self.epsilon
+
+    @property
+    def sensitivity(self) -> float:
+        """The farthest that an item moves R x: the length of the first column."""
+        return math.sqrt(squared_lengths(self.horizon)[-1])
+
+    @property
+    def sd(self) -> float:
+        """Standard deviation of each Z, reward units."""
+        return _sd(self.sensitivity, self.epsilon, self.delta)
+
+    def spent(self, count: ArrayLike) -> np.ndarray:
+        # The first item, whose column has the largest part above any row.
+        lengths = np.sqrt(squared_lengths(self.horizon))
+        counts = np.minimum(np.asarray(count), self.horizon)
+        levels, places = np.unique(counts, return_inverse=True)
+        found = [smallest_epsilon(lengths[one - 1], self.sd, self.delta) if one else 0.0 for one in levels]
+        return np.minimum(np.array(found)[places], self.epsilon).reshape(counts.shape)
+
+    def variance(self, count: int) -> float:
+        return float(self.sd**2 * squared_lengths(self.horizon)[count - 1])
+
+    def density(self, count: int, places: ArrayLike) -> np.ndarray:
+        sd = math.sqrt(self.variance(count))
+        return np.exp(-0.5 * (np.asarray(places, float) / sd) ** 2) / (sd * math.sqrt(2 * math.pi))
+
+    def error_bound(self, count: int, gamma: float) -> float:
+        """By the normal tail: P(|N| > x) <= exp(-x^2 / 2)."""
+        return math.sqrt(2 * math.log(1 / gamma) * self.variance(count))
+
+    def noise(self, rng: np.random.Generator, streams: int) -> Noise:
+        drawn, weights = np.empty((streams, self.horizon)), coefficients(self.horizon)[::-1]
+
+        def following(count: int) -> np.ndarray:
+            within(count, self.horizon)
+            drawn[:, count - 1] = self.sd * rng.standard_normal(streams)
+            return drawn[:, :count] @ weights[self.horizon - count :]
+
+        return following
+
+    def evidence(self, item: int) -> np.ndarray:
+        """Weights of all released sums, shape (horizon,), whose total tells most about item number ``item``.
+
+        The normal vector R x + Z is R^-1 times the releases, and the item moves it along its column of R: the total
+        is the part along that column, in units of the item, with noise of standard deviation s / length.
+        """
+        column = np.concatenate([np.zeros(item - 1), coefficients(self.horizon - item + 1)])
+        order = np.arange(1.0, self.horizon)
+        inverse = np.concatenate([[1.0], np.cumprod((2 * order - 3) / (2 * order))])  # series of sqrt(1 - y)
+        back = np.array([inverse[: self.horizon - row] @ column[row:] for row in range(self.horizon)])
+        return back / (column @ column)
+
+
+DESCRIPTION = counter(
+    SquareRoot,
+    make=lambda epsilon, *, horizon, delta=DELTA: SquareRoot(epsilon, horizon, delta),
+    audited=Audited(
+        items=8,
+        item=1,
+        words="Of normal noise the largest losses are too rare to be seen: the bound must stay below epsilon.",
+        seen="the weighted total of all sums that tells most about the item",
+    ),
+    settings=("horizon", "delta"),
+    pure=False,
+    sensitivity="sqrt(f_0^2 + ... + f_(T-1)^2): one item of [0, 1] moves the vector R x by a column of R",
+    formulas=Formulas(
+        density=r"\hat S=Ax+RZ,\quad A=RR,\quad R_{ij}=f_{i-j},\ f_0=1,\ f_j=f_{j-1}\frac{2j-1}{2j},\quad"
+        r" Z_t\sim\mathcal N(0,\sigma^2)",
+        loss=r"\ln\frac{p(\hat S_{1..T}\mid x)}{p(\hat S_{1..T}\mid x')}\sim\mathcal N\Big(\frac{\mu^2}2,\mu^2\Big),"
+        r"\quad\mu\le\frac1\sigma\sqrt{\sum_{j<T}f_j^2}",
+        mean=r"\mathbb E[\hat S_t]=\sum_{i\le t}x_i",
+        variance=r"\operatorname{Var}[\hat S_t]=\sigma^2\sum_{j<t}f_j^2\approx"
+        r"\sigma^2\Big(1.07+\frac{\ln t}{\pi}\Big)",
+    ),
+    remark="A weaker promise than that of the others: epsilon may fail with probability delta = 1e-5.",
+)

@@ -1,0 +1,115 @@
+"""AdaC-UCB (Azize and Basu 2023, arXiv 2309.00557): AdaP-UCB with normal noise, for a concentrated budget.
+
+Each arm is pulled once; then, at the start of an episode, the arm with the largest index is chosen and played until
+its pulls have doubled. Its mean is that of its last episode alone, n rewards, with normal noise of variance
+1 / (2 rho n^2):
+
+    mean + sqrt((1 / (2n) + 1 / (rho n^2)) alpha ln t),   t the first pull of the episode.
+
+Guarantee: rho-zCDP, central. A reward moves the sum of its episode, the one release that it is in, by at most 1, and
+normal noise of variance 1 / (2 rho) on a sum is rho-zCDP (Bun and Steinke 2016, Proposition 1.6); what was released
+before does not depend on the reward, and what comes after depends on it through that release alone.
+The line's epsilon is that of an (epsilon, delta) promise, and ``accounting`` says how rho follows from it:
+
+* tight: by the exact condition of one normal release (Balle and Wang 2018, Theorem 8), as no reward is in two of them,
+* paper: by rho + 2 sqrt(rho ln(1/delta)) = epsilon, which holds for all that is rho-zCDP, and asks for more noise;
+  the guarantee shown is the smaller epsilon that the run then has.
+
+Deviations from print: as in AdaP-UCB, n is the number of rewards in the mean, also after the first pull. The paper was
+not at hand: the algorithm is as it is quoted elsewhere, and the bound on regret is proved here (`theory.normal_noise`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import Field
+
+from bandit_core.kernels import gaussian_batches
+from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
+from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
+from bandit_core.model.bound import Bound
+from bandit_core.policies import batch_family
+from bandit_core.policies.central_family import Accounting, concentrated, nominal
+from bandit_core.spec.field_types import Number
+from bandit_core.theory import accounting, central, normal_noise
+
+
+class ConcentratedParameters(batch_family.ExplorationParameters):
+    """How optimistic the index is, and what stands behind the line's epsilon."""
+
+    delta: Annotated[
+        Number, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
+    ] = 1e-6
+    accounting: Annotated[
+        Accounting,
+        Field(
+            description="How the concentrated budget rho follows from epsilon and delta. tight: by the exact condition "
+            "of one release with normal noise. paper: rho + 2 sqrt(rho ln(1/delta)) = epsilon, which asks for more "
+            "noise than needed."
+        ),
+    ] = "tight"
+
+
+def budget(setup: RunSetup) -> float:
+    """The concentrated budget rho of the line."""
+    delta = setup.parameters.delta
+    if setup.parameters.accounting == "paper":
+        return accounting.zcdp_rho(nominal(setup), delta)
+    return 0.5 / analytic_sd(1.0, nominal(setup), delta) ** 2
+
+
+def _sd(setup: RunSetup) -> float:
+    """Standard deviation of the noise on the sum of an episode."""
+    return math.sqrt(0.5 / budget(setup))
+
+
+def _guarantee(setup: RunSetup) -> Guarantee:
+    really = nominal(setup)
+    if setup.parameters.accounting == "paper":
+        really = smallest_epsilon(1.0, _sd(setup), setup.parameters.delta)
+    return concentrated(setup, budget(setup), "and, as each of them is in one release with normal noise,", really)
+
+
+def _prepare(setup: RunSetup) -> KernelCall:
+    doubling = gaussian_batches.Doubling(_sd(setup), setup.parameters.alpha, 1)
+    return batch_family.prepare(gaussian_batches.by_index, setup, doubling)
+
+
+def _releases(setup: RunSetup) -> list[Release]:
+    return [
+        Release(
+            mechanism="gaussian",
+            released="the sum of a batch of an arm's rewards (its mean, times a public number)",
+            unit="one reward",
+            at="once, when the batch is full",
+            norm="L2",
+            sensitivity=1.0,
+            scale=_sd(setup),
+        )
+    ]
+
+
+def _bounds(setup: RunSetup) -> list[Bound]:
+    return [*central.lower_bounds(setup, _guarantee(setup)), *normal_noise.adac_ucb(setup, budget(setup))]
+
+
+POLICY = batch_family.pure_policy(
+    name="adac-ucb",
+    title="AdaC-UCB",
+    paper="Azize, Basu 2023",
+    summary="UCB in batches that double; each batch is summed once, with normal noise, and the older ones forgotten.",
+    guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
+    parameters=ConcentratedParameters,
+    prepare=_prepare,
+    bounds=_bounds,
+    guarantee=_guarantee,
+    releases=_releases,
+    parent="ucb",
+    pseudo_code="""pull each arm once;  m_a = reward + N(0, 1 / (2 rho)),  n_a = 1
+repeat, t being the next pull:
+    pull the arm with the largest  m_a + sqrt((1 / (2 n_a) + 1 / (rho n_a^2)) alpha ln t)
+    until its pulls have doubled;  n_a = pulls of this episode
+    m_a = mean of these pulls + N(0, 1 / (2 rho n_a^2))""",
+)

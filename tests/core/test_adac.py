@@ -1,0 +1,107 @@
+"""AdaC-UCB: from epsilon to its concentrated budget, what a run keeps, and the bound on regret that is proved here."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import refused
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.kernels.streams import streams
+from bandit_core.mechanisms.gaussian import smallest_delta
+from bandit_core.model import Signal
+from bandit_core.policies import adac, registry
+from bandit_core.studies.accounts import composed
+from bandit_core.theory import accounting
+
+PAIR = [{"kind": "bernoulli", "mean": mean} for mean in (0.8, 0.5)]
+
+
+def line(epsilon=1.0, arms=PAIR, horizon=10_000, **params):
+    told = {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+    [setup] = Experiment.model_validate({"arms": arms, "lines": [told], "horizon": horizon, "trials": 1}).setups
+    return registry()["adac-ucb"], setup
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("delta", [1e-9, 1e-6, 0.01])
+def test_the_concentrated_budget_gives_the_epsilon_that_was_chosen(epsilon, delta):
+    policy, paper = line(epsilon, delta=delta, accounting="paper")
+    rho = adac.budget(paper)
+    assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon)
+    _, tight = line(epsilon, delta=delta)
+    more = adac.budget(tight)
+    sd = 1 / math.sqrt(2 * more)
+    assert smallest_delta(1.0, sd, epsilon) <= delta * (1 + 1e-9)
+    assert delta < smallest_delta(1.0, 0.999 * sd, epsilon)
+    # Orders of Renyi divergences lie between the two: less noise than as printed, and none of the three contradicts.
+    assert rho < more and accounting.epsilon_of_zcdp(more, delta) > epsilon
+    assert epsilon < accounting.zcdp_epsilon(more, delta) < accounting.epsilon_of_zcdp(more, delta)
+    for setup, budget in ((paper, rho), (tight, more)):
+        kept = policy.guarantee(setup)
+        assert (kept.measure, kept.delta, kept.rho) == ("concentrated", delta, budget)
+        assert kept.epsilon == epsilon if setup is tight else kept.epsilon < epsilon
+        [release] = policy.releases(setup)
+        assert 0.5 * (release.sensitivity / release.scale) ** 2 == pytest.approx(budget)
+        assert composed([release], delta) == pytest.approx(kept.epsilon, rel=1e-6)
+
+
+def test_noise_has_the_stated_law():
+    """An arm that always pays the same: after two pulls of each arm nothing but noise has decided who is third."""
+    arms = [{"kind": "bernoulli", "mean": 1.0}, {"kind": "two-point", "low": 0.0, "high": 0.5, "p_high": 1.0}]
+    policy, setup = line(1.0, arms, 3, delta=0.01)
+    sd = 1 / math.sqrt(2 * adac.budget(setup))
+    better = policy.play(setup, streams(1, 0, 40_000), np.array([3]), Signal()).best_pulls[:, -1].mean() - 1
+    chance = 0.5 * (1 + math.erf(0.5 / (sd * math.sqrt(2)) / math.sqrt(2)))  # of N(0.5, 2 sd^2) above 0
+    assert better == pytest.approx(chance, abs=4.5 * 0.5 / math.sqrt(40_000))
+
+
+def test_the_bound_by_hand_and_where_it_is_proved():
+    policy, setup = line()
+    [bound] = [bound for bound in policy.bounds(setup) if bound.side == "upper"]
+    level, gap, rho = 3.1 * math.log(10_000), 0.3, adac.budget(setup)
+    found = bound.curve(np.array([10_000.0]))[0]
+    assert found == pytest.approx(8 * level / gap + 8 * math.sqrt(level / rho) + 2 * gap)
+    assert not bound.not_applicable
+    _, careless = line(alpha=2.9)
+    assert all(bound.not_applicable for bound in policy.bounds(careless) if bound.side == "upper")
+    # The two sums of the proof, at the smallest alpha: pulls that deviations cause.
+    powers = 2.0 ** np.arange(60)
+    own = (powers * (powers + 1) ** -3).sum()
+    best = (powers[:, None] * (powers[:, None] + powers) ** -3).sum()
+    assert own + best < 1
+
+
+@pytest.mark.parametrize("means", [(0.8, 0.5), (0.9, 0.85, 0.3, 0.3), (0.1, 0.02)])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0])
+def test_mean_regret_is_below_its_bound(means, epsilon):
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
+    policy, setup = line(epsilon, arms, 10**7, alpha=3.0)
+    times = np.array([10, 1000, 10**5, 10**7])
+    mean = policy.play(setup, streams(2, 0, 40), times, Signal()).regret.mean(axis=0)
+    [bound] = [bound for bound in policy.bounds(setup) if bound.side == "upper"]
+    assert np.all(mean <= bound.curve(times.astype(float)))
+    assert bound.curve(times.astype(float))[-1] < 0.05 * 10**7 * (max(means) - min(means))  # it says something
+
+
+def test_pure_bounds_are_not_drawn_beside_it():
+    policy, setup = line()
+    lower = [bound.judged(policy.guarantee(setup)) for bound in policy.bounds(setup) if bound.side == "lower"]
+    about_privacy = [bound for bound in lower if bound.model == "central"]
+    assert about_privacy and all(bound.not_applicable for bound in about_privacy)
+
+
+@pytest.mark.parametrize(
+    ("params", "path", "value"),
+    [
+        ({"delta": 0.0}, "params.delta", 0.0),
+        ({"delta": 1.0}, "params.delta", 1.0),
+        ({"accounting": "advanced"}, "params.accounting", "advanced"),
+        ({"alpha": 0}, "params.alpha", 0),
+    ],
+)
+def test_bad_parameters_are_told(params, path, value):
+    document = {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
+    with refused(f"lines[0].{path}", value=value):
+        Experiment.model_validate({"arms": PAIR, "lines": [document], "horizon": 10, "trials": 1})
+    assert registry()["adac-ucb"].privacy == "central"

@@ -1,0 +1,149 @@
+"""Gaussian Thompson sampling: its choices by a plain reference, and what its draws keep by an account from scratch."""
+
+import math
+
+import numpy as np
+import pytest
+from helpers import refused
+from reference import Stream, by_labels
+
+from bandit_core.experiments.experiment import Experiment
+from bandit_core.jit.decorators import kernel
+from bandit_core.kernels.normals import normal
+from bandit_core.kernels.streams import streams
+from bandit_core.mechanisms.gaussian import smallest_delta
+from bandit_core.model import Signal
+from bandit_core.policies import gaussian_ts, registry
+from bandit_core.studies.accounts import composed
+
+ARMS = [{"kind": "bernoulli", "mean": 0.7}, {"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": 0.5}]
+POLICY = registry()["gaussian-ts"]
+
+
+def line(horizon=300, arms=ARMS, epsilon=1.0, **params):
+    told = {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
+    [setup] = Experiment.model_validate({"arms": arms, "lines": [told], "horizon": horizon, "trials": 1}).setups
+    return setup
+
+
+@kernel
+def _normals(state, drawn):
+    for place in range(drawn.shape[0]):
+        drawn[place] = normal(state, 0, 4)
+
+
+def reference(setup, words, b, c):
+    """Every choice of one trial, from the pseudo-code."""
+    arms, horizon = setup.arms, setup.horizon
+    uniform = Stream(words).uniform
+    drawn = np.empty(len(arms) * horizon)
+    _normals(words[None].copy(), drawn)
+    normals, rewards, chosen = iter(drawn.tolist()), [[] for _ in arms], []
+    for t in range(horizon):
+        if t < b * len(arms):
+            choice = t % len(arms)
+        else:
+            thetas = [sum(r) / (len(r) + 1) + math.sqrt(c / (len(r) + 1)) * next(normals) for r in rewards]
+            choice = thetas.index(max(thetas))
+        _, low, high, chance, _ = arms[choice].row()
+        rewards[choice].append(high if uniform() < chance else low)
+        chosen.append(choice)
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("params", "epsilon"),
+    [({}, 1.0), ({}, 20.0), ({"factor": 1, "pre_pulls": 1}, 1.0), ({"factor": 0.01}, 8.0), ({"pre_pulls": 1000}, 1.0)],
+)
+def test_choices_are_those_of_the_pseudo_code(params, epsilon):
+    setup = line(epsilon=epsilon, **params)
+    b, c = gaussian_ts.pre_pulls(setup), gaussian_ts.factor(setup)
+    rows = streams(3, 0, 1)
+    chosen = by_labels(setup, rows[0], lambda here, words: reference(here, words, b, c))
+    block = POLICY.play(setup, rows, np.arange(1, 301), Signal())
+    np.testing.assert_allclose(block.regret[0], np.cumsum(setup.gaps[chosen]), atol=1e-9)
+    np.testing.assert_array_equal(block.pulls[0], np.bincount(chosen, minlength=2))
+
+
+def worst_distance(b, c, arms, horizon):
+    """The largest distance of two runs' draws, in standard deviations, over every way to spread the pulls, by search.
+
+    ``best[n]`` is the most that the draws so far can have added with n pulls of the arm whose first reward differs.
+    """
+    best = {b: 0.0}
+    for _ in range(horizon - arms * b):
+        following: dict[int, float] = {}
+        for n, total in best.items():
+            told = total + (1 / (n + 1)) ** 2 / (c / (n + 1))  # (shift of the mean / sd)^2 of this step's draw
+            for after in (n, n + 1):
+                following[after] = max(following.get(after, 0.0), told)
+        best = following
+    return math.sqrt(max(best.values()))
+
+
+@pytest.mark.parametrize(("b", "c"), [(1, 1.0), (4, 0.3), (10, 50.0)])
+def test_the_promise_is_that_of_the_worst_run(b, c):
+    setup = line(60, pre_pulls=b, factor=c, delta=1e-4)
+    mu = worst_distance(b, c, 2, 60)
+    assert gaussian_ts.mu(setup, 60) == pytest.approx(mu)
+    kept = POLICY.guarantee(setup)
+    assert smallest_delta(mu, 1.0, kept.epsilon) == pytest.approx(1e-4, rel=1e-6)
+    assert composed(POLICY.releases(setup), 1e-4) == pytest.approx(kept.epsilon, rel=1e-9)
+    assert ("spends more" in kept.words) == (kept.epsilon > 1)  # the wording is what is tested
+    spent = POLICY.spent(setup, np.arange(0, 61))
+    assert np.all(spent[: 2 * b + 1] == 0) and np.all(np.diff(spent) >= 0)
+    assert spent[-1] == pytest.approx(kept.epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+@pytest.mark.parametrize("horizon", [100, 10_000])
+def test_auto_keeps_exactly_the_epsilon_that_was_chosen(epsilon, horizon):
+    setup = line(horizon, epsilon=epsilon)
+    b, c = gaussian_ts.pre_pulls(setup), gaussian_ts.factor(setup)
+    assert 1 <= b <= horizon / 4 + 1 and c >= 1
+    kept = POLICY.guarantee(setup)
+    assert kept.epsilon == epsilon if c > 1 else kept.epsilon <= epsilon
+    assert kept.delta == 1e-6 and kept.measure == "approximate"
+    if c > 1:
+        mu = worst_distance(b, c, 2, horizon) if horizon < 1000 else gaussian_ts.mu(setup, horizon)
+        assert smallest_delta(mu, 1.0, epsilon) == pytest.approx(1e-6, rel=1e-6)
+
+
+def test_the_usual_draws_are_private_at_a_budget_that_hides_nothing():
+    setup = line(10_000, pre_pulls=1, factor=1)
+    assert gaussian_ts.mu(setup, 10_000) == pytest.approx(math.sqrt(9998 / 2))  # sqrt(T/2)-GDP
+    assert POLICY.guarantee(setup).epsilon > 1000
+
+
+def test_the_order_of_the_regret_by_hand():
+    setup = line(10_000)
+    [bound] = [bound for bound in POLICY.bounds(setup) if bound.side == "upper"]
+    b, c, gap = gaussian_ts.pre_pulls(setup), gaussian_ts.factor(setup), 0.2
+    assert bound.status == "order-only" and not bound.not_applicable
+    found = bound.curve(np.array([5000.0]))[0]
+    assert found == pytest.approx(c / gap * math.log(math.e + 5000 * gap**2 / c) + (b + 1) * gap)
+    narrow = POLICY.bounds(line(factor=0.5))
+    assert all(bound.not_applicable for bound in narrow if bound.side == "upper")
+
+
+def test_a_run_without_draws_and_the_largest_budgets_can_be_told():
+    for horizon, epsilon in ((1, 1.0), (2, 1.0), (3, 1e-6), (100, 1000.0)):
+        setup = line(horizon, epsilon=epsilon)
+        assert (horizon > 3) <= (POLICY.guarantee(setup).epsilon > 0) and POLICY.guarantee(setup).epsilon <= epsilon
+        assert POLICY.play(setup, streams(0, 0, 2), np.array([horizon]), Signal()).pulls.sum() == 2 * horizon
+        assert all(np.isfinite(bound.values(np.array([1, horizon]), 0.6)).all() for bound in POLICY.bounds(setup)
+                   if not bound.not_applicable)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("params", "path", "value"),
+    [
+        ({"delta": 0.0}, "delta", 0.0),
+        ({"pre_pulls": 0}, "pre_pulls", 0),
+        ({"pre_pulls": "some"}, "pre_pulls", "some"),
+        ({"factor": 0.0}, "factor", 0.0),
+    ],
+)
+def test_bad_parameters_are_told(params, path, value):
+    with refused(f"lines[0].params.{path}", value=value):
+        line(**params)
