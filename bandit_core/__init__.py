@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from bandit_core.studies.business_case import typed_arms
     from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
+    from bandit_core.studies.production import build
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier
     from bandit_core.theory.best_arm import time_bounds
@@ -60,6 +61,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "address": "experiments.links",
     "audit": "auditing.auditor",
     "best_methods": "studies.best_method",
+    "build": "studies.production",
     "composed": "studies.accounts",
     "decide": "studies.decisions",
     "errata": "literature.errata",
@@ -107,6 +109,7 @@ __all__ = [
     "audit",
     "best_methods",
     "bounds",
+    "build",
     "composed",
     "decide",
     "errata",

@@ -56,6 +56,7 @@ _STOPPING_NUMBERS = {
 }
 _DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
+_RELEASES_HELP = "print what each private line releases, for an account of your own"
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
 
@@ -459,6 +460,13 @@ def _errata(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _build(options: argparse.Namespace) -> int:
+    from bandit_core.studies.production import build
+
+    print(build(_experiment(options)), end="")
+    return DONE
+
+
 def _list(options: argparse.Namespace) -> int:
     from bandit_core.listings import listed
 
@@ -511,8 +519,8 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
     sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
     command("bounds", _printed("experiments.curves", "bounds"), "print the bounds of theory", out=True)
-    releases = _printed("studies.accounts", "releases")
-    command("releases", releases, "print what each private line releases, for an account of your own", out=True)
+    command("releases", _printed("studies.accounts", "releases"), _RELEASES_HELP, out=True)
+    command("build", _build, "print what each line would take where people use it, with programs that draw its noise")
     thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
     thresholds.add_argument(
         "--epsilon", required=True, metavar="JSON", help='spread of budgets: JSON, or text such as "uniform(0,2)"'
