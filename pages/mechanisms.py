@@ -36,6 +36,7 @@ if part == "answers":
     answer.cost(chosen)
     answer.promise(chosen)
     answer.facts([one.told for one in chosen.shown])
+    answer.building(chosen)
 elif part == "sums":
     sums.draw(fields)
 elif part == "guess":
