@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
     from bandit_core.studies.production import build
+    from bandit_core.studies.study import StudyResult, study
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier
     from bandit_core.theory.best_arm import time_bounds
@@ -57,6 +58,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "StoppingResult": "studies.best_arm",
     "StoppingSpec": "studies.best_arm",
     "StoppingStudy": "studies.best_arm",
+    "StudyResult": "studies.study",
     "SweepResult": "studies.sweep",
     "address": "experiments.links",
     "audit": "auditing.auditor",
@@ -83,6 +85,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "smallest_epsilon": "studies.goal_search",
     "stopping": "studies.best_arm",
     "stopping_policies": "policies.stopping",
+    "study": "studies.study",
     "subjects": "auditing.subjects",
     "summaries": "simulation.summaries",
     "sweep": "studies.sweep",
@@ -104,6 +107,7 @@ __all__ = [
     "StoppingResult",
     "StoppingSpec",
     "StoppingStudy",
+    "StudyResult",
     "SweepResult",
     "address",
     "audit",
@@ -135,6 +139,7 @@ __all__ = [
     "smallest_epsilon",
     "stopping",
     "stopping_policies",
+    "study",
     "subjects",
     "summaries",
     "sweep",
