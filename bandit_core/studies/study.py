@@ -246,6 +246,8 @@ class StudyRun:
             if self.stopped:
                 break
             self._current = simulation = Simulation(point.experiment, self.store)
+            if simulation.missing_seconds:  # of many short points a cluster may have its part, too
+                simulation.whole_seconds = sum(self._seconds)
             if self.stopped:  # meanwhile
                 break
             result = simulation.run(jobs, None if on_progress is None else lambda _: on_progress(self))
