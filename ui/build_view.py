@@ -13,7 +13,7 @@ from bandit_core.studies.noise_programs import LIBRARIES, program
 from bandit_core.studies.production import Plan
 from ui import words
 
-_LEFT, _RIGHT, _BELOW = ("device", "server", "public", "hidden_from"), ("questions",), ("noise",)
+_LEFT, _RIGHT, _BELOW = ("device", "server", "public", "not_hidden"), ("questions",), ("noise",)
 
 
 @st.fragment

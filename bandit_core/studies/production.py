@@ -61,7 +61,7 @@ class Plan:
     noise: str
     code: str
     public: tuple[str, ...]
-    hidden_from: tuple[str, ...]
+    not_hidden: tuple[str, ...]
     questions: tuple[str, ...]
 
 
@@ -77,7 +77,7 @@ def plan(experiment: Experiment, line: int) -> Plan:
         noise=_noise(setup, releases),
         code=program(releases[0], guarantee.delta) if releases else "",
         public=_public(chosen, setup),
-        hidden_from=(_arm(chosen), *_again(chosen, guarantee)),
+        not_hidden=(_arm(chosen), *_again(chosen, guarantee)),
         questions=_questions(chosen, releases),
     )
 
@@ -263,7 +263,7 @@ SECTIONS = {
     "On the device": "device",
     "On the server": "server",
     "What is public": "public",
-    "What is not hidden": "hidden_from",
+    "What is not hidden": "not_hidden",
     "What an auditor would ask": "questions",
     "Who draws the noise": "noise",
 }
