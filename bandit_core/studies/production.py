@@ -39,7 +39,7 @@ LEFT_OUT = {
     "range. Add up whole units (cents, clicks), or let the library add: OpenDP's sums count that in.",
     "randomness": "The simulator draws from a fast generator with a known seed, so that anybody can repeat a run. "
     "Noise that hides something needs a generator made for cryptography, and nobody may know its state.",
-    "messages": "Here an answer comes at once, and once. Elsewhere messages are lost, late or sent again. Whether "
+    "messages": "Here every answer comes, and comes once. Elsewhere messages are lost, late or sent again. Whether "
     "and when one is sent must not depend on what it hides, and one that is sent again must be the same one: noise "
     "drawn anew is a further release.",
     "side channels": "Time, size and address of a message, logs, crash reports and the time that a draw takes tell of "
@@ -77,7 +77,7 @@ def plan(experiment: Experiment, line: int) -> Plan:
         noise=_noise(setup, releases),
         code=program(releases[0], guarantee.delta) if releases else "",
         public=_public(chosen, setup),
-        not_hidden=(_arm(chosen), *_again(chosen, guarantee)),
+        not_hidden=(_arm(chosen), *_again(chosen, setup, guarantee)),
         questions=_questions(chosen, releases),
     )
 
@@ -148,7 +148,9 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
     """Every number that the rule is computed with, and why it must not come from the data."""
     policy, named = line.entry, {}
     if setup.epsilon is not None:
-        named["epsilon"] = write_epsilon(setup.epsilon)
+        named["epsilon" if setup.visits == 1 else "epsilon of one answer"] = write_epsilon(setup.epsilon)
+    if setup.visits > 1:
+        named["visits"] = str(setup.visits)
     named["arms"] = str(len(setup.arms) or (setup.contexts.arms if setup.contexts else 0))
     if not policy.anytime:
         named["horizon"] = f"{setup.horizon:,}"
@@ -195,10 +197,15 @@ def _arm(line: Line) -> str:
     return "Everything: the server knows what each user was shown and what came of it."
 
 
-def _again(line: Line, guarantee: Guarantee) -> tuple[str, ...]:
+def _again(line: Line, setup: RunSetup, guarantee: Guarantee) -> tuple[str, ...]:
     """What the promise is for a person who comes more than once."""
     if line.entry.privacy == "none":
         return ()
+    if setup.visits > 1:
+        return (
+            f"The promise is for a person who comes at most {setup.visits} times. Somebody counts visits and takes no "
+            "answer after the last of them: each further one spends as much again.",
+        )
     unit = "reward" if line.entry.setting == "arms" else "visit"
     whose = "m times their own" if guarantee.epsilon is None else f"m times {guarantee.epsilon:g}"
     return (

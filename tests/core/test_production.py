@@ -121,6 +121,9 @@ def test_a_plan_tells_many_releases_from_one_and_own_budgets_from_common_ones():
     assert "erased" in once.server and "erased" not in often.server and " 17 " in often.server
     own = production.plan(experiment_of("heldp-ucb-b", SPREAD), 0)
     assert {production.PUBLIC["budgets"], production.PUBLIC["eps_min"]} <= set(own.public)
+    often_here = production.plan(experiment_of("adap-ucb", fixed(1.0)).with_changes(visits=4), 0)
+    assert "epsilon of one answer = 0.25" in often_here.public[0] and "at most 4 times" in often_here.not_hidden[1]
+    assert executed(often_here.code)["epsilon"] == pytest.approx(0.25)
     few = production.plan(experiment_of("dp-ucb-int", fixed(1.0), 10), 0)  # too few users for any release
     assert few.code == "" and few.questions
     taken = {u: production.plan(experiment_of("ldp-robust-se", fixed(1.0), v=0.5, u=u), 0) for u in ("auto", 2.0)}
