@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from bandit_core.studies.business_case import typed_arms
     from bandit_core.studies.decisions import decide
     from bandit_core.studies.goal_search import BestSearch, Goal, fewest_users, smallest_epsilon
+    from bandit_core.studies.production import build
+    from bandit_core.studies.study import StudyResult, study
     from bandit_core.studies.sweep import SweepResult, sweep
     from bandit_core.studies.tradeoff import frontier
     from bandit_core.theory.best_arm import time_bounds
@@ -56,10 +58,12 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "StoppingResult": "studies.best_arm",
     "StoppingSpec": "studies.best_arm",
     "StoppingStudy": "studies.best_arm",
+    "StudyResult": "studies.study",
     "SweepResult": "studies.sweep",
     "address": "experiments.links",
     "audit": "auditing.auditor",
     "best_methods": "studies.best_method",
+    "build": "studies.production",
     "composed": "studies.accounts",
     "decide": "studies.decisions",
     "errata": "literature.errata",
@@ -81,6 +85,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "smallest_epsilon": "studies.goal_search",
     "stopping": "studies.best_arm",
     "stopping_policies": "policies.stopping",
+    "study": "studies.study",
     "subjects": "auditing.subjects",
     "summaries": "simulation.summaries",
     "sweep": "studies.sweep",
@@ -102,11 +107,13 @@ __all__ = [
     "StoppingResult",
     "StoppingSpec",
     "StoppingStudy",
+    "StudyResult",
     "SweepResult",
     "address",
     "audit",
     "best_methods",
     "bounds",
+    "build",
     "composed",
     "decide",
     "errata",
@@ -132,6 +139,7 @@ __all__ = [
     "smallest_epsilon",
     "stopping",
     "stopping_policies",
+    "study",
     "subjects",
     "summaries",
     "sweep",

@@ -56,6 +56,7 @@ _STOPPING_NUMBERS = {
 }
 _DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
+_RELEASES_HELP = "print what each private line releases, for an account of your own"
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
 
@@ -236,6 +237,19 @@ def _sweep(options: argparse.Namespace) -> int:
     if result is None:
         return INTERRUPTED
     _write(result.curves, options.out)
+    return DONE
+
+
+def _study(options: argparse.Namespace) -> int:
+    _check_out(options.out)
+    jobs = _jobs(options.jobs)
+    from bandit_core.studies.study import StudyRun, read_study
+
+    result = _finished(StudyRun(*read_study(Path(options.file))), jobs)
+    if result is None:
+        return INTERRUPTED
+    _write(result.rows, options.out)
+    print(*result.summary, sep="\n", file=sys.stderr)
     return DONE
 
 
@@ -459,6 +473,13 @@ def _errata(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _build(options: argparse.Namespace) -> int:
+    from bandit_core.studies.production import build
+
+    print(build(_experiment(options)), end="")
+    return DONE
+
+
 def _list(options: argparse.Namespace) -> int:
     from bandit_core.listings import listed
 
@@ -505,18 +526,16 @@ def _parser() -> argparse.ArgumentParser:
         for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):
             simulated.add_argument(f"--{name}", metavar="N", help=f"{words}, instead of the spec's")
         simulated.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-        simulated.add_argument(
-            "--policy", metavar="FILE", action="append", help="run this Python file: it adds a policy"
-        )
+        simulated.add_argument("--policy", metavar="FILE", action="append", help="run this Python file with a policy")
     sweep.add_argument("--epsilon", required=True, metavar="A,B,C", help="budgets of every private line")
     sweep.add_argument("--vary", metavar="NAME=A,B", help="one more parameter of the private lines to vary")
+    study = command("study", _study, "play every combination of what a file varies", spec=False, out=True)
+    study.add_argument("file", metavar="FILE", help="a .toml or .json file: a spec, axes, and what to record")
     command("bounds", _printed("experiments.curves", "bounds"), "print the bounds of theory", out=True)
-    releases = _printed("studies.accounts", "releases")
-    command("releases", releases, "print what each private line releases, for an account of your own", out=True)
+    command("releases", _printed("studies.accounts", "releases"), _RELEASES_HELP, out=True)
+    command("build", _build, "print what each line would take where people use it, with programs that draw its noise")
     thresholds = command("thresholds", _thresholds, "print V_L and V_B for several thresholds", spec=False, out=True)
-    thresholds.add_argument(
-        "--epsilon", required=True, metavar="JSON", help='spread of budgets: JSON, or text such as "uniform(0,2)"'
-    )
+    thresholds.add_argument("--epsilon", required=True, metavar="JSON", help='spread: JSON, or "uniform(0,2)"')
     thresholds.add_argument("--eps-min", required=True, metavar="A,B,C", help="thresholds to evaluate")
     audited = command("audit", _audit, "estimate the epsilon that a mechanism or a run really has", False, True)
     audited.add_argument("name", metavar="NAME", help="what to audit; `list audits` says what there is")
@@ -525,26 +544,16 @@ def _parser() -> argparse.ArgumentParser:
     ends.add_argument("--means", metavar="A,B,C", help="chances of the options; without them, instances that mislead")
     ends.add_argument("--policy", metavar="A,B", help="policies that stop (default: all), each by every rule it knows")
     decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
-    decides.add_argument(
-        "--rule", default="proved", choices=("proved", "heuristic"), help="threshold to stop by (default proved)"
-    )
+    decides.add_argument("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)")
     decides.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
-    for studied in (ends, decides):
+    for studied in (ends, decides, study):
         studied.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
     numbered = {audited: _AUDIT_NUMBERS, power: _POWER_NUMBERS, ends: _STOPPING_NUMBERS, decides: _DECIDE_NUMBERS}
     for options, numbers in numbered.items():
         for name, (default, metavar, words) in numbers.items():
             options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
-    reproduce.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
-    reproduce.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
-    reproduce.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    reproduce.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
-    reproduce.add_argument(
-        "--fresh", action="store_true", help="use nothing that was computed before, for honest times"
-    )
-    reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
-    reproduce.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
+    _reproduce_options(reproduce)
     app = command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
     app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
     command("check", _check, "print ok, or every error of a spec")
@@ -554,6 +563,16 @@ def _parser() -> argparse.ArgumentParser:
     errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)
     errata.add_argument("name", nargs="?", metavar="NAME", help="of one erratum; without it all are checked")
     return parser
+
+
+def _reproduce_options(reproduce: argparse.ArgumentParser) -> None:
+    reproduce.add_argument("names", metavar="NAME", nargs="*", help="a figure, or one of its presets (default: all)")
+    reproduce.add_argument("--out", metavar="DIR", help="folder of the files, instead of the one that ships")
+    reproduce.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    reproduce.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
+    reproduce.add_argument("--fresh", action="store_true", help="use nothing computed before, for honest times")
+    reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
+    reproduce.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

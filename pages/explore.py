@@ -8,6 +8,7 @@ import streamlit as st
 from bandit_core.data.spreadsheets import defused_frame
 from ui import (
     budget_panel,
+    build_view,
     charts,
     exports,
     gallery,
@@ -72,9 +73,8 @@ legend = words.legend(max(line.count for line in result.lines if line), experime
 st.caption(f"{legend} {words.measures(experiment)}")
 panels.cards(result)
 
-pulls, one_run, bounds, budget, table, code, download = st.tabs(
-    ["Pulls per arm", "Watch one run", "Bounds", "Budget", "Table", "Code", "Download"], key="views", on_change="rerun"
-)
+views = ["Pulls per arm", "Watch one run", "Bounds", "Budget", "Build it", "Table", "Code", "Download"]
+pulls, one_run, bounds, budget, build, table, code, download = st.tabs(views, key="views", on_change="rerun")
 with pulls:
     picture = shared.picture(
         "pulls",
@@ -91,6 +91,9 @@ with bounds:
     panels.bounds_table(result)
 with budget:
     budget_panel.draw(result)
+with build:
+    if build.open:
+        build_view.draw(experiment, "build")
 with table:
     rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")

@@ -37,6 +37,7 @@ if part == "answers":
     answer.cost(chosen)
     answer.promise(chosen)
     answer.facts([one.told for one in chosen.shown])
+    answer.building(chosen)
 elif part == "batch":
     batch.draw(fields)
 elif part == "sums":

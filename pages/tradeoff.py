@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import charts, page_frame, runner, shared, state, take_along, theme, tradeoff_view
+from ui import charts, page_frame, runner, shared, state, take_along, theme, tradeoff_view, who_wins_view
 from ui.menu import Page
 
 PAGE = Page(
@@ -41,6 +41,7 @@ chosen = st.plotly_chart(
 )
 st.caption(tradeoff_view.legend(result))
 tradeoff_view.opened_point(result, chosen)
+who_wins_view.fold(result)
 tradeoff_view.question(experiment)
 tradeoff_view.tables(result)
 with st.expander("Take it along"):

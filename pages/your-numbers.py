@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, theme
+from ui import build_view, charts, page_frame, theme
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, until
 
@@ -52,4 +52,8 @@ st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a sin
 decision_times = until.until_when(answer, store)
 found = drawing.search(answer, store)
 drawing.take_away(answer, found, decision_times)
+fold = st.expander("If you build this", key="own-build", on_change="rerun")
+if fold.open:
+    with fold:
+        build_view.draw(answer.experiment, "own-build")
 drawing.explanation(answer)

@@ -15,6 +15,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Reference, Summary
 from bandit_core.spec.errors import Issue, told
 from bandit_core.spec.number_text import count, number, with_error
+from bandit_core.studies import production
 
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "middle 90 % of",
@@ -33,20 +34,7 @@ PRICE = (
     "shown without privacy.)"
 )
 
-# What the promise of a mechanism does not cover, for the page Mechanisms and for the controls where it is decided.
-PUBLIC = {
-    "budgets": "Each user's own ε travels in the clear beside the answer: it must not depend on what is to be hidden.",
-    "eps_min": "The threshold ε_min is public, and so is whose answers are discarded.",
-    "moments": "A bound u on the moments, and v, are public and fixed before anybody looks at a reward: a bound taken "
-    "from the rewards would tell of them.",
-    "ranges": "The range of the rewards is public and fixed before anybody looks: noise is made for it, and a range "
-    "taken from the data gives its extremes away.",
-    "horizon": "The number of users (the horizon) is public; some policies make their noise for it.",
-    "scaling": "A table scaled by its own smallest and largest values is not private, whatever comes after. Use limits "
-    "that are known without it.",
-    "doubles": "Noise on floating-point numbers (doubles) is pure only up to rounding: the last digits that can occur "
-    "depend on the input. What is deployed needs discrete noise or snapping; the simulator uses doubles.",
-}
+PUBLIC = production.PUBLIC
 
 
 def sentence(text: str) -> str:

@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
-from bandit_core.studies.sweep import at_budget, sweep
+from bandit_core.studies.sweep import SweepResult, at_budget, sweep
+from bandit_core.studies.who_wins import who_wins
 from ui import tradeoff_view
 from ui.tradeoff_view import GRID
 
@@ -153,3 +154,27 @@ def test_an_unfinished_sweep_speaks_and_draws_of_what_is_done_only() -> None:
         seen = replace(part, experiment=experiment.model_copy(update={"view": view}))
         bands = [trace for trace in tradeoff_view.chart(seen, False).data if trace.line.width == 0]
         assert bands and all(len(trace.x) <= 2 and np.isfinite(trace.y).all() for trace in bands[-2:])
+
+
+def test_the_map_shows_who_wins_and_names_who_takes_no_part() -> None:
+    lines = "ucb,ucb-cf(1),heldp-ucb-l(1),dp-se(1),dp-ucb-int(1)"
+    screen = on.visit("tradeoff", **{**SHARED, "lines": lines})
+    screen.session_state["who-wins"] = True
+    on.run(screen)
+    chart, (found,) = on.chart(screen, "who-wins-chart"), who_wins(_swept(screen, lines))
+    cells = np.array([[first.line for first in row] for row in found.first])
+    drawn = np.zeros(cells.shape, int)
+    for trace in (trace for trace in chart.traces if trace["type"] == "heatmap"):
+        line = {"UCB-CF": 1, "HeLDP-UCB-L": 2}[trace["name"]]
+        drawn[np.isfinite(on.numbers_in(trace["z"]).reshape(cells.shape))] = line
+    assert (drawn == cells).all() and found.privacy == "local"
+    strokes = [trace for trace in chart.traces if trace["type"] == "scatter"]
+    assert sum(len(trace["x"]) for trace in strokes) == sum(not first.clear for row in found.first for first in row)
+    told = on.words(screen).split("Left out")[1:]
+    assert "DP\\-SE" in told[0] and "DP\\-UCB\\-INT" in told[1]
+
+
+def _swept(screen: AppTest, lines: str) -> SweepResult:
+    experiment, _ = links.read({**SHARED, "lines": lines})
+    trace = next(trace for trace in on.chart(screen, "tradeoff-chart").traces if trace.get("name") == "● UCB-CF")
+    return sweep(experiment, [float(each) for each in on.numbers_in(trace["x"])], jobs=1)

@@ -142,3 +142,21 @@ def same(one: Block, other: Block) -> bool:
 def database_of(store: Store) -> sqlite3.Connection:
     """The store's private connection: SQLite itself is told to refuse, as a full or a busy disk would make it."""
     return store._connection
+
+
+def setting(name: str, structure: str = "single") -> dict:
+    """Two arms, or users with features, as a policy needs them."""
+    if registry()[name].setting == "arms":
+        return {"arms": [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6}]}
+    return {"contexts": {"dimension": 3, "arms": 4, "structure": structure}}
+
+
+def line_of(name: str, epsilon=None, horizon: int = 100_000, structure: str = "single", **params) -> Experiment:
+    """An experiment of one line."""
+    line = {"policy": name, "params": params} | ({"epsilon": epsilon} if epsilon else {})
+    return Experiment.model_validate({**setting(name, structure), "lines": [line], "horizon": horizon})
+
+
+def fixed(epsilon: float) -> dict:
+    """The same budget for everybody."""
+    return {"kind": "fixed", "value": epsilon}

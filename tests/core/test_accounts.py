@@ -10,7 +10,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from helpers import refused
+from helpers import fixed, refused
+from helpers import line_of as experiment_of
 
 from bandit_core import Experiment
 from bandit_core.cli import main
@@ -21,23 +22,7 @@ from bandit_core.studies.accounts import COLUMNS, composed, releases
 from bandit_core.theory import accounting
 
 PRIVATE = [name for name, policy in registry().items() if policy.privacy != "none"]
-ARMS = [{"kind": "bernoulli", "mean": 0.9}, {"kind": "bernoulli", "mean": 0.6}]
 SPREAD = {"kind": "discrete", "values": [0.5, 2.0], "probs": [0.5, 0.5]}
-
-
-def setting(name, structure="single"):
-    if registry()[name].setting == "arms":
-        return {"arms": ARMS}
-    return {"contexts": {"dimension": 3, "arms": 4, "structure": structure}}
-
-
-def experiment_of(name, epsilon=None, horizon=100_000, structure="single", **params):
-    line = {"policy": name, "params": params} | ({"epsilon": epsilon} if epsilon else {})
-    return Experiment.model_validate({**setting(name, structure), "lines": [line], "horizon": horizon})
-
-
-def fixed(epsilon):
-    return {"kind": "fixed", "value": epsilon}
 
 
 def cases(name):

@@ -105,7 +105,6 @@ def test_impossible_audits_are_refused(pairs, samples, confidence):
 SUBJECTS = subjects()
 SOUND = [name for name, subject in SUBJECTS.items() if subject.kind == "mechanism"]
 BROKEN = {name: subject.opens_at for name, subject in SUBJECTS.items() if subject.kind == "negative control"}
-APPROXIMATE = {"gaussian", "shuffled-bits", "skellam-sum"}
 # What no audit of the first choices can pass; the rest of epsilon hides behind the other user's noise.
 RUNS_SEEN = {"heldp-ucb-b": 0.7, "ucb-cf": 0.7, "kl-ucb-cf": 0.7, "ts-cf": 0.1, "private-ucb": 0.1, "adap-ucb": 0.35}
 

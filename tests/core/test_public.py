@@ -71,7 +71,7 @@ def test_an_example_of_the_readme_runs_on_public_names_alone(
 
 
 def test_the_document_of_the_readme_is_a_valid_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (document,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (document,) = [text for text in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[axes]" not in text]
     (tmp_path / "mine.toml").write_text(document, encoding="utf-8")
     assert cli.main(["check", str(tmp_path / "mine.toml")]) == 0
     assert capsys.readouterr().out == "ok\n"

@@ -13,7 +13,9 @@ from plotly.subplots import make_subplots
 
 from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
-from ui import charts, epsilon_grid, state, theme, words
+from bandit_core.studies import production
+from bandit_core.studies.noise_programs import release_of
+from ui import build_view, charts, epsilon_grid, state, theme, words
 from ui.page_fields import Fields
 
 PARTS = {
@@ -495,6 +497,16 @@ def public() -> None:
     """What every mechanism leaves in the open, in plain words."""
     st.subheader("What no mechanism here hides")
     st.markdown("\n".join(f"- {sentence}" for sentence in words.PUBLIC.values()))
+
+
+def building(chosen: Choice) -> None:
+    """Programs that draw this very noise where people use it, and what a simulation leaves out."""
+    st.subheader("If you build this")
+    st.markdown(production.NOTICE)
+    for one in chosen.shown:
+        with st.expander(f"{one.told.title}: who draws the noise"):
+            build_view.answer_of(release_of(one.mechanism, chosen.epsilon), getattr(one.mechanism, "delta", 0.0))
+    build_view.left_out(besides=tuple(words.PUBLIC.values()))
 
 
 def facts(described: list[Description]) -> None:

@@ -1,0 +1,330 @@
+"""Studies as files: a spec, axes to vary it along, and what to record; every combination is played once.
+
+    spec = "trust"                     # a preset, a file beside this one, or a table with a whole spec
+    policies = ["ucb", "dp-klucb"]     # in place of the spec's lines
+    trials = 100
+    record = "end"                     # regret at the horizon; "curves": at every checkpoint
+
+    [axes]
+    epsilon = [0.3, 1, 3]              # of every private line
+    arms = [2, 10]                     # one of the spec's best mean, all others a gap below
+    gap = [0.1, 0.2]
+    horizon = [1000, 10000]
+    seed = [0, 1]
+    params.alpha = [2, 3]              # of every line that has such a parameter
+
+Blocks of trials are stored when they are finished, whoever asks for them: a study that was killed goes on where it was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import Field
+
+from bandit_core.experiments.experiment import MOST_ARMS, Experiment, read_document
+from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.policies import registry
+from bandit_core.simulation.costs import estimated_seconds
+from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.results import Result
+from bandit_core.simulation.store import Store
+from bandit_core.spec.budgets import LARGEST
+from bandit_core.spec.errors import InputError, Issue, validated
+from bandit_core.spec.field_types import Frozen, Number, Whole
+from bandit_core.spec.notation import write_value
+from bandit_core.studies.sweep import at_budget
+from bandit_core.studies.who_wins import first_of, weaker
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_POINTS = 10_000
+COLUMNS = (
+    "line", "label", "policy", "trust", "guarantee_epsilon", "guarantee_delta",
+    "t", "mean", "std", "stderr", "q05", "median", "q95", "trials",
+)  # fmt: skip
+T = TypeVar("T")
+Several = Annotated[tuple[T, ...], Field(min_length=1)]
+
+
+class Axes(Frozen):
+    """What is varied; every combination of the values is a point."""
+
+    epsilon: Several[Annotated[Number, Field(gt=0, le=LARGEST)]] = ()
+    arms: Several[Annotated[Whole, Field(ge=2, le=MOST_ARMS)]] = ()
+    gap: Several[Annotated[Number, Field(gt=0, le=1)]] = ()
+    horizon: Several[Annotated[Whole, Field(ge=1, le=10**9)]] = ()
+    seed: Several[Annotated[Whole, Field(ge=0, le=2**53)]] = ()
+    params: dict[str, Several[Any]] = {}
+
+    def named(self) -> dict[str, tuple[Any, ...]]:
+        """The values of every axis that is there, each once, by the name of its column."""
+        given = {name: getattr(self, name) for name in ("seed", "arms", "gap", "horizon", "epsilon")}
+        given |= {f"params.{name}": values for name, values in self.params.items()}
+        return {name: tuple(dict.fromkeys(values)) for name, values in given.items() if values}
+
+
+class Study(Frozen):
+    """What the file of a study says. ``spec`` is a name, or a whole document."""
+
+    spec: Any
+    policies: tuple[str, ...] = ()
+    trials: Annotated[Whole, Field(ge=1, le=10**4)] | None = None
+    record: Literal["end", "curves"] = "end"
+    axes: Axes = Axes()
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination: the value on every axis, and the experiment there."""
+
+    at: dict[str, Any]
+    experiment: Experiment
+
+
+def read_study(path: Path) -> tuple[Study, Experiment]:
+    """A study and the experiment that it varies.
+
+    Raises
+    ------
+    InputError
+        When a file cannot be read, or says what is no study or no spec.
+    """
+    study: Study = validated(Study, read_document(path))
+    spec = study.spec
+    if isinstance(spec, str) and spec not in preset_names() and Path(spec).suffix:
+        spec = read_document(path.parent / spec)
+    elif isinstance(spec, str):
+        try:
+            spec = load_preset(spec)
+        except InputError as error:
+            raise InputError([replace(error.issues[0], path="spec")]) from None
+    elif not isinstance(spec, Mapping):
+        raise InputError([Issue("spec", spec, "a preset, a file that ends in .json or .toml, or a table with a spec")])
+    base = Experiment.model_validate(spec)
+    return study, base if study.trials is None else base.with_changes(trials=study.trials)
+
+
+def points(study: Study, base: Experiment) -> list[Point]:
+    """Every combination of the axes, as an experiment that all policies accept.
+
+    Raises
+    ------
+    InputError
+        With the field of the study, or with the combination, that is wrong.
+    """
+    base = _with_policies(study, base)
+    axes = study.axes.named()
+    count = math.prod(map(len, axes.values()))
+    if count > MOST_POINTS:
+        raise InputError([Issue("axes", count, f"at most {MOST_POINTS} combinations; leave out values of an axis")])
+    _check(study.axes, base)
+    found = []
+    for values in itertools.product(*axes.values()):
+        at = dict(zip(axes, values, strict=True))
+        try:
+            found.append(Point(at, _experiment(base, at)))
+        except InputError as error:
+            here = ", ".join(f"{name} = {write_value(value)}" for name, value in at.items())
+            raise InputError([replace(issue, path=f"at {here}: {issue.path}") for issue in error.issues]) from None
+    return found
+
+
+def _with_policies(study: Study, base: Experiment) -> Experiment:
+    if not study.policies:
+        return base
+    known, issues = registry(), []
+    for place, name in enumerate(study.policies):
+        if name not in known:
+            issues.append(Issue(f"policies[{place}]", name, "a policy; `list policies` says which there are"))
+    if issues:
+        raise InputError(issues)
+    budget = shared_budget(base)
+    asked = (study.axes.epsilon or (1.0,))[0] if budget is None or budget.fixed is None else budget.fixed
+    epsilon = {"kind": "fixed", "value": asked}
+    lines = [
+        {"policy": name} | ({} if known[name].epsilon == "none" else {"epsilon": epsilon}) for name in study.policies
+    ]
+    return base.with_changes(lines=lines)
+
+
+def _check(axes: Axes, base: Experiment) -> None:
+    """What can be said before any combination is made."""
+    issues = []
+    if axes.epsilon and not any(line.epsilon for line in base.lines):
+        issues.append(Issue("axes.epsilon", list(axes.epsilon), "no line is private; name private policies"))
+    issues += [
+        Issue(f"axes.params.{name}", None, "no line of this study has such a parameter")
+        for name in axes.params
+        if not any(name in line.entry.parameters.model_fields for line in base.lines)
+    ]
+    if axes.arms or axes.gap:
+        field = "axes.arms" if axes.arms else "axes.gap"
+        others = [arm.kind for arm in base.arms if arm.kind != "bernoulli"]
+        if base.contexts is not None or others:
+            kind = others[0] if others else "users with features"
+            issues.append(Issue(field, kind, "only arms of kind bernoulli can be varied; give them in the spec"))
+        elif not axes.gap and not base.largest_gap > 0:
+            issues.append(Issue(field, None, "all means of the spec are equal; give axes.gap"))
+        issues += [
+            Issue(f"axes.gap[{place}]", gap, f"at most the best mean of the spec, {base.means.max():g}")
+            for place, gap in enumerate(axes.gap)
+            if base.contexts is None and not others and gap > base.means.max()
+        ]
+    if issues:
+        raise InputError(issues)
+
+
+def _experiment(base: Experiment, at: dict[str, Any]) -> Experiment:
+    changes: dict[str, Any] = {name: at[name] for name in ("seed", "horizon") if name in at}
+    if "arms" in at or "gap" in at:
+        best, gaps = float(base.means.max()), base.means.max() - base.means
+        gap = at["gap"] if "gap" in at else float(gaps[gaps > 0].min())
+        others = at.get("arms", base.arm_count) - 1
+        worse = {"kind": "bernoulli", "mean": max(0.0, best - gap), "count": others}
+        changes["arms"] = [{"kind": "bernoulli", "mean": best}, worse]
+    experiment = base.with_changes(**changes) if changes else base
+    if "epsilon" in at:
+        experiment = at_budget(experiment, at["epsilon"])
+    params = {name.removeprefix("params."): value for name, value in at.items() if name.startswith("params.")}
+    if not params:
+        return experiment
+    lines = experiment.spec()["lines"]
+    for document, line in zip(lines, experiment.lines, strict=True):
+        own = {name: value for name, value in params.items() if name in line.entry.parameters.model_fields}
+        document["params"] = document.get("params", {}) | own
+    return experiment.with_changes(lines=lines)
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study found: tidy ``rows``, and who has lost least how often, in words."""
+
+    rows: pd.DataFrame
+    summary: tuple[str, ...]
+
+
+class StudyRun:
+    """A study being computed, point after point; polled and stopped like a `Simulation`.
+
+    Only one point is held in memory. What is finished is in the store, so the same study begins there again.
+    """
+
+    def __init__(self, study: Study, base: Experiment, store: Store | None = None) -> None:
+        self.study, self.points, self.store = study, points(study, base), store
+        self.stopped, self.kept = False, True
+        self.notices: list[str] = []
+        self._seconds = [estimated_seconds(point.experiment, 1) for point in self.points]
+        self._current: Simulation | None = None
+        self._frames: list[pd.DataFrame] = []
+        self._won: Counter[tuple[str, str]] = Counter()
+
+    @property
+    def fraction(self) -> float:
+        """Share of the work that is done, by estimated time."""
+        done = len(self._frames)
+        part = self._seconds[done] * self._current.fraction if self._current and done < len(self.points) else 0.0
+        return min(1.0, (sum(self._seconds[:done]) + part) / sum(self._seconds))
+
+    def stop(self) -> None:
+        """Stop soon; finished blocks are kept."""
+        self.stopped = True
+        if self._current is not None:
+            self._current.stop()
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[StudyRun], None] | None = None) -> StudyResult:
+        """Compute what is missing; calls ``on_progress(self)`` after every finished block."""
+        for point in self.points[len(self._frames) :]:
+            if self.stopped:
+                break
+            self._current = simulation = Simulation(point.experiment, self.store)
+            if simulation.missing_seconds:  # of many short points a cluster may have its part, too
+                simulation.whole_seconds = sum(self._seconds)
+            if self.stopped:  # meanwhile
+                break
+            result = simulation.run(jobs, None if on_progress is None else lambda _: on_progress(self))
+            self.kept = self.kept and simulation.kept
+            self.notices = list(dict.fromkeys([*self.notices, *simulation.notices]))
+            if not simulation.stopped:
+                self._frames.append(_rows(point, result, self.study.record))
+                self._won.update(_winners(result))
+        return self.result()
+
+    def result(self) -> StudyResult:
+        """Everything of the points that are done."""
+        import pandas as pd
+
+        names = [*self.study.axes.named()]
+        if not self._frames:
+            return StudyResult(pd.DataFrame(columns=[*names, *COLUMNS]), ())
+        rows = pd.concat(self._frames, ignore_index=True)
+        rows = rows.drop_duplicates([*names, "line", "t"], ignore_index=True)  # what knows no ε, or no parameter, once
+        return StudyResult(rows, tuple(_told(self._won, len(self._frames))))
+
+
+def _rows(point: Point, result: Result, record: str) -> pd.DataFrame:
+    """The rows of one point; an axis that a line knows nothing of is empty."""
+    frame = result.curves
+    if record == "end":
+        frame = frame[frame["t"] == result.times[-1]].reset_index(drop=True)
+    experiment = point.experiment
+    lines = [experiment.lines[number] for number in frame["line"]]
+    guarantees = [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
+    frame.insert(3, "trust", [line.entry.privacy for line in lines])
+    budgets = [
+        math.nan if guarantees[number].epsilon is None else guarantees[number].epsilon for number in frame["line"]
+    ]
+    frame.insert(4, "guarantee_epsilon", budgets)
+    frame.insert(5, "guarantee_delta", [guarantees[number].delta for number in frame["line"]])
+    for place, (name, value) in enumerate(point.at.items()):
+        field = name.removeprefix("params.")
+        known = [
+            line.epsilon is not None
+            if name == "epsilon"
+            else (field in line.entry.parameters.model_fields or field == name)
+            for line in lines
+        ]
+        frame.insert(place, name, [value if each else None for each in known])
+    return frame
+
+
+def _winners(result: Result) -> Iterator[tuple[str, str]]:
+    """Trust model and line of who has lost least at the horizon, at one promise; no line where trials leave it open."""
+    experiment, last = result.experiment, len(result.times) - 1
+    for privacy in ("none", "local", "central"):
+        numbers = [number for number, line in enumerate(experiment.lines) if line.entry.privacy == privacy]
+        numbers = [number for number in numbers if number not in weaker(experiment)]
+        alike = len({experiment.lines[number].epsilon for number in numbers}) == 1
+        if len(numbers) > 1 and alike and (first := first_of(result, last, numbers)) is not None:
+            yield privacy, experiment.label(first.line) if first.clear else ""
+
+
+def _told(won: Counter[tuple[str, str]], done: int) -> Iterator[str]:
+    yield f"{done:,} points"
+    for privacy in ("none", "local", "central"):
+        mine = {label: count for (trust, label), count in won.items() if trust == privacy}
+        if mine:
+            parts = [f"{label} {count:,}" for label, count in sorted(mine.items(), key=lambda each: -each[1]) if label]
+            parts += [f"open {mine['']:,}"] if mine.get("") else []
+            yield f"least regret, {privacy}: {', '.join(parts)}"
+
+
+def study(
+    path: str | Path, jobs: int | None = None, on_progress: Callable[[StudyRun], None] | None = None
+) -> StudyResult:
+    """Play every combination of the study in a file (see the head of this module, or the README, for what it says).
+
+    Raises
+    ------
+    InputError
+        When the file or what it names cannot be read, is no study, or asks for something that a policy refuses.
+    """
+    return StudyRun(*read_study(Path(path))).run(jobs, on_progress)

@@ -1,0 +1,223 @@
+"""Studies as files: combinations, refusals, going on after a stop; and the map of who wins where."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from helpers import memory, refused
+
+from bandit_core import Experiment, simulate
+from bandit_core.cli import main
+from bandit_core.simulation.engine import Simulation
+from bandit_core.simulation.prepared import PreparedLine
+from bandit_core.spec.errors import validated
+from bandit_core.studies import study as module
+from bandit_core.studies.study import Study, StudyRun, points, read_study
+from bandit_core.studies.sweep import at_budget, sweep
+from bandit_core.studies.who_wins import CLEAR, left_out, rows_of, who_wins
+
+BASE = Experiment.model_validate(
+    {
+        "arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.8, 0.5)],
+        "lines": [
+            {"policy": "ucb"},
+            {"policy": "heldp-ucb-l", "epsilon": {"kind": "fixed", "value": 1.0}},
+            {"policy": "adap-ucb", "epsilon": {"kind": "fixed", "value": 1.0}},
+        ],
+        "horizon": 300,
+        "trials": 6,
+    }
+)
+FILE = """
+spec = "base.json"
+record = "curves"
+[axes]
+epsilon = [0.5, 2]
+arms = [2, 4]
+gap = [0.2]
+seed = [0, 3]
+params.alpha = [3.5]
+"""
+
+
+def study(**fields) -> Study:
+    return validated(Study, {"spec": BASE.spec(), **fields})
+
+
+def written(folder: Path, text: str = FILE) -> Path:
+    (folder / "base.json").write_text(json.dumps(BASE.spec()), encoding="utf-8")
+    (folder / "study.toml").write_text(text, encoding="utf-8")
+    return folder / "study.toml"
+
+
+def test_every_combination_is_the_experiment_that_it_says(tmp_path):
+    asked, base = read_study(written(tmp_path))
+    found = points(asked, base)
+    assert len(found) == 8 and len({json.dumps(point.at) for point in found}) == 8
+    for point in found:
+        experiment, at = point.experiment, point.at
+        assert (experiment.seed, experiment.arm_count) == (at["seed"], at["arms"])
+        assert experiment.means[0] == 0.8 and np.allclose(experiment.means[1:], 0.6)
+        assert [line.epsilon and line.epsilon.fixed for line in experiment.lines] == [None, *[at["epsilon"]] * 2]
+        assert [line.params.get("alpha") for line in experiment.lines] == [3.5, None, 3.5]
+    alone = points(study(axes={"gap": [0.3]}), BASE) + points(study(axes={"arms": [2]}), BASE)
+    assert [list(point.experiment.means) for point in alone] == [pytest.approx([0.8, 0.5])] * 2
+    named = points(study(policies=["kl-ucb", "ts-cf"], axes={"epsilon": [4.0], "horizon": [7]}), BASE)[0].experiment
+    assert [line.policy for line in named.lines] == ["kl-ucb", "ts-cf"] and named.horizon == 7
+    assert named.lines[1].epsilon.fixed == 4.0
+
+
+def test_the_rows_are_those_of_single_runs_and_each_stands_once(tmp_path):
+    asked, base = read_study(written(tmp_path))
+    store = memory()
+    rows = StudyRun(asked, base, store).run(1).rows
+    keys = ["seed", "arms", "gap", "epsilon", "params.alpha", "line", "t"]
+    assert not rows.duplicated(keys).any()
+    assert (
+        rows.loc[rows["line"] == 0, "epsilon"].isna().all() and rows.loc[rows["line"] == 1, "params.alpha"].isna().all()
+    )
+    for point in points(asked, base)[::3]:
+        whole = simulate(point.experiment, 1, store=memory())
+        here = rows[(rows["seed"] == point.at["seed"]) & (rows["arms"] == point.at["arms"])]
+        for number, line in enumerate(whole.lines):
+            mine = here[(here["line"] == number) & (here["epsilon"].isna() | (here["epsilon"] == point.at["epsilon"]))]
+            assert mine["t"].tolist() == whole.times.tolist()
+            assert mine["mean"].tolist() == line.mean.tolist()
+    ends = StudyRun(asked.model_copy(update={"record": "end"}), base, store).run(1).rows
+    assert set(ends["t"]) == {300} and len(ends) == rows.groupby(keys[:-1], dropna=False).ngroups
+    assert ends.loc[ends["line"] == 2, "guarantee_epsilon"].tolist() == [0.5, 2.0] * 4
+
+
+def test_a_study_that_was_stopped_goes_on_without_playing_a_block_twice(monkeypatch):
+    played, store, asked = [], memory(), study(axes={"seed": [0, 1, 2, 3]})
+    original = PreparedLine.play
+
+    def noted(line, rows, *given):
+        played.append((line.identity, rows.tobytes()))
+        return original(line, rows, *given)
+
+    monkeypatch.setattr(PreparedLine, "play", noted)
+    first = StudyRun(asked, BASE, store)
+    first.run(1, lambda run: run.stop() if run.fraction > 0.4 else None)
+    assert first.stopped and len(played) > 0 and len(first.result().rows) < 12
+    again = StudyRun(asked, BASE, store).run(1)  # as another process would, with the same store
+    assert len(again.rows) == 12 and len(played) == len(set(played)) == 12
+    pd.testing.assert_frame_equal(again.rows, StudyRun(asked, BASE, memory()).run(1).rows)
+    assert again.summary[0].startswith("4 ")
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ({"axes": {"epsilon": [1, -2]}}, "axes.epsilon[1]"),
+        ({"axes": {"epsilon": []}}, "axes.epsilon"),
+        ({"axes": {"arms": [1]}}, "axes.arms[0]"),
+        ({"axes": {"gap": [0.1, 0.9]}}, "axes.gap[1]"),
+        ({"axes": {"seed": [0.5]}}, "axes.seed[0]"),
+        ({"axes": {"params": {"nonsense": [1]}}}, "axes.params.nonsense"),
+        ({"axes": {"params": {"alpha": [-1]}}}, "at params.alpha = -1: lines[0].params.alpha"),
+        ({"axes": {"sead": [1]}}, "axes.sead"),
+        ({"policies": ["ucb", "nobody"]}, "policies[1]"),
+        ({"policies": ["ucb"], "axes": {"epsilon": [1.0]}}, "axes.epsilon"),
+        ({"axes": {"seed": list(range(200)), "horizon": list(range(1, 101))}}, "axes"),
+        ({"record": "all"}, "record"),
+    ],
+)
+def test_what_is_no_study_is_refused_at_its_field(fields, path):
+    with pytest.raises(ValueError) as refusal:
+        points(study(**fields), BASE)
+    assert path in [issue.path for issue in refusal.value.issues]
+
+
+@pytest.mark.parametrize(("text", "path"), [("spec = 3", "spec"), ('spec = "nothing"', "spec"), ("axes = {}", "spec")])
+def test_a_study_needs_a_spec(tmp_path, text, path):
+    with refused(path):
+        read_study(written(tmp_path, text))
+
+
+def test_the_command_writes_the_table_and_says_who_lost_least(tmp_path, capsys):
+    path, out = written(tmp_path), tmp_path / "found.csv"
+    assert main(["study", str(path), "--jobs", "1", "--out", str(out)]) == 0
+    told = capsys.readouterr()
+    expected = StudyRun(*read_study(path)).run(1)
+    pd.testing.assert_frame_equal(pd.read_csv(out), expected.rows, check_dtype=False)
+    assert told.out == "" and told.err.splitlines()[-len(expected.summary) :] == list(expected.summary)
+    assert main(["study", str(path), "--jobs", "1"]) == 0
+    assert len(pd.read_csv(io.StringIO(capsys.readouterr().out))) == len(expected.rows)
+    assert main(["study", str(tmp_path / "none.toml")]) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Who wins where
+
+
+LINES = [
+    {"policy": "ucb"},
+    *({"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}} for name in ("ucb-cf", "heldp-ucb-l", "adap-ucb")),
+    {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"accounting": "paper"}},
+    *({"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}} for name in ("dp-klucb", "dp-se", "dp-ucb-int")),
+]
+
+
+def test_the_map_is_that_of_runs_of_every_length():
+    """Who wins among so many users is looked up in runs of exactly that length, which know of no others."""
+    base = BASE.with_changes(lines=LINES, horizon=2000, trials=12)
+    swept = sweep(base, [0.5, 4.0], store=memory())
+    assert left_out(swept.results[0].experiment) == {4, 6, 7}  # 2 epsilon, made for T, with a delta
+    local, central = who_wins(swept)
+    assert (local.privacy, central.privacy) == ("local", "central") and local.users[-1] == 2000
+    for found, kept in ((local, (1, 2)), (central, (3, 5))):
+        for row in (3, len(found.users) // 2, len(found.users) - 1):
+            for column, epsilon in enumerate(found.epsilons):
+                users, first = found.users[row], found.first[row][column]
+                short = simulate(at_budget(base.with_changes(horizon=users), epsilon), store=memory())
+                ends = {number: short.lines[number].regret[:, -1] for number in kept}
+                best = min(kept, key=lambda number: ends[number].mean())
+                other = kept[1 - kept.index(best)]
+                assert (first.line, first.second) == (best, other)
+                assert first.regret == pytest.approx(ends[best].mean(), rel=1e-12)
+                apart = ends[other] - ends[best]
+                assert first.clear == (apart.mean() > CLEAR * apart.std(ddof=1) / np.sqrt(len(apart)))
+                free = short.lines[0].regret[:, -1].mean()
+                priced = free > 0 and base.lines[best].entry.parent == "ucb"  # the only counterpart in the picture
+                assert first.price == pytest.approx(first.regret / free) if priced else np.isnan(first.price)
+
+
+def test_hidden_lines_and_lines_that_are_not_done_take_no_part():
+    base = BASE.with_changes(lines=LINES, horizon=50, trials=2)
+    swept = sweep(base, [1.0], store=memory())
+    (central,) = who_wins(swept, hidden=(1, 2, 3))
+    assert {first.line for row in central.first for first in row} == {5}
+    assert all(first.second is None and first.clear for row in central.first for first in row)
+    assert who_wins(sweep(base.with_changes(lines=LINES[:1]), [1.0], store=memory())) == ()
+
+
+def test_equal_lines_are_never_told_apart():
+    twins = [{**LINES[1], "label": "one"}, {**LINES[1], "label": "two"}]
+    swept = sweep(BASE.with_changes(lines=twins), [1.0], store=memory())
+    (local,) = who_wins(swept)
+    assert not any(first.clear for row in local.first for first in row)
+    assert np.isnan([first.price for row in local.first for first in row]).all()
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 40, 10**6])
+def test_rows_of_the_map_are_few_and_end_at_the_horizon(horizon):
+    times = Simulation(BASE.with_changes(horizon=horizon), memory()).times
+    places = rows_of(times)
+    assert 1 <= len(places) <= 24 and places[-1] == len(times) - 1 and (np.diff(places) > 0).all()
+
+
+def test_the_studies_of_the_module_and_of_the_readme_are_some(tmp_path):
+    text = "\n".join(line[4:] for line in (module.__doc__ or "").splitlines() if line.startswith("    "))
+    assert len(points(*read_study(written(tmp_path, text)))) == 3 * 2 * 2 * 2 * 2 * 2
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (shown,) = (found for found in re.findall(r"```toml\n(.*?)```", readme, re.DOTALL) if "[axes]" in found)
+    found = points(*read_study(written(tmp_path, shown)))
+    assert len(found) == 96 and {len(point.experiment.lines) for point in found} == {3}

@@ -1,0 +1,71 @@
+"""What a line would take where people use it: device, server, noise, and what is asked; a plan and no product."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from bandit_core import Experiment
+from bandit_core.model import Release
+from bandit_core.studies import production
+from bandit_core.studies.noise_programs import LIBRARIES, program
+from bandit_core.studies.production import Plan
+from ui import words
+
+_LEFT, _RIGHT, _BELOW = ("device", "server", "public", "not_hidden"), ("questions",), ("noise",)
+
+
+@st.fragment
+def draw(experiment: Experiment, key: str) -> None:
+    """The plan of a line of the visitor's choice; ``key`` as of any widget."""
+    st.markdown(f"**If you build this.** {production.NOTICE}")
+    line = 0
+    if len(experiment.lines) > 1:
+        line = st.selectbox(
+            "Line",
+            range(len(experiment.lines)),
+            _first_private(experiment),
+            format_func=experiment.label,
+            key=f"{key}-line",
+            help="What it takes depends on the policy, its budget and its parameters.",
+        )
+    made = production.plan(experiment, line)
+    st.caption(words.sentence(words.plain(made.promise)) + ".")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _sections(made, _LEFT)
+    with right:
+        _sections(made, _RIGHT)
+    _sections(made, _BELOW)
+    if made.code:
+        st.code(made.code, language="python")
+    left_out()
+
+
+def _first_private(experiment: Experiment) -> int:
+    return next((place for place, line in enumerate(experiment.lines) if line.entry.privacy != "none"), 0)
+
+
+def _sections(made: Plan, shown: tuple[str, ...]) -> None:
+    for title, name in production.SECTIONS.items():
+        if name in shown:
+            found = getattr(made, name)
+            text = words.plain(found) if isinstance(found, str) else _listed(found)
+            st.markdown(f"**{title}**\n\n{text}")
+
+
+def left_out(besides: tuple[str, ...] = ()) -> None:
+    """What a simulation leaves out, but for what the page has said already."""
+    with st.expander("What the simulation leaves out"):
+        st.markdown(_listed(text for text in production.LEFT_OUT.values() if text not in besides))
+
+
+def answer_of(release: Release, delta: float) -> None:
+    """Who draws the noise of one answer, and the program that does."""
+    st.markdown(words.plain(f"{LIBRARIES[release.mechanism]}."))
+    st.code(program(release, delta), language="python")
+
+
+def _listed(sentences: Iterable[str]) -> str:
+    return "\n".join(f"- {words.plain(sentence)}" for sentence in sentences)

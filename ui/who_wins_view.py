@@ -1,0 +1,137 @@
+"""Who loses least at every budget and every number of users, drawn from the sweep of the Trade-off page."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.subplots import make_subplots
+
+from bandit_core import Experiment
+from bandit_core.studies.sweep import SweepResult, swept_label
+from bandit_core.studies.who_wins import First, Map, left_out, weaker, who_wins
+from ui import charts, shared, theme, words
+
+LABELS = 5  # numbers named along an axis
+
+
+def fold(result: SweepResult) -> None:
+    """The map, made for who opens it."""
+    opened = st.expander("Who wins where?", icon=":material/map:", key="who-wins", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        maps = who_wins(result, result.experiment.view.hidden)
+        if maps:
+            dark, below = theme.is_dark(), theme.is_phone()
+            picture = shared.drawing(
+                "who-wins",
+                result.experiment,
+                (result.content, dark, below),
+                lambda: chart(maps, result.experiment, dark, below),
+                lambda _: describe(maps, result.experiment),
+            )
+            st.plotly_chart(picture, config=charts.CONFIG, key="who-wins-chart", alt=picture.alt)
+        st.caption(legend(result, maps))
+
+
+def chart(maps: tuple[Map, ...], experiment: Experiment, dark: bool, below: bool = False) -> go.Figure:
+    """A field of cells for each trust model: budgets across, users up, the colour that of who has lost least."""
+    shape = {"rows": len(maps), "cols": 1} if below else {"rows": 1, "cols": len(maps)}
+    space = {"vertical_spacing": 0.16} if below else {"horizontal_spacing": 0.1}
+    figure = make_subplots(**shape, **space)
+    colours = theme.line_colours(experiment, dark)
+    for number, each in enumerate(maps):
+        place = {"row": number + 1, "col": 1} if below else {"row": 1, "col": number + 1}
+        _cells(figure, each, experiment, colours, place)
+        rows, columns = (_some(len(values)) for values in (each.users, each.epsilons))
+        names = [words.count(each.users[row]) for row in rows]
+        figure.update_yaxes(title="users", tickvals=rows, ticktext=names, **place)
+        budgets = [f"{each.epsilons[column]:.2g}" for column in columns]
+        trust = f"{theme.TRUST_SIGNS[each.privacy]} {theme.TRUST_WORDS[each.privacy]}"
+        figure.update_xaxes(title=f"ε, {trust}", tickvals=columns, ticktext=budgets, tickangle=0, **place)
+    charts.style(figure, 420 * (len(maps) if below else 1), dark)
+    figure.update_layout(hovermode="closest")
+    figure.update_xaxes(showgrid=False, zeroline=False)
+    figure.update_yaxes(showgrid=False, zeroline=False)
+    return figure
+
+
+def _some(count: int) -> list[int]:
+    """Places of so many that are named on an axis, the first and the last among them."""
+    return [int(place) for place in np.unique(np.linspace(0, count - 1, LABELS).round())]
+
+
+def _cells(figure: go.Figure, each: Map, experiment: Experiment, colours: list[str], place: dict[str, int]) -> None:
+    """The cells of every line that wins some, and a stroke on each where trials do not tell the first two apart."""
+    for line in sorted({first.line for row in each.first for first in row if first is not None}):
+        won = [[1.0 if first is not None and first.line == line else math.nan for first in row] for row in each.first]
+        told = [[_told(first, experiment) for first in row] for row in each.first]
+        figure.add_heatmap(
+            z=won, text=told, hovertemplate="%{text}<extra></extra>", showscale=False, showlegend=True,
+            name=escape(swept_label(experiment.lines[line])), colorscale=[[0, colours[line]], [1, colours[line]]],
+            xgap=1, ygap=1, **place,
+        )  # fmt: skip
+    open_ones = [
+        (column, row)
+        for row, found in enumerate(each.first)
+        for column, first in enumerate(found)
+        if first is not None and not first.clear
+    ]
+    if open_ones:
+        x, y = zip(*open_ones, strict=True)
+        stroke = {"symbol": "line-ne", "size": 13, "line": {"width": 2, "color": "#ffffff"}}
+        figure.add_scatter(x=x, y=y, mode="markers", marker=stroke, hoverinfo="skip", showlegend=False, **place)
+
+
+def _told(first: First | None, experiment: Experiment) -> str:
+    if first is None:
+        return ""
+    name, parts = escape(swept_label(experiment.lines[first.line])), []
+    parts.append(f"<b>{name}</b> loses {words.with_error(first.regret, first.stderr)}")
+    if math.isfinite(first.price):
+        parts.append(f"price of privacy {words.with_error(first.price, first.price_stderr)}")
+    if first.second is not None:
+        other = escape(swept_label(experiment.lines[first.second]))
+        parts.append(f"{'ahead of' if first.clear else 'not told apart from'} {other}")
+    return "<br>".join(parts)
+
+
+def legend(result: SweepResult, maps: tuple[Map, ...]) -> str:
+    """What is drawn, and who takes no part."""
+    experiment = result.experiment
+    drawn = (
+        "Colour: the line with the least mean regret among so many users at this ε, of those that keep this "
+        "promise. Strokes: the trials do not tell it from the next one (two standard errors of the difference over "
+        "pairs of trials). No run was added for this: a policy that does not ask how many users come plays the "
+        "first of many users as it plays a few."
+        if maps
+        else "No line here can be compared at several numbers of users."
+    )
+    point = result.results[0].experiment
+    weak = weaker(point)
+    asks = left_out(point) - weak
+    private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]
+    for numbers, why in ((asks, "made for one number of users"), (weak, "a run of a weaker promise than ε")):
+        names = [words.plain(swept_label(experiment.lines[number])) for number in private if number in numbers]
+        if names:
+            drawn += f" Left out, {why}: {', '.join(names)}."
+    return drawn
+
+
+def describe(maps: tuple[Map, ...], experiment: Experiment) -> str:
+    """The chart as text, for screen readers."""
+    parts = ["Who loses least against the budget and the number of users."]
+    for each in maps:
+        cells = [first for row in each.first for first in row if first is not None]
+        for line in sorted({first.line for first in cells}):
+            mine = [first for first in cells if first.line == line]
+            clear = sum(first.clear for first in mine)
+            parts.append(
+                f"{theme.TRUST_WORDS[each.privacy]}: {swept_label(experiment.lines[line])} in {len(mine)} of "
+                f"{len(cells)} cells, in {clear} of them clearly."
+            )
+    return " ".join(parts)
