@@ -35,7 +35,7 @@ if own is None:
 else:
     experiment, store, name = own.experiment, own.store, data.RUN
 with opening:
-    view.messages_panel(experiment, shared=store is None)
+    view.messages_panel(experiment)
     watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 
 if own is not None:

@@ -27,8 +27,11 @@ if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
-st.markdown(tradeoff_view.verdict(result))
 swept, dark = result, theme.is_dark()
+verdict, legend = shared.of_experiment(
+    "tradeoff-words", experiment, swept.content, lambda: (tradeoff_view.verdict(swept), tradeoff_view.legend(swept))
+)
+st.markdown(verdict)
 picture = shared.drawing(
     "tradeoff",
     experiment,
@@ -39,10 +42,10 @@ picture = shared.drawing(
 chosen = st.plotly_chart(
     picture, config=charts.CONFIG, key="tradeoff-chart", on_select="rerun", selection_mode="points", alt=picture.alt
 )
-st.caption(tradeoff_view.legend(result))
+st.caption(legend)
 tradeoff_view.opened_point(result, chosen)
 tradeoff_view.question(experiment)
 tradeoff_view.tables(result)
 with st.expander("Take it along"):
-    take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(tradeoff_view.verdict(result)))
+    take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(verdict))
 tradeoff_view.explanation(experiment)

@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, theme
+from ui import charts, page_frame, shared, theme
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, until
 
@@ -42,12 +42,15 @@ answer = answers.reply(asked, chosen, question, decision)
 st.markdown(answers.verdict(answer))
 drawing.cards(answer)
 drawing.methods(answer)
-st.plotly_chart(
-    drawing.chart(answer, answer.result, theme.is_dark()),
-    config=charts.CONFIG,
-    key="own-chart",
-    alt=answers.describe(answer),
+dark = theme.is_dark()
+picture = shared.figure(
+    "own",
+    (answer.asked, answer.chosen, answer.result.content, dark),
+    lambda: drawing.chart(answer, answer.result, dark),
+    lambda _: answers.describe(answer),
+    own=store is not None,
 )
+st.plotly_chart(picture, config=charts.CONFIG, key="own-chart", alt=picture.alt)
 st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a single roll-out may look like.")
 decision_times = until.until_when(answer, store)
 found = drawing.search(answer, store)
