@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, panels, runner, shared, state, theme, watch, words
+from ui import charts, exports, figures, page_frame, panels, runner, shared, state, theme, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
 
@@ -57,8 +57,11 @@ picture = shared.picture(
     lambda: charts.regret_chart(charts.without_bounds(played), dark, height=420, direct_labels=direct),
     lambda _: charts.describe(played),
 )
-st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
+figures.show(picture, "regret-chart")
 st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
+figures.fold_for_print(
+    lambda: charts.regret_chart(charts.without_bounds(played), direct_labels=False), exports.file_name(experiment)
+)
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")
@@ -69,7 +72,7 @@ with left:
         lambda: view.error_chart(played, dark),
         lambda drawn: charts.read_aloud(drawn, "Error of the estimate"),
     )
-    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "error")
     st.caption(
         "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
         "be good long before its estimate is."
@@ -83,7 +86,7 @@ with right:
         lambda: view.share_chart(played, dark),
         lambda drawn: charts.read_aloud(drawn, "Best choices"),
     )
-    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "share")
     st.caption("Of the latest users at each point. Dotted: choosing at random.")
 view.regimes_panel(result)
 panels.cards(result)

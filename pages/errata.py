@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, errata_view, page_frame, shared, theme
+from ui import charts, errata_view, figures, page_frame, shared, theme
 from ui.menu import Page
 
 PAGE = Page(title="Errata", icon="spellcheck", place=11, group="check", fields="paper erratum")
@@ -26,7 +26,7 @@ picture = shared.figure(
     lambda: errata_view.chart(found, dark),
     lambda drawn: charts.read_aloud(drawn, "The printed value divided by what it should be"),
 )
-st.plotly_chart(picture, key="errata-chart", config=charts.CONFIG, alt=picture.alt)
+figures.show(picture, "errata-chart")
 st.caption(
     "Only errors whose check measures a positive number. The dashed line is the value that is wanted, or the limit: "
     "some must equal it, others must stay below or above it."

@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_fields, page_frame, runner, shared, state, theme, threshold_view, words
+from ui import charts, figures, page_fields, page_frame, runner, shared, state, theme, threshold_view, words
 from ui.menu import Page
 
 PAGE = Page(
@@ -36,7 +36,7 @@ with left:
         lambda: charts.density_chart(distribution, threshold, dark, height=330),
         lambda _: charts.read_users_aloud(distribution, threshold),
     )
-    st.plotly_chart(picture, key="density", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "density")
     st.caption(f"At ε_min = {threshold:g}, {distribution.share_above(threshold):.0%} of the users' answers are kept.")
 with right:
     st.markdown("**Predicted cost** of each threshold")
@@ -47,8 +47,9 @@ with right:
         lambda: threshold_view.cost_chart(search, threshold, dark),
         lambda drawn: charts.read_aloud(drawn, "Predicted cost"),
     )
-    st.plotly_chart(picture, key="cost", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "cost")
     st.caption(threshold_view.legend(distribution, threshold))
+figures.fold_for_print(lambda: threshold_view.cost_chart(search, threshold, False), "predicted-cost")
 
 st.subheader("Is the prediction right?")
 st.markdown(

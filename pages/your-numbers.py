@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, shared, theme
+from ui import figures, page_frame, shared, theme
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, until
 
@@ -50,8 +50,9 @@ picture = shared.figure(
     lambda _: answers.describe(answer),
     own=store is not None,
 )
-st.plotly_chart(picture, config=charts.CONFIG, key="own-chart", alt=picture.alt)
+figures.show(picture, "own-chart")
 st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a single roll-out may look like.")
+figures.fold_for_print(lambda: drawing.chart(answer, answer.result, False), "price-of-privacy")
 decision_times = until.until_when(answer, store)
 found = drawing.search(answer, store)
 drawing.take_away(answer, found, decision_times)

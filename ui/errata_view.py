@@ -107,12 +107,8 @@ def listing(chosen: str, found: dict[str, Outcome]) -> None:
         for erratum in entries:
             outcome = found.get(erratum.name)
             apart = "" if erratum.kind == "error" else f"{_short(erratum.paper)}, "
-            head = f"{_sign(outcome)} {apart}{_heading(erratum)}"
-            key = state.own_key(f"erratum-{erratum.name}")
-            entry = st.expander(head, erratum.name == opened, key=key, on_change="rerun")
-            if entry.open:  # there are many, and nobody reads all of them at once
-                with entry:
-                    _one(erratum, outcome)
+            with st.expander(f"{_sign(outcome)} {apart}{_heading(erratum)}", expanded=erratum.name == opened):
+                _one(erratum, outcome)
 
 
 def _sign(outcome: Outcome | None) -> str:

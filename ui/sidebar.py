@@ -24,7 +24,7 @@ from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
-from ui import charts, epsilon_grid, kinds, line_cards, menu, render_lock, shared, state, theme, words
+from ui import charts, epsilon_grid, figures, kinds, line_cards, menu, render_lock, shared, state, theme, words
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -236,7 +236,7 @@ def _budget_picture(distribution: dict[str, Any], experiment: Experiment) -> Non
         lambda: charts.density_chart(drawn, threshold, dark),
         lambda _: charts.read_users_aloud(drawn, threshold),
     )
-    st.plotly_chart(picture, key=state.key("budget-picture"), config={"displayModeBar": False}, alt=picture.alt)
+    figures.show(picture, state.key("budget-picture"), figures.QUIET)
     if threshold is not None:
         st.caption(f"{1 - drawn.share_above(threshold):.0%} of users are below ε_min = {words.number(threshold)}.")
 

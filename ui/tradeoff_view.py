@@ -25,6 +25,7 @@ from ui import (
     charts,
     epsilon_grid,
     exports,
+    figures,
     legends,
     page_fields,
     real_world_budgets,
@@ -337,7 +338,7 @@ def opened_point(result: SweepResult, selection: Any) -> None:
     picture = shared.picture(
         "opened", chosen, dark, lambda: charts.regret_chart(chosen, dark, height=380), lambda _: charts.describe(chosen)
     )
-    st.plotly_chart(picture, config=charts.CONFIG, key="opened", alt=picture.alt)
+    figures.show(picture, "opened")
     st.page_link(
         "pages/explore.py",
         label="Open in Explore",

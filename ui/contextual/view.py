@@ -20,7 +20,7 @@ from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
-from ui import charts, page_fields, shared, state, theme, words
+from ui import charts, figures, page_fields, shared, state, theme, words
 from ui.contextual import setting
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
@@ -161,7 +161,7 @@ def messages_panel(whole: Experiment) -> None:
 
     def arrows(what: str, points: np.ndarray, colour: str, circle: float, alt: str) -> None:
         picture = shared.drawing(what, few, dark, lambda: _vectors(points, colour, circle, dark), lambda _: alt)
-        st.plotly_chart(picture, key=what, config={"displayModeBar": False}, alt=picture.alt)
+        figures.show(picture, what, figures.QUIET)
 
     columns = st.columns(1 + len(told))
     with columns[0]:
@@ -460,7 +460,7 @@ def regimes_panel(result: Result) -> None:
     left, right = st.columns([3, 2])
     with left:
         st.markdown(f"**The measured curves** and shapes at β = {beta:g}, ε = {epsilon:g}" if asked else "**Regret**")
-        st.plotly_chart(regimes, key="regimes", config=charts.CONFIG, alt=regimes.alt)
+        figures.show(regimes, "regimes")
     with right:
         st.markdown("**Exponent of T** against β")
         measured = slopes if isinstance(distribution, Margin) else {}
@@ -471,7 +471,7 @@ def regimes_panel(result: Result) -> None:
             lambda: exponent_chart(beta, measured, colours, dark),
             lambda drawn: charts.read_aloud(drawn, "Exponent of T against the margin exponent: stated and measured"),
         )
-        st.plotly_chart(exponents, key="exponents", config=charts.CONFIG, alt=exponents.alt)
+        figures.show(exponents, "exponents")
     st.caption(
         (
             "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. "

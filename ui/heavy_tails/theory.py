@@ -15,7 +15,7 @@ from bandit_core import Experiment
 from bandit_core.model.bound import Bound, status_words
 from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
-from ui import charts, legends, page_fields, shared, state, theme, words
+from ui import charts, figures, legends, page_fields, shared, state, theme, words
 from ui.heavy_tails import setting
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
@@ -86,7 +86,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
             if not picture.alt:
                 st.caption("Of these bounds only the shape is known: switch on *Draw slopes and shapes*.")
                 continue
-            st.plotly_chart(picture, key=name, config=charts.CONFIG, alt=picture.alt)
+            figures.show(picture, name)
     theorems = st.expander("The theorems, one by one", key="heavy-theorems", on_change="rerun")
     if theorems.open:
         with theorems:

@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 
 from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
-from ui import charts, epsilon_grid, shared, state, theme, words
+from ui import charts, epsilon_grid, figures, shared, state, theme, words
 from ui.page_fields import Fields
 
 PARTS = {"answers": "One answer", "sums": "Running sums", "guess": "Guess my reward", "audit": "Audit"}
@@ -301,7 +301,7 @@ def _density(one: Shown, chosen: Choice) -> None:
             f"{chosen.inputs[1]:g}, and their log ratio. {text.replace('*', '')}"
         ),
     )
-    st.plotly_chart(picture, key=f"density-{one.name}", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, f"density-{one.name}")
     st.markdown(text)
 
 
@@ -381,7 +381,7 @@ def _drawn(key: str, chosen: Choice, chart: Callable[[Choice], go.Figure], what:
         lambda: chart(chosen),
         lambda drawn: charts.read_aloud(drawn, what),
     )
-    st.plotly_chart(picture, key=key, config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, key)
 
 
 def cost(chosen: Choice) -> None:

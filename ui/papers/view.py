@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import plotly.graph_objects as go
@@ -22,7 +22,7 @@ from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies import threshold_check
-from ui import charts, page_fields, shared, state, theme, threshold_view, words
+from ui import charts, figures, page_fields, shared, state, theme, threshold_view, words
 from ui.papers import rerun
 
 EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
@@ -138,25 +138,34 @@ def about(paper: Paper) -> None:
     st.caption(words.plain(paper.about))
 
 
-def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool, height: int = 400) -> shared.Picture:
-    """The figure from shipped numbers of a panel or of a reading of it, and its text alternative."""
-    direct = not theme.is_phone()
-
-    def draw() -> go.Figure:
-        if is_fit(figure):
-            return threshold_view.fit_chart(threshold_check.points(shipped), dark)
-        return charts.regret_chart(plain, dark, height, direct_labels=direct)
-
-    def told(_: go.Figure) -> str:
-        if is_fit(figure):
-            lines = len(threshold_check.points(shipped))
-            return f"Regret against V for {lines} lines, and a straight line."
-        return charts.describe(plain)
-
+def _without_bounds(shipped: Shipped, panel: str) -> Shipped:
     quiet = load_preset(panel).view.model_copy(update={"bounds": False, "runs": False})
-    plain = dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
+    return dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
+
+
+def draw(shipped: Shipped, figure: Figure, panel: str, dark: bool, direct: bool) -> go.Figure:
+    """The figure from shipped numbers of a panel or of a reading of it."""
+    if is_fit(figure):
+        return threshold_view.fit_chart(threshold_check.points(shipped), dark)
+    return charts.regret_chart(_without_bounds(shipped, panel), dark, 400, direct_labels=direct)
+
+
+def _told(shipped: Shipped, figure: Figure) -> str:
+    if is_fit(figure):
+        return f"Regret against V for {len(threshold_check.points(shipped))} lines, and a straight line."
+    return charts.describe(shipped)
+
+
+def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool) -> shared.Picture:
+    """The figure with its text alternative, drawn once for all visitors."""
+    direct = not theme.is_phone()
     changed = reproductions.path_of(shipped.name).stat().st_mtime_ns
-    return shared.figure("paper", (figure.name, panel, shipped.name, changed, dark, direct), draw, told)
+    return shared.figure(
+        "paper",
+        (figure.name, panel, shipped.name, changed, dark, direct),
+        lambda: draw(shipped, figure, panel, dark, direct),
+        lambda _: _told(shipped, figure),
+    )
 
 
 def is_fit(figure: Figure) -> bool:
@@ -253,13 +262,14 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
         elif (shipped := shipped_or_told(_reading(panel))) is not None:
             st.badge(scale_words(shipped), icon=":material/straighten:", color="blue" if shipped.whole else "orange")
             drawn = picture(shipped, figure, panel, dark)
-            st.plotly_chart(drawn, key="paper-figure", config=charts.CONFIG, alt=drawn.alt)
+            figures.show(drawn, "paper-figure")
             if not is_fit(figure):
                 band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view.band)
                 st.caption(f"{words.sentence(band)}.")
             if figure.caveat:
                 st.caption(words.plain(figure.caveat))
             actions(shipped)
+            figures.fold_for_print(partial(draw, shipped, figure, panel, False, False), shipped.name)
             st.caption(made_words(shipped))
         elif figure.caveat:
             st.caption(words.plain(figure.caveat))

@@ -14,7 +14,7 @@ from bandit_core.experiments import catalogue
 from bandit_core.experiments.catalogue import Entry, Floor
 from bandit_core.model.bound import KIND_WORDS, Bound, status_words
 from bandit_core.policies import registry
-from ui import charts, epsilon_grid, page_fields, shared, state, theme, words
+from ui import charts, epsilon_grid, figures, page_fields, shared, state, theme, words
 
 ALL = "all"
 REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
@@ -283,7 +283,7 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
         else:
             st.caption("There is nothing to draw: the bound does not apply, or no number is known for it.")
         return
-    st.plotly_chart(figure, key="theory-chart", config=charts.CONFIG, alt=figure.alt)
+    figures.show(figure, "theory-chart")
     if entry.bound.kind != "problem-dependent":
         st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")
     else:

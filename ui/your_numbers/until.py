@@ -17,7 +17,7 @@ from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.studies.best_method import PROMISE_WORDS
 from bandit_core.studies.roll_out import CAP, TRIALS, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
-from ui import charts, epsilon_grid, runner, shared, theme, uploads, words
+from ui import charts, epsilon_grid, figures, runner, shared, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply
 from ui.your_numbers.inputs import is_private
@@ -63,7 +63,7 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
     drawn = shared.figure(
         "until", (question, dark), lambda: picture(until, dark), lambda _: describe(until), own=store is not None
     )
-    st.plotly_chart(drawn, config=charts.CONFIG, key="until-chart", alt=drawn.alt)
+    figures.show(drawn, "until-chart")
     st.caption(
         f"{question.trials:,} simulated runs of the method that stops by itself: the thin line holds the middle 90 %, "
         "the thick one the middle half, the sign is the median. Dashed: your number of users."
