@@ -23,8 +23,8 @@ page_frame.enter()
 
 st.title("Can it suit everyone and know no one?")
 st.markdown(
-    "What suits a person depends on the person. Here each phone keeps what it knows about its user, the choice and "
-    "how well it went; all that ever leaves it is **one noisy message**."
+    "What suits a person depends on the person. Here each phone keeps to itself what it knows about its user, what it "
+    "chose and how well that went; all that ever leaves it is **one noisy message**."
 )
 opening, controls = st.container(), st.container()
 own = data.panel()

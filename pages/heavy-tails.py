@@ -22,10 +22,10 @@ page_frame.enter()
 
 st.title("When rewards are wild")
 st.markdown(
-    "Sales, claims or stock moves have no largest value, and often no variance: one reward in a thousand outweighs all "
-    "others. Noise that hides such a reward would drown everything. So rewards beyond a level **B are counted as 0**. "
-    "That throws away the tail, which makes every estimate too small (bias), but then noise of size B is enough for "
-    "privacy. As more rewards arrive B grows, and both errors shrink in step."
+    "Sales, insurance claims or price jumps have no largest value, and often no finite variance: one reward in a "
+    "thousand can outweigh all others. Noise that hides such a reward would drown the rest. So rewards beyond a level "
+    "**B are counted as 0**. That throws the tail away, which makes estimates too small (bias), but then noise of size "
+    "B is enough for privacy. As more rewards arrive, B grows and both errors shrink."
 )
 whole = state.experiment()
 chosen = view.controls(whole)

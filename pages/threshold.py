@@ -53,8 +53,8 @@ figures.fold_for_print(lambda: threshold_view.cost_chart(search, threshold, Fals
 
 st.subheader("Is the prediction right?")
 st.markdown(
-    "Simulate both mechanisms at several thresholds on the experiment's arms, with users enough: if the heuristic is "
-    "right, regret grows in a straight line with V."
+    "Simulate both mechanisms at several thresholds on the experiment's arms, with enough users: if the heuristic is "
+    "right, regret drawn against V is a straight line."
 )
 check = threshold_view.check_experiment(distribution)
 if check and page_fields.toggle(

@@ -21,7 +21,7 @@ page_frame.enter()
 st.title("What would privacy cost with your numbers?")
 st.markdown(
     "You try several options on users and want to find the best one. Privacy hides each user's answer in noise, so "
-    "more users get a worse option before the best one is found. How much is lost?"
+    "more users get a worse option until the best one is found. How much does that cost?"
 )
 address.open_link()
 asked = inputs.options()

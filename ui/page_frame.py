@@ -35,6 +35,7 @@ _APP = Path(__file__).resolve().parent.parent / "app.py"
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:.7rem}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
+[data-testid=stPageLink-NavLink]:focus-visible{outline:2px solid INK;outline-offset:-2px}
 [data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
 .js-plotly-plot :is([class^=x],[class^=y])[class$=title],
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{fill:INK!important}
