@@ -31,7 +31,8 @@ FOCUSED = """() => {
     part: on.closest('[data-testid=stSidebar]') ? 'sidebar' : on.closest('.st-key-menu, .st-key-pages') ? 'menu'
       : on.closest('[data-testid=stMain]') ? 'page' : 'frame',
     top: box.top + (document.querySelector('[data-testid=stMain]')?.scrollTop ?? 0),
-    seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth && getComputedStyle(on).visibility === 'visible',
+    seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth
+      && getComputedStyle(on).visibility === 'visible',
     marked: [on, on.parentElement, on.firstElementChild, on.closest('[data-testid=stSliderThumb]')].some(marked),
   } }"""
 
