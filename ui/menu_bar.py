@@ -29,7 +29,7 @@ STYLE = """<style>
 
 def _room(title: str) -> int:
     """Pixels that are kept for a link until its words are drawn, so that its neighbours stand still."""
-    return 16 + 7 * len(title)
+    return max(54, 18 + 7 * len(title))
 
 
 def draw() -> None:

@@ -34,6 +34,7 @@ _APP = Path(__file__).resolve().parent.parent / "app.py"
 # Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
 _STYLE = """<style>
 [data-testid=stMainBlockContainer]{padding-top:.7rem}
+[data-testid=stSidebar][data-collapsed=true]{visibility:hidden}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
 [data-testid=stPageLink-NavLink]:focus-visible{outline:2px solid INK;outline-offset:-2px}
 [data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}

@@ -1,4 +1,4 @@
-"""What moves on a page while it comes, and where the focus goes from there."""
+"""Where the focus goes on a page, key by key."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from collections.abc import Callable
 import pytest
 from visitor import Visitor
 
-from ui import menu
-
 Visits = Callable[..., Visitor]
 PHONE = "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36"
 SMALL = "T=400&n=4"
-MOST_SHIFT = 0.1  # cumulative layout shift, as the web's guidelines call it good
-# A wide sidebar that opens moves an empty page: Streamlit knows of it only when the server has answered.
-SHIFTS = """window.shifts = 0;
-new PerformanceObserver(list => { for (const entry of list.getEntries()) {
-  const words = entry.sources.some(source => source.node?.textContent?.trim());
-  if (words && !entry.hadRecentInput && document.querySelector('h1')) window.shifts += entry.value } }
-).observe({ type: 'layout-shift', buffered: true });"""
 # Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so.
 FOCUSED = """() => {
   const on = document.activeElement, box = on.getBoundingClientRect();
@@ -37,22 +28,12 @@ FOCUSED = """() => {
   } }"""
 
 
-def opened(visits: Visits, page: menu.Page, width: int) -> Visitor:
-    """A visitor of a small experiment there."""
+@pytest.mark.parametrize(("page", "width"), [("glossary", 1400), ("explore", 1400)])
+def test_tab_goes_in_the_order_of_the_screen_and_is_seen(visits: Visits, page: str, width: int) -> None:
     phone = {"user_agent": PHONE} if width < 500 else {}
-    visitor = visits("/glossary", width=width, **phone)
-    visitor.tab.add_init_script(SHIFTS)
-    visitor.open(f"/{page.address}?{SMALL if page.sidebar else ''}")
+    visitor = visits(f"/{page}?{SMALL}", width=width, **phone)
     visitor.tab.locator("h1").wait_for()
     visitor.settle()
-    return visitor
-
-
-@pytest.mark.parametrize("width", [1400, 390])
-@pytest.mark.parametrize("page", menu.pages(), ids=lambda page: page.name)
-def test_a_page_stands_still_and_is_walked_through_by_tab(visits: Visits, page: menu.Page, width: int) -> None:
-    visitor = opened(visits, page, width)
-    assert visitor.tab.evaluate("window.shifts") < MOST_SHIFT
     places = []
     for _ in range(80):
         visitor.tab.keyboard.press("Tab")
