@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, panels, runner, shared, state, theme, watch, words
+from ui import charts, exports, figures, page_frame, panels, runner, shared, state, theme, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
 
@@ -23,8 +23,8 @@ page_frame.enter()
 
 st.title("Can it suit everyone and know no one?")
 st.markdown(
-    "What suits a person depends on the person. Here each phone keeps what it knows about its user, the choice and "
-    "how well it went; all that ever leaves it is **one noisy message**."
+    "What suits a person depends on the person. Here each phone keeps to itself what it knows about its user, what it "
+    "chose and how well that went; all that ever leaves it is **one noisy message**."
 )
 opening, controls = st.container(), st.container()
 own = data.panel()
@@ -35,7 +35,7 @@ if own is None:
 else:
     experiment, store, name = own.experiment, own.store, data.RUN
 with opening:
-    view.messages_panel(experiment, shared=store is None)
+    view.messages_panel(experiment)
     watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 
 if own is not None:
@@ -57,8 +57,11 @@ picture = shared.picture(
     lambda: charts.regret_chart(charts.without_bounds(played), dark, height=420, direct_labels=direct),
     lambda _: charts.describe(played),
 )
-st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
+figures.show(picture, "regret-chart")
 st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
+figures.fold_for_print(
+    lambda: charts.regret_chart(charts.without_bounds(played), direct_labels=False), exports.file_name(experiment)
+)
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")
@@ -69,7 +72,7 @@ with left:
         lambda: view.error_chart(played, dark),
         lambda drawn: charts.read_aloud(drawn, "Error of the estimate"),
     )
-    st.plotly_chart(picture, key="error", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "error")
     st.caption(
         "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
         "be good long before its estimate is."
@@ -83,7 +86,7 @@ with right:
         lambda: view.share_chart(played, dark),
         lambda drawn: charts.read_aloud(drawn, "Best choices"),
     )
-    st.plotly_chart(picture, key="share", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "share")
     st.caption("Of the latest users at each point. Dotted: choosing at random.")
 view.regimes_panel(result)
 panels.cards(result)

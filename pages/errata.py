@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, errata_view, page_frame, theme
+from ui import charts, errata_view, figures, page_frame, shared, theme
 from ui.menu import Page
 
 PAGE = Page(title="Errata", icon="spellcheck", place=11, group="check", fields="paper erratum")
@@ -19,9 +19,14 @@ st.markdown(
 )
 found = errata_view.outcomes()
 st.markdown(errata_view.verdict(found))
-picture = errata_view.chart(found, theme.is_dark())
-told = charts.read_aloud(picture, "The printed value divided by what it should be")
-st.plotly_chart(picture, key="errata-chart", config=charts.CONFIG, alt=told)
+dark = theme.is_dark()
+picture = shared.figure(
+    "errata",
+    dark,
+    lambda: errata_view.chart(found, dark),
+    lambda drawn: charts.read_aloud(drawn, "The printed value divided by what it should be"),
+)
+figures.show(picture, "errata-chart")
 st.caption(
     "Only errors whose check measures a positive number. The dashed line is the value that is wanted, or the limit: "
     "some must equal it, others must stay below or above it."

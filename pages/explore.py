@@ -11,6 +11,7 @@ from ui import (
     build_view,
     charts,
     exports,
+    figures,
     gallery,
     lesson,
     menu,
@@ -60,7 +61,7 @@ picture = shared.picture(
     ),
     lambda _: charts.describe(drawn),
 )
-st.plotly_chart(picture, config=charts.CONFIG, key="regret-chart", alt=picture.alt)
+figures.show(picture, "regret-chart")
 render_lock.shown()
 if not covered:
     (verdict or st).markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
@@ -83,7 +84,7 @@ with pulls:
         lambda: charts.pulls_chart(result, dark),
         lambda drawn: charts.read_aloud(drawn, "Pulls per arm"),
     )
-    st.plotly_chart(picture, config=charts.CONFIG, key="pulls", alt=picture.alt)
+    figures.show(picture, "pulls")
 with one_run:
     if one_run.open:  # its frames are made for those who look
         watch.panel(experiment, "watch")

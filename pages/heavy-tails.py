@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_frame, runner, shared, state, theme, words
+from ui import charts, exports, figures, page_frame, runner, shared, state, theme, words
 from ui.heavy_tails import setting, theory, view
 from ui.menu import Page
 
@@ -22,10 +22,10 @@ page_frame.enter()
 
 st.title("When rewards are wild")
 st.markdown(
-    "Sales, claims or stock moves have no largest value, and often no variance: one reward in a thousand outweighs all "
-    "others. Noise that hides such a reward would drown everything. So rewards beyond a level **B are counted as 0**. "
-    "That throws away the tail, which makes every estimate too small (bias), but then noise of size B is enough for "
-    "privacy. As more rewards arrive B grows, and both errors shrink in step."
+    "Sales, insurance claims or price jumps have no largest value, and often no finite variance: one reward in a "
+    "thousand can outweigh all others. Noise that hides such a reward would drown the rest. So rewards beyond a level "
+    "**B are counted as 0**. That throws the tail away, which makes estimates too small (bias), but then noise of size "
+    "B is enough for privacy. As more rewards arrive, B grows and both errors shrink."
 )
 whole = state.experiment()
 chosen = view.controls(whole)
@@ -43,7 +43,7 @@ with tail:
         lambda: view.tail_chart(chosen, experiment, n, dark),
         lambda drawn: charts.read_aloud(drawn, "What is thrown away"),
     )
-    st.plotly_chart(picture, key="tail", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "tail")
     st.caption(view.tail_words(chosen, experiment, n))
 with parts:
     st.markdown("**What the estimate loses**: truncation, noise, chance")
@@ -54,7 +54,7 @@ with parts:
         lambda: view.error_chart(chosen, experiment, n, dark),
         lambda drawn: charts.read_aloud(drawn, "Bias, noise and chance"),
     )
-    st.plotly_chart(picture, key="errors", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "errors")
     st.caption(view.error_words(chosen))
 
 st.subheader("Regret")
@@ -70,8 +70,11 @@ if result is not None:
         lambda: charts.regret_chart(charts.without_bounds(played), dark),
         lambda _: charts.describe(played),
     )
-    st.plotly_chart(picture, key="heavy-regret", config=charts.CONFIG, alt=picture.alt)
+    figures.show(picture, "heavy-regret")
     st.caption(view.band_words(played))
+    figures.fold_for_print(
+        lambda: charts.regret_chart(charts.without_bounds(played), direct_labels=False), exports.file_name(experiment)
+    )
 view.link_to_explore(experiment)
 view.against_v(chosen, experiment, dark)
 view.epoch_table(experiment)

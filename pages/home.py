@@ -5,20 +5,23 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, gallery, lesson, menu, page_frame, render_lock, runner, shared, state, theme, words
+from ui import charts, figures, gallery, lesson, menu, page_frame, render_lock, runner, shared, state, theme, words
 from ui.menu import Page
 
 PAGE = Page(title="Home", icon="home", place=0, group="learn", fields="eps")
 page_frame.enter()
 
-alone = state.lesson()
+INTRODUCTION = (
+    "A website, a clinic or a phone learns from people: it tries options on them and sees what they like. Privacy "
+    "hides each person's answer in noise, so it takes more people to find the best option. The rewards that are lost "
+    "until then are called **regret**. Move the slider and see what privacy costs."
+)
+IN_SHORT = "The more privacy, the more rewards are lost while learning. That loss is called **regret**."
+
+alone, phone = state.lesson(), theme.is_phone()
 st.title("What does privacy cost a learner?")
 if not alone:
-    st.markdown(
-        "A website, a clinic or a phone learns from people by trying options and seeing what they like. Privacy hides "
-        "each person's answer in noise, so the learner needs more people to find the best option. What is lost on the "
-        "way is called **regret**. Move the slider and see the price."
-    )
+    st.markdown(IN_SHORT if phone else INTRODUCTION)
 epsilon = gallery.home_slider(told=not alone)
 experiment = gallery.home_experiment(epsilon)
 covered = lesson.covered("home")
@@ -27,7 +30,7 @@ if found is not None:
     whole = found
     result = lesson.without_private(whole) if covered else whole
     verdict = st.container() if not alone else None
-    dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
+    dark, direct = theme.is_dark(), not (phone or alone)
     before = None if covered else gallery.ghosts(result)
     picture = shared.picture(
         "home",
@@ -36,7 +39,7 @@ if found is not None:
         lambda: gallery.home_chart(result, before, dark, direct, alone),
         lambda _: charts.describe(result),
     )
-    st.plotly_chart(picture, config=charts.CONFIG, key="home", alt=picture.alt)
+    figures.show(picture, "home")
     render_lock.shown()
     if not covered:
         (verdict or st).markdown(shared.kept("verdict", whole, None, lambda: words.verdict(whole)))
@@ -44,6 +47,8 @@ if found is not None:
 if alone:
     lesson.foot(menu.named("home"))
     page_frame.leave()
+if phone:  # there the picture comes first
+    st.markdown(INTRODUCTION)
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()
 gallery.cards()

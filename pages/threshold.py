@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, page_fields, page_frame, runner, state, theme, threshold_view, words
+from ui import charts, figures, page_fields, page_frame, runner, shared, state, theme, threshold_view, words
 from ui.menu import Page
 
 PAGE = Page(
@@ -19,6 +19,7 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
+experiment, dark = state.experiment(), theme.is_dark()
 distribution = threshold_view.distribution()
 users = distribution.model_dump_json()
 search = threshold_view.search(distribution, users)
@@ -28,19 +29,32 @@ st.caption(f"{words.PUBLIC['budgets']} {words.PUBLIC['eps_min']}")
 left, right = st.columns(2)
 with left:
     st.markdown("**Users' budgets** and the threshold")
-    picture = charts.density_chart(distribution, threshold, theme.is_dark(), height=330)
-    st.plotly_chart(picture, key="density", config=charts.CONFIG, alt=charts.read_users_aloud(distribution, threshold))
+    picture = shared.drawing(
+        "users",
+        experiment,
+        (threshold, dark),
+        lambda: charts.density_chart(distribution, threshold, dark, height=330),
+        lambda _: charts.read_users_aloud(distribution, threshold),
+    )
+    figures.show(picture, "density")
     st.caption(f"At ε_min = {threshold:g}, {distribution.share_above(threshold):.0%} of the users' answers are kept.")
 with right:
     st.markdown("**Predicted cost** of each threshold")
-    picture = threshold_view.cost_chart(search, threshold, theme.is_dark())
-    st.plotly_chart(picture, key="cost", config=charts.CONFIG, alt=charts.read_aloud(picture, "Predicted cost"))
+    picture = shared.drawing(
+        "cost",
+        experiment,
+        (threshold, dark),
+        lambda: threshold_view.cost_chart(search, threshold, dark),
+        lambda drawn: charts.read_aloud(drawn, "Predicted cost"),
+    )
+    figures.show(picture, "cost")
     st.caption(threshold_view.legend(distribution, threshold))
+figures.fold_for_print(lambda: threshold_view.cost_chart(search, threshold, False), "predicted-cost")
 
 st.subheader("Is the prediction right?")
 st.markdown(
-    "Simulate both mechanisms at several thresholds on the experiment's arms, with users enough: if the heuristic is "
-    "right, regret grows in a straight line with V."
+    "Simulate both mechanisms at several thresholds on the experiment's arms, with enough users: if the heuristic is "
+    "right, regret drawn against V is a straight line."
 )
 check = threshold_view.check_experiment(distribution)
 if check and page_fields.toggle(

@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import charts, page_frame, runner, shared, state, take_along, theme, tradeoff_view, who_wins_view
+from ui import exports, figures, page_frame, runner, shared, state, take_along, theme, tradeoff_view, who_wins_view
 from ui.menu import Page
 
 PAGE = Page(
@@ -27,8 +27,11 @@ if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
-st.markdown(tradeoff_view.verdict(result))
 swept, dark = result, theme.is_dark()
+verdict, legend = shared.of_experiment(
+    "tradeoff-words", experiment, swept.content, lambda: (tradeoff_view.verdict(swept), tradeoff_view.legend(swept))
+)
+st.markdown(verdict)
 picture = shared.drawing(
     "tradeoff",
     experiment,
@@ -36,14 +39,13 @@ picture = shared.drawing(
     lambda: tradeoff_view.chart(swept, dark),
     lambda _: tradeoff_view.describe(swept),
 )
-chosen = st.plotly_chart(
-    picture, config=charts.CONFIG, key="tradeoff-chart", on_select="rerun", selection_mode="points", alt=picture.alt
-)
-st.caption(tradeoff_view.legend(result))
+chosen = figures.show(picture, "tradeoff-chart", on_select="rerun", selection_mode="points")
+st.caption(legend)
 tradeoff_view.opened_point(result, chosen)
 who_wins_view.fold(result)
 tradeoff_view.question(experiment)
 tradeoff_view.tables(result)
+figures.fold_for_print(lambda: tradeoff_view.chart(swept, False), f"{exports.file_name(experiment)}-tradeoff")
 with st.expander("Take it along"):
-    take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(tradeoff_view.verdict(result)))
+    take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(verdict))
 tradeoff_view.explanation(experiment)

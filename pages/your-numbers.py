@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import build_view, charts, page_frame, theme
+from ui import build_view, figures, page_frame, shared, theme
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, until
 
@@ -21,7 +21,7 @@ page_frame.enter()
 st.title("What would privacy cost with your numbers?")
 st.markdown(
     "You try several options on users and want to find the best one. Privacy hides each user's answer in noise, so "
-    "more users get a worse option before the best one is found. How much is lost?"
+    "more users get a worse option until the best one is found. How much does that cost?"
 )
 address.open_link()
 asked = inputs.options()
@@ -42,13 +42,17 @@ answer = answers.reply(asked, chosen, question, decision)
 st.markdown(answers.verdict(answer))
 drawing.cards(answer)
 drawing.methods(answer)
-st.plotly_chart(
-    drawing.chart(answer, answer.result, theme.is_dark()),
-    config=charts.CONFIG,
-    key="own-chart",
-    alt=answers.describe(answer),
+dark = theme.is_dark()
+picture = shared.figure(
+    "own",
+    (answer.asked, answer.chosen, answer.result.content, dark),
+    lambda: drawing.chart(answer, answer.result, dark),
+    lambda _: answers.describe(answer),
+    own=store is not None,
 )
+figures.show(picture, "own-chart")
 st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a single roll-out may look like.")
+figures.fold_for_print(lambda: drawing.chart(answer, answer.result, False), "price-of-privacy")
 decision_times = until.until_when(answer, store)
 found = drawing.search(answer, store)
 drawing.take_away(answer, found, decision_times)

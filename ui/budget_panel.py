@@ -12,7 +12,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
 from bandit_core.theory import accounting
-from ui import charts, diagrams, exports, legends, shared, theme, words
+from ui import charts, diagrams, exports, figures, legends, shared, theme, words
 
 DELTA = 1e-6  # at which a tight account is told
 
@@ -106,7 +106,7 @@ def draw(result: Result) -> None:
         lambda: chart(result, dark),
         lambda drawn: charts.read_aloud(drawn, f"Epsilon spent on one {_unit(experiment)} against the number of users"),
     )
-    st.plotly_chart(picture, config=charts.CONFIG, key="budget", alt=picture.alt)
+    figures.show(picture, "budget")
     st.caption(
         f"The largest ε that anything published up to then spends on a single {_unit(experiment)}. It is flat where "
         "a reward enters one release only, and grows where it is released again and again"

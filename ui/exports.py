@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from html import escape
 from pathlib import Path
 from pprint import pformat
@@ -20,7 +19,7 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
-from ui import charts, printing, theme, words
+from ui import charts, figures, theme, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -130,48 +129,6 @@ def file_name(experiment: Experiment) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
 
 
-def printed(result: Result, kind: str, size: printing.Size, font: str, points: float) -> bytes:
-    """The chart for print (see `printing.file_of`), whose curves are named in the legend."""
-    return printing.file_of(charts.regret_chart(result, direct_labels=False), kind, size, font, points)
-
-
-def print_downloads(result: Result) -> None:
-    """The picture for papers and slides, at a size and with letters of the visitor's choice."""
-    st.markdown("**Picture for a paper or a slide**")
-    first, second, third = st.columns(3)
-    place = first.selectbox("Size", list(printing.SIZES), key="print-size", help="How large the picture is printed.")
-    size = printing.SIZES[place]
-    font = second.selectbox(
-        "Letters",
-        list(printing.FONTS),
-        key="print-font",
-        help="The PDF carries them with it. Latin and Greek; signs of other scripts become boxes.",
-    )
-    points = third.number_input(
-        "Size of letters (pt)",
-        5,
-        48,
-        size.points,
-        key=f"print-points-{place}",
-        help="In the printed picture; lines and markers grow with them.",
-    )
-    for column, (kind, mime) in zip(st.columns(3), printing.KINDS.items(), strict=True):
-        column.download_button(
-            f"Picture ({kind.upper()})",
-            data=partial(printed, result, kind, size, font, points),
-            file_name=f"{file_name(result.experiment)}.{kind}",
-            mime=mime,
-            on_click="ignore",
-            width="stretch",
-            help="Pixels." if kind == "png" else "Lines and letters: sharp at every size.",
-        )
-    pixels = " × ".join(str(round(side / 2.54 * printing.DPI)) for side in (size.width, size.height))
-    st.caption(
-        f"{size.width:g} × {size.height:g} cm with {font} letters of {points} pt; the PNG has {pixels} pixels. "
-        "Other charts have a camera above them, which saves what is shown as SVG."
-    )
-
-
 def downloads(result: Result) -> None:
     """The download buttons; each file is built only when it is asked for."""
     name = file_name(result.experiment)
@@ -192,4 +149,5 @@ def downloads(result: Result) -> None:
         column.download_button(
             label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=told, width="stretch"
         )
-    print_downloads(result)
+    st.markdown("**Picture for a paper or a slide**")
+    figures.for_print(lambda: charts.regret_chart(result, direct_labels=False), name)  # the legend names the curves

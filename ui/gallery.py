@@ -87,7 +87,7 @@ def home_chart(
     result: Result, before: Result | None, dark: bool, direct_labels: bool, alone: bool = False
 ) -> go.Figure:
     """Home's picture, with the curves of the slider's last position behind it; ``alone`` as a lesson."""
-    height = lesson.HEIGHT if alone else 400
+    height = lesson.HEIGHT if alone else 400 if direct_labels else 320  # a phone has no room for labels, either
     figure = charts.regret_chart(result, dark, height, direct_labels, vertical=home_range(result.experiment))
     if before is not None:
         charts.add_ghosts(figure, before, result, dark)

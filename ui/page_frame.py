@@ -33,12 +33,13 @@ _APP = Path(__file__).resolve().parent.parent / "app.py"
 
 # Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
 _STYLE = """<style>
-[data-testid=stMainBlockContainer]{padding-top:.7rem;padding-bottom:2rem}
+[data-testid=stMainBlockContainer]{padding-top:.7rem}
+[data-testid=stSidebar][data-collapsed=true]{visibility:hidden}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
+[data-testid=stPageLink-NavLink]:focus-visible{outline:2px solid INK;outline-offset:-2px}
 [data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
 .js-plotly-plot :is([class^=x],[class^=y])[class$=title],
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{fill:INK!important}
-@media (max-width:640px){h1{font-size:1.9rem!important}}
 @media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
 animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
 </style>""".replace("INK", f"light-dark({theme.ink(False)},{theme.ink(True)})")

@@ -27,7 +27,10 @@ FONTS = {"sans serif": ("DejaVu Sans",), "serif": ("STIXGeneral", "DejaVu Sans")
 KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 DPI = 300
 _DASHES = {"dash": (0, (5, 3)), "dot": (0, (1, 2)), "longdash": (0, (10, 4)), "dashdot": (0, (6, 2, 1, 2))}
-_MARKERS = {"circle": "o", "square": "s", "line-ns-open": "|", "diamond": "D", "triangle-up": "^"}
+_MARKERS = {
+    "circle": "o", "square": "s", "line-ns-open": "|", "diamond": "D", "triangle-up": "^", "star": "*", "x": "x",
+    "diamond-open": "D",
+}  # fmt: skip
 _UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 # Of the trust model; the marker beside the name says it.
 _SIGN = re.compile(f"^[{''.join(promise.sign for promise in PROMISES.values())}] ")
@@ -68,6 +71,7 @@ def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) 
         canvas = Figure(figsize=(size.width / 2.54, size.height / 2.54), layout="constrained")
         axes = canvas.add_subplot()
         _draw_curves(axes, figure, points / charts.SIZE)
+        _draw_shapes(axes, figure, points / charts.SIZE)
         _set_axes(axes, figure)
         named = [curve for curve in axes.lines if not str(curve.get_label()).startswith("_")]
         longest = max((len(str(curve.get_label())) for curve in named), default=1)
@@ -88,25 +92,37 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
             colour, opacity = _colour(trace.fillcolor)
             edge = np.asarray(before.y, float)
             axes.fill_between(x, y, edge, color=colour, alpha=opacity, linewidth=0, zorder=1)
-        elif line.width:
-            colour, opacity = _colour(line.color)
+        elif trace.mode == "markers" or line.width:
+            colour, opacity = _colour(line.color or trace.marker.color)
             name = _SIGN.sub("", html.unescape(trace.name)) if trace.name and trace.showlegend is not False else None
             dotted = "markers" in trace.mode
-            sizes = np.broadcast_to(np.asarray(trace.marker.size if dotted else 0, float), len(x))
+            stated = trace.marker.size if trace.marker.size is not None else 6  # what Plotly draws
+            sizes = np.broadcast_to(np.asarray(stated if dotted else 0, float), len(x))
             axes.plot(
                 x, y,
                 label=name or f"_{place}",
                 color=colour,
                 alpha=opacity,
-                linewidth=line.width * unit,
+                linewidth=0 if trace.mode == "markers" else line.width * unit,
                 linestyle=_DASHES.get(line.dash, "solid"),
-                marker=_MARKERS[trace.marker.symbol] if dotted else None,
-                markersize=8 * unit,
+                marker=_MARKERS.get(trace.marker.symbol, "o") if dotted else None,
+                markersize=max(8, float(sizes.max(initial=0))) * unit,
                 markevery=np.flatnonzero(sizes).tolist(),
                 drawstyle="steps-post" if line.shape == "hv" else "default",
-                zorder=2 + line.width / 10,
+                zorder=2 + (line.width or 5) / 10,
             )  # fmt: skip
         before = trace
+
+
+def _draw_shapes(axes: Axes, figure: go.Figure, unit: float) -> None:
+    """Lines across the whole picture, and shaded stripes."""
+    for shape in figure.layout.shapes:
+        if shape.type == "rect":
+            axes.axvspan(shape.x0, shape.x1, color=shape.fillcolor, alpha=shape.opacity, linewidth=0, zorder=0)
+            continue
+        draw, at = (axes.axvline, shape.x0) if shape.x0 == shape.x1 else (axes.axhline, shape.y0)
+        drawn = draw(at, color=shape.line.color, linewidth=(shape.line.width or 2) * unit, zorder=1.5)
+        drawn.set_linestyle(_DASHES.get(shape.line.dash, "solid"))
 
 
 def _colour(text: str) -> tuple[str | tuple[float, ...], float]:
@@ -125,10 +141,13 @@ def _set_axes(axes: Axes, figure: go.Figure) -> None:
     axes.grid(color="#e3e8ee", linewidth=0.5)
     axes.set_axisbelow(True)
     for axis, shown in ((axes.xaxis, figure.layout.xaxis), (axes.yaxis, figure.layout.yaxis)):
-        ends = np.asarray(shown.range, float)
-        if shown.type == "log":
+        log = shown.type == "log"
+        if log:
             (axes.set_xscale if axis is axes.xaxis else axes.set_yscale)("log")
+        ends = np.asarray(axis.get_view_interval() if shown.range is None else shown.range, float)
+        if log and shown.range is not None:
             ends = 10**ends
+        if log:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ends[1] < 300 * ends[0] else (1.0,)))
             axis.set_minor_formatter(NullFormatter())
         axis.set_major_formatter(FuncFormatter(lambda value, _: tick_words(value)))

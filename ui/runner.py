@@ -29,11 +29,11 @@ from bandit_core.simulation.store import Store, default_store
 from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.simulation.together import Together
 from bandit_core.simulation.warm_up import is_warm
-from bandit_core.studies.best_method import Contest
+from bandit_core.studies.best_method import Contest, Decision
 from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.roll_out import RollOutStudy
 from bandit_core.studies.sweep import Sweep, SweepResult
-from ui import exports, render_lock, state, words
+from ui import exports, render_lock, shared, state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
@@ -148,6 +148,42 @@ def _played(experiment: Experiment) -> Experiment:
     return played
 
 
+answers = shared.Memory(32 * 2**20)  # whole ones, for every visitor who asks the same
+
+
+def _results(answer: Any) -> tuple[Result, ...]:
+    """The results that an answer consists of."""
+    if isinstance(answer, SweepResult):
+        return answer.results
+    if isinstance(answer, Decision):
+        return (answer.result,)
+    return (answer,) if isinstance(answer, Result) else ()
+
+
+def _bytes(answer: Any) -> int:
+    lines = [line for result in _results(answer) for line in (*result.lines, *result.along) if line is not None]
+    return sum(part.nbytes for line in lines for part in (line.trials, line.regret, line.best_pulls, line.pulls))
+
+
+def _known(name: str, asked: Hashable) -> Any:
+    """The whole answer to what is ``asked``, where any visitor has got it before; no run is needed then."""
+    answer = answers.found(asked)
+    if answer is None:
+        return None
+    run = st.session_state.pop(f"run-{name}", None)
+    if run is not None:
+        run.simulation.stop()
+    st.empty()  # in the place of the progress bar: what follows stays the element that it was
+    return answer
+
+
+def _keep(asked: Hashable, answer: Any) -> None:
+    """Remember an answer for all visitors, where it is whole."""
+    results = _results(answer)
+    if results and all(result.complete for result in results):
+        answers.kept(asked, lambda: answer, _bytes)
+
+
 def result_of(
     experiment: Experiment, name: str = "main", store: Store | None = None, along: bool = False
 ) -> Result | None:
@@ -156,20 +192,28 @@ def result_of(
     ``store`` keeps the blocks (default: the process's store, which all visitors share); ``along`` also plays what the
     prices are relative to, where the experiment lacks it.
     """
+    asked, own = (experiment, along), store is not None or shared.is_own(experiment)
+    if not own and (known := _known(name, asked)) is not None:
+        return known
     played = _played(experiment) if along else experiment
 
     what, cost, command = numbers_of(played), steps(played), lambda: exports.command(experiment)
     result = _computed(Request(name, what, lambda: Simulation(played, store), cost, command), experiment)
     if result is None or all(line is None for line in result.lines):
         return None
-    return split(result, experiment)
+    result = split(result, experiment)
+    if not own:
+        _keep(asked, result)
+    return result
 
 
 def sweep_of(
     experiment: Experiment, epsilons: tuple[float, ...], name: str = "sweep", store: Store | None = None
 ) -> SweepResult | None:
     """The same for a sweep over budgets."""
-
+    asked, own = (experiment, epsilons), store is not None or shared.is_own(experiment)
+    if not own and (known := _known(name, asked)) is not None:
+        return known
     played = _played(experiment)
 
     def build() -> Sweep:
@@ -181,7 +225,12 @@ def sweep_of(
     cost = steps(played) * len(epsilons)
     request = Request(name, (numbers_of(played), epsilons), build, cost, lambda: exports.sweep_command(epsilons))
     result = _computed(request, experiment)
-    return result.without_companions(experiment) if result is not None and result.begun else None
+    if result is None or not result.begun:
+        return None
+    result = result.without_companions(experiment)
+    if not own:
+        _keep(asked, result)
+    return result
 
 
 def _computed(request: Request, experiment: Experiment) -> Any:
@@ -196,7 +245,12 @@ def _computed(request: Request, experiment: Experiment) -> Any:
     return _answer(request, simulation)
 
 
-def study_of(build: Callable[[], Contest | BestSearch | Positions | RollOutStudy], what: Hashable, name: str) -> Any:
+def study_of(
+    build: Callable[[], Contest | BestSearch | Positions | RollOutStudy],
+    what: Hashable,
+    name: str,
+    store: Store | None = None,
+) -> Any:
     """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
 
     Raises
@@ -204,12 +258,17 @@ def study_of(build: Callable[[], Contest | BestSearch | Positions | RollOutStudy
     InputError
         What ``build`` refuses.
     """
+    if store is None and (known := _known(name, what)) is not None:
+        return known
     study = build()
     request = Request(name, what, build, study.steps)
     run = request.run
     if (run is None or run.what != what) and LIVE_SECONDS < study.missing_seconds / worker_count() <= SHORT_SECONDS:
         _replace(request, study)
-    return _answer(request, study)
+    answer = _answer(request, study)
+    if store is None:
+        _keep(what, answer)
+    return answer
 
 
 def _answer(request: Request, simulation: Computation) -> Any:

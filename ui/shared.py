@@ -68,6 +68,15 @@ class Memory:
                     self._count(key, slot)
         return slot.made
 
+    def found(self, key: Hashable) -> Any:
+        """What is kept under ``key``; None where nothing is, or not yet."""
+        with self._lock:
+            slot = self._slots.get(key)
+            if slot is None or not slot.done:
+                return None
+            self._slots.move_to_end(key)
+            return slot.made
+
     def _count(self, key: Hashable, slot: _Slot) -> None:
         """Add what was made, or forget it; drop what was used longest ago until all of it fits."""
         with self._lock:
@@ -123,12 +132,18 @@ def picture(
     what: str, result: Result, how: Hashable, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str]
 ) -> Picture:
     """The figure of ``draw`` with what ``told`` says of it, drawn once for all visitors who see the same."""
+    return kept(what, result, how, lambda: _finished(draw, told), _picture_size)
 
-    def make() -> Picture:
-        figure = draw()
-        return Picture(figure, told(figure))
 
-    return kept(what, result, how, make, lambda made: made.size)
+def of_experiment(
+    what: str,
+    experiment: Experiment,
+    how: Hashable,
+    make: Callable[[], Made],
+    size: Callable[[Made], int] = lambda made: 4096,
+) -> Made:
+    """The same for what follows from the experiment itself, or from a study whose numbers ``how`` tells apart."""
+    return make() if is_own(experiment) else memory.kept((what, experiment, how), make, size)
 
 
 def drawing(
@@ -139,14 +154,38 @@ def drawing(
     told: Callable[[go.Figure], str],
 ) -> Picture:
     """The same for a figure of the experiment itself, or of a study whose numbers ``how`` tells apart."""
+    return of_experiment(what, experiment, how, lambda: _finished(draw, told), _picture_size)
 
-    def make() -> Picture:
-        figure = draw()
-        return Picture(figure, told(figure))
 
-    return make() if is_own(experiment) else memory.kept((what, experiment, how), make, lambda made: made.size)
+def figure(
+    what: str, how: Hashable, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str], own: bool = False
+) -> Picture:
+    """The same for a figure that follows from controls or from shipped files, which ``how`` tells apart.
+
+    ``own``: it also holds what this visitor brought in a file.
+    """
+    return _finished(draw, told) if own else memory.kept((what, how), lambda: _finished(draw, told), _picture_size)
+
+
+def _picture_size(made: Picture) -> int:
+    return made.size
+
+
+def _finished(draw: Callable[[], go.Figure], told: Callable[[go.Figure], str]) -> Picture:
+    drawn = draw()
+    return Picture(drawn, told(drawn))
 
 
 def table(what: str, result: Result, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:
     """The rows of ``make`` as they go out, made once for all visitors who see the same."""
-    return kept(what, result, how, lambda: pa.Table.from_pandas(make(), preserve_index=False), lambda rows: rows.nbytes)
+    return kept(what, result, how, lambda: as_sent(make()), lambda rows: rows.nbytes)
+
+
+def rows(what: str, experiment: Experiment, how: Hashable, make: Callable[[], pd.DataFrame]) -> pa.Table:
+    """The same for a table of the experiment itself, or of a study whose numbers ``how`` tells apart."""
+    return of_experiment(what, experiment, how, lambda: as_sent(make()), lambda made: made.nbytes)
+
+
+def as_sent(rows: pd.DataFrame) -> pa.Table:
+    """A table as it goes out."""
+    return pa.Table.from_pandas(rows, preserve_index=False)

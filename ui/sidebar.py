@@ -25,7 +25,7 @@ from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
-from ui import charts, epsilon_grid, kinds, line_cards, menu, render_lock, state, theme, words
+from ui import charts, epsilon_grid, figures, kinds, line_cards, menu, render_lock, shared, state, theme, words
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -229,16 +229,17 @@ def _budget_picture(distribution: dict[str, Any], experiment: Experiment) -> Non
         for line, setup in zip(experiment.lines, experiment.setups, strict=True)
         if hasattr(setup.parameters, "eps_min") and line.epsilon == drawn
     ]
-    st.plotly_chart(
-        charts.density_chart(drawn, thresholds[0] if thresholds else None, theme.is_dark()),
-        key=state.key("budget-picture"),
-        config={"displayModeBar": False},
-        alt=charts.read_users_aloud(drawn, thresholds[0] if thresholds else None),
+    threshold, dark = thresholds[0] if thresholds else None, theme.is_dark()
+    picture = shared.drawing(
+        "budget",
+        experiment,
+        (drawn, threshold, dark),
+        lambda: charts.density_chart(drawn, threshold, dark),
+        lambda _: charts.read_users_aloud(drawn, threshold),
     )
-    if thresholds:
-        st.caption(
-            f"{1 - drawn.share_above(thresholds[0]):.0%} of users are below ε_min = {words.number(thresholds[0])}."
-        )
+    figures.show(picture, state.key("budget-picture"), figures.QUIET)
+    if threshold is not None:
+        st.caption(f"{1 - drawn.share_above(threshold):.0%} of users are below ε_min = {words.number(threshold)}.")
 
 
 def _budget_words(opening: BudgetDistribution) -> str:

@@ -25,6 +25,7 @@ from ui import (
     charts,
     epsilon_grid,
     exports,
+    figures,
     legends,
     page_fields,
     real_world_budgets,
@@ -337,7 +338,7 @@ def opened_point(result: SweepResult, selection: Any) -> None:
     picture = shared.picture(
         "opened", chosen, dark, lambda: charts.regret_chart(chosen, dark, height=380), lambda _: charts.describe(chosen)
     )
-    st.plotly_chart(picture, config=charts.CONFIG, key="opened", alt=picture.alt)
+    figures.show(picture, "opened")
     st.page_link(
         "pages/explore.py",
         label="Open in Explore",
@@ -468,22 +469,28 @@ def answers(
     st.caption("Every budget that was tried. The dashed line is your limit.")
 
 
+def _rows(result: SweepResult) -> pd.DataFrame:
+    """Regret and price of every private line at every budget."""
+    rows = [
+        {
+            "line": defused(trace.label),
+            "ε": epsilon,
+            "regret": words.with_error(trace.mean[place], trace.stderr[place]),
+            "price": words.with_error(trace.price[place], trace.price_stderr[place]),
+            "price against": trace.against.label if trace.against is not None else "–",
+        }
+        for trace in tradeoff.traces(result)
+        if result.experiment.lines[trace.line].epsilon is not None
+        for place, epsilon in enumerate(trace.epsilons)
+    ]
+    return pd.DataFrame(rows)
+
+
 def tables(result: SweepResult) -> None:
     """Numbers and downloads."""
     with st.expander("Numbers and download"):
-        rows = [
-            {
-                "line": defused(trace.label),
-                "ε": epsilon,
-                "regret": words.with_error(trace.mean[place], trace.stderr[place]),
-                "price": words.with_error(trace.price[place], trace.price_stderr[place]),
-                "price against": trace.against.label if trace.against is not None else "–",
-            }
-            for trace in tradeoff.traces(result)
-            if result.experiment.lines[trace.line].epsilon is not None
-            for place, epsilon in enumerate(trace.epsilons)
-        ]
-        st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", alt="Regret and price at every budget")
+        rows = shared.rows("sweep", result.experiment, result.content, lambda: _rows(result))
+        st.dataframe(rows, hide_index=True, width="stretch", alt="Regret and price at every budget")
         st.download_button(
             "Data (CSV)",
             data=lambda: to_csv(result.curves),

@@ -26,6 +26,7 @@ from plotly.offline import get_plotlyjs_version
 from bandit_core import Experiment, simulate
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
+from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import baseline, counterpart
 from bandit_core.studies.accounts import releases
 from ui import charts, exports, legends, printing
@@ -189,15 +190,20 @@ def _pdf_words(data: bytes) -> bytes:
     return data + b"".join(zlib.decompress(stream) for stream in streams if stream[:1] == b"x")
 
 
+def printed(result: Result, kind: str, size: printing.Size, font: str, points: float) -> bytes:
+    """The chart for print."""
+    return printing.file_of(charts.regret_chart(result, direct_labels=False), kind, size, font, points)
+
+
 @pytest.mark.parametrize("place", list(printing.SIZES))
 def test_pictures_for_print_have_the_size_that_was_asked_for(place: str) -> None:
     size, result = printing.SIZES[place], simulate(EXPERIMENT)
-    width, height = _svg_size(exports.printed(result, "svg", size, "serif", 9))
+    width, height = _svg_size(printed(result, "svg", size, "serif", 9))
     assert (width, height) == pytest.approx((size.width, size.height), rel=1e-3)
-    png = exports.printed(result, "png", size, "serif", 9)
+    png = printed(result, "png", size, "serif", 9)
     pixels = [int.from_bytes(png[start : start + 4], "big") / printing.DPI * 2.54 for start in (16, 20)]
     assert pixels == pytest.approx([size.width, size.height], rel=1e-2)
-    pdf = exports.printed(result, "pdf", size, "serif", 9)
+    pdf = printed(result, "pdf", size, "serif", 9)
     box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", _pdf_words(pdf))
     assert box is not None
     assert [float(side) / 72 * 2.54 for side in box.groups()] == pytest.approx([size.width, size.height], rel=1e-3)
@@ -206,10 +212,10 @@ def test_pictures_for_print_have_the_size_that_was_asked_for(place: str) -> None
 def test_a_pdf_carries_the_chosen_font_and_nothing_changes_between_two_files() -> None:
     size, result = printing.SIZES["column of a paper"], simulate(EXPERIMENT)
     for font, inside in (("serif", b"STIXGeneral"), ("sans serif", b"DejaVuSans")):
-        pdf = exports.printed(result, "pdf", size, font, 8)
-        assert inside in _pdf_words(pdf) and pdf == exports.printed(result, "pdf", size, font, 8)
-    svg = exports.printed(result, "svg", size, "serif", 8)
-    assert svg == exports.printed(result, "svg", size, "serif", 8) != exports.printed(result, "svg", size, "serif", 12)
+        pdf = printed(result, "pdf", size, font, 8)
+        assert inside in _pdf_words(pdf) and pdf == printed(result, "pdf", size, font, 8)
+    svg = printed(result, "svg", size, "serif", 8)
+    assert svg == printed(result, "svg", size, "serif", 8) != printed(result, "svg", size, "serif", 12)
 
 
 def test_the_printed_picture_has_the_curves_of_the_screen() -> None:
@@ -237,7 +243,7 @@ def test_the_printed_picture_has_the_curves_of_the_screen() -> None:
 def test_any_label_can_be_printed(label: str) -> None:
     named = EXPERIMENT.with_changes(lines=[{"policy": "ucb", "label": label}])
     for kind in printing.KINDS:
-        data = exports.printed(simulate(named), kind, printing.SIZES["column of a paper"], "serif", 8)
+        data = printed(simulate(named), kind, printing.SIZES["column of a paper"], "serif", 8)
         assert len(data) > 5000
         if kind == "svg":
             ElementTree.fromstring(data)

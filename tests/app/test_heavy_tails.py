@@ -211,7 +211,8 @@ def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() 
     np.testing.assert_allclose(after.y(name.format(0.01))[-1], before.y(name.format(1))[-1] / 100, rtol=1e-5)
     [old] = [trace for trace in after.traces if trace["name"].endswith("superseded")]
     assert "Theorem 7 as printed" in old["name"] and old["line"]["color"] == "#8a949e"
-    told = on.words(screen)
+    screen.session_state["heavy-theorems"] = True  # opened
+    told = on.words(on.run(screen))
     assert "the proof takes the last epoch" in told  # the reason
     for theorem in ("Theorem 5", "Theorem 8", "Theorem 9", "Theorem 10", "Theorem 11", "Theorem 7, corrected"):
         assert f"{theorem}**" in told or f"{theorem} \\(" in told, theorem
@@ -230,6 +231,8 @@ def test_no_bound_of_one_model_stands_beside_a_policy_of_another() -> None:
 
 def test_table_1_has_every_upper_and_lower_bound_once() -> None:
     screen = on.visit("heavy-tails", **TINY)
+    screen.session_state["heavy-table-1"] = True  # opened
+    on.run(screen)
     tables = [element.value for element in screen.markdown if element.value.startswith("| ")]
     assert len(tables) == 2
     upper, lower = tables

@@ -20,7 +20,7 @@ from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
-from ui import charts, page_fields, state, theme, words
+from ui import charts, figures, page_fields, shared, state, theme, words
 from ui.contextual import setting
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
@@ -94,11 +94,6 @@ def _told(whole: Experiment) -> tuple[Users, list[Messages]]:
     return users, [messages(whole, line, users, (whole.seed, line)) for line in range(len(whole.lines))]
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _told_before(_whole: Experiment, key: str) -> tuple[Users, list[Messages]]:
-    return _told(_whole)
-
-
 def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height: int = 300) -> go.Figure:
     """Numbered arrows from 0 (the first two features), and the circle of radius ``circle`` for scale."""
     flat = np.column_stack([points[:, 0], points[:, 1] if points.shape[1] > 1 else np.zeros(len(points))])
@@ -148,53 +143,48 @@ def _needed(sent: Messages) -> str:
     return words.count(int(float(f"{(sent.spread / 0.1) ** 2:.2g}")) or 1)
 
 
-def messages_panel(whole: Experiment, shared: bool = True) -> None:
-    """The opening picture: a few contexts beside what the server receives instead.
-
-    ``shared`` = False keeps out of the cache that visitors share.
-    """
+def messages_panel(whole: Experiment) -> None:
+    """The opening picture: a few contexts beside what the server receives instead."""
     small = _sending_lines(whole)
     if small is None or small.contexts is None:
         return
-    few = small.with_changes(horizon=SHOWN_USERS, trials=1)
+    few = small.with_changes(title="", note="", horizon=SHOWN_USERS, trials=1)
     try:
         refuse(cost(few))  # types of users are drawn here as they are in a run
     except InputError:
         return
     if estimated_seconds(few, 1) > MOST_SECONDS:
         return
-    key = small.model_dump_json(exclude={"view", "title", "note", "horizon", "trials"}) if shared else ""
-    users, told = _told_before(small, key) if shared else _told(small)
+    users, told = shared.of_experiment("messages", few, None, lambda: _told(few))
     dark = theme.is_dark()
     bound = float(np.linalg.norm(users.contexts, axis=1).max())
+
+    def arrows(what: str, points: np.ndarray, colour: str, circle: float, alt: str) -> None:
+        picture = shared.drawing(what, few, dark, lambda: _vectors(points, colour, circle, dark), lambda _: alt)
+        figures.show(picture, what, figures.QUIET)
+
     columns = st.columns(1 + len(told))
     with columns[0]:
         st.markdown(f"**What {SHOWN_USERS} phones know**")
         grey = "#c0c8d0" if dark else "#505860"
-        st.plotly_chart(
-            _vectors(users.contexts, grey, min(1.0, bound), dark),
-            key="raw-contexts",
-            config={"displayModeBar": False},
-            alt=f"Contexts of {SHOWN_USERS} users: " + "; ".join(_tuple(x) for x in users.contexts),
-        )
+        alt = f"Contexts of {SHOWN_USERS} users: " + "; ".join(_tuple(x) for x in users.contexts)
+        arrows("raw-contexts", users.contexts, grey, min(1.0, bound), alt)
         st.caption("Their contexts. The disc has radius 1. These never leave the phones, nor do choice and reward.")
     for column, sent in zip(columns[1:], told, strict=True):
         with column:
             st.markdown(f"**What the server gets: {_title(sent.policy)}**")
-            st.plotly_chart(
-                _vectors(sent.sent, theme.policy_colour(sent.policy, dark), 1.0, dark),
-                key=f"sent-{sent.policy}",
-                config={"displayModeBar": False},
-                alt=f"Messages of the same users under {_title(sent.policy)}: "
-                + "; ".join(_tuple(x) for x in sent.sent),
-            )
+            alt = f"Messages of the same users under {_title(sent.policy)}: " + "; ".join(_tuple(x) for x in sent.sent)
+            arrows(f"sent-{sent.policy}", sent.sent, theme.policy_colour(sent.policy, dark), 1.0, alt)
             st.caption(_caption(sent))
     needed = " and ".join(f"**{_needed(each)}** under {_title(each.policy)}" for each in told)
     st.markdown(
         "One message says almost nothing; many together do, because noise averages out. To know the average of what "
         f"users tell to within 0.1 in every feature, the server needs about {needed}."
     )
-    with st.expander("The same messages as numbers"):
+    numbers = st.expander("The same messages as numbers", key="messages-table", on_change="rerun")
+    if not numbers.open:
+        return
+    with numbers:
         st.dataframe(_table(users, told), hide_index=True, width="stretch", alt="Contexts and private messages")
         if whole.contexts is not None and whole.contexts.structure == "multi":
             st.caption(
@@ -346,22 +336,34 @@ def _slope(times: np.ndarray, mean: np.ndarray) -> float:
     return float(np.polyfit(np.log(times[late]), np.log(mean[late]), 1)[0])
 
 
+def _greedy_curves(result: Result) -> list[np.ndarray | None]:
+    """Mean regret of each line that the margin theorems speak of, where it is positive."""
+    lines = zip(result.experiment.lines, result.lines, strict=True)
+    return [
+        np.where(line.mean > 0, line.mean, np.nan) if line is not None and stated.policy in _GREEDY else None
+        for stated, line in lines
+    ]
+
+
+def measured_slopes(result: Result) -> dict[str, float]:
+    """By label, how the regret of each visible greedy private policy grows."""
+    shown = result.experiment
+    return {
+        shown.label(number): _slope(result.times, curve)
+        for number, curve in enumerate(_greedy_curves(result))
+        if curve is not None and number not in shown.view.hidden
+    }
+
+
 def regime_chart(
     result: Result, epsilon: float, beta: float, multiplier: float | None, height: int, dark: bool
-) -> tuple[go.Figure, dict[str, float]]:
-    """Measured regret of the greedy private policies on log-log axes with the shapes at ``beta``; their slopes.
+) -> go.Figure:
+    """Measured regret of the greedy private policies on log-log axes with the shapes at ``beta``.
 
     No shapes are drawn where ``multiplier`` is None.
     """
-    shown, slopes = result.experiment, {}
-    values: list[np.ndarray | None] = []
-    for number, line in enumerate(result.lines):
-        fits = line is not None and shown.lines[number].policy in _GREEDY
-        curve = np.where(line.mean > 0, line.mean, np.nan) if fits and line is not None else None
-        values.append(curve)
-        if curve is not None and number not in shown.view.hidden:
-            slopes[shown.label(number)] = _slope(result.times, curve)
-    figure = _curves(result, values, height, dark)
+    shown = result.experiment
+    figure = _curves(result, _greedy_curves(result), height, dark)
     assert shown.contexts is not None
     shapes = [] if multiplier is None else _shapes(shown.contexts, epsilon, beta, multiplier)
     for place, (order, bound) in enumerate(shapes):
@@ -374,7 +376,7 @@ def regime_chart(
             hovertemplate="%{y:.3~g}",
         )
     figure.update_yaxes(title="regret", type="log", **charts.AMOUNTS, dtick=1)
-    return figure, slopes
+    return figure
 
 
 def exponent_chart(beta: float, slopes: dict[str, float], colours: dict[str, str], dark: bool) -> go.Figure:
@@ -445,18 +447,31 @@ def regimes_panel(result: Result) -> None:
     epsilon = private[0] if private else 1.0
     dark = theme.is_dark()
     colours = dict(zip([shown.label(n) for n in range(len(shown.lines))], theme.line_colours(shown, dark), strict=True))
-    figure, slopes = regime_chart(result, epsilon, beta, multiplier, 420, dark)
+    slopes = shared.kept("slopes", result, None, lambda: measured_slopes(result))
+    regimes = shared.picture(
+        "regimes",
+        result,
+        (epsilon, beta, multiplier, dark),
+        lambda: regime_chart(result, epsilon, beta, multiplier, 420, dark),
+        lambda drawn: charts.read_aloud(
+            drawn, f"Regret with order-only shapes at beta = {beta:g}" if asked else "Regret"
+        ),
+    )
     left, right = st.columns([3, 2])
     with left:
         st.markdown(f"**The measured curves** and shapes at β = {beta:g}, ε = {epsilon:g}" if asked else "**Regret**")
-        told = charts.read_aloud(figure, f"Regret with order-only shapes at beta = {beta:g}" if asked else "Regret")
-        st.plotly_chart(figure, key="regimes", config=charts.CONFIG, alt=told)
+        figures.show(regimes, "regimes")
     with right:
         st.markdown("**Exponent of T** against β")
         measured = slopes if isinstance(distribution, Margin) else {}
-        figure = exponent_chart(beta, measured, colours, dark)
-        told = charts.read_aloud(figure, "Exponent of T against the margin exponent: stated and measured")
-        st.plotly_chart(figure, key="exponents", config=charts.CONFIG, alt=told)
+        exponents = shared.picture(
+            "exponents",
+            result,
+            (beta, dark),
+            lambda: exponent_chart(beta, measured, colours, dark),
+            lambda drawn: charts.read_aloud(drawn, "Exponent of T against the margin exponent: stated and measured"),
+        )
+        figures.show(exponents, "exponents")
     st.caption(
         (
             "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from html import escape
 
 import numpy as np
@@ -14,7 +15,7 @@ from bandit_core import Experiment
 from bandit_core.model.bound import Bound, status_words
 from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
-from ui import charts, legends, page_fields, state, theme, words
+from ui import charts, figures, legends, page_fields, shared, state, theme, words
 from ui.heavy_tails import setting
 
 # One for each bound of a chart, on light and on dark ground; they mean nothing, names stand at the lines' ends.
@@ -74,15 +75,26 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
         chosen = [bound for bound in bounds if (bound.name in heavy.FREE_OF_GAPS) == free]
         with column:
             st.markdown(heading)
-            picture = shapes_chart(experiment, None if free else result, chosen, superseded and in_range, dark, asked)
-            if not picture.data:
+            beside = None if free else result
+            picture = shared.drawing(
+                name,
+                experiment,
+                (beside and beside.content, multiplier, superseded, dark, asked),
+                partial(shapes_chart, experiment, beside, chosen, superseded and in_range, dark, asked),
+                lambda drawn: charts.read_aloud(drawn, "Bounds against the number of users") if drawn.data else "",
+            )
+            if not picture.alt:
                 st.caption("Of these bounds only the shape is known: switch on *Draw slopes and shapes*.")
                 continue
-            told = charts.read_aloud(picture, "Bounds against the number of users")
-            st.plotly_chart(picture, key=name, config=charts.CONFIG, alt=told)
-    with st.expander("The theorems, one by one"):
-        cards(experiment, bounds)
-    with st.expander("Table 1 of the paper, for these arms"):
+            figures.show(picture, name)
+    theorems = st.expander("The theorems, one by one", key="heavy-theorems", on_change="rerun")
+    if theorems.open:
+        with theorems:
+            cards(experiment, bounds)
+    table_1 = st.expander("Table 1 of the paper, for these arms", key="heavy-table-1", on_change="rerun")
+    if not table_1.open:
+        return
+    with table_1:
         st.markdown(
             f"Values after {words.count(experiment.horizon)} users, shapes with the factor 1, not capped by what can "
             "be lost at all. *Bounded*: the same gaps with rewards between 0 and 1, for comparison."

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+import pyarrow as pa
 import streamlit as st
 
 from bandit_core import Experiment, Simulation, simulate
@@ -20,7 +21,7 @@ from bandit_core.simulation.costs import estimated_seconds, worker_count
 from bandit_core.simulation.results import Result
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, page_fields, render_lock, runner, theme, words
+from ui import charts, page_fields, render_lock, runner, shared, theme, words
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
 
@@ -342,20 +343,26 @@ def epoch_table(experiment: Experiment) -> None:
     """The epochs of one run of the policy that plays in epochs."""
     number = setting.explained(experiment)
     title = experiment.lines[number].entry.title
-    frame = epochs(experiment.setups[number], experiment.seed, 0)
+    rows, fate = shared.of_experiment("epochs", experiment, number, lambda: _epochs(experiment, number))
     with st.expander(f"The epochs of one run of {title}", expanded=True):
         st.markdown(
             "In epoch τ every arm that is left is pulled R times. Rewards beyond B count 0. Then arms whose mean is "
             "further below the best one than the threshold are dropped, and the next epoch is more precise."
         )
-        whole = ["R", "first pull", "last pull"]
-        shown = frame.rename(columns={"tau": "τ"}).drop(columns=["arms"])
-        shown[whole] = shown[whole].map(lambda value: "–" if math.isnan(value) else f"{int(value):,}")
-        real = ["D", "B", "err", "threshold", "noise"]
-        shown[real] = shown[real].map(lambda value: "–" if math.isnan(value) else words.number(float(value)))
-        shown["complete"] = shown["complete"].map({True: "yes", False: "no"})
-        st.dataframe(shown, hide_index=True, width="stretch", key="epochs", alt="Epochs of one run")
-        st.caption(f"{_fate(frame, experiment)} D: target precision; noise: scale of the Laplace noise; trial 0.")
+        st.dataframe(rows, hide_index=True, width="stretch", key="epochs", alt="Epochs of one run")
+        st.caption(f"{fate} D: target precision; noise: scale of the Laplace noise; trial 0.")
+
+
+def _epochs(experiment: Experiment, number: int) -> tuple[pa.Table, str]:
+    """The rows of the table, and how the run ended."""
+    frame = epochs(experiment.setups[number], experiment.seed, 0)
+    whole = ["R", "first pull", "last pull"]
+    shown = frame.rename(columns={"tau": "τ"}).drop(columns=["arms"])
+    shown[whole] = shown[whole].map(lambda value: "–" if math.isnan(value) else f"{int(value):,}")
+    real = ["D", "B", "err", "threshold", "noise"]
+    shown[real] = shown[real].map(lambda value: "–" if math.isnan(value) else words.number(float(value)))
+    shown["complete"] = shown["complete"].map({True: "yes", False: "no"})
+    return shared.as_sent(shown), _fate(frame, experiment)
 
 
 def _fate(frame: pd.DataFrame, experiment: Experiment) -> str:

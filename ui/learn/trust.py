@@ -16,7 +16,7 @@ def _experiment(at: float) -> Experiment:
 
 
 def _told(result: Result, at: float) -> Told:
-    return pictures.cost(result, 2, 1, (f"At ε = {at:g} trusting nobody", "trusting a curator"))
+    return pictures.cost(result, 2, 1, (f"At ε = {at:g} the app that needs no trust", "the one with a trusted curator"))
 
 
 def _measured(result: Result, at: float) -> Number:

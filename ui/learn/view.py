@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from bandit_core.simulation.results import Result
-from ui import charts, lesson, menu, page_fields, render_lock, runner, state, take_along, theme
+from ui import charts, figures, lesson, menu, page_fields, render_lock, runner, shared, state, take_along, theme
 from ui.learn import printed, together
 from ui.learn.course import MINUTES, STEPS
 from ui.learn.step import Choice, Number, Scale, Step
@@ -217,7 +217,7 @@ def _reveal(step: Step, at: float, room: Room | None, number: int) -> None:
     figure = step.draw(found, at, theme.is_dark(), LESSON_HEIGHT if state.lesson() else HEIGHT)
     if state.lesson():
         lesson.large(figure)
-    st.plotly_chart(figure, config=charts.CONFIG, key="learn-picture", alt=charts.read_aloud(figure, step.title))
+    figures.show(shared.Picture(figure, charts.read_aloud(figure, step.title)), "learn-picture")
     render_lock.shown()
     if room is not None and room.teacher and at == step.slider.start:
         together.note(room, number, step.measured(found, at))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from bandit_core.mechanisms import Description, Mechanism, registry
 from bandit_core.mechanisms.losses import profile, span
 from bandit_core.studies import production
 from bandit_core.studies.noise_programs import release_of
-from ui import build_view, charts, epsilon_grid, state, theme, words
+from ui import build_view, charts, epsilon_grid, figures, shared, state, theme, words
 from ui.page_fields import Fields
 
 PARTS = {
@@ -75,6 +76,11 @@ class Choice:
     shown: tuple[Shown, ...]
     epsilon: float
     inputs: tuple[float, float]
+
+    @property
+    def content(self) -> tuple[tuple[Mechanism, ...], float, tuple[float, float]]:
+        """What a picture of it follows from."""
+        return tuple(one.mechanism for one in self.shown), self.epsilon, self.inputs
 
 
 def part_control(fields: Fields) -> str:
@@ -291,17 +297,23 @@ def densities(chosen: Choice) -> None:
     """The picture that carries the page's idea."""
     for column, one in zip(st.columns(len(chosen.shown)), chosen.shown, strict=True):
         with column:
-            st.markdown(f"**{one.told.title}**")
-            text = picture_words(one, chosen)
-            st.plotly_chart(
-                density_chart(one, chosen),
-                key=f"density-{one.name}",
-                config=charts.CONFIG,
-                alt=f"Distributions of the answer of {one.told.title} for inputs {chosen.inputs[0]:g} and "
-                f"{chosen.inputs[1]:g}, "
-                f"and their log ratio. {text.replace('*', '')}",
-            )
-            st.markdown(text)
+            _density(one, chosen)
+
+
+def _density(one: Shown, chosen: Choice) -> None:
+    st.markdown(f"**{one.told.title}**")
+    text = picture_words(one, chosen)
+    picture = shared.figure(
+        "answers",
+        (one.mechanism, *chosen.content[1:], theme.is_dark()),
+        lambda: density_chart(one, chosen),
+        lambda _: (
+            f"Distributions of the answer of {one.told.title} for inputs {chosen.inputs[0]:g} and "
+            f"{chosen.inputs[1]:g}, and their log ratio. {text.replace('*', '')}"
+        ),
+    )
+    figures.show(picture, f"density-{one.name}")
+    st.markdown(text)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -314,15 +326,16 @@ def _estimate_sd(one: Shown, value: float, epsilon: float) -> float:
     return (unit - zero) * math.sqrt(float(one.mechanism.variance(value, epsilon)))
 
 
-def cost_charts(chosen: Choice) -> tuple[go.Figure, go.Figure]:
-    """Mean of the answer, and its variance raw and decoded, against epsilon."""
-    dark = theme.is_dark()
-    grid = np.geomspace(0.1, 8, 60)
-    means, variances = go.Figure(), go.Figure()
+_COST_EPSILONS = np.geomspace(0.1, 8, 60)
+
+
+def mean_chart(chosen: Choice) -> go.Figure:
+    """Mean of the answer against epsilon."""
+    dark, grid, figure = theme.is_dark(), _COST_EPSILONS, go.Figure()
     for one in chosen.shown:
         colour = theme.mechanism_colour(one.name, dark)
         for label, value, dash in zip("AB", chosen.inputs, ("solid", "dash"), strict=True):
-            means.add_scatter(
+            figure.add_scatter(
                 x=grid,
                 y=[float(one.mechanism.mean(value, e)) for e in grid],
                 mode="lines",
@@ -330,10 +343,19 @@ def cost_charts(chosen: Choice) -> tuple[go.Figure, go.Figure]:
                 line={"color": colour, "width": 2.5, "dash": dash},
                 hovertemplate="%{y:.3~g}",
             )
+    _against_epsilon(figure, chosen.epsilon, "mean of the answer", dark)
+    return figure
+
+
+def variance_chart(chosen: Choice) -> go.Figure:
+    """Variance of the answer, raw and decoded, against epsilon."""
+    dark, grid, figure = theme.is_dark(), _COST_EPSILONS, go.Figure()
+    for one in chosen.shown:
+        colour = theme.mechanism_colour(one.name, dark)
         value = chosen.inputs[0]
         raw = [float(one.mechanism.variance(value, e)) for e in grid]
         decoded = [_estimate_sd(one, value, float(e)) ** 2 for e in grid]
-        variances.add_scatter(
+        figure.add_scatter(
             x=grid,
             y=raw,
             mode="lines",
@@ -342,7 +364,7 @@ def cost_charts(chosen: Choice) -> tuple[go.Figure, go.Figure]:
             hovertemplate="%{y:.3~g}",
         )
         if not np.allclose(raw, decoded):
-            variances.add_scatter(
+            figure.add_scatter(
                 x=grid,
                 y=decoded,
                 mode="lines",
@@ -350,27 +372,38 @@ def cost_charts(chosen: Choice) -> tuple[go.Figure, go.Figure]:
                 line={"color": colour, "width": 2.5, "dash": "dot"},
                 hovertemplate="%{y:.3~g}",
             )
-    for figure, title in ((means, "mean of the answer"), (variances, "variance")):
-        charts.style(figure, 360, dark)
-        figure.add_vline(x=chosen.epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
-        figure.update_xaxes(type="log", title="ε", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
-        figure.update_yaxes(title=title)
-    variances.update_yaxes(type="log", **charts.AMOUNTS, dtick=1)
-    return means, variances
+    _against_epsilon(figure, chosen.epsilon, "variance", dark)
+    figure.update_yaxes(type="log", **charts.AMOUNTS, dtick=1)
+    return figure
+
+
+def _against_epsilon(figure: go.Figure, epsilon: float, title: str, dark: bool) -> None:
+    """Look and axes of a chart against epsilon, with a mark at the chosen one."""
+    charts.style(figure, 360, dark)
+    figure.add_vline(x=epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
+    figure.update_xaxes(type="log", title="ε", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
+    figure.update_yaxes(title=title)
+
+
+def _drawn(key: str, chosen: Choice, chart: Callable[[Choice], go.Figure], what: str) -> None:
+    picture = shared.figure(
+        key,
+        (chosen.content, theme.is_dark()),
+        lambda: chart(chosen),
+        lambda drawn: charts.read_aloud(drawn, what),
+    )
+    figures.show(picture, key)
 
 
 def cost(chosen: Choice) -> None:
     """What privacy costs: mean and variance against epsilon."""
     st.subheader("What it costs")
-    means, variances = cost_charts(chosen)
     left, right = st.columns(2)
     with left:
-        told = charts.read_aloud(means, "Mean of the answer")
-        st.plotly_chart(means, key="means", config=charts.CONFIG, alt=told)
+        _drawn("means", chosen, mean_chart, "Mean of the answer")
         st.caption("A mean that moves with ε is decoded afterwards; where both inputs meet, nothing is told.")
     with right:
-        told = charts.read_aloud(variances, "Variance of the answer")
-        st.plotly_chart(variances, key="variances", config=charts.CONFIG, alt=told)
+        _drawn("variances", chosen, variance_chart, "Variance of the answer")
         st.caption(
             f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate; compare these."
         )
@@ -421,9 +454,12 @@ def promise_chart(chosen: Choice) -> go.Figure:
 def promise(chosen: Choice) -> None:
     """How sure the promise is: delta, told honestly."""
     st.subheader("How sure is the promise?")
-    figure = promise_chart(chosen)
-    told = charts.read_aloud(figure, "The delta that is needed at each epsilon, and the chance of a larger loss")
-    st.plotly_chart(figure, key="promise", config=charts.CONFIG, alt=told)
+    _drawn(
+        "promise",
+        chosen,
+        promise_chart,
+        "The delta that is needed at each epsilon, and the chance of a larger loss",
+    )
     st.markdown(
         "A **pure** promise needs no δ from ε on: its curve ends at the dashed line. Normal noise has no such end. Its "
         "loss is above ε now and then, and δ says what that is worth: it is smaller than the chance of a crossing, "

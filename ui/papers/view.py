@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
+from functools import lru_cache, partial
 from typing import Literal
 
 import plotly.graph_objects as go
@@ -21,7 +22,7 @@ from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies import threshold_check
-from ui import charts, page_fields, state, theme, threshold_view, words
+from ui import charts, figures, page_fields, shared, state, theme, threshold_view, words
 from ui.papers import rerun
 
 EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
@@ -40,15 +41,14 @@ _SHORT = {"held": "✓", "not held": "✗", "not decided": "?", "not checked": "
 # What is looked at
 
 
-@st.cache_data(max_entries=200, show_spinner=False)
-def _verdicts(name: str, changed: tuple[float, ...]) -> list[Verdict]:
-    return claims.verdicts(papers.figures()[name])
+@lru_cache(200)
+def _verdicts(name: str, changed: int) -> tuple[Verdict, ...]:
+    return tuple(claims.verdicts(papers.figures()[name]))
 
 
-def verdicts(figure: Figure) -> list[Verdict]:
-    """The figure's statements with their verdicts; computed anew when one of the shipped files changes."""
-    files = sorted(reproductions.FOLDER.glob("*.json"))
-    return _verdicts(figure.name, tuple(path.stat().st_mtime for path in files))
+def verdicts(figure: Figure) -> tuple[Verdict, ...]:
+    """The figure's statements with their verdicts; computed anew when a shipped file is put in the place of another."""
+    return _verdicts(figure.name, reproductions.FOLDER.stat().st_mtime_ns)
 
 
 def chip(paper: Paper) -> str:
@@ -138,14 +138,34 @@ def about(paper: Paper) -> None:
     st.caption(words.plain(paper.about))
 
 
-def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool, height: int = 400) -> tuple[go.Figure, str]:
-    """The figure from shipped numbers of a panel or of a reading of it, and its text alternative."""
-    if is_fit(figure):
-        points = threshold_check.points(shipped)
-        return threshold_view.fit_chart(points, dark), f"Regret against V for {len(points)} lines, and a straight line."
+def _without_bounds(shipped: Shipped, panel: str) -> Shipped:
     quiet = load_preset(panel).view.model_copy(update={"bounds": False, "runs": False})
-    plain = dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
-    return charts.regret_chart(plain, dark, height, direct_labels=not theme.is_phone()), charts.describe(plain)
+    return dataclasses.replace(shipped, experiment=shipped.experiment.model_copy(update={"view": quiet}))
+
+
+def draw(shipped: Shipped, figure: Figure, panel: str, dark: bool, direct: bool) -> go.Figure:
+    """The figure from shipped numbers of a panel or of a reading of it."""
+    if is_fit(figure):
+        return threshold_view.fit_chart(threshold_check.points(shipped), dark)
+    return charts.regret_chart(_without_bounds(shipped, panel), dark, 400, direct_labels=direct)
+
+
+def _told(shipped: Shipped, figure: Figure) -> str:
+    if is_fit(figure):
+        return f"Regret against V for {len(threshold_check.points(shipped))} lines, and a straight line."
+    return charts.describe(shipped)
+
+
+def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool) -> shared.Picture:
+    """The figure with its text alternative, drawn once for all visitors."""
+    direct = not theme.is_phone()
+    changed = reproductions.path_of(shipped.name).stat().st_mtime_ns
+    return shared.figure(
+        "paper",
+        (figure.name, panel, shipped.name, changed, dark, direct),
+        lambda: draw(shipped, figure, panel, dark, direct),
+        lambda _: _told(shipped, figure),
+    )
 
 
 def is_fit(figure: Figure) -> bool:
@@ -241,14 +261,15 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             _elsewhere(figure)
         elif (shipped := shipped_or_told(_reading(panel))) is not None:
             st.badge(scale_words(shipped), icon=":material/straighten:", color="blue" if shipped.whole else "orange")
-            drawn, alt = picture(shipped, figure, panel, dark)
-            st.plotly_chart(drawn, key="paper-figure", config=charts.CONFIG, alt=alt)
+            drawn = picture(shipped, figure, panel, dark)
+            figures.show(drawn, "paper-figure")
             if not is_fit(figure):
                 band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view.band)
                 st.caption(f"{words.sentence(band)}.")
             if figure.caveat:
                 st.caption(words.plain(figure.caveat))
             actions(shipped)
+            figures.fold_for_print(partial(draw, shipped, figure, panel, False, False), shipped.name)
             st.caption(made_words(shipped))
         elif figure.caveat:
             st.caption(words.plain(figure.caveat))

@@ -15,7 +15,7 @@ from bandit_core.experiments.catalogue import Entry, Floor
 from bandit_core.model import PROMISES, Model
 from bandit_core.model.bound import KIND_WORDS, Bound, status_words
 from bandit_core.policies import registry
-from ui import charts, epsilon_grid, page_fields, state, theme, words
+from ui import charts, epsilon_grid, figures, page_fields, shared, state, theme, words
 
 ALL = "all"
 REWARDS = ("any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features")
@@ -123,11 +123,9 @@ def _row_chosen(keys: tuple[str, ...]) -> None:
 def table(shown: list[Entry], experiment: Experiment) -> None:
     """All bounds that pass the filters; a click on a row opens its card."""
     keys = tuple(entry.key for entry in shown)
-    frame = _table(shown, experiment)
-    grey = [entry.bound.not_applicable is not None for entry in shown]
-    styled = frame.style.apply(lambda row: ["color: #8a949e" if grey[row.name] else ""] * len(row), axis=1)
+    applying = sum(entry.bound.not_applicable is None for entry in shown)
     st.dataframe(
-        styled,
+        shared.rows("catalogue", experiment, keys, lambda: _table(shown, experiment)),
         hide_index=True,
         width="stretch",
         height=320,
@@ -136,10 +134,9 @@ def table(shown: list[Entry], experiment: Experiment) -> None:
         selection_mode="single-row",
         alt="Every bound with its value for the experiment of the sidebar",
     )
-    applying = grey.count(False)
     st.caption(
-        f"{applying} of {len(shown)} bounds apply to the experiment of the sidebar; those in grey do not, and their "
-        "card says why. Click a row to open its card."
+        f"{applying} of {len(shown)} bounds apply to the experiment of the sidebar; those without a value do not, and "
+        "their card says why. Click a row to open its card."
     )
 
 
@@ -274,19 +271,20 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
             "theory-old",
             "They cannot stand as printed; their card says why.",
         )
-    figure = chart(entry, experiment, against, drawn, dark)
-    if figure is None:
+    figure = shared.drawing(
+        "bound",
+        experiment,
+        (entry.key, against, drawn, dark),
+        lambda: chart(entry, experiment, against, drawn, dark) or go.Figure(),
+        lambda found: charts.read_aloud(found, f"{entry.bound.label} against {AXES[against]}") if found.data else "",
+    )
+    if not figure.alt:
         if entry.bound.superseded and not drawn:
             st.caption("Superseded bounds are not drawn unless you ask for them.")
         else:
             st.caption("There is nothing to draw: the bound does not apply, or no number is known for it.")
         return
-    st.plotly_chart(
-        figure,
-        key="theory-chart",
-        config=charts.CONFIG,
-        alt=charts.read_aloud(figure, f"{entry.bound.label} against {AXES[against]}"),
-    )
+    figures.show(figure, "theory-chart")
     if entry.bound.kind != "problem-dependent":
         st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")
     else:

@@ -27,7 +27,7 @@ from ui.your_numbers.until import Until
 def decided(question: Question, store: Store | None) -> Decision | None:
     """The best method of every trust model; None as long as it is not known (why is told)."""
     try:
-        return runner.study_of(lambda: Contest(question, store=store), question, "own")
+        return runner.study_of(lambda: Contest(question, store=store), question, "own", store)
     except InputError as error:
         uploads.refuse(error)
         return None

@@ -16,7 +16,7 @@ from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.studies.roll_out import CAP, TRIALS, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
-from ui import charts, epsilon_grid, runner, theme, uploads, words
+from ui import charts, epsilon_grid, figures, runner, shared, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply
 from ui.your_numbers.inputs import is_private
@@ -58,8 +58,11 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
         return None
     until = Until(answer, question, rows)
     st.markdown(sentence(until))
-    figure = picture(until, theme.is_dark())
-    st.plotly_chart(figure, config=charts.CONFIG, key="until-chart", alt=describe(until))
+    dark = theme.is_dark()
+    drawn = shared.figure(
+        "until", (question, dark), lambda: picture(until, dark), lambda _: describe(until), own=store is not None
+    )
+    figures.show(drawn, "until-chart")
     st.caption(
         f"{question.trials:,} simulated runs of the method that stops by itself: the thin line holds the middle 90 %, "
         "the thick one the middle half, the sign is the median. Dashed: your number of users."
