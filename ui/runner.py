@@ -174,6 +174,7 @@ def _known(name: str, asked: Hashable) -> Any:
     if run is not None:
         run.simulation.stop()
     st.empty()  # in the place of the progress bar: what follows stays the element that it was
+    _note_origin(answer)
     return answer
 
 
@@ -299,8 +300,7 @@ def _answer(request: Request, simulation: Computation) -> Any:
 
 def _note_origin(found: Any) -> None:
     """Remember for the foot of the page which version made numbers that came with the lab (`origin`)."""
-    results = getattr(found, "results", None) or [getattr(found, "result", found)]
-    made = max((getattr(result, "beforehand", "") for result in results), default="")
+    made = max((result.beforehand for result in _results(found)), default="")
     if made:
         st.session_state["beforehand"] = made
 

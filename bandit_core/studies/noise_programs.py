@@ -23,6 +23,12 @@ LIBRARIES = {
     "randomised response": "OpenDP, make_randomized_response_bool",
     "l2-ball": "OpenDP, make_randomized_response_bool, for the one private bit of a message (no library that this lab "
     "knows has the ball itself)",
+    "shuffled bits": "OpenDP, make_randomized_response_bool, draws each bit; the chance of the truth follows from the "
+    "size of the batch by this lab's account of the shuffle, for which no library was found",
+    "discrete laplace": "no library that this lab knows draws a user's share of it (the difference of two Polya "
+    "variables), so there is no program here",
+    "skellam": "no library that this lab has tried draws a user's share of it (the difference of two Poisson "
+    "variables), so there is no program here",
 }
 
 _START = """{comment}
@@ -81,7 +87,7 @@ def release(vector, bound):
 answer = release([0.5, -0.25, 0.0], bound=1.0)  # in place of these: what is released, and its public bound
 """
 
-_BODIES = {"laplace": _LAPLACE, "gaussian": _GAUSSIAN, "randomised response": _BIT, "l2-ball": _BALL}
+PROGRAMS = {"laplace": _LAPLACE, "gaussian": _GAUSSIAN, "randomised response": _BIT, "l2-ball": _BALL}
 _IMPORTS = {"randomised response": "import secrets\n\n", "l2-ball": "import math\nimport secrets\n\n"}
 
 
@@ -104,7 +110,7 @@ def program(release: Release, delta: float = 0.0) -> str:
     comment = "\n".join(f"# {line}" for line in textwrap.wrap(f"Released: {release.released}.", 96))
     start = _START.format(comment=comment, imports=_IMPORTS.get(release.mechanism, ""))
     end = 'print("released:", answer, "at epsilon:", epsilon)\n'
-    return start + _BODIES[release.mechanism].format(**numbers) + end
+    return start + PROGRAMS[release.mechanism].format(**numbers) + end
 
 
 def release_of(mechanism: Mechanism, epsilon: float) -> Release:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from bandit_core.experiments.experiment import Experiment, Line
 from bandit_core.model import Guarantee, Release, RunSetup, any_rewards
 from bandit_core.spec.notation import write_epsilon, write_value
-from bandit_core.studies.noise_programs import LIBRARIES, program
+from bandit_core.studies.noise_programs import LIBRARIES, PROGRAMS, program
 
 NOTICE = (
     "A plan, not a product: this lab simulates private learning and protects nobody's data. Its policies are made to "
@@ -51,6 +51,13 @@ LEFT_OUT = {
 }
 
 
+# Promises that hold for what a whole batch sends, and the way an answer takes.
+BATCHES = {
+    "shuffle": "to a shuffler that takes its name off",
+    "distributed": "behind a mask, to a protocol that adds up what it cannot read (secure aggregation)",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What one line would take where people use it, in sentences; ``code`` runs, and is empty without privacy."""
@@ -75,7 +82,7 @@ def plan(experiment: Experiment, line: int) -> Plan:
         device=_device(chosen, releases),
         server=_server(chosen, releases),
         noise=_noise(setup, releases),
-        code=program(releases[0], guarantee.delta) if releases else "",
+        code=program(releases[0], guarantee.delta) if releases and releases[0].mechanism in PROGRAMS else "",
         public=_public(chosen, setup),
         not_hidden=(_arm(chosen), *_again(chosen, setup, guarantee)),
         questions=_questions(chosen, releases),
@@ -96,6 +103,12 @@ def _device(line: Line, releases: list[Release]) -> str:
             f"{shows} Where the rule asks for an answer, one thing leaves the device, randomised on it: "
             f"{releases[0].released if releases else 'the answer'}. {hides} there."
         )
+    if line.entry.privacy in BATCHES:
+        return (
+            "The device shows the arm that the server chose. When its batch is asked it sends one answer, with its own "
+            f"share of the noise, {BATCHES[line.entry.privacy]}. A share alone hides little; the promise is for "
+            "batches in which everybody's share is there."
+        )
     sent = "sends the user's features, shows the arm that comes back, and sends" if features else (
         "shows the arm that the server chose and, where the rule asks for it, sends"
     )  # fmt: skip
@@ -113,6 +126,9 @@ def _server(line: Line, releases: list[Release]) -> str:
             else "A few totals for each arm: how many answers came, and what they add up to after decoding"
         )
         return f"{kept}. It never holds anything exact; single answers need not be kept."
+    what = "; ".join(dict.fromkeys(each.released for each in releases)) or "nothing, as this line lists no release"
+    if line.entry.privacy in BATCHES:
+        return f"The server sees no single user's answer, only {what}. Trusted is {line.entry.promise.trusted}."
     times = sum(each.times for each in releases)
     exact = (
         "The curator holds the exact sum of the batch of each arm that is open. A reward can be erased as soon as it "
@@ -121,7 +137,6 @@ def _server(line: Line, releases: list[Release]) -> str:
         else f"One reward is in up to {times:,} releases, so the curator holds exact sums of rewards for long: they "
         "are guarded like the rewards themselves."
     )
-    what = "; ".join(dict.fromkeys(each.released for each in releases)) or "nothing, as this line lists no release"
     return (
         f"{exact} The part that chooses arms is kept apart from it. It sees only what is released with noise: {what}."
     )
@@ -132,14 +147,14 @@ def _noise(setup: RunSetup, releases: list[Release]) -> str:
         return "This line lists no release, so there is no noise to draw."
     first = releases[0]
     amount = (
-        f"a budget of ε = {first.budget:g}"
+        f"a budget of ε = {first.budget:g}" + (f" with δ = {first.delta:g}" if first.delta else "")
         if first.budget is not None
         else f"scale {first.scale:g} on what {first.unit} moves by at most {first.sensitivity:g} ({first.norm})"
     )
     told = f"{LIBRARIES[first.mechanism]}: {amount}."
     if setup.epsilon is not None and setup.epsilon.fixed is None:
         told += " That is the largest budget; each user's device draws for its own."
-    if len(releases) > 1:
+    if len(releases) > 1 and first.mechanism in PROGRAMS:
         told += " The program has the numbers of the first row of the list of releases; the others have their own."
     return told
 
@@ -194,6 +209,11 @@ def _arm(line: Line) -> str:
             "Who was shown which arm is known to the curator, and may be known to others: it follows from the noisy "
             "releases. The curator, its operators and whoever breaks in see every reward."
         )
+    if line.entry.privacy in BATCHES:
+        return (
+            "The server knows which arm each user was shown, and who was in which batch: it follows from earlier "
+            "batches, whose answers were noisy."
+        )
     return "Everything: the server knows what each user was shown and what came of it."
 
 
@@ -224,6 +244,9 @@ def _questions(line: Line, releases: list[Release]) -> tuple[str, ...]:
     exact = (
         "Who can read the curator's memory, backups and logs, and for how long?"
         if line.entry.privacy == "central"
+        else "Who runs the service between users and server, what could they see together with the server, and what "
+        "happens to a batch from which users drop out before their share of the noise has come?"
+        if line.entry.privacy in BATCHES
         else "What else does the device send: logs, crash reports, requests for content?"
     )
     return (
