@@ -151,7 +151,10 @@ def _noise(setup: RunSetup, releases: list[Release]) -> str:
         if first.budget is not None
         else f"scale {first.scale:g} on what {first.unit} moves by at most {first.sensitivity:g} ({first.norm})"
     )
-    told = f"{LIBRARIES[first.mechanism]}: {amount}."
+    library = LIBRARIES[first.mechanism]
+    told = f"{library[0].upper()}{library[1:]}: {amount}."
+    if first.times > 1 and first.mechanism in PROGRAMS:
+        told += f" That is one release; {first.unit} is in up to {first.times:,} of them, which add up to the promise."
     if setup.epsilon is not None and setup.epsilon.fixed is None:
         told += " That is the largest budget; each user's device draws for its own."
     if len(releases) > 1 and first.mechanism in PROGRAMS:

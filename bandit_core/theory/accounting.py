@@ -208,7 +208,7 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
     """The largest rho of which `epsilon_of_zcdp` makes ``epsilon`` at ``delta``: what a policy of that budget spends.
 
     >>> round(zcdp_rho(1.0, 1e-6), 5), round(epsilon_of_zcdp(zcdp_rho(1.0, 1e-6), 1e-6), 12)
-    (0.01746, 1.0)
+    (0.01747, 1.0)
     """
     chance = math.log(1 / delta)
     return (epsilon / (math.sqrt(epsilon + chance) + math.sqrt(chance))) ** 2

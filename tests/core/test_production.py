@@ -56,7 +56,8 @@ def test_the_program_of_every_release_costs_what_the_release_says():
             else:
                 assert found["rho"] == pytest.approx((release.sensitivity / release.scale) ** 2 / 2, rel=1e-9)
                 assert found["epsilon"] == pytest.approx(float(accounting.zcdp_epsilon(found["rho"], delta)), rel=2e-3)
-                assert found["epsilon"] >= policy.guarantee(instance).epsilon * (1 - 1e-9)
+                if release.times == 1:
+                    assert found["epsilon"] >= policy.guarantee(instance).epsilon * (1 - 1e-9)
             assert np.all(np.isfinite(np.asarray(found["answer"], float)))
     assert kinds == set(PROGRAMS) < set(LIBRARIES)
 
