@@ -122,6 +122,7 @@ def test_every_control_of_the_sidebar_changes_something_on_the_page(page: str) -
 # Where a control of a page is moved to; a select box goes to another of its entries, a switch to its other side.
 MOVED_OWN: dict[str, Any] = {
     "home-epsilon": 0.5,
+    "trust-epsilon": 0.5,
     "collection": "Ren et al. 2020: local privacy",
     "print-points-column": 11,
     "threshold": 1.0,

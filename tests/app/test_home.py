@@ -29,13 +29,12 @@ def test_no_other_policy_of_the_same_promise_clearly_loses_less_on_home(epsilon:
     experiment, store, tried = gallery.home_experiment(epsilon), Store(None, 2**26), 0
     for name in registry():
         with_rival = rival(name, experiment)
-        if with_rival is None:
+        promise = registry()[name].privacy
+        if with_rival is None or promise not in ("none", "local", "central"):  # Home shows no shuffler, and no sum
             continue
         result = simulate(with_rival, jobs=1, store=store)
         chosen = next(
-            result.lines[number]
-            for number, line in enumerate(with_rival.lines[:3])
-            if line.entry.privacy == registry()[name].privacy
+            result.lines[number] for number, line in enumerate(with_rival.lines[:3]) if line.entry.privacy == promise
         )
         extra, error = result.lines[-1].difference_to(chosen)
         assert not extra < -3 * error, name

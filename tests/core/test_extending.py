@@ -175,4 +175,4 @@ def test_a_page(copy_with) -> None:
         place = [page.name for page in menu.pages()].index("coin")
         print(screen.metric[0].value, screen.session_state["page"], len(screen.sidebar), place)
     """)
-    assert said == "11.9% coin 0 11"
+    assert said == "11.9% coin 0 12"

@@ -167,7 +167,7 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
         help="Bisects ε, and looks for the best method of each trust model at every ε that it tries. Where your users "
         "have budgets of their own, one ε for all of them is searched.",
     ):
-        found["ε"] = _searched(answer, "ε", partial(BestSearch, answer.question, wanted, chosen, store=kept))
+        found["ε"] = _searched(answer, "ε", partial(BestSearch, answer.question, wanted, tuple(chosen), store=kept))
     if address.searches(
         "users",
         "Search the fewest users",
@@ -175,18 +175,18 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
         offered=kind == "percent",
         help=f"The smallest number of users, up to {words.count(answer.chosen.users)}, at {answer.chosen.budget}.",
     ):
-        build = partial(BestSearch, answer.question, wanted, ["none", *chosen], True, kept)
+        build = partial(BestSearch, answer.question, wanted, ("none", *chosen), users=True, store=kept)
         found["users"] = _searched(answer, "users", build)
     return {axis: rows for axis, rows in found.items() if rows}
 
 
 def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Found]:
     """What one search found, told and drawn; nothing as long as it is not finished."""
-    what, name = (axis, build.args[:3], answer.asked.scale), f"own-search-{axis}"
+    what, name = (axis, build.args, answer.asked.scale), f"own-search-{axis}"
     memory = st.session_state.setdefault("own-found", {})
     if axis not in memory or memory[axis][0] != what:
         try:
-            found = runner.study_of(build, what, name)
+            found = runner.study_of(build, what, name, build.keywords["store"])
         except InputError as error:
             uploads.refuse(error)
             return []

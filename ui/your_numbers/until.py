@@ -139,7 +139,7 @@ def _found(question: RollOutQuestion, store: Store | None) -> tuple[RollOut, ...
     memory = st.session_state.get(_MEMORY)
     if memory is None or memory[0] != question:
         try:
-            rows = runner.study_of(lambda: RollOutStudy(question, store), question, "own-until")
+            rows = runner.study_of(lambda: RollOutStudy(question, store), question, "own-until", store)
         except InputError as error:
             uploads.refuse(error)
             return None
