@@ -323,8 +323,9 @@ def picture(until: Until, dark: bool) -> go.Figure:
     figure.add_vline(x=users, line={"dash": "dash", "color": theme.quiet(dark), "width": 1.3})
     shown = np.array([users, *sizes, *(x for trace in figure.data for x in trace.x if x)], float)
     ends = [math.log10(shown.min()) - 0.15, math.log10(shown.max()) + 0.15]
-    steps = {**charts.USERS_LOG, "dtick": charts.log_step(*ends)}
-    figure.update_xaxes(title="users until a decision", range=ends, **steps)
+    step = charts.log_step(*ends)  # at 2 and 5 Plotly writes small digits unless it is told a format
+    named = charts.USERS if step == 1 else charts.AMOUNTS
+    figure.update_xaxes(title="users until a decision", type="log", range=ends, dtick=step, **named)
     figure.update_yaxes(autorange="reversed")
     return figure
 
