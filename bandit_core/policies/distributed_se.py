@@ -66,6 +66,7 @@ def renyi_guarantee(setup: RunSetup) -> Guarantee:
     words = f"the secure sum of every batch is ({number(spent)}, {chosen.delta:.2g})-differentially private"
     if spent > setup.fixed_epsilon * (1 + 1e-9):
         words += f": the chosen {setup.fixed_epsilon:g} is the rate of its Renyi divergences"
+    words += ", by a bound on Skellam noise as published (Agarwal, Kairouz and Liu 2021), which is not proved here"
     return Guarantee("distributed", words, spent, chosen.delta)
 
 
