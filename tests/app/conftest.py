@@ -13,3 +13,9 @@ from ui import runner
 def nobody_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test's visitor has no browser tab, and a slow machine would stop the runs of those who are gone."""
     monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", math.inf)
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_asked_before() -> None:
+    """What other tests' visitors were answered would else be shown without a run."""
+    runner.answers.clear()

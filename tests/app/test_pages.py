@@ -17,7 +17,7 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec import notation
 from bandit_core.studies import threshold_check
-from ui import charts, menu, runner, state, words
+from ui import charts, menu, state, words
 
 WITHOUT_A_PICTURE = ("glossary", "learn")  # the course asks for a guess first
 
@@ -216,7 +216,6 @@ def test_a_partial_look_at_an_expensive_experiment_is_a_preview_with_a_run_butto
 
 def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     others = ("threshold", "tradeoff", "theory", "errata", "glossary", "papers", "mechanisms", "learn", "trust")
-    runner.answers.clear()  # what is known already is shown
     for limit in ("1e5", "100"):
         monkeypatch.setenv("LAB_MAX_STEPS", limit)
         for page in on.PAGES:

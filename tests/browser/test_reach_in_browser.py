@@ -99,7 +99,8 @@ def test_a_page_can_be_read_in_light_and_dark_and_on_a_phone(visits: Visits, add
 def test_no_page_hides_in_the_menu(visits: Visits, width: int) -> None:
     visitor = visits(f"/theory?{SMALL}", width=width)
     for page in menu.pages():
-        expect(visitor.element("menu").get_by_role("link", name=page.title, exact=True)).to_be_visible()
+        link = visitor.element("menu").get_by_role("link", name=page.title, exact=True)
+        expect(link).to_be_visible(timeout=30_000)
     expect(visitor.element("pages")).to_be_hidden()
     boxes = [link.bounding_box() for link in visitor.element("menu").get_by_role("link").all()]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
