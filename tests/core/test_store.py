@@ -147,7 +147,11 @@ def test_a_damaged_block_is_dropped_and_can_be_kept_again(store, path, where):
     assert same(found[5], block_of(seed=2))
 
 
-@pytest.mark.parametrize("content", [b"", os.urandom(5000), b"SQLite format 3\0" + os.urandom(200), b"text"])
+@pytest.mark.parametrize(
+    "content",
+    [b"", os.urandom(5000), b"SQLite format 3\0" + os.urandom(200), b"text"],
+    ids=["empty", "noise", "beginning", "text"],
+)
 def test_a_file_that_is_no_database_is_replaced(path, content):
     path.parent.mkdir()
     path.write_bytes(content)
