@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numba
+from numba.core.registry import CPUDispatcher
 
 from bandit_core.jit.machine_code import ON_DISK, forgive_damage
 
@@ -36,8 +38,29 @@ with contextlib.suppress(ImportError, AttributeError):  # private to numba: shou
 
 # A piece borrows its caller's arrays. Without this flag (private to numba, hence the tight version range) every call
 # in the hot loop counts references atomically, which doubled the time of a step; numba's own inlining
-# (inline="always") does the same. Nobody calls a piece from C, and leaving that way in out spares 6 % of compiling.
-_BORROWED = {"_nrt": False, "no_cfunc_wrapper": True}
+# (inline="always") does the same.
+_BORROWED = {"_nrt": False}
+
+
+class _Piece(CPUDispatcher):
+    """What kernels call by its machine code. Ways in from C and Python are left out: a quarter of all compiling.
+
+    Called from Python all the same (tests do), it is compiled once more, with a way in.
+    """
+
+    @cached_property
+    def _called_from_python(self) -> Callable[..., Any]:
+        return numba.njit(nogil=True, error_model="numpy")(self.py_func)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._called_from_python(*arguments)
+
+
+def _compiled_piece(function: Function, **flags: Any) -> Function:
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **flags}
+    compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    compiled.__class__ = _Piece
+    return compiled
 
 
 def kernel(function: Function) -> Function:
@@ -50,12 +73,12 @@ def kernel(function: Function) -> Function:
 
 def inlined(function: Function) -> Function:
     """Compile a small piece that kernels are built of; LLVM merges it into its caller."""
-    return numba.njit(nogil=True, error_model="numpy", forceinline=True, **_BORROWED)(function)
+    return _compiled_piece(function, forceinline=True, **_BORROWED)
 
 
 def piece(function: Function) -> Function:
     """Compile a larger piece that kernels call; it must not create arrays."""
-    return numba.njit(nogil=True, error_model="numpy", **_BORROWED)(function)
+    return _compiled_piece(function, **_BORROWED)
 
 
 def expanded(function: Function) -> Function:
@@ -69,4 +92,4 @@ def expanded(function: Function) -> Function:
 
 def allocating(function: Function) -> Function:
     """Compile a part of kernels that creates their arrays; called from kernels only, once."""
-    return numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return _compiled_piece(function)
