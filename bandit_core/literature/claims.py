@@ -23,6 +23,7 @@ from bandit_core.literature import papers, reproductions, significance
 from bandit_core.literature.papers import Figure
 from bandit_core.literature.reproductions import Shipped, ShippedLine
 from bandit_core.literature.significance import ALPHA, Order
+from bandit_core.mechanisms.shuffled_bits import noisy_share
 from bandit_core.simulation.results import linear_fit
 from bandit_core.simulation.summaries import baseline
 from bandit_core.spec import number_text
@@ -37,7 +38,8 @@ HOW = (
     f"± is one standard error; every test has size {ALPHA:g}. Orders: Wilcoxon's signed-rank test over pairs of trials "
     "that share their random numbers, Mann and Whitney's test between different files. Several comparisons hold "
     "together when each does (intersection-union), and fail when one does after Holm's correction; where a few runs "
-    "turn the mean against what most runs show, nothing is decided. Extremes of n runs: the probability of the paper's "
+    "turn the mean against what most runs show, nothing is decided. The same within a factor: both orders, one side "
+    "times the factor. Extremes of n runs: the probability of the paper's "
     "outcome under our simulated distribution, with its interval. Printed ratios: a z test whose error includes "
     "that of the "
     "paper's own runs, which show realised regret. The p value is the chance of such runs if the statement were wrong "
@@ -180,15 +182,15 @@ def _chance(estimate: float, low: float, high: float) -> str:
 class _Answer:
     held: Held
     measured: str
-    test: Test
+    test: Test | None
     detail: str
     reported: str = ""
 
 
-def _compare(small: _Found, large: _Found, at: int | None = None) -> Order:
+def _compare(small: _Found, large: _Found, at: int | None = None, factor: float = 1.0) -> Order:
     together = small.shipped is large.shipped and not small.shipped.tally
     test = significance.paired if together else significance.unpaired
-    return test(small.values(at), large.values(at))
+    return test(small.values(at), factor * large.values(at))
 
 
 def _side(order: Order, pairs: int) -> Held:
@@ -221,20 +223,21 @@ def _power(order: Order) -> str:
     return f"power {order.power:.2g} for an order as clear as the one seen, {least}"
 
 
-def _pair_words(small: _Found, large: _Found, at: int | None, order: Order) -> str:
+def _pair_words(small: _Found, large: _Found, at: int | None, order: Order, factor: float = 1.0) -> str:
     apart = small.shipped is not large.shipped
     names = [f"{found.shipped.name}: {found.label}" if apart else found.label for found in (small, large)]
     values = [with_error(*_mean_and_error(found.values(at))) for found in (small, large)]
     note = ", though the mean says the contrary" if order.p_for <= ALPHA and order.contrary else ""
-    return f"{names[0]} {values[0]}, {names[1]} {values[1]}: smaller in {percent(order.share)} of pairs{note}"
+    smaller = "smaller" if factor == 1 else f"less than {factor:g} times it"
+    return f"{names[0]} {values[0]}, {names[1]} {values[1]}: {smaller} in {percent(order.share)} of pairs{note}"
 
 
-def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None) -> _Answer:
-    """The first of each pair has the smaller regret."""
-    orders = [_compare(small, large, at) for small, large in pairs]
+def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None, factor: float = 1.0) -> _Answer:
+    """The first of each pair has the smaller regret, or less than ``factor`` times that of the second."""
+    orders = [_compare(small, large, at, factor) for small, large in pairs]
     held, test = _together(orders)
-    details = [_pair_words(*pair, at, order) for pair, order in zip(pairs, orders, strict=True)]
-    if len(orders) == 1:
+    details = [_pair_words(*pair, at, order, factor) for pair, order in zip(pairs, orders, strict=True)]
+    if len(orders) == 1 and factor == 1:
         measured = (
             f"smaller in {percent(orders[0].share)} of pairs, mean difference "
             f"{with_error(orders[0].gap, orders[0].error)}"
@@ -250,7 +253,7 @@ def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None) -> _
 
 def _less(claim: papers.Less, files: _Files) -> _Answer:
     pairs = [*claim.pairs, *zip(claim.rising, claim.rising[1:], strict=False)]
-    return _ordered([(files.find(small), files.find(large)) for small, large in pairs], claim.at)
+    return _ordered([(files.find(small), files.find(large)) for small, large in pairs], claim.at, claim.factor)
 
 
 def _ratio(claim: papers.Ratio, files: _Files) -> _Answer:
@@ -291,10 +294,24 @@ def _v_of_lines(shipped: Shipped) -> np.ndarray:
     return np.array(values)
 
 
+def _root(delta: np.ndarray | float) -> np.ndarray:
+    """sqrt(ln(1/delta))."""
+    return np.sqrt(np.log(1 / np.asarray(delta)))
+
+
+def _places(claim: papers.Straight, shipped: Shipped) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Where the lines of a fit stand, (lines,), and the regret of their runs at the horizon."""
+    if claim.over == "V":
+        return _v_of_lines(shipped), [line.final for line in shipped.lines]
+    deltas = [getattr(setup.parameters, "delta", None) for setup in shipped.experiment.setups]
+    chosen = [(delta, line.final) for delta, line in zip(deltas, shipped.lines, strict=True) if delta is not None]
+    return _root(np.array([delta for delta, _ in chosen])), [final for _, final in chosen]
+
+
 def _straight(claim: papers.Straight, files: _Files) -> _Answer:
     """The share of bootstrap samples of the runs whose R^2 lies on the other side of what is wanted."""
     shipped = files.only
-    v, finals = _v_of_lines(shipped), [line.final for line in shipped.lines]
+    v, finals = _places(claim, shipped)
     slope, intercept, r_squared = linear_fit(v, np.array([final.mean() for final in finals]))
     generator = np.random.default_rng(0)
     means = np.array([generator.choice(final, (_RESAMPLES, len(final))).mean(axis=1) for final in finals])
@@ -305,11 +322,29 @@ def _straight(claim: papers.Straight, files: _Files) -> _Answer:
     held: Held = "held" if below <= ALPHA else "not held" if refuted else "not decided"
     p = 1 - below if held == "not held" else below
     test = Test("bootstrap of the runs", p, min(map(len, finals)), f"R² lies between {low:.4f} and {high:.4f}")
+    reported = "" if claim.reported is None else f"R² = {claim.reported:g}"
     detail = (
         f"{len(v)} points at T = {number(shipped.times[-1])}; slope {_number(slope)}, intercept {_number(intercept)}; "
         f"{claim.at_least:g} wanted"
     )
-    return _Answer(held, f"R² = {r_squared:.4f}", test, detail, f"R² = {claim.reported:g}")
+    return _Answer(held, f"R² = {r_squared:.4f}", test, detail, reported)
+
+
+def _noise(claim: papers.Noise, _: _Files) -> _Answer:
+    """By the account alone: nothing is random, so nothing is tested."""
+    deltas = np.array(sorted(claim.deltas, reverse=True))
+    shares = np.array([noisy_share(claim.users, claim.epsilon, float(delta)) for delta in deltas])
+    spread = np.sqrt(claim.users * shares * (2 - shares)) / 2 / (1 - shares)  # of the estimate of how many bits are 1
+    r_squared = linear_fit(_root(deltas), spread)[2]
+    exponent = math.log(spread[-1] / spread[-2]) / math.log(math.log(deltas[-1]) / math.log(deltas[-2]))
+    held: Held = "held" if r_squared >= claim.at_least else "not held"
+    noisy = [f"{_number(claim.users * share)} at {delta:g}" for delta, share in zip(deltas, shares, strict=True)]
+    detail = (
+        f"of {claim.users:,} users at ε = {claim.epsilon:g} so many answer at random, by δ: {', '.join(noisy)}; from "
+        f"the last δ but one to the last the spread grows as ln(1/δ) to the power {exponent:.2f}; R² of "
+        f"{claim.at_least:g} wanted"
+    )
+    return _Answer(held, f"R² = {r_squared:.4f} by the account", None, detail)
 
 
 def _threshold(claim: papers.Threshold, files: _Files) -> _Answer:
@@ -384,6 +419,18 @@ def _gap(claim: papers.Gap, files: _Files) -> _Answer:
     return _Answer(held, measured, Test(order.test, p, order.trials, _power(order)), detail)
 
 
+def _fading(claim: papers.Fading, files: _Files) -> _Answer:
+    one, other = files.find(claim.line), files.find(claim.other)
+    early, late = (
+        (one.values(at) - other.values(at)) / (at or one.shipped.experiment.horizon) for at in (claim.after, None)
+    )
+    order = significance.paired(late, early)
+    held, test = _together([order])
+    ends = [with_error(*_mean_and_error(gap)) for gap in (early, late)]
+    measured = f"per user {ends[0]} at t = {number(claim.after)}, {ends[1]} at {number(one.shipped.times[-1])}"
+    return _Answer(held, measured, test, f"{one.label} less {other.label}; smaller in {percent(order.share)} of runs")
+
+
 def _spread(claim: papers.Spread, files: _Files) -> _Answer:
     """The probability that the paper's number of runs shows what it reports; lines are taken as independent."""
     found = [files.find(reference) for reference in claim.lines]
@@ -427,8 +474,8 @@ def _growth(claim: papers.Growth, files: _Files) -> _Answer:
 
 
 _JUDGES: dict[str, Callable[[Any, _Files], _Answer]] = {
-    "ratio": _ratio, "less": _less, "straight": _straight, "threshold": _threshold, "crossing": _crossing,
-    "gap": _gap, "spread": _spread, "growth": _growth,
+    "ratio": _ratio, "less": _less, "straight": _straight, "noise": _noise, "threshold": _threshold,
+    "crossing": _crossing, "gap": _gap, "fading": _fading, "spread": _spread, "growth": _growth,
 }  # fmt: skip
 
 

@@ -64,12 +64,17 @@ class Ratio(_Claim):
 
 
 class Less(_Claim):
-    """The first of each pair has the smaller regret, at the horizon or at ``at``; ``rising`` is a chain of pairs."""
+    """The first of each pair has the smaller regret, at the horizon or at ``at``; ``rising`` is a chain of pairs.
+
+    With ``factor`` it has less than so many times that of the second: both orders of a pair together say that two
+    lines lose the same within that factor.
+    """
 
     kind: Literal["less"]
     pairs: tuple[tuple[Reference, Reference], ...] = ()
     rising: tuple[Reference, ...] = ()
     at: Annotated[int, Field(gt=0)] | None = None
+    factor: Annotated[Number, Field(ge=1)] = 1.0
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -80,10 +85,23 @@ class Less(_Claim):
 
 
 class Straight(_Claim):
-    """Regret is a straight line in V: R^2 ``reported``, ``at_least`` wanted."""
+    """Regret is a straight line in V, or in sqrt(ln(1/delta)) of the lines with a delta: R^2 ``reported``, if the
+    paper prints one, and ``at_least`` wanted."""
 
     kind: Literal["straight"]
-    reported: Number
+    over: Literal["V", "root of ln(1/δ)"] = "V"
+    reported: Number | None = None
+    at_least: Number
+
+
+class Noise(_Claim):
+    """The noise of ``users`` shuffled bits, by the account and not by runs: its standard deviation is a straight line
+    in sqrt(ln(1/delta)) over ``deltas``, R^2 ``at_least``."""
+
+    kind: Literal["noise"]
+    users: Whole
+    epsilon: Number
+    deltas: Annotated[tuple[Number, ...], Field(min_length=3)]
     at_least: Number
 
 
@@ -118,6 +136,22 @@ class Gap(_Claim):
     other: Reference
     after: int
     many: str = ""
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        return self.line, self.other
+
+    def windows(self, horizon: int) -> set[Window]:
+        return {(self.after, self.after)}
+
+
+class Fading(_Claim):
+    """What ``line`` loses beyond ``other``, per user, is less at the horizon than at ``after``."""
+
+    kind: Literal["fading"]
+    line: Reference
+    other: Reference
+    after: int
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -166,7 +200,8 @@ class Unchecked(_Claim):
 
 
 Claim = Annotated[
-    Ratio | Less | Straight | Threshold | Crossing | Gap | Spread | Growth | Unchecked, Field(discriminator="kind")
+    Ratio | Less | Straight | Noise | Threshold | Crossing | Gap | Fading | Spread | Growth | Unchecked,
+    Field(discriminator="kind"),
 ]
 
 
@@ -281,7 +316,7 @@ def played() -> dict[str, Played]:
         for preset in figure.presets:
             _add(found, preset, load_preset(preset), set(), False)
         for claim in figure.claims:
-            if isinstance(claim, Unchecked):
+            if isinstance(claim, Unchecked | Noise):
                 continue
             many = (claim.many,) if isinstance(claim, Gap) and claim.many else ()
             for name in dict.fromkeys((claim.study, *claim.readings, *many)):

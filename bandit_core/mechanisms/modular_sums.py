@@ -14,8 +14,8 @@ the noise is within +-tau that is the noisy sum itself, and it is divided by g l
 * ``SkellamSum``: g = ceil(s e sqrt l), shares are differences of Poisson variables of mean g^2/(2 e^2 l): their sum is
   Skellam of variance V = g^2/e^2, the difference of two Poisson variables of mean V/2. Renyi divergences of order a are
   a e^2/2 and a little: `bandit_core.theory.accounting.skellam_renyi`. As cosh u - 1 <= u^2/2/(1 - u/3), the noise is
-  beyond sqrt(2 V x) + x/3 on one side with chance at most e^-x; tau takes x = ln(4/p). (How large tau is in print was
-  not at hand; this one is derived.)
+  beyond sqrt(2 V x) + x/3 on one side with chance at most e^-x; tau takes x = ln(4/p). (Print has the larger
+  2 (g/e) sqrt(ln(2/p)) + sqrt(2) ln(2/p), from a coarser tail.)
 
 Chance that the modulus spoils a sum: the noise is beyond +-tau. Discrete Laplace: 2 a^(tau+1)/(1+a) <= p/2; Skellam:
 2 e^-x = p/2. This is for one sum: it does not shrink with the number of sums that a run releases.

@@ -46,8 +46,9 @@ class Promise:
     ``says`` is the promise, ``formula`` the same in LaTeX: x_1, x_2, ... are the rewards of the users, z_t is what a
     device sends in place of x_t, a_1, a_2, ... are the arms that are played, theta their means. ``neighbouring`` are
     the tables that must look alike, ``unit`` is what they differ in. ``weaker`` is the next promise that it implies
-    with the same budget, ``why`` the reason, and ``not_back`` why that one does not imply this. ``sign`` stands before
-    the names of lines.
+    with the same budget, ``why`` the reason, and ``not_back`` why that one does not imply this. ``lower`` says which
+    lower bounds bind it where none is known that speaks of this promise itself. ``sign`` stands before the names of
+    lines.
     """
 
     key: Model
@@ -66,6 +67,7 @@ class Promise:
     weaker: Model | None = "none"
     why: str = "A bound for every policy binds the private ones, too."
     not_back: str = ""
+    lower: str = ""
 
     @property
     def words(self) -> str:
@@ -84,6 +86,10 @@ class Promise:
 
 _REWARD = Party("user", "reward", False)
 _CHOICES = Party("public", "sees the choices", True)
+_BY_IMPLICATION = (
+    "none is known here that speaks of this promise itself. A pure promise is bound by those of central DP, which it "
+    "implies; with a δ only by those that hold without privacy, too, as the others are proved for pure privacy."
+)
 _TABLES = "two tables of rewards x and x' that differ in the rewards of one user"
 _KNOWN = (
     Promise(
@@ -145,6 +151,7 @@ _KNOWN = (
         "each answer, which is all that a shuffler shows. So sums can stand in for it (with finitely many answers).",
         not_back="The same answers, read one by one, carry shares of the noise that hide nobody; only their sum has "
         "all of it. (Users who send many answers each can make a shuffler do what a sum does, at a δ.)",
+        lower=_BY_IMPLICATION,
     ),
     Promise(
         key="distributed",
@@ -170,6 +177,7 @@ _KNOWN = (
         weaker="central",
         why="The arms are computed from sums that are private already (post-processing).",
         not_back="A curator who adds noise to sums has seen every reward: no ε, however large, makes up.",
+        lower=_BY_IMPLICATION,
     ),
     Promise(
         key="central",

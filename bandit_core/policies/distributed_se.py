@@ -25,13 +25,11 @@ from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
 from bandit_core.model import Guarantee, Policy, Release, RunSetup
-from bandit_core.model.bound import Bound
 from bandit_core.policies import ladder_family
-from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.policies.shuffle_se import Delta
 from bandit_core.spec.field_types import Number
 from bandit_core.spec.number_text import number
-from bandit_core.theory import central, ladder
+from bandit_core.theory import ladder
 
 _SENDS = "; each user rounds the reward to g levels at\n    random, adds a share of noise, sends it modulo m"
 _READS = "m_a = (sum modulo m, less m where above l g + tau) / (l g),  m = l g + 2 tau + 1"
@@ -92,19 +90,6 @@ def _skellam_releases(setup: RunSetup) -> list[Release]:
     ]  # fmt: skip
 
 
-def _polya_bounds(setup: RunSetup) -> list[Bound]:
-    orders = ladder.polya_orders(setup)
-    return [*central.lower_bounds(setup), *ladder.upper(setup, ladder.polya, "distributed", orders)]
-
-
-def _skellam_bounds(setup: RunSetup) -> list[Bound]:
-    orders = ladder.skellam_orders(setup)
-    return [
-        *central.lower_bounds(setup, renyi_guarantee(setup)),
-        *ladder.upper(setup, ladder.skellam, "distributed", orders),
-    ]
-
-
 POLICIES = (
     Policy(
         name="dist-dp-se",
@@ -114,21 +99,17 @@ POLICIES = (
         "in parts.",
         privacy="distributed",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
-        epsilon="one",
         parameters=ladder_family.BatchParameters,
-        accepts=bounded_rewards("heldp-ucb-bs"),
-        refuses=ladder_family.refuse_tiny_budget,
-        bounds=_polya_bounds,
+        bounds=ladder_family.bounds_beside_a_curator(_pure, ladder.polya, ladder.polya_orders),
         guarantee=_pure,
         releases=_polya_releases,
-        parent="se",
         pseudo_code=ladder_family.pseudo_code(
             f"{_READS}\n    g = ceil(epsilon sqrt(l)),  tau = ceil(g ln(2 / beta) / epsilon),  noise of all: "
             "discrete Laplace(g / epsilon)",
             "sqrt(L(4) / (2 l)) + (sqrt(2 L(2)) + L(2)) / (epsilon l)",
             _SENDS,
         ),
-        **ladder_family.common(kernels.POLYA, ladder.polya),
+        **ladder_family.private(kernels.POLYA, ladder.polya),
     ),
     Policy(
         name="dist-rdp-se",
@@ -138,20 +119,16 @@ POLICIES = (
         "with chance delta.",
         privacy="distributed",
         guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
-        epsilon="one",
         parameters=RenyiParameters,
-        accepts=bounded_rewards("heldp-ucb-bs"),
-        refuses=ladder_family.refuse_tiny_budget,
-        bounds=_skellam_bounds,
+        bounds=ladder_family.bounds_beside_a_curator(renyi_guarantee, ladder.skellam, ladder.skellam_orders),
         guarantee=renyi_guarantee,
         releases=_skellam_releases,
-        parent="se",
         pseudo_code=ladder_family.pseudo_code(
             f"{_READS}\n    g = ceil(s e sqrt(l)),  noise of all: Skellam of variance V = g^2 / e^2,\n"
             "    tau = ceil(sqrt(2 V x) + x / 3),  x = ln(4 / beta)",
             "sqrt(L(4) / (2 l)) + ((2 + sqrt(2) / s) sqrt(L(2)) + L(2) / s) / (e l)",
             _SENDS,
         ),
-        **ladder_family.common(kernels.SKELLAM, ladder.skellam),
+        **ladder_family.private(kernels.SKELLAM, ladder.skellam),
     ),
 )

@@ -15,9 +15,12 @@ from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import KernelCall, Parameters, RunSetup
+from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
+from bandit_core.model.bound import Bound
+from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
+from bandit_core.theory import central, ladder
 from bandit_core.theory.ladder import Steps
 
 SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon
@@ -94,3 +97,27 @@ def pseudo_code(learned: str, radius: str, answer: str = "") -> str:
 def common(learns: int, steps: Callable[[RunSetup], Steps]) -> dict[str, Any]:
     """Fields of every policy of the family but those that tell the steps of trust apart."""
     return {"anytime": False, "prepare": prepared(learns, steps), "step_cost": cost(learns)}
+
+
+def private(learns: int, steps: Callable[[RunSetup], Steps]) -> dict[str, Any]:
+    """The same for policies that share one budget among all users."""
+    return common(learns, steps) | {
+        "epsilon": "one",
+        "accepts": bounded_rewards("heldp-ucb-bs"),
+        "refuses": refuse_tiny_budget,
+        "parent": "se",
+    }
+
+
+def bounds_beside_a_curator(
+    guarantee: Callable[[RunSetup], Guarantee],
+    steps: Callable[[RunSetup], Steps],
+    orders: Callable[[RunSetup], list[Bound]],
+) -> Callable[[RunSetup], list[Bound]]:
+    """Bounds of a policy whose promise implies a curator's: the lower ones that bind it, its own upper ones."""
+
+    def bounds(setup: RunSetup) -> list[Bound]:
+        kept = guarantee(setup)
+        return [*central.lower_bounds(setup, kept), *ladder.upper(setup, steps, kept.model, orders(setup))]
+
+    return bounds

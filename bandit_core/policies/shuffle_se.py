@@ -21,11 +21,9 @@ from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
 from bandit_core.model import Guarantee, Policy, Release, RunSetup
-from bandit_core.model.bound import Bound
 from bandit_core.policies import ladder_family
-from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec.field_types import Number
-from bandit_core.theory import central, ladder
+from bandit_core.theory import ladder
 
 Delta = Annotated[
     Annotated[Number, Field(ge=1e-12, le=0.1)], Field(description="Chance up to which the promise may fail.")
@@ -63,14 +61,6 @@ def _releases(setup: RunSetup) -> list[Release]:
     ]  # fmt: skip
 
 
-def _bounds(setup: RunSetup) -> list[Bound]:
-    orders = ladder.shuffled_orders(setup)
-    return [
-        *central.lower_bounds(setup, guarantee(setup)),
-        *ladder.upper(setup, ladder.shuffled, "shuffle", orders),
-    ]
-
-
 POLICY = Policy(
     name="shuffle-se",
     title="Elimination on shuffled bits",
@@ -78,19 +68,15 @@ POLICY = Policy(
     summary="Elimination in growing batches, whose answers lose their names in a shuffler: a few coin flips hide all.",
     privacy="shuffle",
     guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
-    epsilon="one",
     parameters=ShuffleParameters,
-    accepts=bounded_rewards("heldp-ucb-bs"),
-    refuses=ladder_family.refuse_tiny_budget,
-    bounds=_bounds,
+    bounds=ladder_family.bounds_beside_a_curator(guarantee, ladder.shuffled, ladder.shuffled_orders),
     guarantee=guarantee,
     releases=_releases,
-    parent="se",
     pseudo_code=ladder_family.pseudo_code(
         "m_a = 1/2 + (share of ones - 1/2) / (1 - g)",
         "sqrt(L(4) / (2 l)) / (1 - g)",
         "; each user answers with a bit, truthful\n    with chance 1 - g, else uniform; the shuffler tells how many "
         "are 1;  g = g(l, epsilon, delta)",
     ),
-    **ladder_family.common(kernels.BITS, ladder.shuffled),
+    **ladder_family.private(kernels.BITS, ladder.shuffled),
 )

@@ -1,14 +1,21 @@
-"""What trust saves: the lines of an experiment in the order of their promises, step by step."""
+"""What trust saves: the lines of an experiment in the order of their promises, step by step.
+
+Promises are counted in measures: pure, or less than that, at a delta. A step from a line with a delta to a pure one
+would change two things at once and could go either way, so each measure has a ladder of its own. At the foot of every
+one stands a pure line with less trust than all of it, as pure privacy keeps every weaker measure, too; at the top of
+every one stands the line without privacy.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, pairwise
 
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.model import PROMISES, Privacy
+from bandit_core.model import MEASURES, PROMISES, Guarantee, Measure, Privacy
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.studies.sweep import SweepResult
 
@@ -16,8 +23,16 @@ CLEARLY = 3.0  # standard errors by which a line must be ahead of another one: m
 
 
 @dataclass(frozen=True)
+class Ladder:
+    """Lines whose promises are counted in one measure, least trust first; the last one may be without privacy."""
+
+    measure: Measure
+    lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Step:
-    """Two lines of neighbouring promises: what the one with more trust loses less at the horizon (reward units).
+    """Two lines that follow each other on a ladder: what the one with more trust loses less at the horizon (rewards).
 
     ``saved`` and its standard error ``stderr`` are over pairs of trials.
     """
@@ -26,6 +41,7 @@ class Step:
     weaker: int
     saved: float
     stderr: float
+    measure: Measure
 
     @property
     def clear(self) -> bool:
@@ -43,13 +59,43 @@ class Crossing:
     high: float
 
 
+def kept(experiment: Experiment, line: int) -> Guarantee:
+    """What a line really promises."""
+    return experiment.lines[line].entry.guarantee(experiment.setups[line])
+
+
+def _trust(experiment: Experiment, line: int) -> int:
+    """The larger, the more trust a line asks for."""
+    return -len(PROMISES[experiment.lines[line].entry.privacy].implied())
+
+
 def ladder(experiment: Experiment) -> tuple[int, ...]:
-    """The first visible line of each promise, the strongest promise (least trust) first."""
-    first: dict[Privacy, int] = {}
+    """The first visible line of each promise in each measure, the strongest promise (least trust) first."""
+    first: dict[tuple[Privacy, Measure], int] = {}
     for number, line in enumerate(experiment.lines):
         if number not in experiment.view.hidden:
-            first.setdefault(line.entry.privacy, number)
-    return tuple(first[key] for key in sorted(first, key=lambda key: -len(PROMISES[key].implied())))
+            first.setdefault((line.entry.privacy, kept(experiment, number).measure), number)
+    measures = list(MEASURES)
+    return tuple(
+        first[key] for key in sorted(first, key=lambda key: (_trust(experiment, first[key]), measures.index(key[1])))
+    )
+
+
+def ladders(experiment: Experiment, lines: Sequence[int] | None = None) -> tuple[Ladder, ...]:
+    """A ladder for each measure in which a line is private; of ``lines`` only, else of all in `ladder`."""
+    rungs = [line for line in ladder(experiment) if lines is None or line in lines]
+    open_ = [line for line in rungs if kept(experiment, line).model == "none"]
+    private = {
+        measure: [line for line in rungs if line not in open_ and kept(experiment, line).measure == measure]
+        for measure in MEASURES
+    }
+    found = []
+    for measure, mine in private.items():
+        if not mine:
+            continue
+        below = [line for line in private["pure"] if _trust(experiment, line) < _trust(experiment, mine[0])]
+        found.append(Ladder(measure, (*below[-1:], *mine, *open_)))
+    return tuple(found)
 
 
 def _both(result: Result, one: int, other: int) -> tuple[LineResult, LineResult] | None:
@@ -58,12 +104,13 @@ def _both(result: Result, one: int, other: int) -> tuple[LineResult, LineResult]
 
 
 def steps(result: Result) -> tuple[Step, ...]:
-    """The steps of the ladder between lines that are played; needs two trials for an error."""
-    rungs = [line for line in ladder(result.experiment) if result.lines[line] is not None]
+    """The steps of every ladder between lines that are played; needs two trials for an error."""
+    played = [number for number, line in enumerate(result.lines) if line is not None]
     found = []
-    for stronger, weaker in pairwise(rungs):
-        if (both := _both(result, stronger, weaker)) is not None:
-            found.append(Step(stronger, weaker, *both[0].difference_to(both[1])))
+    for each in ladders(result.experiment, played):
+        for stronger, weaker in pairwise(each.lines):
+            if (both := _both(result, stronger, weaker)) is not None:
+                found.append(Step(stronger, weaker, *both[0].difference_to(both[1]), each.measure))
     return tuple(found)
 
 

@@ -15,16 +15,19 @@ import screen as on
 from bandit_core import Experiment, simulate
 from bandit_core.auditing.subjects import subject
 from bandit_core.experiments import links
+from bandit_core.experiments.presets import load_preset
+from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.tradeoff import blind_regret
 from ui import runner, state, words
-from ui.learn import coin, crowd, price, printed, promise, view, whom, wild
-from ui.learn.course import STEPS
+from ui.learn import coin, crowd, own_noise, price, printed, promise, view, whom, wild
+from ui.learn.course import PARTS, STEPS
 from ui.learn.step import Choice, Number, Step, Told
 
 SEEDS = (1, 2, 3, 4, 5)
 EVERY = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.name)
+EVERY_PART = pytest.mark.parametrize("step", PARTS, ids=lambda step: step.name)
 HARDEST_GRADE, SHORTEST_SENTENCE = 8.0, 14.0  # a school grade, and words of a sentence on average at most
 _store = Store(None, 2**26)
 
@@ -79,6 +82,30 @@ def test_the_link_of_a_step_opens_exactly_what_it_shows(step: Step) -> None:
         there = on.visit(step.page, **fields)
         assert not there.main.warning  # what cannot be used of a link is told so
         assert {name: text for name, text in on.address(there).items() if name in fields}.items() <= fields.items()
+
+
+def test_the_second_part_asks_first_and_opens_the_preset_itself() -> None:
+    part, number = own_noise.STEP, [step.name for step in STEPS].index("trust") + 1
+    start = part.slider.start
+    assert part.experiment is not None and part.experiment(start) == load_preset("own-noise")
+    assert links.read(part.fields(start)) == (load_preset("own-noise"), [])
+    for at in part.slider.stops:
+        again, issues = links.read(part.fields(at))
+        assert again == part.experiment(at) and not issues and not words.of_the_link(again)
+        assert runner.estimated_seconds(again) < runner.LIVE_SECONDS / 2
+    screen = at_step(number)
+    [fold] = [each for each in screen.expander if part.title in each.label]
+    assert not fold.get("plotly_chart") and part.idea in fold.markdown[0].value
+    screen = guess(screen, part)
+    assert not screen.warning and on.chart(screen, "learn-second-picture").traces
+    assert not [each for each in screen.get("plotly_chart") if each.key == "learn-picture"]  # the step asks still
+    told = part.conclude(part.found(start, 0, lambda experiment: simulate(experiment, store=_store)), start)
+    assert told.text in on.words(screen) and told.verdict == "more"
+    on.own(screen, "select_slider", f"learn-{part.name}").set_value(0.3)
+    on.run(screen)
+    assert on.address(screen) == {"step": str(number), "second": "0.3"}
+    screen.button(key="learn-next-above").click()
+    assert on.address(on.run(screen)) == {"step": str(number + 1)}
 
 
 def test_what_the_links_to_mechanisms_open_is_the_same_coin_and_the_same_audit() -> None:
@@ -146,7 +173,7 @@ def test_guesses_are_kept_for_the_visit_only_and_may_be_made_again() -> None:
 
 def test_the_course_is_one_page_to_print() -> None:
     page = printed.page()
-    for step in STEPS:
+    for step in PARTS:
         for text in (step.title, step.exercise, step.answer):
             assert text.replace("&", "&amp;") in page
     assert page.index("Answers and notes") > page.index(STEPS[-1].exercise)
@@ -165,7 +192,7 @@ def small(experiment: Experiment) -> Result:
 
 @cache
 def measured(name: str, at: float, seed: int) -> tuple[Any, Told, Number]:
-    step = next(each for each in STEPS if each.name == name)
+    step = next(each for each in PARTS if each.name == name)
     found = step.found(at, seed, small)
     return found, step.conclude(found, at), step.measured(found, at)
 
@@ -228,6 +255,12 @@ def of_wild(result: Result, at: float) -> dict[str, Any]:
             "verdict": compared(extra) if place != best else "unclear"}  # fmt: skip
 
 
+def of_own_noise(result: Result, at: float) -> dict[str, Any]:
+    """By the closed form: one pull before the draws, so a reward meets T - 2 draws of variance 1/(n + 1), n >= 1."""
+    kept = smallest_epsilon(math.sqrt((result.experiment.horizon - 2) / 2), 1.0, 1e-6)
+    return {**between(result, 2, 3), "usual": (float(f"{kept:.3g}"), None)}
+
+
 RUNS = {
     "choosing": of_choosing,
     "learner": lambda result, at: between(result, 1, 0),
@@ -235,6 +268,7 @@ RUNS = {
     "trust": lambda result, at: between(result, 2, 1),
     "whom": of_whom,
     "wild": of_wild,
+    "own-noise": of_own_noise,
     "yours": lambda result, at: between(result, 1, 0),
 }
 WORDS = {  # what stands in a sentence of that verdict and in no other
@@ -244,14 +278,14 @@ WORDS = {  # what stands in a sentence of that verdict and in no other
     "wild": {"more": "** fewer", "less": "** more", "unclear": ""},
     **{
         name: {"more": "** more", "less": "** fewer", "unclear": "cannot tell"}
-        for name in ("learner", "trust", "yours")
+        for name in ("learner", "trust", "yours", "own-noise")
     },
 }
 
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_sentence_about_runs_says_what_was_measured(name: str) -> None:
-    step, seen = next(each for each in STEPS if each.name == name), set()
+    step, seen = next(each for each in PARTS if each.name == name), set()
     for seed in SEEDS:
         for at in step.slider.stops:
             found, told, _ = measured(name, at, seed)
@@ -298,7 +332,7 @@ def test_the_sentences_about_answers_say_what_was_drawn(seed: int) -> None:
         assert ("it is broken" in told.text) == (found.lower_bound > promise.CLAIM)
 
 
-@EVERY
+@EVERY_PART
 def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
     for seed in SEEDS:
         for at in step.slider.stops:
@@ -316,7 +350,7 @@ def test_a_guess_fits_the_range_that_holds_the_number(step: Step) -> None:
 
 def test_no_guess_is_right_at_every_position() -> None:
     """Else there would be nothing to guess: at the first position some option is wrong."""
-    for step in STEPS:
+    for step in PARTS:
         found = step.found(step.slider.start, 0, lambda experiment: simulate(experiment, store=_store))
         number = step.measured(found, step.slider.start)
         if isinstance(step.guess, Choice):
@@ -357,7 +391,7 @@ def test_the_measure_of_readability_tells_easy_from_hard() -> None:
     assert grade(hard) > 15
 
 
-@EVERY
+@EVERY_PART
 def test_a_step_can_be_read_by_a_fifteen_year_old(step: Step) -> None:
     question = step.question.format(at=step.slider.words(step.slider.start))
     for text in (step.idea, question, step.exercise, step.answer):

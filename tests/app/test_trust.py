@@ -49,6 +49,11 @@ def test_the_ladder_has_every_promise_once_and_says_where_a_step_changes_more_th
         assert row.budget == (kept.budget or "–") and ("δ" in row.budget) == (kept.delta > 0)
         assert kept.model == "none" or "ε = 1" in experiment.label(line)
         assert ("δ" in experiment.label(line)) == (kept.delta > 0)
+    found, rows = steps(result), view.bars(result, False).layout.yaxis
+    assert len(rows.ticktext) == len(found) + 2 and len(set(rows.tickvals)) == len(rows.tickvals)  # two headings
+    assert [("δ" in text) for text in rows.ticktext if "→" in text] == [
+        PROMISES[experiment.lines[step.weaker].entry.privacy].key == "shuffle" for step in found
+    ]
     pure = result.experiment.with_changes(lines=[line for line in result.experiment.spec()["lines"]
                                                  if line["policy"] != "shuffle-se"])  # fmt: skip
     assert len(view.unlike_steps(result)) > len(view.unlike_steps(simulate(pure, jobs=1))) == 0

@@ -141,6 +141,41 @@ def test_less_at_a_time_of_its_own(judge):
     assert judge({**pair, "at": 10_000}, line(early), line(late)).held == "not held"
 
 
+@pytest.mark.parametrize(("end", "held"), [(11.8, "held"), (13.2, "not held"), (12.5, "not decided")])
+def test_the_same_within_a_factor_is_two_orders_that_hold_together(judge, end, held):
+    claim = {"kind": "less", "pairs": [["ucb", "heldp-ucb-b"], ["heldp-ucb-b", "ucb"]], "factor": 1.25}
+    luck = np.resize([-1.0, 1.0, 0.5, -0.5], 24)  # of its own
+    verdict = judge(claim, line(rising(10), wide=0.0, luck=luck), line(rising(end), wide=0.2, luck=luck))
+    assert verdict.held == held
+    assert judge({**claim, "factor": 2.0}, line(rising(10)), line(rising(end))).held == "held"
+
+
+def test_a_loss_that_stops_growing_fades_per_user(judge):
+    claim = {"kind": "fading", "line": "heldp-ucb-b", "other": "ucb", "after": 1000}
+    stops, grows = np.array([0, 0, 1, 8, 8, 8.0]), np.array([0, 0, 0, 1, 20, 200.0])
+    base = line(rising(10))
+    assert judge(claim, base, line(rising(10) + stops, luck=1.1 * LUCK)).held == "held"
+    assert judge(claim, base, line(rising(10) + grows, luck=1.1 * LUCK)).held == "not held"
+
+
+@pytest.mark.parametrize(("power", "held"), [(0.5, "held"), (1.5, "not held")])
+def test_a_straight_line_in_the_root_of_a_deltas_logarithm(judge, power, held):
+    deltas = [1e-2, 1e-5, 1e-9]
+    shuffled = {"policy": "shuffle-se", "epsilon": {"kind": "fixed", "value": 1.0}}
+    spec = [{"policy": "se"}, *({**shuffled, "params": {"delta": delta}} for delta in deltas)]
+    lines = [line(rising(10 + 100 * np.log(1 / delta) ** power), wide=0.1) for delta in deltas]
+    claim = {"kind": "straight", "over": "root of ln(1/δ)", "at_least": 0.99}
+    verdict = judge(claim, line(rising(1)), *lines, spec=spec)
+    assert verdict.held == held and verdict.reported == ""
+
+
+def test_the_noise_of_shuffled_bits_is_calculated(judge):
+    claim = {"kind": "noise", "users": 1000, "epsilon": 1.0, "deltas": [1e-6, 1e-2, 1e-9], "at_least": 0.99}
+    verdict = judge(claim, line(rising(1)))
+    assert verdict.held == "held" and verdict.test is None and "73.2 at 1e-06" in verdict.detail
+    assert judge({**claim, "at_least": 1.0}, line(rising(1))).held == "not held"
+
+
 @pytest.mark.parametrize("tally", [False, True])
 def test_less_across_files_and_tallies_takes_them_as_independent(judge, tally):
     def shipped(end):
@@ -331,7 +366,7 @@ def test_every_statement_can_be_judged_and_speaks_plainly(figure):
         assert verdict.says.endswith(".") and verdict.measured
         assert (verdict.held == "not checked") == (claim.kind == "unchecked")
         assert verdict.detail or claim.kind == "unchecked"
-        assert (verdict.test is None) == (claim.kind == "unchecked")
+        assert (verdict.test is None) == (claim.kind in ("unchecked", "noise"))  # which nobody plays
         assert [other.held == "not checked" for _, other in verdict.readings] == [False] * len(claim.readings)
 
 
@@ -352,7 +387,7 @@ def test_numbers_of_one_figure_stand_at_one_horizon():
 
 def test_papers_stand_in_order_and_figures_are_told_apart():
     places = [paper.place for paper in papers.papers()]
-    assert places == sorted(set(places)) and len(papers.papers()) == 11
+    assert places == sorted(set(places)) and len(papers.papers()) == 13
     names = [figure.name for paper in papers.papers() for figure in paper.figures]
     assert len(names) == len(set(names)) and papers.paper_of("tossou-2b").year == 2016
 

@@ -113,6 +113,11 @@ def test_a_lower_bound_stands_beside_what_implies_its_promise_and_its_measure(ke
         assert (bound.judged(guarantee).not_applicable is None) == binds, (guarantee, model, measure)
 
 
+def test_a_promise_without_lower_bounds_of_its_own_says_which_ones_bind_it():
+    own = {bound.model for policy in registry().values() for bound in bounds_of(policy) if bound.side == "lower"}
+    assert {key for key in KEPT if PROMISES[key].lower} == set(KEPT) - own == {"shuffle", "distributed"}
+
+
 def test_no_bound_is_drawn_against_a_policy_with_a_weaker_promise():
     """Nor would one be if the same run kept less: what is left then binds the weaker promise, too."""
     left, out = 0, 0

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, load_preset, simulate
+from bandit_core.experiments.shared_budget import at_shared
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.studies.sweep import sweep
-from bandit_core.studies.trust_steps import budget_crossings, crossings, ladder, steps
+from bandit_core.studies.trust_steps import budget_crossings, crossings, kept, ladder, ladders, steps
 
 LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
 RNG = np.random.default_rng(1)
@@ -50,6 +51,44 @@ def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
     assert all(step.clear and step.stderr < 0.01 for step in found)  # the noise that they share is gone
     (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], [0, 0, 0], [0, 0, 0]]))
     assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved) < 0.01
+
+
+MIXED = [
+    {"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": 1}},
+    {"policy": "dist-rdp-se", "epsilon": {"kind": "fixed", "value": 1}},
+    {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": 1}},
+]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("more", [[], MIXED, MIXED[:1], MIXED[1:]])
+def test_no_step_leads_from_one_measure_into_another_but_from_pure_at_the_foot(epsilon, more):
+    """Else a promise with a delta would seem to ask for less trust and to lose less than a pure one."""
+    whole = load_preset("trust-ladder")
+    experiment = at_shared(whole.with_changes(lines=[*whole.spec()["lines"], *more]), epsilon)
+    found = {each.measure: each.lines for each in ladders(experiment)}
+    named = {measure: [experiment.lines[line].policy for line in lines] for measure, lines in found.items()}
+    assert named["pure"] == ["ldp-se", "dist-dp-se", "dp-se", "se"]
+    approximate = ["ldp-se", "shuffle-se", *(line["policy"] for line in more if line["policy"] != "adac-ucb"), "se"]
+    assert named["approximate"] == approximate
+    assert named.get("concentrated") == (["dist-dp-se", "adac-ucb", "se"] if MIXED[0] in more else None)
+    for measure, lines in found.items():
+        counted = [kept(experiment, line).measure for line in lines]
+        assert set(counted[1:-1]) == {measure} and counted[0] in ("pure", measure)
+        trust = [-len(PROMISES[experiment.lines[line].entry.privacy].implied()) for line in lines]
+        assert trust == sorted(set(trust))
+    assert set(ladder(experiment)) == {line for lines in found.values() for line in lines}
+
+
+def test_the_steps_of_each_ladder_add_up():
+    result = simulate(load_preset("trust-ladder").with_changes(horizon=2000, trials=6), jobs=1)
+    found = steps(result)
+    assert {step.measure for step in found} == {"pure", "approximate"}
+    for measure in ("pure", "approximate"):
+        mine = [step for step in found if step.measure == measure]
+        top, bottom = (result.lines[line].mean[-1] for line in (mine[0].stronger, mine[-1].weaker))
+        assert sum(step.saved for step in mine) == pytest.approx(top - bottom)
+        assert [step.stronger for step in mine[1:]] == [step.weaker for step in mine[:-1]]
 
 
 def places(result):

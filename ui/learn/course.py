@@ -1,4 +1,4 @@
-"""The ten steps in their order."""
+"""The ten steps in their order, and the second parts that some have."""
 
 from __future__ import annotations
 
@@ -9,3 +9,6 @@ MINUTES = 15
 STEPS: tuple[Step, ...] = tuple(
     module.STEP for module in (choosing, coin, crowd, learner, price, trust, whom, wild, promise, yours)
 )
+PARTS: tuple[Step, ...] = tuple(
+    part for step in STEPS for part in (step, step.second) if part is not None
+)  # as they are printed

@@ -6,7 +6,7 @@ import re
 from html import escape
 
 from bandit_core import simulate
-from ui.learn.course import MINUTES, STEPS
+from ui.learn.course import MINUTES, PARTS, STEPS
 from ui.learn.step import Choice, Step
 
 _PAGE = """<!doctype html>
@@ -31,7 +31,15 @@ def _html(text: str) -> str:
     return re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", escape(text, quote=False))
 
 
-def _task(number: int, step: Step) -> str:
+def _heading(step: Step) -> str:
+    """Number and title; of a second part those of its step, and its own title."""
+    for number, first in enumerate(STEPS, 1):
+        if step in (first, first.second):
+            return f"{number}. {first.title}" + (f" · {step.title}" if step is first.second else "")
+    raise LookupError(step.name)
+
+
+def _task(step: Step) -> str:
     at = step.slider.start
     if isinstance(step.guess, Choice):
         guess = "".join(f"<li>☐ {_html(words)}</li>" for words, _, _ in step.guess.options)
@@ -40,17 +48,17 @@ def _task(number: int, step: Step) -> str:
         guess = f"<p>My guess: ______ {_html(step.guess.unit)}</p>"
     hints = "".join(f"<li>{_html(hint)}</li>" for hint in step.more)
     return (
-        f"<section><h2>{number}. {_html(step.title)}</h2><p>{_html(step.idea)}</p>"
+        f"<section><h2>{_html(_heading(step))}</h2><p>{_html(step.idea)}</p>"
         f"<p><b>Guess first.</b> {_html(step.question.format(at=step.slider.words(at)))}</p>{guess}"
         f"<p><b>Exercise.</b> {_html(step.exercise)}</p>{f'<ul>{hints}</ul>' if hints else ''}</section>"
     )
 
 
-def _answer(number: int, step: Step) -> str:
+def _answer(step: Step) -> str:
     at = step.slider.start
     found = step.found(at, 0, simulate)
     return (
-        f"<section><h2>{number}. {_html(step.title)}</h2><p><b>Guess.</b> Measured: {step.measured(found, at)} "
+        f"<section><h2>{_html(_heading(step))}</h2><p><b>Guess.</b> Measured: {step.measured(found, at)} "
         f"{_html(step.unit)}. {_html(step.conclude(found, at).text)}</p>"
         f"<p><b>Exercise.</b> {_html(step.answer)}</p><p><b>For the lesson.</b> {_html(step.notes)}</p>"
         f'<p class="small"><b>Exactly.</b> {_html(step.exact)}</p></section>'
@@ -59,6 +67,5 @@ def _answer(number: int, step: Step) -> str:
 
 def page() -> str:
     """The page as HTML that needs nothing else."""
-    numbered = tuple(enumerate(STEPS, 1))
-    tasks, answers = ("\n".join(write(*each) for each in numbered) for write in (_task, _answer))
+    tasks, answers = ("\n".join(write(each) for each in PARTS) for write in (_task, _answer))
     return _PAGE.format(minutes=MINUTES, tasks=tasks, answers=answers)

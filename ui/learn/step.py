@@ -108,7 +108,8 @@ class Step:
     position with a seed. ``draw`` gets what was found, the position, whether the ground is dark, and the height in
     pixels; ``conclude`` says it in a sentence and ``measured`` is the number that was to be guessed. ``question`` and
     ``exercise`` may hold the blank ``{at}`` for the position. ``page`` and ``link`` say where the same experiment
-    stands with all controls. ``below`` draws more below the picture of a finished run.
+    stands with all controls. ``below`` draws more below the picture of a finished run. ``second`` is a second part,
+    with a guess of its own, folded away below.
     """
 
     name: str
@@ -132,6 +133,7 @@ class Step:
     link_words: str = "The same experiment in Explore"
     below: Callable[[Result], None] | None = None
     more: tuple[str, ...] = field(default_factory=tuple)
+    second: Step | None = None
 
     def fields(self, at: float) -> dict[str, str]:
         """The fields of the address that opens exactly what the step shows on its ``page``."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
-from ui.learn import jokes, pictures
+from ui.learn import jokes, own_noise, pictures
 from ui.learn.step import Choice, Number, Step, Told, ratio
 
 
@@ -51,4 +51,5 @@ STEP = Step(
     exercise="Name one thing that can go wrong with a curator and cannot go wrong with coins on phones.",
     answer="The curator holds the true answers, so they can be stolen, sold or demanded by a court. With coins on "
     "phones nobody holds them.",
+    second=own_noise.STEP,
 )

@@ -15,6 +15,7 @@ from ui.learn.together import Room
 
 HEIGHT, LESSON_HEIGHT = 320, 280  # of the picture; its legend comes on top of it
 _GUESSES, _UP = "learn-guesses", together.UP
+SECOND = "second"  # field of the address: where the slider of a second part stands
 _STYLE = """<style>
 .st-key-learn-step{gap:.6rem}
 .st-key-learn-told{gap:.3rem}
@@ -47,7 +48,7 @@ def number_of_step() -> int:
 
 def go(number: int) -> None:
     """Callback: another step, with its slider at the beginning."""
-    state.keep_page_fields({"step": None if number == 1 else str(number), "at": None})
+    state.keep_page_fields({"step": None if number == 1 else str(number), "at": None, SECOND: None})
     st.session_state[_UP] = number
 
 
@@ -86,6 +87,8 @@ def draw() -> None:
             with words:
                 together.guessed(room, step, number)
     _way(number, "below")
+    if step.second is not None and room is None:
+        _second(step.second)
     _folds(step, at, room, shown)
     _back_up()
 
@@ -122,13 +125,13 @@ def _is_shown(step: Step, room: Room | None, number: int) -> bool:
 # Guess and slider
 
 
-def _position(step: Step) -> float:
-    """The slider's position that the address asks for."""
+def _position(step: Step, field: str = "at") -> float:
+    """The slider's position that a field of the address asks for."""
     stops = {f"{stop:g}": stop for stop in step.slider.stops}
-    return stops[page_fields.choice("at", f"{step.slider.start:g}", stops)]
+    return stops[page_fields.choice(field, f"{step.slider.start:g}", stops)]
 
 
-def _slider(step: Step, at: float) -> float:
+def _slider(step: Step, at: float, field: str = "at") -> float:
     chosen: float = st.select_slider(
         step.slider.label,
         step.slider.stops,
@@ -137,7 +140,7 @@ def _slider(step: Step, at: float) -> float:
         format_func=step.slider.words,
         help=step.slider.help,
     )
-    state.keep_page_field("at", f"{chosen:g}", f"{step.slider.start:g}")
+    state.keep_page_field(field, f"{chosen:g}", f"{step.slider.start:g}")
     return chosen
 
 
@@ -214,30 +217,62 @@ def _reveal(step: Step, at: float, room: Room | None, number: int) -> None:
     found = _found(step, at)
     if found is None:
         return
-    figure = step.draw(found, at, theme.is_dark(), LESSON_HEIGHT if state.lesson() else HEIGHT)
-    if state.lesson():
-        lesson.large(figure)
-    figures.show(shared.Picture(figure, charts.read_aloud(figure, step.title)), "learn-picture")
-    render_lock.shown()
+    _picture(step, at, found, "learn-picture")
     if room is not None and room.teacher and at == step.slider.start:
         together.note(room, number, step.measured(found, at))
-    mine = _guesses().get(step.name)
-    if mine is not None and mine.measured is None and mine.at == at:
-        mine.measured = step.measured(found, at)
-    with st.container(key="learn-told"):
-        st.markdown(step.conclude(found, at).text)
-        if mine is not None and mine.measured is not None:
-            st.caption(said_of(step.guess, mine, step))
+    _say(step, at, found, "learn-told")
     if step.below is not None and isinstance(found, Result):
         step.below(found)
     if isinstance(found, Result) and room is None and not state.lesson():
         take_along.draw(found.experiment, "learn")
 
 
-def _found(step: Step, at: float) -> object | None:
+def _picture(step: Step, at: float, found: object, key: str) -> None:
+    """What was found, drawn."""
+    figure = step.draw(found, at, theme.is_dark(), LESSON_HEIGHT if state.lesson() else HEIGHT)
+    if state.lesson():
+        lesson.large(figure)
+    figures.show(shared.Picture(figure, charts.read_aloud(figure, step.title)), key)
+    render_lock.shown()
+
+
+def _say(step: Step, at: float, found: object, key: str) -> None:
+    """What was found, in a sentence, and one's guess beside it."""
+    mine = _guesses().get(step.name)
+    if mine is not None and mine.measured is None and mine.at == at:
+        mine.measured = step.measured(found, at)
+    with st.container(key=key):
+        st.markdown(step.conclude(found, at).text)
+        if mine is not None and mine.measured is not None:
+            st.caption(said_of(step.guess, mine, step))
+
+
+def _second(part: Step) -> None:
+    """The second part of a step, folded: a question of its own, its answer, and what a teacher may want."""
+    at, shown = _position(part, SECOND), part.name in _guesses()
+    opened = shown or at != part.slider.start
+    with st.expander(f"A second look: {part.title}", icon=":material/visibility:", expanded=opened):
+        st.markdown(part.idea)
+        if not shown:
+            _ask(part, at, None, 0)
+        else:
+            at = _slider(part, at, SECOND)
+            found = _found(part, at, "learn-second")
+            if found is not None:
+                _picture(part, at, found, "learn-second-picture")
+                _say(part, at, found, "learn-second-told")
+        page = menu.named(part.page)
+        st.page_link(page.file, label=part.link_words, icon=":material/tune:", query_params=part.fields(at))
+        if shown:
+            st.caption(f"**Exactly.** {part.exact}")
+            st.caption(f"**For teachers.** {part.notes}")
+            st.caption(f"**Exercise.** {part.exercise} **Answer.** {part.answer}")
+
+
+def _found(step: Step, at: float, place: str = "learn") -> object | None:
     """What the step shows, once all of it is there."""
     if step.experiment is not None:
-        result = runner.result_of(step.experiment(at), "learn")
+        result = runner.result_of(step.experiment(at), place)
         return result if result is not None and result.complete else None
     with render_lock.computing():
         return _sampled(step.name, at)

@@ -170,7 +170,7 @@ def picture(shipped: Shipped, figure: Figure, panel: str, dark: bool) -> shared.
 
 def is_fit(figure: Figure) -> bool:
     """Whether the figure draws regret against V instead of against time."""
-    return any(isinstance(claim, papers.Straight) for claim in figure.claims)
+    return any(isinstance(claim, papers.Straight) and claim.over == "V" for claim in figure.claims)
 
 
 def shipped_or_told(name: str) -> Shipped | None:
@@ -232,7 +232,7 @@ def statements(figure: Figure, wanted: str = EVERY) -> None:
 
 def tests(figure: Figure) -> None:
     """How the verdicts were reached, folded."""
-    found = [verdict for verdict in verdicts(figure) if verdict.test is not None]
+    found = [verdict for verdict in verdicts(figure) if verdict.detail]
     if found:
         with st.expander("How each was tested", icon=":material/science:"):
             for verdict in found:
@@ -242,9 +242,9 @@ def tests(figure: Figure) -> None:
 
 def _tested(verdict: Verdict) -> None:
     """The test of one statement, what it compared, and the same under other readings of the paper."""
-    assert verdict.test is not None
     st.markdown(f"**{words.plain(verdict.says)}**")
-    parts = [verdict.test.words, *verdict.detail.split("; ")]
+    how = "calculated, nothing is random" if verdict.test is None else verdict.test.words
+    parts = [how, *verdict.detail.split("; ")]
     parts += [f"reading: {claims.reading_words(name, other)}" for name, other in verdict.readings]
     st.caption("\n".join(f"- {words.plain(part)}" for part in parts))
 

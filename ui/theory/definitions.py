@@ -48,6 +48,7 @@ def in_words(chosen: Model) -> None:
         f"- **Trusted** is {definition.trusted}.\n"
         f"- **Seen:** {definition.seen}.\n"
         f"- **For example:** {definition.example}"
+        + (f"\n- **Lower bounds:** {definition.lower}" if definition.lower else "")
     )
     with st.expander("Why these arrows, and why not others?"):
         arrows = [

@@ -13,10 +13,10 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
-from bandit_core.model import MEASURES, PROMISES, Guarantee, Privacy
+from bandit_core.model import MEASURES, PROMISES, Measure, Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.studies.sweep import SweepResult
-from bandit_core.studies.trust_steps import Crossing, Step, budget_crossings, crossings, ladder, steps
+from bandit_core.studies.trust_steps import Crossing, Step, budget_crossings, crossings, kept, ladder, steps
 from ui import charts, diagrams, epsilon_grid, page_fields, theme, tradeoff_view, words
 
 GRID = epsilon_grid.between(0.1, 10)
@@ -47,9 +47,22 @@ def slider(experiment: Experiment) -> None:
     )
 
 
+def _rung(experiment: Experiment, line: int) -> str:
+    """Who is trusted, with the delta where there is one: ``a shuffler is trusted, δ = 1e-6``."""
+    return ", ".join(filter(None, (PROMISES[_privacy(experiment, line)].who, kept(experiment, line).failure)))
+
+
 def _step_words(experiment: Experiment, step: Step) -> str:
-    """The step in words: ``nobody is trusted → a shuffler is trusted``."""
-    return " → ".join(PROMISES[_privacy(experiment, line)].who for line in (step.stronger, step.weaker))
+    """The step in words: ``nobody is trusted → a secure sum is trusted``."""
+    return " → ".join(_rung(experiment, line) for line in (step.stronger, step.weaker))
+
+
+def _by_measure(found: Sequence[Step]) -> dict[Measure, list[Step]]:
+    """The steps of each ladder, pure ones first."""
+    ladders: dict[Measure, list[Step]] = {}
+    for step in found:
+        ladders.setdefault(step.measure, []).append(step)
+    return ladders
 
 
 def verdict(result: Result) -> str:
@@ -57,63 +70,81 @@ def verdict(result: Result) -> str:
     experiment, found = result.experiment, steps(result)
     if not found:
         return "Lines of two promises at least are needed to see what trust saves: choose some in the sidebar."
+    users, ladders = words.count(experiment.horizon), _by_measure(found)
     told = []
-    for step in found:
-        amount = f"**{words.with_error(abs(step.saved), step.stderr)}**"
-        saves = f"{'saves' if step.saved > 0 else 'costs'} {amount}" if step.clear else "makes no clear difference"
-        told.append(f"{_step_words(experiment, step)} {saves}")
-    users = words.count(experiment.horizon)
-    return f"Lost rewards after {users} users, step by step: {'; '.join(told)}."
+    for measure, climbed in ladders.items():
+        head = f"{words.sentence(MEASURES[measure].name)}: " if len(ladders) > 1 else ""
+        told.append(f"{head}{'; '.join(_saved(experiment, step) for step in climbed)}.")
+    return f"Lost rewards after {users} users, step by step. {' '.join(told)}"
+
+
+def _saved(experiment: Experiment, step: Step) -> str:
+    """What one step saves, or costs."""
+    amount = f"**{words.with_error(abs(step.saved), step.stderr)}**"
+    saves = f"{'saves' if step.saved > 0 else 'costs'} {amount}" if step.clear else "makes no clear difference"
+    return f"{_step_words(experiment, step)} {saves}"
 
 
 def bars(result: Result, dark: bool) -> go.Figure:
     """A bar for each step of trust: lost rewards that it saves, with two standard errors to each side."""
     experiment, found = result.experiment, steps(result)
-    figure = go.Figure()
-    for step in found:
-        stronger, weaker = (PROMISES[_privacy(experiment, line)] for line in (step.stronger, step.weaker))
-        name, error = f"{stronger.sign} → {weaker.sign} {escape(weaker.who)}", float(np.nan_to_num(step.stderr))
-        figure.add_bar(
-            x=[step.saved],
-            y=[name],
-            name=name,
-            orientation="h",
-            marker={"color": theme.LOOKS[weaker.key].colour},
-            error_x={"array": [2 * error], "color": theme.ink(dark), "thickness": 1.5},
-            hovertemplate="%{x:,.4~g}",
-            showlegend=False,
-        )
-        figure.add_annotation(
-            x=max(0.0, step.saved) + 2 * error,
-            y=name,
-            text=words.with_error(step.saved, step.stderr),
-            xanchor="left",
-            xshift=4,
-            showarrow=False,
-        )
-    charts.style(figure, 120 + 56 * max(1, len(found)), dark)
+    figure, ladders, rows = go.Figure(), _by_measure(found), []
+    for measure, climbed in ladders.items():
+        if len(ladders) > 1:
+            rows.append(f"<b>{escape(MEASURES[measure].name)}</b>")
+        for step in climbed:
+            signs = [PROMISES[_privacy(experiment, line)].sign for line in (step.stronger, step.weaker)]
+            rows.append(f"{' → '.join(signs)} {escape(_rung(experiment, step.weaker))}")
+            _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[_privacy(experiment, step.weaker)].colour, dark)
+    charts.style(figure, 120 + 52 * max(1, len(rows)), dark)
     figure.update_layout(hovermode="closest", bargap=0.35)
     ends = [step.saved + side * 2 * float(np.nan_to_num(step.stderr)) for step in found for side in (-1, 1)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     wide = (high - low) or 1.0
-    figure.update_xaxes(title="lost rewards saved by this step", range=[low - 0.05 * wide, high + 0.6 * wide])
-    figure.update_yaxes(autorange="reversed", automargin=True)
+    figure.update_xaxes(title="lost rewards saved", range=[low - 0.05 * wide, high + 1.2 * wide])
+    places = list(range(len(rows)))
+    figure.update_yaxes(
+        tickvals=places, ticktext=rows, range=[max(1, len(rows)) - 0.5, -0.5], automargin=True, zeroline=False
+    )
     return figure
 
 
-def unlike_steps(result: Result) -> str:
-    """Which budgets are not pure, and that a step between two measures is not one of trust alone."""
-    experiment, found = result.experiment, steps(result)
-    kept = [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
-    unlike = any(
-        kept[step.stronger].measure != kept[step.weaker].measure for step in found if _both_private(kept, step)
+def _bar(figure: go.Figure, place: int, name: str, step: Step, colour: str, dark: bool) -> None:
+    """One step, with its whisker and its number."""
+    error = float(np.nan_to_num(step.stderr))
+    figure.add_bar(
+        x=[step.saved],
+        y=[place],
+        name=name,
+        orientation="h",
+        marker={"color": colour},
+        error_x={"array": [2 * error], "color": theme.ink(dark), "thickness": 1.5},
+        hovertemplate="%{x:,.4~g}",
+        showlegend=False,
     )
-    told = "A step between a line with a δ and one without changes what is promised, not only whom one trusts."
-    return " ".join(filter(None, (words.measures(experiment), told if unlike else "")))
+    figure.add_annotation(
+        x=max(0.0, step.saved) + 2 * error,
+        y=place,
+        text=words.with_error(step.saved, step.stderr),
+        xanchor="left",
+        xshift=4,
+        showarrow=False,
+    )
 
 
-def _both_private(kept: Sequence[Guarantee], step: Step) -> bool:
-    return "none" not in (kept[step.stronger].model, kept[step.weaker].model)
+def unlike_steps(result: Result) -> str:
+    """Which budgets are not pure, and why their steps stand apart."""
+    apart = any(
+        kept(result.experiment, step.stronger).measure != step.measure
+        for step in steps(result)
+        if step.measure != "pure"
+    )
+    told = (
+        "Promises with a δ have steps of their own: whether they or pure ones lose less says nothing of trust. Their "
+        "first step begins at a pure line, which keeps the promise with a δ, too; it changes both, whom one trusts "
+        "and what is promised."
+    )
+    return " ".join(filter(None, (words.measures(result.experiment), told if apart else "")))
 
 
 def _told(experiment: Experiment, what: str, found: Sequence[Crossing], where: Callable[[Crossing], str]) -> str:
@@ -160,20 +191,24 @@ def budgets(experiment: Experiment) -> tuple[float, ...]:
 def table(result: Result) -> pd.DataFrame:
     """A row per promise: what the run really keeps, who is trusted with what, and what it loses."""
     experiment = result.experiment
-    saved = {step.weaker: step for step in steps(result)}
+    climbed = steps(result)
     rows = []
     for line in ladder(experiment):
         entry, played = experiment.lines[line].entry, result.lines[line]
-        kept, promise = entry.guarantee(experiment.setups[line]), entry.promise
-        step = saved.get(line)
+        has, promise = kept(experiment, line), entry.promise
+        saved = [
+            f"{words.with_error(step.saved, step.stderr)} (after {_rung(experiment, step.stronger)})"
+            for step in climbed
+            if step.weaker == line
+        ]
         rows.append(
             {
                 "promise": f"{promise.sign} {promise.title}",
                 "policy": entry.title,
-                "budget": kept.budget or "–",
-                "counted in": MEASURES[kept.measure].name if kept.budget else "–",
+                "budget": has.budget or "–",
+                "counted in": MEASURES[has.measure].name if has.budget else "–",
                 "lost rewards": "–" if played is None else words.with_error(played.mean[-1], played.stderr[-1]),
-                "saved by this step": "–" if step is None else words.with_error(step.saved, step.stderr),
+                "saved by this step": "; ".join(saved) or "–",
                 "trusted": promise.trusted,
                 "hidden": promise.unit,
             }
@@ -191,7 +226,7 @@ def who_sees_what(experiment: Experiment, dark: bool) -> None:
             with column:
                 told = diagrams.in_words(entry.privacy)
                 st.image(diagrams.who_sees_what(entry.privacy, dark), width=diagrams.WIDTH, alt=told)
-                kept = words.plain(words.sentence(entry.guarantee(experiment.setups[line]).words))
+                told_of = words.plain(words.sentence(kept(experiment, line).words))
                 st.markdown(
-                    f"**{promise.title}.** {promise.says} Trusted: {promise.trusted}.\n\n{entry.title}: {kept}."
+                    f"**{promise.title}.** {promise.says} Trusted: {promise.trusted}.\n\n{entry.title}: {told_of}."
                 )
