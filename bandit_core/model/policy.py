@@ -52,6 +52,8 @@ class Policy:
     ``setting`` says whether it plays arms, or chooses by the features of users.
     ``late`` says whether ``prepare``, ``sampler``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
     refuses others where feedback is not immediate.
+    ``stops`` says whether it searches until it is sure and then shows what it recommends, so that its runs have a
+    stopping time (see `bandit_core.studies.decisions`).
     ``privacy`` is the key of its `promise`. Where the budget is concentrated, the epsilon of the spec and the parameter
     ``delta`` say how much: rho is the largest that gives (epsilon, delta)-DP (see `theory.accounting.zcdp_rho`).
     """
@@ -81,6 +83,7 @@ class Policy:
     held: Callable[[RunSetup, int], float] = numbers_held
     setting: Setting = "arms"
     late: bool = False
+    stops: bool = False
 
     @property
     def promise(self) -> Promise:
