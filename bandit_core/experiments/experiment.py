@@ -388,7 +388,8 @@ def _coming_problems(experiment: Experiment) -> list[Issue]:
     feedback, policies = experiment.feedback, {line.policy: line.entry for line in experiment.lines}
     if not feedback.immediate and (stuck := [name for name, policy in policies.items() if not policy.late]):
         able = ", ".join(name for name, policy in registry().items() if policy.late)
-        allowed = f"batch 1 and delay 0 with {', '.join(stuck)}: how it waits for rewards is not known; others: {able}"
+        why = "; ".join(f"{name} {policies[name].cannot_wait}" for name in stuck)
+        allowed = f"batch 1 and delay 0 with {', '.join(stuck)}: {why}; others: {able}"
         issues.append(Issue("feedback", f"batch {feedback.batch}, delay {feedback.delay}", allowed))
     if experiment.visits > 1:
         loose = dict.fromkeys(

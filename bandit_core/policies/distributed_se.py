@@ -113,6 +113,7 @@ POLICIES = (
         summary="Elimination in growing batches, whose users each add a pinch of noise to a sum that nobody can read "
         "in parts.",
         privacy="distributed",
+        cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
         epsilon="one",
         parameters=ladder_family.BatchParameters,
@@ -137,6 +138,7 @@ POLICIES = (
         summary="Elimination on secure sums with Skellam noise, whose tails are lighter, for a promise that may fail "
         "with chance delta.",
         privacy="distributed",
+        cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
         guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
         epsilon="one",
         parameters=RenyiParameters,

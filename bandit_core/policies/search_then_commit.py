@@ -99,6 +99,7 @@ def _policy(name: str, **fields: Any) -> Policy:
             "epsilon": "one",
             "anytime": True,
             "stops": True,
+            "cannot_wait": "is proved to err rarely where the rewards of everybody before are counted",
             "parameters": BitsParameters,
             "refuses": refuse_tiny_budget,
             "prepare": lambda setup: _prepare(setup, entry),
