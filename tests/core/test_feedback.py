@@ -206,9 +206,7 @@ def test_a_person_who_comes_again_has_one_budget(name):
     policy = registry()[name]
     part = Experiment.model_validate({"arms": COINS, "lines": [line_of(name, 0.5)], "horizon": 500, "trials": 2})
     if policy.guarantee(part.setups[0]).delta > 0:
-        with refused("visits", value=4):
-            part.with_changes(lines=[line_of(name, 2.0)], visits=4)
-        return
+        return  # see below
     whole = part.with_changes(lines=[line_of(name, 2.0)], visits=4)
     for left, right in zip(*(prepared_lines(each) for each in (whole, part)), strict=True):
         assert left.identity == right.identity
@@ -223,6 +221,32 @@ def test_a_person_who_comes_again_has_one_budget(name):
         assert release.times == 4 * each.times
         assert release.epsilon == each.epsilon
         assert release.unit == "one person"
+
+
+WITH_DELTA = ("shuffle-se", "dist-rdp-se", "adac-ucb", "dp-ucb-int", "gaussian-ts", "ldp-ols", "ldp-linucb", "ldp-gloc")
+
+
+@pytest.mark.parametrize("name", WITH_DELTA)
+def test_a_person_who_comes_again_keeps_epsilon_and_delta(name):
+    """By hand: 4 epsilon, and 4 delta (local) or 4 e^(3 epsilon) delta, and 16 rho; no more than was asked for."""
+    policy, delta = registry()[name], 1e-3
+    arms = {"arms": COINS} if policy.setting == "arms" else {"contexts": {"dimension": 2, "arms": 3}}
+    document = {**arms, "lines": [line_of(name, 2.0, delta=delta)], "horizon": 500, "trials": 2}
+    once, again = (Experiment.model_validate({**document, "visits": visits}) for visits in (1, 4))
+    whole, person = (policy.guarantee(each.setups[0]) for each in (once, again))
+    one = policy.guarantee(replace(again.setups[0], visits=1))
+    assert (again.setups[0].fixed_epsilon, person.model, person.measure) == (0.5, whole.model, whole.measure)
+    local = policy.privacy == "local"
+    assert again.setups[0].parameters.delta == pytest.approx(delta / (4 if local else 4 * math.exp(1.5)))
+    factor = 4 if local else 4 * math.exp(3 * one.epsilon)
+    assert (person.epsilon, person.delta) == pytest.approx((4 * one.epsilon, factor * one.delta))
+    assert person.rho == (None if one.rho is None else pytest.approx(16 * one.rho))
+    assert person.epsilon <= 2.0 * (1 + 1e-9) and person.delta <= delta * (1 + 1e-9)
+    assert f"{person.epsilon:.4g}" in person.words
+    assert policy.spent(again.setups[0], np.array([1, 10**9]))[-1] <= person.epsilon * (1 + 1e-9)
+    assert Experiment.model_validate(again.spec()) == again  # the spec keeps the person's delta
+    with refused("visits", value=900):
+        Experiment.model_validate({**document, "lines": [line_of(name, 2.0, delta=1e-11)], "visits": 900})
 
 
 @pytest.mark.parametrize("epsilon", [GROUPS, SPREAD, {"kind": "uniform", "low": 0.0, "high": 3.0},
