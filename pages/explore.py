@@ -10,6 +10,7 @@ from ui import (
     budget_panel,
     build_view,
     charts,
+    decision_times,
     exports,
     figures,
     gallery,
@@ -73,6 +74,7 @@ if alone or covered:
 legend = words.legend(max(line.count for line in result.lines if line), experiment.view.band)
 st.caption(f"{legend} {words.measures(experiment)}")
 panels.cards(result)
+decision_times.draw(result.experiment)
 
 views = ["Pulls per arm", "Watch one run", "Bounds", "Budget", "Build it", "Table", "Code", "Download"]
 pulls, one_run, bounds, budget, build, table, code, download = st.tabs(views, key="views", on_change="rerun")

@@ -70,6 +70,13 @@ def arithmetic(experiment: Experiment, number: int) -> str:
     if budget.fixed is None:
         return f"One answer may spend its person's ε / {visits}."
     part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
+    kept = line.entry.guarantee(setup)
+    if kept.delta > 0:
+        growth = "m" if kept.model == "local" else "m e^((m−1) ε′)"
+        return (
+            f"One reward may spend ε′ = {part} with δ′ = **{setup.parameters.delta:.2g}**: {visits} of them come to "
+            f"m ε′ and {growth} δ′ with m = {visits}, together {kept.budget}."
+        )
     if line.entry.privacy == "central":
         return (
             f"One reward may spend {part}: where a release adds up all {visits} rewards of a person, they move it "

@@ -137,7 +137,7 @@ def _late(experiment: Experiment) -> str:
         told = (
             f"Here the reward of user *t* is counted after the first user from *t* + {feedback.delay} on whose number "
             f"{feedback.batch} divides, and until then an arm that must be tried gives way to those with fewer rewards "
-            "on their way. "
+            "on their way, and a batch lasts until enough of its rewards are counted. "
         )
     if experiment.visits > 1:
         told += (

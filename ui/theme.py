@@ -22,7 +22,7 @@ from bandit_core.policies import registry
 # 20), and by 15 without red or green cones. Quiet for no privacy, warm for local and cool for central DP.
 _SHADES = {
     "ucb": ("#6c757c", "#889598"),
-    "kl-ucb": ("#3c2e20", "#c0c9d9"),
+    "kl-ucb": ("#210f00", "#c0c9d9"),
     "thompson": ("#7c6d46", "#bea573"),
     "robust-ucb": ("#1c303c", "#e9fff7"),
     "heldp-ucb-b": ("#d85800", "#f6a248"),
@@ -56,6 +56,9 @@ _SHADES = {
     "shuffle-se": ("#88652f", "#b9343e"),
     "dist-dp-se": ("#1e0332", "#bc59ec"),
     "dist-rdp-se": ("#7306ab", "#6837fd"),
+    "top-two": ("#3c3921", "#a0d0b4"),
+    "ctb-tt": ("#500f69", "#e16e1e"),
+    "adap-tt": ("#7864eb", "#73dcff"),
     "linucb": ("#736261", "#556a5f"),
     "greedy-ols": ("#080408", "#e5e7d5"),
     "ldp-ols": ("#db765d", "#e6960a"),

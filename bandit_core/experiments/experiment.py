@@ -19,11 +19,12 @@ import numpy as np
 import pydantic
 from pydantic import Field, StrictBool
 
-from bandit_core.model import Policy, RunSetup
+from bandit_core.model import Parameters, Policy, RunSetup
 from bandit_core.policies import registry
+from bandit_core.policies.visits import SMALLEST_DELTA, delta_of_one
 from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
-from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
@@ -335,11 +336,20 @@ def _setup(line: Line, experiment: Experiment) -> RunSetup:
     stated, epsilon = policy.parameters.model_validate(line.params), line.epsilon and line.epsilon.divided(visits)
     if visits > 1 and isinstance(threshold := getattr(stated, "eps_min", None), float):
         stated = stated.model_copy(update={"eps_min": threshold / visits})  # it speaks of people, as epsilon does
-    setup = RunSetup(
-        experiment.single_arms, epsilon, policy.resolve(stated, epsilon), experiment.horizon, experiment.contexts,
-        experiment.feedback, visits,
-    )  # fmt: skip
-    return replace(setup, parameters=policy.settle(setup))
+
+    def of(stated: Parameters, budget: BudgetDistribution | None, visits: int) -> RunSetup:
+        setup = RunSetup(
+            experiment.single_arms, budget, policy.resolve(stated, budget), experiment.horizon, experiment.contexts,
+            experiment.feedback, visits,
+        )  # fmt: skip
+        return replace(setup, parameters=policy.settle(setup))
+
+    if visits > 1 and "delta" in policy.parameters.model_fields and policy.privacy != "none":
+        once = of(stated, line.epsilon, 1)
+        if policy.guarantee(once).delta > 0:
+            part = max(SMALLEST_DELTA, delta_of_one(policy, once, visits))  # the smallest one is refused
+            stated = stated.model_copy(update={"delta": part})
+    return of(stated, epsilon, visits)
 
 
 def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Issue]:
@@ -383,24 +393,24 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
 
 
 def _coming_problems(experiment: Experiment) -> list[Issue]:
-    """Policies that cannot wait for feedback, and promises that are not known to cover people who come again."""
+    """Policies that cannot wait for feedback, and people who come more often than a delta can cover."""
     issues = []
     feedback, policies = experiment.feedback, {line.policy: line.entry for line in experiment.lines}
     if not feedback.immediate and (stuck := [name for name, policy in policies.items() if not policy.late]):
         able = ", ".join(name for name, policy in registry().items() if policy.late)
-        allowed = f"batch 1 and delay 0 with {', '.join(stuck)}: how it waits for rewards is not known; others: {able}"
+        why = "; ".join(f"{name} {policies[name].cannot_wait}" for name in stuck)
+        allowed = f"batch 1 and delay 0 with {', '.join(stuck)}: {why}; others: {able}"
         issues.append(Issue("feedback", f"batch {feedback.batch}, delay {feedback.delay}", allowed))
-    if experiment.visits > 1:
-        loose = dict.fromkeys(
-            line.policy for line in experiment.lines if line.entry.guarantee(_setup(line, experiment)).delta > 0
-        )
-        if loose:
-            allowed = (
-                f"1 with {', '.join(loose)}: what an (epsilon, delta) promise for one reward is for a person who comes "
-                "again is not proved here; every policy with a pure promise (delta = 0) takes more visits"
-            )
-            issues.append(Issue("visits", experiment.visits, allowed))
+    lost = [line.policy for line in experiment.lines if experiment.visits > 1 and _delta_is_lost(line, experiment)]
+    if lost:
+        allowed = f"fewer, or a smaller epsilon, with {', '.join(lost)}: one visit would keep a delta below "
+        issues.append(Issue("visits", experiment.visits, f"{allowed}{SMALLEST_DELTA:g}"))
     return issues
+
+
+def _delta_is_lost(line: Line, experiment: Experiment) -> bool:
+    setup = _setup(line, experiment)
+    return line.entry.guarantee(setup).delta > 0 and setup.parameters.delta <= SMALLEST_DELTA
 
 
 def _refusal(policy: Policy, experiment: Experiment) -> str | None:

@@ -185,3 +185,6 @@ def elimination(
                     means[arm] = total / length
                 size = survivors(members, size, means, margin)
         note_pulls(record, trial, order, batches.pulled)
+
+
+clear, choose, release = _clear, _choose, _release  # for rewards that are counted late, see `kernels.late_batches`

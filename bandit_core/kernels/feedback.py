@@ -320,3 +320,6 @@ def explore_then_commit(state: np.ndarray, rewards: Rewards, plan: Plan, late: L
     """`bandit_core.kernels.explore_commit` with late feedback; every reward is drawn by itself."""
     game = Comparison(room_for(rewards), plan.bits, plan)
     play_late(_choose_in_turns, _answer, _learn_a_test, game, late, state, rewards, record)
+
+
+room_to_wait = _waiting  # for `kernels.late_batches`

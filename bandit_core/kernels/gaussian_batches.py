@@ -70,3 +70,6 @@ def by_index(state: np.ndarray, rewards: Rewards, at_once: bool, doubling: Doubl
     arms = rewards.table.shape[0]
     known = Known(np.empty(arms), np.empty(arms))
     play_batches(_clear, _choose, _release, doubling, known, state, rewards, at_once, record)
+
+
+clear, choose, release = _clear, _choose, _release  # for rewards that are counted late, see `kernels.late_batches`

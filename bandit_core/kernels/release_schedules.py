@@ -171,3 +171,7 @@ def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Sched
     """
     known = _room(rewards.table.shape[0])
     play_batches(_clear, _draw_best, _release, schedule, known, state, rewards, at_once, record)
+
+
+# For rewards that are counted late, see `kernels.late_batches`.
+clear, leader, draw_best, release, room = _clear, _leader, _draw_best, _release, _room

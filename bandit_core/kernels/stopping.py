@@ -125,13 +125,13 @@ def phase_margin(
 
 
 @inlined
-def _until_next(t: int, growth: float, cap: int) -> int:
+def until_next(t: int, growth: float, cap: int) -> int:
     """Users until the next decision."""
     return min(max(1, int((growth - 1.0) * t)), cap - t)
 
 
 @inlined
-def _first_half(size: int, state: np.ndarray, trial: int) -> int:
+def first_half(size: int, state: np.ndarray, trial: int) -> int:
     """How many of ``size`` users get the leader."""
     half = size // 2
     if size % 2 == 1 and next_uniform(state, trial, 0) < 0.5:
@@ -152,7 +152,7 @@ def _note(
 
 
 @inlined
-def _largest(values: np.ndarray) -> int:
+def largest(values: np.ndarray) -> int:
     best = 0
     for arm in range(1, values.shape[0]):
         if values[arm] > values[best]:
@@ -161,7 +161,7 @@ def _largest(values: np.ndarray) -> int:
 
 
 @piece
-def _compare(ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float) -> tuple[int, bool]:
+def compare(ones: np.ndarray, counts: np.ndarray, leader: int, rule: int, delta: float) -> tuple[int, bool]:
     """(challenger, whether the leader may be recommended) of a Top-Two policy on bits."""
     arms = counts.shape[0]
     challenger = -1
@@ -202,12 +202,12 @@ def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
         while True:
             if outcome.signal[0] != 0:
                 return
-            leader = _largest(means)
-            challenger, sure = _compare(ones, counts, leader, rule, delta)
+            leader = largest(means)
+            challenger, sure = compare(ones, counts, leader, rule, delta)
             if sure or t >= cap:
                 break
-            size = _until_next(t, growth, cap)
-            own = _first_half(size, state, trial)
+            size = until_next(t, growth, cap)
+            own = first_half(size, state, trial)
             counts[leader] += own
             ones[leader] += binomial(own, here[leader], state, trial)
             counts[challenger] += size - own
@@ -219,7 +219,7 @@ def top_two(state: np.ndarray, search: Search, outcome: Outcome) -> None:
 
 
 @piece
-def _sure_of(
+def sure_of(
     best: int, means: np.ndarray, lengths: np.ndarray, phases: np.ndarray, rule: int, delta: float, epsilon: float
 ) -> bool:
     """Whether the arm with the largest noisy mean may be recommended."""
@@ -233,7 +233,9 @@ def _sure_of(
 
 
 @piece
-def _pair(means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, pair: np.ndarray) -> None:
+def find_pair(
+    means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, epsilon: float, pair: np.ndarray
+) -> None:
     """Fill ``pair`` with the leader and the challenger of AdaP-TT at user ``t``."""
     level = math.log(t)
     highest = -np.inf
@@ -254,7 +256,7 @@ def _pair(means: np.ndarray, lengths: np.ndarray, counts: np.ndarray, t: int, ep
 
 
 @inlined
-def _release(  # noqa: PLR0913 (a phase's numbers)
+def release_mean(  # noqa: PLR0913 (a phase's numbers)
     arm: int,
     here: np.ndarray,
     means: np.ndarray,
@@ -296,7 +298,7 @@ def adap_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome)
         for arm in range(arms):
             counts[arm] = 1.0
             fresh[arm] = 1.0
-            _release(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
+            release_mean(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
         t = arms
         news = True
         sure = False
@@ -304,24 +306,24 @@ def adap_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome)
             if outcome.signal[0] != 0:
                 return
             if news:
-                best = _largest(means)
-                sure = _sure_of(best, means, lengths, phases, rule, delta, epsilon)
+                best = largest(means)
+                sure = sure_of(best, means, lengths, phases, rule, delta, epsilon)
                 news = False
             if sure or t >= cap:
                 break
-            _pair(means, lengths, counts, t, epsilon, pair)
-            size = _until_next(t, growth, cap)
+            find_pair(means, lengths, counts, t, epsilon, pair)
+            size = until_next(t, growth, cap)
             for place in range(2):  # no arm goes beyond the end of its phase
                 arm = pair[place]
                 size = min(size, 2 * int(counts[arm] - 2.0 * fresh[arm]))
-            own = _first_half(size, state, trial)
+            own = first_half(size, state, trial)
             for place in range(2):
                 arm = pair[place]
                 more = own if place == 0 else size - own
                 counts[arm] += more
                 fresh[arm] += more
                 if more > 0 and 2.0 * fresh[arm] >= counts[arm]:
-                    _release(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
+                    release_mean(arm, here, means, lengths, phases, fresh, epsilon, state, trial)
                     news = True
             t += size
         _note(outcome, trial, order, t, sure, best, counts)

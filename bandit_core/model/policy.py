@@ -51,7 +51,9 @@ class Policy:
     besides the arms' tables and the block it fills (for estimates of memory).
     ``setting`` says whether it plays arms, or chooses by the features of users.
     ``late`` says whether ``prepare``, ``sampler``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
-    refuses others where feedback is not immediate.
+    refuses others where feedback is not immediate, in the words of ``cannot_wait``.
+    ``stops`` says whether it searches until it is sure and then shows what it recommends, so that its runs have a
+    stopping time (see `bandit_core.studies.decisions`).
     ``privacy`` is the key of its `promise`. Where the budget is concentrated, the epsilon of the spec and the parameter
     ``delta`` say how much: rho is the largest that gives (epsilon, delta)-DP (see `theory.accounting.zcdp_rho`).
     """
@@ -81,6 +83,8 @@ class Policy:
     held: Callable[[RunSetup, int], float] = numbers_held
     setting: Setting = "arms"
     late: bool = False
+    cannot_wait: str = "has no rule here for rewards that are not there yet"
+    stops: bool = False
 
     @property
     def promise(self) -> Promise:

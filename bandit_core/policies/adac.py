@@ -102,6 +102,7 @@ POLICY = batch_family.pure_policy(
     summary="UCB in batches that double; each batch is summed once, with normal noise, and the older ones forgotten.",
     guarantee_words="rho-zCDP, and so (epsilon, delta)-central DP: every reward enters one release",
     parameters=ConcentratedParameters,
+    late=True,
     prepare=_prepare,
     bounds=_bounds,
     guarantee=_guarantee,

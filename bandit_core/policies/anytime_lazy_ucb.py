@@ -31,6 +31,7 @@ POLICY = batch_family.pure_policy(
     paper="Hu, Huang, Mehta 2021",
     summary="UCB on the last full batch of each arm, batches doubling; index constants reconstructed, not quoted.",
     parameters=Parameters,
+    late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="ucb",

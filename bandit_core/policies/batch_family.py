@@ -8,15 +8,26 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from bandit_core.kernels import batched, gaussian_batches, late_batches, release_schedules
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
+from bandit_core.model import KernelCall, Parameters, Policy, RunSetup, numbers_held
 from bandit_core.model.bound import Bound
+from bandit_core.policies import index_family
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central
 
 SMALLEST = 1e-6  # budgets below hide everything for longer than any horizon, and their batches overflow
+
+
+# Those that can wait for rewards, and what plays them then.
+_LATE: dict[Callable[..., None], Callable[..., None]] = {
+    batched.by_index: late_batches.by_index,
+    gaussian_batches.by_index: late_batches.with_normal_noise,
+    release_schedules.by_index: late_batches.lazily,
+    release_schedules.thompson: late_batches.lazy_posteriors,
+}
 
 
 class BatchParameters(Parameters):
@@ -64,8 +75,12 @@ def prepare(kernel: Callable[..., None], setup: RunSetup, *settings: Any, at_onc
     """A call of a kernel of `bandit_core.kernels.batched` or `bandit_core.kernels.release_schedules`.
 
     ``settings`` are the numbers that the kernel takes after ``at_once``. ``at_once`` = False draws
-    every reward by itself instead of the sum of a batch: other draws, the same distribution.
+    every reward by itself instead of the sum of a batch: other draws, the same distribution. Where rewards are counted
+    late, they are drawn so in any case.
     """
+    if not setup.feedback.immediate:
+        arguments = (rewards_of(setup), *settings, index_family.late(setup))
+        return KernelCall(_LATE[kernel], arguments, len(setup.arms))
     return KernelCall(kernel, (rewards_of(setup), at_once, *settings), len(setup.arms))
 
 
@@ -75,6 +90,8 @@ def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -
     Where every arm pays one of two amounts the time goes into ``releases`` (default: batches that double) with one
     look at every arm each, which costs ``look`` pulls for an arm; else into drawing the rewards.
     """
+    if not setup.feedback.immediate:
+        return index_family.late_cost(setup)
     arms = len(setup.arms)
     if releases is None:
         releases = arms * math.log2(max(1.0, setup.horizon / arms))
@@ -89,6 +106,11 @@ def cost(setup: RunSetup, releases: float | None = None, look: float = 1 / 16) -
 def cost_of_roots(most: float) -> Callable[[RunSetup], float]:
     """``step_cost`` of a policy whose look at an arm costs up to ``most`` pulls, for a root once batches are long."""
     return lambda setup: cost(setup, look=min(most, setup.horizon / (500 * len(setup.arms))))
+
+
+def held(setup: RunSetup, rows: int) -> float:
+    """Numbers that a kernel holds, those of users who wait to be counted included."""
+    return numbers_held(setup, rows) + index_family.waiting(setup)
 
 
 def with_lower_bounds(upper: Callable[[RunSetup], list[Bound]]) -> Callable[[RunSetup], list[Bound]]:
@@ -109,6 +131,7 @@ def pure_policy(**fields: Any) -> Policy:
             "guarantee": pure,
             "releases": noisy_sums("the sum of a batch of an arm's rewards (its mean, times a public number)"),
             "step_cost": cost,
+            "held": held,
             **fields,
         }
     )

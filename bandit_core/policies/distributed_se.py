@@ -98,6 +98,7 @@ POLICIES = (
         summary="Elimination in growing batches, whose users each add a pinch of noise to a sum that nobody can read "
         "in parts.",
         privacy="distributed",
+        cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
         parameters=ladder_family.BatchParameters,
         bounds=ladder_family.bounds_beside_a_curator(_pure, ladder.polya, ladder.polya_orders),
@@ -118,6 +119,7 @@ POLICIES = (
         summary="Elimination on secure sums with Skellam noise, whose tails are lighter, for a promise that may fail "
         "with chance delta.",
         privacy="distributed",
+        cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
         guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
         parameters=RenyiParameters,
         bounds=ladder_family.bounds_beside_a_curator(renyi_guarantee, ladder.skellam, ladder.skellam_orders),

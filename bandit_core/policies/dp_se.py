@@ -12,8 +12,10 @@ epochs are batches of growth^b pulls instead, with the radii of print: the step 
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import batched
@@ -34,7 +36,22 @@ class EpochParameters(ladder_family.EliminationParameters):
     ] = "auto"
 
 
+def _epochs(setup: RunSetup) -> tuple[np.ndarray, np.ndarray]:
+    """Pulls of each arm and margins of all epochs that may end by the horizon, both (epochs, arms + 1)."""
+    size, beta = np.arange(len(setup.arms) + 1.0), ladder.chance_of_error(setup)
+    size[:2] = 2  # with fewer nothing is dropped
+    lengths, margins = [], []
+    for e in range(1, 3 + int(math.log2(setup.horizon))):
+        sampling, privacy = np.log(8 * size * e * e / beta), np.log(4 * size * e * e / beta)
+        length = np.floor(np.maximum(32 * sampling * 4.0**e, 8 * privacy * 2.0**e / nominal(setup)) + 1)
+        lengths.append(length)
+        margins.append(2 * np.sqrt(sampling / (2 * length)) + 2 * privacy / (length * nominal(setup)))
+    return np.array(lengths), np.array(margins)
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
+    if setup.parameters.growth == "auto" and not setup.feedback.immediate:
+        return ladder_family.prepare_late(setup, *_epochs(setup), 0.0, 1 / nominal(setup))
     if setup.parameters.growth == "auto":
         settings = (nominal(setup), ladder.chance_of_error(setup))
         return batch_family.prepare(batched.elimination, setup, *settings)
@@ -55,6 +72,7 @@ POLICY = batch_family.pure_policy(
     summary="Plays all arms equally often and drops the ones that are clearly worse, comparing noisy means.",
     anytime=False,
     parameters=EpochParameters,
+    late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(_upper),
     step_cost=lambda setup: batch_family.cost(setup, look=0.0),  # rounds, each with one look at every arm

@@ -103,6 +103,7 @@ POLICY = Policy(
     parameters=DPUCBParameters,
     accepts=unit_rewards,
     prepare=_prepare,
+    cannot_wait="counts rewards in trees, in the order of the users",
     bounds=_bounds,
     guarantee=_guarantee,
     refuses=_refuses,

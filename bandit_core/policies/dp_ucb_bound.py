@@ -77,6 +77,7 @@ POLICY = Policy(
     parameters=DPUCBBoundParameters,
     accepts=unit_rewards,
     prepare=_prepare,
+    cannot_wait="counts rewards in trees, in the order of the users",
     bounds=_bounds,
     guarantee=tree_family.hybrid_guarantee,
     spending=tree_family.hybrid_spending,

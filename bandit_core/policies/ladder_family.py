@@ -11,12 +11,15 @@ import math
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
+from bandit_core.kernels import late_batches
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.model.bound import Bound
+from bandit_core.policies import batch_family, index_family
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
@@ -48,11 +51,25 @@ def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True) ->
     """A call of `bandit_core.kernels.ladder`; ``learns`` is one of its codes.
 
     ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
+    Where rewards are counted late they are drawn so in any case.
     """
+    if not setup.feedback.immediate:
+        lengths = np.broadcast_to(steps.lengths[:, None], steps.radii.shape)
+        scale = float(steps.spread[0]) if learns == kernels.LAPLACE else 0.0
+        contrast = float(steps.contrast[0]) if learns == kernels.BITS else 0.0
+        return prepare_late(setup, lengths, 2 * steps.radii, contrast, scale)
     plan = kernels.Ladder(
         learns, steps.lengths, 2 * steps.radii, steps.contrast, steps.levels, steps.spread, steps.slack
     )
     return KernelCall(kernels.elimination, (rewards_of(setup), at_once, plan), len(setup.arms))
+
+
+def prepare_late(
+    setup: RunSetup, lengths: np.ndarray, margins: np.ndarray, contrast: float, scale: float
+) -> KernelCall:
+    """A call of the elimination of `bandit_core.kernels.late_batches`; arrays (steps, arms + 1)."""
+    plan = late_batches.Elimination(np.ascontiguousarray(lengths), np.ascontiguousarray(margins), contrast, scale)
+    return KernelCall(late_batches.elimination, (rewards_of(setup), plan, index_family.late(setup)), len(setup.arms))
 
 
 def prepared(learns: int, steps: Callable[[RunSetup], Steps]) -> Callable[[RunSetup], KernelCall]:
@@ -64,6 +81,8 @@ def cost(learns: int) -> Callable[[RunSetup], float]:
     """Rough time of one pull relative to one of ``ucb``: a look per batch and arm, else the drawing of the rewards."""
 
     def step_cost(setup: RunSetup) -> float:
+        if not setup.feedback.immediate:
+            return index_family.late_cost(setup)
         looks = 10 * len(setup.arms) * math.log2(max(2.0, setup.horizon)) / setup.horizon
         in_bulk = learns == kernels.BITS or all(
             arm.row()[0] == distributions.TWO_POINT for arm in distributions.distinct(setup.arms)
@@ -94,14 +113,21 @@ def pseudo_code(learned: str, radius: str, answer: str = "") -> str:
     return _LOOP.format(learned=learned, radius=radius, answer=answer)
 
 
-def common(learns: int, steps: Callable[[RunSetup], Steps]) -> dict[str, Any]:
-    """Fields of every policy of the family but those that tell the steps of trust apart."""
-    return {"anytime": False, "prepare": prepared(learns, steps), "step_cost": cost(learns)}
+def common(learns: int, steps: Callable[[RunSetup], Steps], late: bool = False) -> dict[str, Any]:
+    """Fields of every policy of the family but those that tell the steps of trust apart.
+
+    ``late``: it takes feedback that is late, which a batch of exactly so many users, whose shares of the noise are made
+    for it, does not.
+    """
+    return {
+        "anytime": False, "prepare": prepared(learns, steps), "step_cost": cost(learns), "held": batch_family.held,
+        "late": late,
+    }  # fmt: skip
 
 
-def private(learns: int, steps: Callable[[RunSetup], Steps]) -> dict[str, Any]:
+def private(learns: int, steps: Callable[[RunSetup], Steps], late: bool = False) -> dict[str, Any]:
     """The same for policies that share one budget among all users."""
-    return common(learns, steps) | {
+    return common(learns, steps, late) | {
         "epsilon": "one",
         "accepts": bounded_rewards("heldp-ucb-bs"),
         "refuses": refuse_tiny_budget,

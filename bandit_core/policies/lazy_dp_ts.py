@@ -35,6 +35,7 @@ POLICY = batch_family.pure_policy(
     paper="Hu, Hegde 2022",
     summary="Thompson sampling whose beliefs change only when a batch is full, and then with noise.",
     parameters=Parameters,
+    late=True,
     prepare=_prepare,
     bounds=batch_family.with_lower_bounds(central.lazy),
     parent="thompson",

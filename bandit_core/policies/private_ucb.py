@@ -99,6 +99,7 @@ POLICY = Policy(
     parameters=PrivateUCBParameters,
     accepts=unit_rewards,
     prepare=_prepare,
+    cannot_wait="counts rewards in trees, in the order of the users",
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,

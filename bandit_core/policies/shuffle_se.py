@@ -67,6 +67,7 @@ POLICY = Policy(
     paper="Tenenbaum, Kaplan, Mansour, Stemmer 2021; Cheu, Smith, Ullman, Zeber, Zhilyaev 2019",
     summary="Elimination in growing batches, whose answers lose their names in a shuffler: a few coin flips hide all.",
     privacy="shuffle",
+    cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
     guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
     parameters=ShuffleParameters,
     bounds=ladder_family.bounds_beside_a_curator(guarantee, ladder.shuffled, ladder.shuffled_orders),

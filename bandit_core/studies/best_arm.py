@@ -113,9 +113,7 @@ class StoppingSpec(Frozen):
         """Decisions that a run takes at most, about."""
         if not self.entry.decisions:
             return 60.0  # epochs grow fourfold
-        step = self.growth - 1
-        singly = min(float(self.cap), 1 / step if step > 0 else math.inf)
-        return singly + (math.log(self.cap / singly) / math.log(self.growth) if self.cap > singly else 0.0)
+        return self.setup.decisions
 
     @property
     def trial_seconds(self) -> float:

@@ -1,7 +1,9 @@
 """When does each line of a spec know the best arm? The document is the usual one; its lines name policies that stop.
 
 A line gives the policy and its budget, the document the arms, the seed, the number of runs, and the users after which a
-run gives up (``horizon``). Which policies stop, and by which rules: `bandit_core.policies.stopping`.
+run gives up (``horizon``). Which policies stop, and by which rules: `bandit_core.policies.stopping`. Those that are
+lines of an experiment, too (`bandit_core.policies.search_then_commit`), play the same searches there: a run that stops
+here after so many users has shown the same arms to them there, and shows everybody else what is recommended here.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ COLUMNS = (
     "not_stopped", "wrong", "wrong_low", "wrong_high", "lower_bound", "trials",
 )  # fmt: skip
 _OF_A_LINE = ("policy", "epsilon")  # fields of a `StoppingSpec` that a line has
+_PARAMETERS = ("delta", "rule", "growth")  # that a line may have of its own
 _NAMES = {"cap": "horizon"}  # fields that a document calls otherwise
 
 
@@ -39,7 +42,7 @@ class StoppingLine:
 def stopping_lines(
     document: Experiment | Mapping[str, Any], delta: float = 0.05, rule: Rule = "proved", trials: int | None = None
 ) -> list[StoppingLine]:
-    """The lines of a document; ``trials`` replaces its own.
+    """The lines of a document; ``trials`` replaces its own, ``delta`` and ``rule`` are those of lines that have none.
 
     Raises
     ------
@@ -75,10 +78,27 @@ def _question(line: Line, asked: Document, shared: Mapping[str, Any]) -> Stoppin
     budget = None if line.epsilon is None else line.epsilon.fixed
     if line.epsilon is not None and budget is None:
         raise InputError([Issue("epsilon", line.epsilon.kind, f"{line.policy} needs one fixed epsilon for all users")])
-    if line.params:
-        raise InputError([Issue("params", dict(line.params), f"none: delta and rule are all that {line.policy} takes")])
-    numbers = {"seed": asked.seed, "cap": asked.horizon, **shared}
+    if set(line.params) - set(_PARAMETERS):
+        told = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
+        raise InputError([Issue("params", dict(line.params), told)])
+    numbers = {"seed": asked.seed, "cap": asked.horizon, **shared, **line.params}
     return StoppingSpec.of(arms=asked.arms, policy=line.policy, epsilon=budget, **numbers)
+
+
+def searches_of(experiment: Experiment) -> list[StoppingLine]:
+    """The lines of an experiment that search and stop, as the questions that their runs answer: none where none does.
+
+    Every budget is that of one answer, as people come again.
+    """
+    found = []
+    for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True)):
+        if line.entry.stops and setup.horizon >= len(setup.arms) > 1:
+            epsilon = None if setup.epsilon is None else setup.fixed_epsilon
+            chosen = {name: getattr(setup.parameters, name) for name in _PARAMETERS}
+            numbers = {"trials": experiment.trials, "seed": experiment.seed, "cap": experiment.horizon, **chosen}
+            spec = StoppingSpec.of(arms=experiment.arms, policy=line.policy, epsilon=epsilon, **numbers)
+            found.append(StoppingLine(experiment.label(number), spec))
+    return found
 
 
 def _path(path: str, number: int) -> str:

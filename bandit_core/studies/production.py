@@ -51,6 +51,11 @@ LEFT_OUT = {
 }
 
 
+SEARCH = (
+    "Who may end the search, and by which threshold? Looking at the numbers and stopping when they please is another "
+    "rule, whose chance of error is not δ."
+)
+
 # Promises that hold for what a whole batch sends, and the way an answer takes.
 BATCHES = {
     "shuffle": "to a shuffler that takes its name off",
@@ -84,7 +89,7 @@ def plan(experiment: Experiment, line: int) -> Plan:
         noise=_noise(setup, releases),
         code=program(releases[0], guarantee.delta) if releases and releases[0].mechanism in PROGRAMS else "",
         public=_public(chosen, setup),
-        not_hidden=(_arm(chosen), *_again(chosen, setup, guarantee)),
+        not_hidden=(_arm(chosen), *_end(chosen), *_again(chosen, setup, guarantee)),
         questions=_questions(chosen, releases),
     )
 
@@ -220,6 +225,18 @@ def _arm(line: Line) -> str:
     return "Everything: the server knows what each user was shown and what came of it."
 
 
+def _end(line: Line) -> tuple[str, ...]:
+    """What the end of a search tells."""
+    if not line.entry.stops:
+        return ()
+    if line.entry.privacy == "none":
+        return ("When the search ended, and what it recommended, tells of the rewards like any other total.",)
+    return (
+        "When the search ended, and what it recommended, may be told to anybody: both are computed from what was "
+        "randomised. Nobody is asked afterwards; whoever goes on asking spends ε on further people for nothing.",
+    )
+
+
 def _again(line: Line, setup: RunSetup, guarantee: Guarantee) -> tuple[str, ...]:
     """What the promise is for a person who comes more than once."""
     if line.entry.privacy == "none":
@@ -254,6 +271,7 @@ def _questions(line: Line, releases: list[Release]) -> tuple[str, ...]:
     )
     return (
         *(_about_releases(releases) if releases else ()),
+        *((SEARCH,) if line.entry.stops else ()),
         "Which library in which version draws the noise, from which source of randomness?",
         "Was any of the public numbers chosen, or changed, after a look at rewards?",
         exact,

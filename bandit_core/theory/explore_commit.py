@@ -1,4 +1,6 @@
-r"""What explore-then-commit can lose at most: the test costs its mean gap, the wrong winner the rest.
+r"""What a test or a search that is followed by its winner can lose at most.
+
+A test costs its mean gap, the wrong winner the rest.
 
 After n pulls of each arm the difference of two released means is the true one plus noise: sampling, sub-Gaussian with
 variance c^2/(2n) for answers in a range of width c (Hoeffding's lemma), and where a curator adds them two Laplace
@@ -60,3 +62,34 @@ def expected_regret(setup: RunSetup, users: int, model: Model, width: float, sca
     later = min(float(gaps.max()), float(gaps @ np.array(chances)))
     mean = float(gaps.mean())
     return replace(bound, curve=lambda t: np.minimum(t, users) * mean + np.maximum(t - users, 0) * later)
+
+
+def wrong_for_good(setup: RunSetup, delta: float, proved: bool, model: Model) -> Bound:
+    """The bound for a search that recommends a wrong arm with probability ``delta`` at most; ``proved``: by its rule.
+
+    A run whose search ends loses no more than a finite number of users' gaps, and the largest gap from each user after
+    a wrong recommendation: E R(t) / t tends to at most delta times the largest gap (dominated convergence, as R(t) / t
+    is at most that gap).
+    """
+    bound = Bound(
+        name="Search then commit",
+        side="upper",
+        model=model,
+        rewards="[0, 1]",
+        source="re-derived from the chance of error",
+        status="derived",
+        formula=r"\delta\,\Delta_{\max}\,t+o(t)",
+        words="A search that may err with probability delta shows a wrong arm for good in that share of the runs. What "
+        "the search itself costs is left out, so a curve at a short horizon may lie above.",
+        assumptions="rewards in [0, 1]; one best arm; the search ends with probability 1; long horizons",
+        curve=classic.nothing,
+        asymptotic=True,
+    )
+    if not classic.unit_rewards(setup):
+        return bound.ruled_out("proved for rewards in [0, 1], and some arm pays outside")
+    if not proved:
+        return bound.ruled_out("this rule to stop by has no proof, so nothing limits how often it is wrong")
+    if int((setup.gaps == 0).sum()) > 1:
+        return bound.ruled_out("several arms are best, and such a search need not end")
+    largest = float(setup.gaps.max())
+    return replace(bound, curve=lambda t: delta * largest * t)

@@ -234,6 +234,12 @@ def test_what_one_answer_of_a_person_may_spend_is_told_as_arithmetic() -> None:
     assert all("2 / 5 = **0.4**" in budget_panel.arithmetic(experiment, number) for number in (1, 2))
     assert "10 / 5 = **2**" in budget_panel.arithmetic(experiment, 3)
     assert not budget_panel.arithmetic(experiment.with_changes(visits=1), 2)
+    assert "δ′" not in budget_panel.arithmetic(experiment, 3)
+    with_delta = Experiment.model_validate(
+        {**experiment.spec(), "lines": [{"policy": "adac-ucb", "epsilon": {"kind": "fixed", "value": 2.0}}]}
+    )
+    told = budget_panel.arithmetic(with_delta, 0)  # 1e-6 / 5 / e^1.6 = 4.04e-8
+    assert "2 / 5 = **0.4**" in told and "**4e-08**" in told and "δ = 1e-6" in told
     many = experiment.with_changes(visits=1000)
     assert f"{accounting.tight_part(2.0, 1000, 1e-6):.4g}" in budget_panel.arithmetic(many, 2)
 

@@ -53,6 +53,12 @@ def halves(size: int, stream: Stream) -> tuple[int, int]:
     return size // 2 + odd, size - size // 2 - odd
 
 
+def in_turns(leader: int, challenger: int, own: int, other: int) -> list[int]:
+    """Who is shown to these users: whoever gets more of them begins, else the leader."""
+    first, second = (leader, challenger) if own >= other else (challenger, leader)
+    return [second if place % 2 else first for place in range(own + other)]
+
+
 def transport(n: int, mean: float, m: int, other: float) -> float:
     """n kl(mean, x) + m kl(other, x) for x the mean of all."""
     both = (n * mean + m * other) / (n + m)
@@ -98,10 +104,11 @@ def top_two(bits: Bits, spec) -> tuple[bool, int]:
             return False, leader
         challenger = min(z, key=lambda a: z[a] + math.log(n[a]))
         size = until_next(t, spec.growth, spec.cap)
-        for a, users in zip((leader, challenger), halves(size, bits.stream), strict=True):
+        shares = halves(size, bits.stream)
+        bits.actions += in_turns(leader, challenger, *shares)
+        for a, users in zip((leader, challenger), shares, strict=True):
             s[a] += bits.ones(a, users)
             n[a] += users
-            bits.actions += [a] * users
         t += size
 
 
@@ -135,10 +142,11 @@ def adap_tt(bits: Bits, spec) -> tuple[bool, int]:
         size = until_next(t, spec.growth, spec.cap)
         for a in (leader, challenger):  # an arm's phase is as long as all before it
             size = min(size, 2 * (pulls[a] - fresh[a] - fresh[a]))
-        for a, users in zip((leader, challenger), halves(size, bits.stream), strict=True):
+        shares = halves(size, bits.stream)
+        bits.actions += in_turns(leader, challenger, *shares)
+        for a, users in zip((leader, challenger), shares, strict=True):
             pulls[a] += users
             fresh[a] += users
-            bits.actions += [a] * users
             if users and fresh[a] == pulls[a] - fresh[a]:
                 mean[a] = bits.noisy_mean(a, fresh[a], epsilon)
                 length[a], fresh[a], phase[a] = fresh[a], 0, phase[a] + 1

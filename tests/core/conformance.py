@@ -233,6 +233,7 @@ def test_without_noise_a_private_policy_is_its_parent(name):
         "dp-imed": (0.4, 2.0),
         "dp-se": (2.0, 20.0),
         "dp-ucb-int": (0.5, 3.0),
+        "adap-tt": (0.8, 2.0),  # it explores by Hoeffding's radii, and forgets every phase but the last
     }.get(name, (0.95, 1.05))
     assert low < ratio < high
 
@@ -392,8 +393,8 @@ def test_bounds_are_stated_in_full(name):
             assert bound.not_applicable or np.isfinite(bound.values(np.array([1, 10, 1000]), 0.6)).all()
 
 
-# Tests and batches on bits take two draws and one look at each checkpoint, however long: nobody can see them run.
-IN_BULK = {"explore-then-commit-local", "ldp-se", "shuffle-se"}
+# Tests, batches and searches on bits take few draws and one look at each checkpoint, however long: over at once.
+IN_BULK = {"explore-then-commit-local", "ldp-se", "shuffle-se", "top-two", "ctb-tt", "adap-tt"}
 ENDLESS = [
     *(("ucb", True), ("ucb", False)),
     *((name, False) for name in ON_ARMS if name not in {"ucb", "ucb-cf", *IN_BULK}),

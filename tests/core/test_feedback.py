@@ -3,7 +3,6 @@
 import itertools
 import math
 from dataclasses import replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,13 +11,14 @@ from conformance import SIGMOID_POLICIES, line_of
 from helpers import memory, numbers, refused
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lateness import COINS, LATENESS, UNIT, Immediate, arms_pulled, experiment_of
 from spec_strategies import lines, told_well
 
 from bandit_core import Experiment, InputError, bounds, simulate
 from bandit_core.experiments import links
 from bandit_core.kernels import feedback
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Signal, Stopped, run_kernel
+from bandit_core.model import Signal, Stopped
 from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
@@ -26,17 +26,14 @@ from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.decisions import stopping_lines
 from bandit_core.theory import accounting
 
-COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4, 0.6)]
-UNIT = [
-    {"kind": "beta", "a": 2.0, "b": 1.0},
-    {"kind": "two-point", "low": 0.125, "high": 0.75, "p_high": 0.4},
-    {"kind": "empirical", "values": [0.25, 0.5, 0.875]},
-]
 WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]
 GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
 SPREAD = {"kind": "lognormal", "median": 1.0, "sigma": 1.0}
-LATENESS = [(1, 0), (1, 7), (10, 0), (10, 3), (25, 60), (1000, 1000)]
 LATE = [name for name, policy in registry().items() if policy.late]
+BATCHES = {  # their runs: test_late_batches.py
+    *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
+    *("se", "ldp-se", "dp-se"),
+}
 TESTS = [name for name in LATE if name.startswith("explore-then-commit")]
 CASES = [
     *((name, line_of(name, 1.0), UNIT if "kl" in name or "ts" in name else COINS) for name in reference.POLICIES),
@@ -46,23 +43,8 @@ CASES = [
 ]
 
 
-def experiment_of(*given, arms=COINS, horizon=400, batch=1, delay=0, **fields) -> Experiment:
-    late = {"feedback": {"batch": batch, "delay": delay}}
-    return Experiment.model_validate(
-        {"arms": arms, "lines": list(given), "horizon": horizon, "trials": 3, **late, **fields}
-    )
-
-
-def arms_pulled(call, rows, horizon) -> np.ndarray:
-    """The arm of every user, shape (trials, users): regret that adds up the numbers of the arms tells it."""
-    rewards, *rest = call.arguments
-    told = replace(call, arguments=(rewards._replace(gaps=np.arange(call.arms, dtype=float)), *rest))
-    block = run_kernel(told, rows, np.arange(1, horizon + 1), Signal())
-    return np.diff(block.regret, axis=1, prepend=0.0).astype(int)
-
-
 def test_every_plain_reference_has_a_late_kernel():
-    assert set(LATE) == {*reference.POLICIES, *TESTS}
+    assert set(LATE) == {*reference.POLICIES, *TESTS, *BATCHES}
     assert len(TESTS) == 3
 
 
@@ -82,13 +64,7 @@ def test_the_arms_of_the_reference(name, line, arms, batch, delay):
         np.testing.assert_array_equal(pulled[trial], reference.pulled_arms(name, setup, rows[trial], **followed))
 
 
-class Immediate(Feedback):
-    """Batch 1 and delay 0, sent through the loop for late feedback nevertheless."""
-
-    immediate: ClassVar[bool] = False
-
-
-@pytest.mark.parametrize("name", [name for name in LATE if name not in TESTS])
+@pytest.mark.parametrize("name", list(reference.POLICIES))
 def test_without_lateness_the_loop_is_the_plain_kernel_bit_for_bit(name):
     setup = experiment_of(line_of(name, 1.0), horizon=2000).setups[0]
     times, rows = np.array([1, 10, 777, 2000]), streams(5, 0, 4)
@@ -126,18 +102,23 @@ def test_nothing_is_learnt_before_the_first_rewards_are_counted(name):
             np.testing.assert_array_equal(np.bincount(row), [20, 20, 20])
 
 
-@pytest.mark.parametrize("name", LATE)
-def test_lateness_costs_and_a_shorter_horizon_is_a_prefix(name):
+@pytest.mark.parametrize("name", [name for name in LATE if registry()[name].anytime])
+def test_a_shorter_horizon_is_a_prefix(name):
+    late = experiment_of(line_of(name, 4.0), horizon=900, batch=300, delay=5)
+    play, rows = registry()[name].play, streams(1, 0, 4)
+    short = play(late.with_changes(horizon=500).setups[0], rows, np.array([10, 500]), Signal())
+    long = play(late.setups[0], rows, np.array([10, 77, 500, 900]), Signal())
+    assert short.regret.tobytes() == long.regret[:, [0, 2]].tobytes()
+
+
+@pytest.mark.parametrize("name", [name for name in LATE if name not in BATCHES])
+def test_lateness_costs(name):
     line, arms = line_of(name, 4.0, **({"users": 60} if name in TESTS else {})), COINS
     if name in SIGMOID_POLICIES:  # rewards that the sigmoid maps to 0 and 1
         arms = [{"kind": "two-point", "low": -50, "high": 50, "p_high": arm["mean"]} for arm in COINS]
     late, later = (experiment_of(line, arms=arms, horizon=900, batch=batch, delay=5, trials=60) for batch in (2, 300))
     mean = [simulate(each, jobs=1, store=memory()).lines[0].mean for each in (late, later)]
     assert mean[0][-1] < mean[1][-1]
-    play, rows = registry()[name].play, streams(1, 0, 4)
-    short = play(late.with_changes(horizon=500).setups[0], rows, np.array([10, 500]), Signal())
-    long = play(late.setups[0], rows, np.array([10, 77, 500, 900]), Signal())
-    assert short.regret.tobytes() == long.regret[:, [0, 2]].tobytes()
 
 
 def test_a_late_kernel_can_be_stopped():
@@ -176,16 +157,16 @@ def test_a_link_carries_them_and_opens_without_what_cannot_be():
     opened, issues = links.read({**query, "batch": "0"})
     assert [issue.path for issue in issues] == ["batch"]
     assert opened.feedback == Feedback(delay=3)
-    opened, issues = links.read({**query, "lines": "dp-se(1)"})
+    opened, issues = links.read({**query, "lines": "private-ucb(1)"})
     assert [issue.path for issue in issues] == ["feedback"]
     assert opened.feedback.immediate
-    assert [line.policy for line in opened.lines] == ["dp-se"]
+    assert [line.policy for line in opened.lines] == ["private-ucb"]
 
 
 def test_who_cannot_wait_is_refused_by_name():
     with refused("feedback", value="batch 5, delay 0") as issues:
-        experiment_of(line_of("dp-se"), line_of("ucb"), line_of("private-ucb"), batch=5)
-    assert all(name in issues[0].allowed for name in ("dp-se", "private-ucb", "heldp-ucb-b"))
+        experiment_of(line_of("shuffle-se"), line_of("ucb"), line_of("private-ucb"), batch=5)
+    assert all(name in issues[0].allowed for name in ("shuffle-se", "private-ucb", "heldp-ucb-b"))
 
 
 @pytest.mark.parametrize(("field", "value", "path"), [
@@ -225,9 +206,7 @@ def test_a_person_who_comes_again_has_one_budget(name):
     policy = registry()[name]
     part = Experiment.model_validate({"arms": COINS, "lines": [line_of(name, 0.5)], "horizon": 500, "trials": 2})
     if policy.guarantee(part.setups[0]).delta > 0:
-        with refused("visits", value=4):
-            part.with_changes(lines=[line_of(name, 2.0)], visits=4)
-        return
+        return  # see below
     whole = part.with_changes(lines=[line_of(name, 2.0)], visits=4)
     for left, right in zip(*(prepared_lines(each) for each in (whole, part)), strict=True):
         assert left.identity == right.identity
@@ -242,6 +221,32 @@ def test_a_person_who_comes_again_has_one_budget(name):
         assert release.times == 4 * each.times
         assert release.epsilon == each.epsilon
         assert release.unit == "one person"
+
+
+WITH_DELTA = ("shuffle-se", "dist-rdp-se", "adac-ucb", "dp-ucb-int", "gaussian-ts", "ldp-ols", "ldp-linucb", "ldp-gloc")
+
+
+@pytest.mark.parametrize("name", WITH_DELTA)
+def test_a_person_who_comes_again_keeps_epsilon_and_delta(name):
+    """By hand: 4 epsilon, and 4 delta (local) or 4 e^(3 epsilon) delta, and 16 rho; no more than was asked for."""
+    policy, delta = registry()[name], 1e-3
+    arms = {"arms": COINS} if policy.setting == "arms" else {"contexts": {"dimension": 2, "arms": 3}}
+    document = {**arms, "lines": [line_of(name, 2.0, delta=delta)], "horizon": 500, "trials": 2}
+    once, again = (Experiment.model_validate({**document, "visits": visits}) for visits in (1, 4))
+    whole, person = (policy.guarantee(each.setups[0]) for each in (once, again))
+    one = policy.guarantee(replace(again.setups[0], visits=1))
+    assert (again.setups[0].fixed_epsilon, person.model, person.measure) == (0.5, whole.model, whole.measure)
+    local = policy.privacy == "local"
+    assert again.setups[0].parameters.delta == pytest.approx(delta / (4 if local else 4 * math.exp(1.5)))
+    factor = 4 if local else 4 * math.exp(3 * one.epsilon)
+    assert (person.epsilon, person.delta) == pytest.approx((4 * one.epsilon, factor * one.delta))
+    assert person.rho == (None if one.rho is None else pytest.approx(16 * one.rho))
+    assert person.epsilon <= 2.0 * (1 + 1e-9) and person.delta <= delta * (1 + 1e-9)
+    assert f"{person.epsilon:.4g}" in person.words
+    assert policy.spent(again.setups[0], np.array([1, 10**9]))[-1] <= person.epsilon * (1 + 1e-9)
+    assert Experiment.model_validate(again.spec()) == again  # the spec keeps the person's delta
+    with refused("visits", value=900):
+        Experiment.model_validate({**document, "lines": [line_of(name, 2.0, delta=1e-11)], "visits": 900})
 
 
 @pytest.mark.parametrize("epsilon", [GROUPS, SPREAD, {"kind": "uniform", "low": 0.0, "high": 3.0},

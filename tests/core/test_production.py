@@ -116,7 +116,8 @@ def test_every_plan_speaks_of_the_promise_and_the_numbers_of_its_line(name):
         policy.privacy != "none" and "v" in numbers and "u =" in numbers
     )
     assert ("draws no noise" in made.device) == (policy.privacy in ("none", "central"))
-    assert len(made.not_hidden) == (1 if policy.privacy == "none" else 2)
+    assert len(made.not_hidden) == (1 if policy.privacy == "none" else 2) + policy.stops
+    assert (production.SEARCH in made.questions) == (policy.stops and policy.privacy != "none")
     for words in (made.device, made.server, made.noise, *made.public, *made.not_hidden, *made.questions):
         assert words[0].isupper() and words[-1] in ".?" and "None" not in words and "  " not in words
 

@@ -87,6 +87,7 @@ const HEADS = {
   draw: "What the server believes; the arm with the largest draw ▾ is shown",
   messages: "The average of the messages so far, feature by feature",
   turns: "What the server believes; arms take turns until they are dropped",
+  rivals: "What the server believes; the leader and its closest rival take turns until one is recommended",
 };
 
 function make(tag, name, parent) {

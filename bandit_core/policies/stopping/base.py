@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -41,6 +42,13 @@ class StoppingSetup:
         """Best mean minus mean, shape (arms,), reward units."""
         gaps: np.ndarray = self.means.max() - self.means
         return gaps
+
+    @property
+    def decisions(self) -> float:
+        """Decisions that a run takes at most, about."""
+        step = self.growth - 1
+        singly = min(float(self.cap), 1 / step if step > 0 else math.inf)
+        return singly + (math.log(self.cap / singly) / math.log(self.growth) if self.cap > singly else 0.0)
 
     def search(self, chances: np.ndarray | None = None) -> Search:
         """What a kernel of `bandit_core.kernels.stopping` is called with; ``chances`` of the bits, if not the means."""

@@ -24,11 +24,12 @@ from bandit_core.kernels import (
     ladder,
     posterior,
     release_schedules,
+    search,
     signed_trees,
     thinned_posterior,
     trees,
 )
-from bandit_core.studies.replays import batches, each_user, growing_batches
+from bandit_core.studies.replays import batches, each_user, growing_batches, searches
 from bandit_core.studies.replays.base import Belief, Decision, Replay
 
 __all__ = ["REPLAYS", "Belief", "Decision", "Replay"]
@@ -50,6 +51,7 @@ REPLAYS: dict[Any, type[Replay]] = {
     release_schedules.by_index: batches.LazyIndex,
     release_schedules.thompson: batches.LazyPosterior,
     explore_commit.explore_then_commit: batches.ABTest,
+    search.search: searches.Search,
     heavy.by_index: each_user.Truncated,
     heavy.elimination: batches.HeavyEpochs,
 }

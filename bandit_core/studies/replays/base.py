@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
+from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import labels
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import beta, next_uniform
@@ -18,7 +19,7 @@ from bandit_core.model import KernelCall, RunSetup
 FIRST, SECOND = 0, 4  # columns of a stream's two generators
 TAIL = 0.05  # of a posterior, beyond either end of what is shown of it
 
-Decision = Literal["largest", "smallest", "draw", "turns"]
+Decision = Literal["largest", "smallest", "draw", "turns", "rivals"]
 
 
 class Belief(NamedTuple):
@@ -43,6 +44,11 @@ def _reward(state: np.ndarray, table: np.ndarray, values: np.ndarray, arm: int, 
 @kernel
 def draw_beta(state: np.ndarray, a: float, b: float) -> float:
     return beta(state, 0, a, b)
+
+
+@kernel
+def draw_binomial(state: np.ndarray, count: float, chance: float) -> float:
+    return binomial(count, chance, state, 0)
 
 
 def plain(piece: Any) -> Callable[..., float]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import batched, heavy, release_schedules
-from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.divergence import d_eps, largest_mean, largest_private_mean
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import HALF_UNIT, gamma, normal_quantile
@@ -23,14 +22,10 @@ from bandit_core.studies.replays.base import (
     chance_that_one,
     credible,
     draw_beta,
+    draw_binomial,
     laplace,
     plain,
 )
-
-
-@kernel
-def _binomial(state: np.ndarray, count: float, chance: float) -> float:
-    return binomial(count, chance, state, 0)
 
 
 @kernel
@@ -94,7 +89,7 @@ class Batches(Replay):
         """The sum of all rewards that wait."""
         count, low, high = len(self.waiting[label]), self.table[label, 1], self.table[label, 2]
         if self.by_sum[label]:
-            ones = float(_binomial(self.state, float(count), self.table[label, 3]))
+            ones = float(draw_binomial(self.state, float(count), self.table[label, 3]))
             self.arrange(label, ones)
             return float(low * (count - ones) + high * ones)
         self.waiting[label] = []
@@ -384,7 +379,7 @@ class ABTest(Batches):
     def _bits(self, label: int) -> float:
         """The mean of an arm whose users answered with bits, any of which is as probable to be a one."""
         users, self.waiting[label] = self.waiting[label], []
-        ones = float(_binomial(self.state, float(len(users)), self.chances[label]))
+        ones = float(draw_binomial(self.state, float(len(users)), self.chances[label]))
         for user, bit in zip(users, self._spare.permutation(len(users)) < ones, strict=True):
             self.sent[user], self.rewards[user] = float(bit), self.behind(label, bool(bit), self.contrast)
         return 0.5 + (ones / len(users) - 0.5) / self.contrast

@@ -8,18 +8,12 @@ from typing import Any
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.ladder import BITS, LAPLACE, POLYA, SUMS
 from bandit_core.kernels.poisson import poisson
 from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
 from bandit_core.spec.rewards import TWO_POINT
-from bandit_core.studies.replays.base import SECOND, chance_that_one, plain
+from bandit_core.studies.replays.base import SECOND, chance_that_one, draw_binomial, plain
 from bandit_core.studies.replays.batches import Epochs
-
-
-@kernel
-def _binomial(state: np.ndarray, count: float, chance: float) -> float:
-    return binomial(count, chance, state, 0)
 
 
 @kernel
@@ -69,7 +63,7 @@ class Ladder(Epochs):
         users, self.waiting[label] = self.waiting[label], []
         if self.at_once:
             chance = 0.5 + contrast * (self.chances[label] - 0.5)
-            ones = float(_binomial(self.state, float(len(users)), chance))
+            ones = float(draw_binomial(self.state, float(len(users)), chance))
             for user, bit in zip(users, self._spare.permutation(len(users)) < ones, strict=True):
                 self.sent[user], self.rewards[user] = float(bit), self.behind(label, bool(bit), contrast)
             return ones
@@ -82,7 +76,7 @@ class Ladder(Epochs):
         """Sum of a batch's rewards, in ``levels`` if they are rounded to any."""
         users, low, high = self.waiting[label], self.table[label, 1], self.table[label, 2]
         if self.at_once and self.table[label, 0] == TWO_POINT:
-            ones = float(_binomial(self.state, float(len(users)), self.table[label, 3]))
+            ones = float(draw_binomial(self.state, float(len(users)), self.table[label, 3]))
             zeros = len(users) - ones
             self.arrange(label, ones)
             if levels == 0:
@@ -102,7 +96,7 @@ class Ladder(Epochs):
 
     def _rounded(self, value: float, levels: float, count: float) -> float:
         below = math.floor(value * levels)
-        return count * below + float(_binomial(self.state, count, value * levels - below))
+        return count * below + float(draw_binomial(self.state, count, value * levels - below))
 
     def finish(self) -> None:
         for label, users in enumerate(self.waiting):  # of batches that decide nothing

@@ -1,0 +1,170 @@
+"""Batch policies whose rewards are counted late, in slow, plain Python: user by user, from the words of the spec."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+from batch_reference import clip, d_eps, first_largest, first_smallest, largest_mean
+from reference import Stream, divergence, laplace, reward_of
+
+from bandit_core.policies import adac, dp_ucb_int
+
+LAZY = ("anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int")
+
+
+class Late:
+    """One trial: what is counted of every arm and not released yet (``fresh``), and what is released."""
+
+    def __init__(self, name, setup, words) -> None:
+        self.name, self.setup, self.stream = name, setup, Stream(words)
+        self.order = self.stream.labels(len(setup.arms))
+        self.arms = [setup.arms[arm] for arm in self.order]
+        k = len(self.arms)
+        self.fresh = [[] for _ in range(k)]
+        self.n, self.sums, self.mean, self.released = [0] * k, [0.0] * k, [0.0] * k, [0] * k
+        self.releases: list[tuple[int, list[int]]] = []
+        self.epsilon, self.parameters = setup.epsilon and setup.epsilon.value, setup.parameters
+        self.first = getattr(self.parameters, "first_batch", 1)
+        if name == "dp-ucb-int":
+            self.first = min(dp_ucb_int.interval(setup), setup.horizon)
+
+    def release(self, a: int) -> None:
+        """Publish what is fresh of an arm."""
+        rewards, self.fresh[a] = self.fresh[a], []
+        self.releases.append((a, [user for user, _ in rewards]))
+        total, count, u = sum(reward for _, reward in rewards), len(rewards), self.stream.uniform()
+        self.released[a] += count
+        if self.name == "dp-ucb-int":
+            self.n[a] += count
+            self.sums[a] += total
+            self.mean[a] = self.sums[a] / self.n[a] + laplace(u, self.n[a] ** (self.parameters.v / 2 - 1))
+            return
+        if self.name == "adac-ucb":
+            sd = math.sqrt(1 / (2 * adac.budget(self.setup)))
+            noise = NormalDist().inv_cdf(u + 2.0**-53) * sd
+        else:
+            noise = laplace(u, 1 / self.epsilon)
+        keep = self.name in ("dp-klucb", "dp-imed")
+        self.sums[a] = (self.sums[a] if keep else 0.0) + total + noise
+        self.n[a] = (self.n[a] if keep else 0) + count
+        self.mean[a] = self.sums[a] / self.n[a]
+
+    def due(self, a: int) -> bool:
+        """Whether an arm of a lazy policy has its next release."""
+        return len(self.fresh[a]) == (self.first if self.name == "dp-ucb-int" else 2 * self.n[a])
+
+    def leader(self, t: int) -> int:
+        """The arm that is chosen before user t."""
+        level, eps, arms = math.log(t), self.epsilon, range(len(self.arms))
+        m, n, alpha = self.mean, self.n, getattr(self.parameters, "alpha", None)
+        if self.name == "dp-imed":
+            top = max(m)
+            costs = [n[a] * d_eps(clip(m[a]), clip(top), eps) if m[a] < top else 0.0 for a in arms]
+            return first_smallest([math.log(n[a]) + costs[a] for a in arms])
+        if self.name == "lazy-dp-ts":
+            b = [clip(m[a] + 3 * math.log2(t) / (eps * n[a])) for a in arms]
+            return first_largest([self.stream.beta(b[a] * n[a] + 1, (1 - b[a]) * n[a] + 1) for a in arms])
+        index = {
+            "adap-ucb": lambda a: m[a] + math.sqrt(alpha * level / (2 * n[a])) + alpha * level / (eps * n[a]),
+            "adap-klucb": lambda a: largest_mean(
+                divergence, clip(m[a] + alpha * level / (eps * n[a])), alpha * level / n[a]
+            ),
+            "dp-klucb": lambda a: largest_mean(lambda x, q: d_eps(x, q, eps), clip(m[a]), level / n[a]),
+            "adac-ucb": lambda a: (
+                m[a] + math.sqrt((1 / (2 * n[a]) + 1 / (adac.budget(self.setup) * n[a] ** 2)) * alpha * level)
+            ),
+            "anytime-lazy-ucb": lambda a: m[a] + math.sqrt(3 * level / n[a]) + 3 * level / (eps * n[a]),
+            "dp-ucb-int": lambda a: m[a] + math.sqrt(2 * level / n[a]),
+        }[self.name]
+        return first_largest([index(a) for a in arms])
+
+    def wanted(self, a: int) -> int:
+        """How many rewards the batch of an arm shall have."""
+        growth = getattr(self.parameters, "growth", 2.0)
+        return max(1, int(growth * self.released[a]) - self.released[a])
+
+    def play(self) -> list[int]:
+        """The arm of every user, as the spec numbers arms."""
+        k, counted, chosen, wanted, shown = len(self.arms), 0, None, 0, []
+        sent: list[tuple[int, float]] = []
+        for t in range(1, self.setup.horizon + 1):
+            while counted < t - 1 and self.setup.feedback.counted_at(counted + 1) <= t - 1:
+                a, reward = sent[counted]
+                counted += 1
+                self.fresh[a].append((counted, reward))
+                if counted == k * self.first:
+                    for b in range(k):
+                        self.release(b)
+                elif counted > k * self.first and self.name in LAZY and self.due(a):
+                    self.release(a)
+            a = (t - 1) % k
+            if counted >= k * self.first and self.name in LAZY:
+                a = self.leader(t)
+            elif counted >= k * self.first:
+                while chosen is None or len(self.fresh[chosen]) >= wanted:
+                    if chosen is not None:
+                        self.release(chosen)
+                    chosen = self.leader(t)
+                    wanted = self.wanted(chosen)
+                a = chosen
+            sent.append((a, reward_of(self.arms[a], self.stream.uniform(), self.stream)))
+            shown.append(self.order[a])
+        return shown
+
+
+class Epochs(Late):
+    """The same for elimination: ``growth`` a number, or the epochs of DP-SE."""
+
+    def step(self, number: int, left: int) -> tuple[int, float]:
+        """Rewards of each arm, and how far below the best is out."""
+        growth, eps, k = self.parameters.growth, self.epsilon, left
+        beta = 1 / self.setup.horizon if self.parameters.beta == "auto" else self.parameters.beta
+        if growth == "auto":
+            size = max(32 * math.log(8 * k * number**2 / beta) * 4**number, 0.0)
+            size = int(max(size, 8 * math.log(4 * k * number**2 / beta) * 2**number / eps) + 1)
+            h = math.sqrt(math.log(8 * k * number**2 / beta) / (2 * size))
+            return size, 2 * h + 2 * math.log(4 * k * number**2 / beta) / (size * eps)
+        size = growth**number
+        if self.name == "dp-se":
+            wide = math.sqrt(math.log(8 * k * number**2 / beta) / (2 * size))
+            return size, 2 * (wide + math.log(4 * k * number**2 / beta) / (size * eps))
+        width = 1 / math.tanh(eps / 2) if self.name == "ldp-se" else 1.0
+        return size, 2 * width * math.sqrt(math.log(4 * k * number**2 / beta) / (2 * size))
+
+    def answer(self, a: int) -> float:
+        """What a user of an arm sends."""
+        reward = reward_of(self.arms[a], self.stream.uniform(), self.stream)
+        if self.name != "ldp-se":
+            return reward
+        return float(self.stream.rejections.uniform() < 0.5 + math.tanh(self.epsilon / 2) * (reward - 0.5))
+
+    def mean_of(self, a: int) -> float:
+        """Publish the mean of what is fresh of an arm."""
+        rewards, self.fresh[a] = self.fresh[a], []
+        self.releases.append((a, [user for user, _ in rewards]))
+        total = sum(reward for _, reward in rewards)
+        if self.name == "dp-se":
+            total += laplace(self.stream.uniform(), 1 / self.epsilon)
+        mean = total / len(rewards)
+        return 0.5 + (mean - 0.5) / math.tanh(self.epsilon / 2) if self.name == "ldp-se" else mean
+
+    def play(self) -> list[int]:
+        """The arm of every user, as the spec numbers arms."""
+        left, number, turn, counted, shown = list(range(len(self.arms))), 1, 0, 0, []
+        sent: list[tuple[int, float]] = []
+        for t in range(1, self.setup.horizon + 1):
+            while counted < t - 1 and self.setup.feedback.counted_at(counted + 1) <= t - 1:
+                a, reward = sent[counted]
+                counted += 1
+                self.fresh[a].append((counted, reward))
+            while len(left) > 1 and min(len(self.fresh[a]) for a in left) >= self.step(number, len(left))[0]:
+                margin = self.step(number, len(left))[1]
+                means = {a: self.mean_of(a) for a in left}
+                left = [a for a in left if max(means.values()) - means[a] <= margin]
+                number, turn = number + 1, 0
+            a = left[turn % len(left)]
+            turn += 1
+            sent.append((a, self.answer(a)))
+            shown.append(self.order[a])
+        return shown
