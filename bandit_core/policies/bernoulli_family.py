@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from bandit_core.kernels import feedback, kl, posterior
+import numpy as np
+
+from bandit_core.kernels import feedback, kl, posterior, thinned_posterior
 from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.mechanisms import CTB
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup, numbers_held
@@ -13,6 +15,9 @@ from bandit_core.model.bound import Bound
 from bandit_core.policies.index_family import late, waiting
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, floors
+
+LONG = 20_000  # users up to whom every draw is made
+EARLY = 10.0  # pulls of an arm, times the square of its gap, until its draws are rarely needed
 
 
 def _responses(setup: RunSetup) -> Rewards:
@@ -43,12 +48,25 @@ def prepare_posterior(setup: RunSetup) -> KernelCall:
     """The kernel that draws from posteriors."""
     if not setup.feedback.immediate:
         return KernelCall(feedback.by_posterior, (_responses(setup), late(setup)), len(setup.arms))
-    return KernelCall(posterior.thompson, (_responses(setup),), len(setup.arms))
+    thinned = posterior_sampler(setup) == "thinned"
+    kernel = thinned_posterior.thompson if thinned else posterior.thompson
+    return KernelCall(kernel, (_responses(setup),), len(setup.arms))
+
+
+def posterior_sampler(setup: RunSetup) -> str:
+    """Which sampler plays: ``thinned`` where there are many users (see `kernels.thinned_posterior`), else ``step``."""
+    return "thinned" if setup.horizon > LONG and setup.feedback.immediate else "step"
 
 
 def posterior_cost(setup: RunSetup) -> float:
-    """Rough time of one pull relative to one of ``ucb``: a draw for every arm."""
-    return 1.0 + 1.6 * len(setup.arms)
+    """Rough time of one pull relative to one of ``ucb``: a draw for every arm, as long as it is close to the best."""
+    arms = len(setup.arms)
+    if posterior_sampler(setup) == "step":
+        return 1.0 + 1.6 * arms
+    means = _responses(setup).means
+    gaps = means.max() - means
+    close = np.minimum(1.0, EARLY * arms / np.maximum(gaps**2 * setup.horizon, EARLY))
+    return 1.0 + 1.6 * float(close.sum() - 1.0)
 
 
 def held(setup: RunSetup, rows: int) -> float:

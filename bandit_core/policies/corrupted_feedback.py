@@ -92,6 +92,7 @@ for t = K+1, K+2, ...:
         prepare=bernoulli_family.prepare_posterior,
         bounds=_bounds("ts-cf"),
         parent="thompson",
+        sampler=bernoulli_family.posterior_sampler,
         pseudo_code=f"""for t = 1, 2, ...:
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; {_ANSWER}

@@ -22,5 +22,6 @@ POLICY = bernoulli_family.plain_policy(
     draw  theta_a ~ Beta(1 + ones_a, 1 + zeros_a)  for each arm
     pull the arm with the largest  theta_a; its reward r becomes the coin x ~ Bernoulli(r)
     ones_a += x;  zeros_a += 1 - x""",
+    sampler=bernoulli_family.posterior_sampler,
     step_cost=bernoulli_family.posterior_cost,
 )

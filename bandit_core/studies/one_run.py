@@ -34,7 +34,8 @@ class OneRun:
     that must be tried first, of minus infinity for one that is dropped. ``regret`` is cumulative, in reward units.
 
     ``privacy`` is the trust model of the line: with "none" and "central" rewards leave the device as they are.
-    ``completed``: some rewards are no part of the run, only compatible with it (see `bandit_core.studies.replays`).
+    ``completed``: "rewards" or "draws" of which some are no part of the run, only compatible with it (see
+    `bandit_core.studies.replays`).
     ``unknown`` names the arrays that the run does not draw user by user, at least in part.
     """
 
@@ -50,7 +51,7 @@ class OneRun:
     gaps: np.ndarray
     privacy: Privacy
     decides: Decision
-    completed: bool
+    completed: frozenset[str]
     unknown: frozenset[str]
 
     @property
@@ -106,17 +107,18 @@ def _told(call: KernelCall, setup: RunSetup, words: np.ndarray, arms: np.ndarray
     if call.kernel not in REPLAYS:
         nothing = {name: np.full(users, np.nan) for name in ("rewards", "sent", "epsilons")}
         told = nothing | dict(zip(names, beliefs, strict=True))
-        return told | dict(decides="turns", completed=False, unknown=frozenset({"rewards", "sent", "estimates"}))
+        return told | dict(decides="turns", completed=frozenset(), unknown=frozenset({"rewards", "sent", "estimates"}))
     replay = REPLAYS[call.kernel](call, setup, words, users)
     label_of = np.argsort(replay.order)
+    replay.shown = label_of[arms]
     with np.errstate(invalid="ignore", divide="ignore"):
-        for place, label in enumerate(label_of[arms]):
+        for place, label in enumerate(replay.shown):
             beliefs[:, place] = np.array(replay.believes(place + 1))[:, label_of]
             replay.pull(int(label), place + 1)
         replay.finish()
     found = {"rewards"} if np.isnan(replay.rewards).any() else set()
     return dict(
         rewards=replay.rewards, sent=replay.sent, epsilons=replay.epsilons, decides=replay.decides,
-        completed=replay.completed, unknown=frozenset(found | (set() if replay.sends else {"sent"})),
+        completed=frozenset(replay.completed), unknown=frozenset(found | (set() if replay.sends else {"sent"})),
         **dict(zip(names, beliefs, strict=True)),
     )  # fmt: skip

@@ -176,7 +176,12 @@ def _notes(run: OneRun, late: bool) -> list[str]:
         found.append("Rewards of a whole batch are drawn as one sum here; what single users felt is left out.")
     if "sent" in run.unknown and "estimates" not in run.unknown:
         found.append("The noise of all answers is drawn as one sum here; what a single phone sent is left out.")
-    if run.completed:
+    if "draws" in run.completed:
+        found.append(
+            "The draws shown here are not the run's own: with so many users only those are made that can decide. They "
+            "are drawn afterwards from their exact distribution, given which option was shown."
+        )
+    if "rewards" in run.completed:
         found.append(
             "Some rewards shown here are not the run's own: the simulation draws only what the server gets (a random "
             "bit, the sum of a batch). They are drawn afterwards from their exact distribution, given that."

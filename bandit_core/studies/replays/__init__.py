@@ -2,9 +2,10 @@
 
 A replay is told which arm was pulled and reads the trial's stream in the order of the kernel that pulled it, so it
 meets the same rewards and the same noise; there is one class for each kernel, in `REPLAYS`. Kernels leave out what
-decides nothing, and three things are completed here, from a generator that no run uses, each from its exact
+decides nothing, and four things are completed here, from a generator that no run uses, each from its exact
 distribution given all that the run has drawn: the reward behind a random bit (the kernel draws the bit alone), which
-users of a batch had the larger reward (the kernel draws their number), and the reward of a user who shares nothing.
+users of a batch had the larger reward (the kernel draws their number), the reward of a user who shares nothing, and
+draws from a posterior that decided nothing.
 Everything that decides is the run's own.
 """
 
@@ -25,6 +26,7 @@ from bandit_core.kernels import (
     release_schedules,
     search,
     signed_trees,
+    thinned_posterior,
     trees,
 )
 from bandit_core.studies.replays import batches, each_user, growing_batches, searches
@@ -37,6 +39,7 @@ REPLAYS: dict[Any, type[Replay]] = {
     index.tournament: each_user.Index,
     kl.by_index: each_user.KL,
     posterior.thompson: each_user.Posterior,
+    thinned_posterior.thompson: each_user.FewDraws,
     gaussian_posterior.thompson: each_user.NormalPosterior,
     trees.own_counters: each_user.OwnCounters,
     trees.common_counters: each_user.CommonCounters,

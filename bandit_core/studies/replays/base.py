@@ -74,6 +74,7 @@ def credible(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 class Replay:
     """What all replays share; ``words`` (1, 8) is the fresh stream of the trial.
 
+    ``shown`` are the labels of the arms that users are shown, set before the first is asked about.
     ``believes(t)`` is what the server holds when it chooses for user t (counted from 1), and is asked in this order;
     ``pull(label, t)`` then plays the arm that was chosen, and fills ``rewards``, ``sent`` and ``epsilons`` (users,):
     NaN where there is nothing, or nothing that the run has drawn. ``finish()`` comes after the last user.
@@ -81,6 +82,7 @@ class Replay:
 
     decides: Decision = "largest"
     sends = True  # whether what single users send is drawn
+    shown: np.ndarray
 
     def __init__(self, call: KernelCall, setup: RunSetup, words: np.ndarray, users: int) -> None:
         self.setup, self.arguments, self.state = setup, call.arguments, words.copy()
@@ -88,7 +90,8 @@ class Replay:
         self.arms = [setup.arms[arm] for arm in self.order]
         self.table, self.values = setup.tables[0][self.order], setup.tables[1]
         self.rewards, self.sent, self.epsilons = (np.full(users, np.nan) for _ in range(3))
-        self.size, self.completed = call.arms, False
+        self.size = call.arms
+        self.completed: set[str] = set()  # what was drawn afterwards
         self.counts, self.sums = np.zeros(self.size), np.zeros(self.size)
         self.unknown = np.full(self.size, np.nan)
         self._spare = np.random.default_rng([int(word) for word in words[0]])
@@ -115,7 +118,7 @@ class Replay:
 
     def felt(self, label: int, chance: Callable[[float], float] = lambda reward: 1.0) -> float:
         """A reward that the kernel does not draw, given an event that has this ``chance`` when the reward is known."""
-        self.completed = True
+        self.completed.add("rewards")
         while True:
             reward = float(self.arms[label].quantile(np.asarray(self._spare.random())))
             if self._spare.random() < chance(reward):

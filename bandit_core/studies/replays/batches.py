@@ -80,7 +80,7 @@ class Batches(Replay):
 
     def arrange(self, label: int, ones: float) -> None:
         """Give so many of the users who wait the larger reward, and use them up: any of them is as probable."""
-        self.completed = True
+        self.completed.add("rewards")
         users, self.waiting[label] = self.waiting[label], []
         chosen = self._spare.permutation(len(users)) < ones
         self.rewards[users] = np.where(chosen, self.table[label, 2], self.table[label, 1])

@@ -30,6 +30,7 @@ from bandit_core.studies.replays.base import (
     plain,
 )
 
+MOST_TRIES = 2**18  # numbers drawn at once
 _BEYOND = NormalDist().inv_cdf(1 - TAIL)  # standard deviations
 _clock, _sigmoid = plain(index.clock), plain(sigmoid)
 
@@ -168,6 +169,20 @@ class Posterior(Bits):
     def pull(self, label: int, t: int) -> None:
         self.sums[label] += self.bit(label, t)
         self.counts[label] += 1
+
+
+class FewDraws(Posterior):
+    """`kernels.thinned_posterior`: draws are completed, given whose was the largest."""
+
+    def believes(self, t: int) -> Belief:
+        a, b = 1.0 + self.sums, 1.0 + self.counts - self.sums
+        tries, largest = 8, np.empty(0, np.int64)
+        while not len(largest):
+            thetas = self._spare.beta(a, b, (tries, self.size))
+            largest = np.flatnonzero(thetas.argmax(axis=1) == self.shown[t - 1])
+            tries = min(8 * tries, 1 + MOST_TRIES // self.size)
+        self.completed.add("draws")
+        return Belief(*(self.back(each) for each in (a / (a + b), *credible(a, b), thetas[largest[0]])))
 
 
 class NormalPosterior(Replay):

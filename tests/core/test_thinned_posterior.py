@@ -1,0 +1,174 @@
+"""Thompson sampling with few draws: the law of its choices is that of all draws, whatever it knows of the arms."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+from scipy import integrate, stats
+from scipy.special import betaincc
+
+from bandit_core import Experiment
+from bandit_core.kernels import posterior, thinned_posterior
+from bandit_core.kernels.streams import streams
+from bandit_core.kernels.thinned_posterior import UNSETTLED, Arms, choose, learn, look_at_all, mass_beyond, point_beyond
+from bandit_core.model import KernelCall, Signal, run_kernel
+from bandit_core.policies import bernoulli_family
+from bandit_core.studies.one_run import one_run
+
+SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
+
+
+def arms_with(ones: list[int], pulled: list[int]) -> Arms:
+    """Arms that have given this, looked at as a run does when so many pulls were made."""
+    number = len(ones)
+    arms = Arms(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64))
+    arms.ones[:], arms.pulled[:] = ones, pulled
+    arms.lead[0] = int(np.argmax((arms.ones + 1) / (arms.pulled + 2)))
+    look_at_all(arms)  # as a run does now and then
+    return arms
+
+
+def chances_to_win(arms: Arms) -> np.ndarray:
+    """That each arm has the largest draw, by numerical integration."""
+    posteriors = [stats.beta(1 + ones, 1 + n - ones) for ones, n in zip(arms.ones, arms.pulled, strict=True)]
+
+    def density(x: float, arm: int) -> float:
+        others = [each.cdf(x) for number, each in enumerate(posteriors) if number != arm]
+        return posteriors[arm].pdf(x) * np.prod(others)
+
+    points = sorted({float(each.ppf(q)) for each in posteriors for q in (1e-9, 1e-4, 0.02, 0.5, 0.98, 1 - 1e-4)})
+    return np.array(
+        [integrate.quad(density, 0, 1, args=(arm,), points=points, limit=500)[0] for arm in range(len(posteriors))]
+    )
+
+
+@numba.njit
+def chosen(arms: Arms, state: np.ndarray, times: int) -> np.ndarray:
+    counts = np.zeros(arms.ones.shape[0], np.int64)
+    for _ in range(times):
+        counts[choose(arms, state, 0)] += 1
+    return counts
+
+
+STATES = {
+    "nothing known": ([0, 0, 0], [0, 0, 0]),
+    "all settled": ([900, 60, 50], [1000, 90, 80]),
+    "one unsettled": ([900, 8, 50, 3], [1000, 9, 80, 30]),
+    "the leader is passed": ([90, 50, 48, 47], [100, 70, 66, 64]),
+    "rare ones": ([40, 3, 0], [1000, 100, 60]),
+    "rare zeros": ([999, 98, 40], [1000, 100, 42]),
+    "close": ([510, 490], [1000, 1000]),
+    "equal": ([50, 50, 50, 50], [100, 100, 100, 100]),
+}
+
+
+@pytest.mark.parametrize("used", [False, True], ids=["fresh", "later"])
+@pytest.mark.parametrize("name", STATES)
+def test_each_arm_is_chosen_as_often_as_its_draw_is_the_largest(name, used):
+    arms = arms_with(*STATES[name])
+    if used:  # what is known was found out some answers ago
+        for arm in range(len(arms.ones)):
+            learn(arms, arm, 1.0)
+            learn(arms, arm, 0.0)
+    times = 300_000
+    counts = chosen(arms, streams(5, 0, 1), times)
+    expected = chances_to_win(arms) * times
+    assert expected.sum() == pytest.approx(times, rel=1e-6)
+    seen = expected >= 5
+    rare_seen, rare = counts[~seen].sum(), expected[~seen].sum()
+    assert stats.poisson.sf(rare_seen - 1, max(rare, 1e-300)) > SIZE / (4 * len(STATES))
+    if seen.sum() > 1:
+        ratio = counts[seen].sum() / expected[seen].sum()
+        assert stats.chisquare(counts[seen], expected[seen] * ratio).pvalue > SIZE / (4 * len(STATES))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "bar"), [(61.0, 31.0, 0.78), (2.0, 40.0, 0.2), (400.0, 3.0, 0.998), (1.0, 9.0, 0.4)]
+)
+def test_points_beyond_the_bar_are_those_of_the_posterior(a, b, bar):
+    law, state = stats.beta(a, b), streams(7, 0, 1)
+    chance = 1.5 * mass_beyond(a, b, bar)
+    assert law.sf(bar) <= mass_beyond(a, b, bar) < 1
+    found = np.array([point_beyond(state, 0, a, b, bar, chance) for _ in range(40_000)])
+    passed = found[~np.isnan(found)]
+    assert stats.binomtest(len(passed), len(found), law.sf(bar) / chance).pvalue > SIZE / 8
+    assert stats.kstest(passed, lambda x: 1 - law.sf(x) / law.sf(bar)).pvalue > SIZE / 8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_chance_is_never_below_the_mass_that_it_stands_for(seed):
+    """Also between two looks, whatever the answers, and for the leader as for the others."""
+    rng = np.random.default_rng(seed)
+    means = rng.uniform(0.02, 0.98, 5)
+    arms, state = arms_with([0] * 5, [0] * 5), streams(seed, 0, 1)
+    mass, looked = mass_beyond.py_func, 0
+    for _ in range(1_500):
+        arm = choose(arms, state, 0)
+        learn(arms, arm, float(rng.random() < means[arm]))
+        for each in np.flatnonzero(arms.spare > UNSETTLED):
+            a, b, bar = 1 + arms.ones[each], 1 + arms.pulled[each] - arms.ones[each], arms.bar[0]
+            a, b, bar = (b, a, 1 - bar) if each == arms.lead[0] else (a, b, bar)
+            assert betaincc(a, b, bar) <= mass(a, b, bar) <= arms.chances[each]
+            looked += 1
+    assert looked > 1_000
+    assert arms.lead[2] == np.sum(arms.spare < 0) and arms.bar[1] == pytest.approx(np.prod(1 - arms.chances), rel=1e-12)
+
+
+def spec(means: list[float], epsilon: float | None, horizon: int, trials: int = 1) -> Experiment:
+    line = {"policy": "thompson"}
+    if epsilon is not None:
+        line = {"policy": "ts-cf", "epsilon": {"kind": "fixed", "value": epsilon}}
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
+    return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": horizon, "trials": trials})
+
+
+def played(kernel, means: list[float], epsilon: float | None, seed: int):
+    setup = spec(means, epsilon, 10_000).setups[0]
+    call = KernelCall(kernel, bernoulli_family.prepare_posterior(setup).arguments, len(means))
+    return run_kernel(call, streams(seed, 0, 400), np.array([100, 2_000, 10_000]), Signal())
+
+
+def least_p(mine, theirs) -> float:
+    """Smallest p-value of all comparisons, times their number."""
+    pairs = [(mine.regret[:, place], theirs.regret[:, place]) for place in range(3)]
+    pairs += [(mine.pulls[:, arm], theirs.pulls[:, arm]) for arm in range(mine.pulls.shape[1])]
+    return len(pairs) * min(float(stats.ks_2samp(*pair, method="asymp").pvalue) for pair in pairs)
+
+
+@pytest.mark.parametrize(
+    ("means", "epsilon"),
+    [([0.9, 0.6, 0.3], None), ([0.5, 0.48], None), ([0.05, 0.044, 0.04], None), ([0.9, 0.8, 0.7, 0.6], 1.0)],
+)
+def test_whole_runs_have_the_law_of_those_with_all_draws(means, epsilon):
+    few = played(thinned_posterior.thompson, means, epsilon, seed=1)
+    assert least_p(few, played(posterior.thompson, means, epsilon, seed=2)) > SIZE
+    np.testing.assert_array_equal(few.pulls.sum(axis=1), 10_000)
+
+
+def test_the_comparison_notices_a_slightly_different_policy():
+    few = played(thinned_posterior.thompson, [0.9, 0.6, 0.3], None, seed=1)
+    assert least_p(few, played(posterior.thompson, [0.9, 0.68, 0.3], None, seed=2)) < SIZE
+
+
+def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
+    call = bernoulli_family.prepare_posterior(spec([0.9, 0.6, 0.3], None, 50_000).setups[0])
+    assert call.kernel is thinned_posterior.thompson
+    first = run_kernel(call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
+    second = run_kernel(call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
+    assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
+    alone = run_kernel(call, streams(3, 4, 5), np.array([7_777]), Signal())
+    assert alone.regret[0, 0] == first.regret[4, 1]
+
+
+def test_the_sampler_is_told_and_follows_from_the_horizon_alone():
+    sampler = bernoulli_family.posterior_sampler
+    assert sampler(spec([0.9, 0.6], None, bernoulli_family.LONG).setups[0]) == "step"
+    assert sampler(spec([0.9, 0.6], 1.0, bernoulli_family.LONG + 1).setups[0]) == "thinned"
+
+
+def test_what_is_watched_is_the_run_with_draws_that_explain_it():
+    experiment = spec([0.9, 0.8, 0.3], 2.0, 50_000)
+    run = one_run(experiment, users=600)
+    assert run.completed == {"rewards", "draws"} and not run.unknown
+    np.testing.assert_array_equal(run.indices.argmax(axis=1), run.arms)
