@@ -22,11 +22,11 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Can it suit everyone and know no one?")
-st.markdown(
+opening, controls = st.container(key="contextual-opening"), st.container()
+opening.markdown(
     "What suits a person depends on the person. Here each phone keeps to itself what it knows about its user, what it "
     "chose and how well that went; all that ever leaves it is **one noisy message**."
 )
-opening, controls = st.container(), st.container()
 own = data.panel()
 if own is None:
     experiment, store, name = state.experiment(), None, "contextual"

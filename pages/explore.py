@@ -48,7 +48,8 @@ result = lesson.without_private(found) if covered else found
 if whole is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
-verdict = st.container() if not alone else None
+if not (alone or covered):
+    st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
 dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
 drawn = lesson.plain(result) if alone else result
 before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
@@ -64,9 +65,9 @@ picture = shared.picture(
 )
 figures.show(picture, "regret-chart")
 render_lock.shown()
-if not covered:
-    (verdict or st).markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
 if alone:
+    if not covered:
+        st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
     st.caption(words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view.band)) + ".")
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:

@@ -29,7 +29,9 @@ found = runner.result_of(experiment, "home", along=True)
 if found is not None:
     whole = found
     result = lesson.without_private(whole) if covered else whole
-    verdict = st.container() if not alone else None
+    verdict = shared.kept("verdict", whole, None, lambda: words.verdict(whole))
+    if not (alone or covered):
+        st.markdown(verdict)
     dark, direct = theme.is_dark(), not (phone or alone)
     before = None if covered else gallery.ghosts(result)
     picture = shared.picture(
@@ -41,8 +43,8 @@ if found is not None:
     )
     figures.show(picture, "home")
     render_lock.shown()
-    if not covered:
-        (verdict or st).markdown(shared.kept("verdict", whole, None, lambda: words.verdict(whole)))
+    if alone and not covered:
+        st.markdown(verdict)
     st.caption(f"Each by the policy of its kind that loses least here: {gallery.methods(experiment)}.")
 if alone:
     lesson.foot(menu.named("home"))

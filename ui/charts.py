@@ -20,7 +20,7 @@ from bandit_core.simulation.results import Drawable, LineResult, Result, band
 from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.rewards import each
-from ui import legends, theme, words
+from ui import legends, stylesheet, theme, words
 
 SAMPLE_RUNS = 20
 MOST_DIRECT_LABELS = 6
@@ -34,14 +34,6 @@ CONFIG = {
     "modeBarButtonsToRemove": ["zoom2d", "pan2d", "select2d", "lasso2d", "autoScale2d"],
     "toImageButtonOptions": {"format": "svg", "filename": "private-bandit-lab"},
 }
-# Labels at the ends of curves (they alone have words of their own under the pointer) give way where they would take
-# more than a fifth of the width: the legend names the curves, too.
-WIDE = 620
-NARROW = '.annotation:has([style*="pointer-events: all"]){display:none}'
-STYLE = f"""<style>
-[data-testid=stPlotlyChart]{{container-type:inline-size}}
-@container (max-width:{WIDE}px){{{NARROW}}}
-</style>"""
 # Plotly takes every touch of a chart for the beginning of a drag. What it is not told of, the browser treats as
 # everywhere: a swipe scrolls, and a tap becomes a click of the mouse, which shows the numbers and chooses a point.
 SWIPE = """document.addEventListener("touchstart", event => {
@@ -241,7 +233,7 @@ def _add_direct_labels(
     view, experiment = result.experiment.view, result.experiment
     low, high = vertical
     longest = max((len(row) for number in curves for row in _rows(experiment.label(number))), default=0)
-    figure.layout.xaxis.domain = (0, 1 - min(0.2, (8 + 7 * longest) / WIDE))
+    figure.layout.xaxis.domain = (0, 1 - min(0.2, (8 + 7 * longest) / stylesheet.WIDE))
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
     pixels = (height - 130) / (high - low)

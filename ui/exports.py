@@ -19,7 +19,7 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
-from ui import charts, figures, theme, words
+from ui import charts, figures, stylesheet, theme, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -81,7 +81,7 @@ def page_of(result: Result) -> str:
     return _PAGE.format(
         title=escape(title),
         ink=theme.ink(False),
-        narrow=charts.NARROW,
+        narrow=stylesheet.NARROW,
         plotly=gzip.decompress(PLOTLY.read_bytes()).decode(),
         swipe=charts.SWIPE,
         chart=figure.to_html(full_html=False, include_plotlyjs=False, config={**charts.CONFIG, "responsive": True}),

@@ -55,10 +55,11 @@ def listing(found: tuple[Term, ...]) -> None:
     """The terms by group, each with a link to the page where it is seen."""
     if not found:
         st.info("No term has these words. Try a shorter one.")
+    place = st.container(key="glossary")
     for group in dict.fromkeys(term.group for term in found):
-        st.subheader(group)
+        place.subheader(group)
         for term in sorted((term for term in found if term.group == group), key=lambda term: term.name.lower()):
-            left, right = st.columns([5, 1], vertical_alignment="center")
+            left, right = place.columns([5, 1], vertical_alignment="center")
             other = f" *(also: {', '.join(term.other)})*" if term.other else ""
             left.markdown(f"**{term.name}**{other}: {term.words[0].lower() + term.words[1:]}")
             page = menu.named(term.page)

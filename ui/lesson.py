@@ -23,9 +23,6 @@ HEIGHT = 300  # of the picture, so that it stands above the fold of a projector 
 SIZE = 18  # of words and numbers in a picture, in pixels
 STYLE = """<style>
 @media (min-width:700px){html{font-size:18px}}
-[data-testid=stHeader]{background:none}
-[data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
-[data-testid=stHeader] :is(button,a,button *,a *){pointer-events:auto!important}
 [data-testid=stMainBlockContainer]{padding-top:.6rem}
 [data-testid=stMainBlockContainer] h1{font-size:1.7rem!important;padding:.2rem 0}
 [data-testid=stMainBlockContainer]>div>[data-testid=stVerticalBlock]{gap:.6rem}

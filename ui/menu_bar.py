@@ -1,7 +1,6 @@
 """The menu at the top of every page: all pages by what people come for, none hidden; on a phone behind one button.
 
-The browser gets one of the two: what a style sheet hides stands there until the style sheet has come, and everything
-below moves then.
+The browser gets one of the two.
 """
 
 from __future__ import annotations
@@ -13,28 +12,19 @@ import streamlit as st
 
 from ui import menu, theme, words
 
-STYLE = """<style>
-[data-testid=stHeader]{background:none}
-[data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
-[data-testid=stHeader] :is(button,a,button *,a *){pointer-events:auto!important}
-.st-key-menu{row-gap:0!important;padding-right:2.5rem}
-[class*=st-key-menu-] [data-testid=stCaptionContainer]{margin:0 .2rem 0 0;font-size:.8rem}
-[class*=st-key-menu-] [data-testid=stCaptionContainer] p{margin:0}
-.st-key-pages{padding-left:2.2rem}
-@media (max-width:767px){.st-key-menu{padding-left:2.2rem}}
-[class*=st-key-menu-] [data-testid=stPageLink-NavLink]{padding:.1rem .4rem;min-height:1.75rem}
-@media print{.st-key-menu,.st-key-pages{display:none!important}}
-</style>"""
-
 
 def _room(title: str) -> int:
     """Pixels that are kept for a link until its words are drawn, so that its neighbours stand still."""
     return max(54, 18 + 7 * len(title))
 
 
+def _room_of_name(name: str) -> int:
+    """The same for the name of a group."""
+    return 4 + 7 * len(name)
+
+
 def draw() -> None:
     """The links as a bar; on a phone a button that opens them."""
-    st.html(STYLE)
     groups = [(group, [page for page in menu.pages() if page.group == group]) for group in menu.GROUPS]
     if theme.is_phone():
         with st.container(key="pages"), st.popover("Pages", icon=":material/menu:"):
@@ -45,11 +35,11 @@ def draw() -> None:
         return
     with st.container(key="menu", horizontal=True):  # gaps by its own words: a style sheet comes later
         for group, pages in groups:
-            row = st.container(
-                key=f"menu-{group}", horizontal=True, width="content", vertical_alignment="center", gap=None
-            )
+            name = menu.GROUPS[group]
+            room = _room_of_name(name) + sum(_room(page.title) for page in pages)
+            row = st.container(key=f"menu-{group}", horizontal=True, width=room, vertical_alignment="center", gap=None)
             with row:
-                st.caption(menu.GROUPS[group], width="content")
+                st.caption(name, width=_room_of_name(name))
                 for page in pages:
                     st.page_link(page.file, label=page.title, width=_room(page.title))
 

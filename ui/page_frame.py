@@ -12,7 +12,6 @@ import streamlit as st
 from bandit_core.experiments import links
 from bandit_core.spec.errors import Issue
 from ui import (
-    charts,
     glossary,
     kinds,
     lesson,
@@ -24,25 +23,11 @@ from ui import (
     sharing,
     sidebar,
     state,
-    theme,
     theme_watch,
     words,
 )
 
 _APP = Path(__file__).resolve().parent.parent / "app.py"
-
-# Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
-_STYLE = """<style>
-[data-testid=stMainBlockContainer]{padding-top:.7rem}
-[data-testid=stSidebar][data-collapsed=true]{visibility:hidden}
-[data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
-[data-testid=stPageLink-NavLink]:focus-visible{outline:2px solid INK;outline-offset:-2px}
-[data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
-.js-plotly-plot :is([class^=x],[class^=y])[class$=title],
-.js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{fill:INK!important}
-@media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
-animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
-</style>""".replace("INK", f"light-dark({theme.ink(False)},{theme.ink(True)})")
 
 
 def enter() -> None:
@@ -82,7 +67,6 @@ def _open(page: Any) -> None:
     with_sidebar = bool(stated.sidebar) and not own_table
     if with_sidebar and not alone:
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
-    st.html(_STYLE + charts.STYLE)
     if alone:
         st.html(lesson.STYLE)
     for name, asked, told in (

@@ -354,7 +354,7 @@ def _expensive(request: Request, simulation: Computation) -> Any:
         return run.simulation.result()
     if run is not None and run.error is not None:
         st.error("The run failed and was stopped; what was finished is kept. Press Run to try again.")
-    if run is not None and run.simulation.missing_seconds < simulation.missing_seconds:
+    if run is not None and run.simulation.missing_seconds <= simulation.missing_seconds:
         simulation = run.simulation  # without a store, only the run itself remembers what it did
         if simulation.missing_seconds == 0:
             return simulation.result()

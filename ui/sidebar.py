@@ -512,7 +512,7 @@ def _offer_fixes(issues: list[Issue], labels: list[str]) -> None:
             f"Give everybody ε = 1 in “{words.plain(labels[int(match[1])])}”",
             key=state.key(f"mend-{row}"),
             on_click=mend,
-            help="Writes 1 into the own budget of this line.",
+            help="Gives this line a budget of 1.",
             width="stretch",
         )
 

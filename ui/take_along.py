@@ -65,12 +65,14 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
     """
     slider = _slider(experiment, values)
     what = (experiment, slider, values)
+    if st.session_state.pop(f"lesson-pressed-{page}", False):  # for what is shown now: controls may have moved since
+        st.session_state["lesson-wanted"] = what
     if st.session_state.get("lesson-wanted") != what:
         st.button(
             "Take it along (HTML)",
             key=f"take-along-{page}",
             help=HELP,
-            on_click=partial(st.session_state.__setitem__, "lesson-wanted", what),
+            on_click=partial(st.session_state.__setitem__, f"lesson-pressed-{page}", True),
         )
         return
     made: list[Positions] = []

@@ -15,6 +15,7 @@ from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import KEPT, PROMISES, Model, Privacy
 from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
+from ui import stylesheet
 
 # On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
 # any two differ by more than 9 in CIE Lab, also for eyes without red or green cones, and by more than 7 without blue
@@ -177,7 +178,7 @@ def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
 
 def ink(dark: bool) -> str:
     """The colour of words in a picture: softer than the page's, but with a contrast far above 4.5."""
-    return "#b3bdc7" if dark else "#46525e"
+    return stylesheet.INK[dark]
 
 
 def contrast(one: str, other: str) -> float:

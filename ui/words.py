@@ -183,7 +183,7 @@ def duration(seconds: float) -> str:
 def measures(experiment: Experiment) -> str:
     """Which lines' budgets are not pure, so that an ε in one picture is not read as another; empty where all are."""
     found = [
-        f"{plain(experiment.label(number))} keeps {MEASURES[kept.measure].name}, at {plain(kept.failure)}"
+        f"“{plain(experiment.label(number))}” keeps {MEASURES[kept.measure].name}, at {plain(kept.failure)}"
         for number, line in enumerate(experiment.lines)
         if number not in experiment.view.hidden
         if (kept := line.entry.guarantee(experiment.setups[number])).measure != "pure"

@@ -73,6 +73,16 @@ def test_another_experiment_is_not_computed_until_it_is_asked_for():
     assert SAVE not in labels(screen) and screen.button(key="take-along-explore").label == BUTTON
 
 
+def test_a_press_holds_while_a_control_moves():
+    screen = on.visit(lines=LINES, **on.SMALL)
+    screen.button(key="take-along-explore").click()
+    on.change(screen, "number_input", "seed", 7)  # in the same run of the page
+    if "run-lesson" in screen.session_state:
+        screen.session_state["run-lesson"].thread.join()
+        on.run(screen)
+    assert SAVE in labels(screen) and screen.session_state["lesson-wanted"][0].seed == 7
+
+
 def test_the_slider_may_move_the_users(monkeypatch):
     screen = on.visit(lines=LINES, **on.SMALL)
     screen.get_by_key("lesson-slider").set_value("horizon")

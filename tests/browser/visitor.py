@@ -13,6 +13,12 @@ import numpy as np
 from playwright.sync_api import Browser, Locator, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
+# What moved on the screen without the visitor's doing, as the web's measure of layout shift counts it.
+SHIFTS = """window.shifts = [];
+new PerformanceObserver(list => list.getEntries().filter(entry => !entry.hadRecentInput).forEach(entry => shifts.push({
+  value: entry.value,
+  moved: entry.sources.map(({node}) => node?.parentElement?.className + ' ' + node?.innerText?.slice(0, 40)),
+}))).observe({type: 'layout-shift', buffered: true});"""
 SECONDS = 1000  # Playwright counts milliseconds
 
 
@@ -40,6 +46,7 @@ class Visitor:
             viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
         )
         self.tab = self.context.new_page()
+        self.tab.add_init_script(SHIFTS)
         self.tab.set_default_timeout(90 * SECONDS)  # a fresh machine compiles what a page needs first
         self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
         self.context.on("request", lambda request: self._note(request.url))
@@ -61,6 +68,17 @@ class Visitor:
         self.tab.locator(IDLE).wait_for(state="attached")
         self.tab.wait_for_timeout(150)  # a change reaches the server a moment after the key press
         self.tab.locator(IDLE).wait_for(state="attached")
+
+    def shifts(self) -> list[dict[str, Any]]:
+        """What has moved since the page was opened, once all that is in the window has been drawn."""
+        self.main().locator("h1").wait_for()
+        self.settle()
+        self.tab.wait_for_function(
+            "() => [...document.querySelectorAll('[data-testid=stSkeleton]')]"
+            ".every(each => each.getBoundingClientRect().top > innerHeight)"
+        )
+        self.tab.wait_for_timeout(300)
+        return self.tab.evaluate("shifts")
 
     def go_back(self) -> None:
         """Press Back as soon as a person could: at once after a move, an earlier address is a late one."""

@@ -16,15 +16,6 @@ from ui.learn.together import Room
 HEIGHT, LESSON_HEIGHT = 320, 280  # of the picture; its legend comes on top of it
 _GUESSES, _UP = "learn-guesses", together.UP
 SECOND = "second"  # field of the address: where the slider of a second part stands
-_STYLE = """<style>
-.st-key-learn-step{gap:.6rem}
-.st-key-learn-told{gap:.3rem}
-.st-key-learn-above,.st-key-learn-below{gap:.6rem}
-[data-testid=stMainBlockContainer] h1{font-size:1.8rem!important;padding:0 0 .2rem}
-[data-testid=stMainBlockContainer]>div>[data-testid=stVerticalBlock]{gap:.6rem}
-@media (max-width:640px){.st-key-learn-above{display:none!important}}
-@media (min-width:641px){.st-key-learn-below{display:none!important}}
-</style>"""
 
 
 @dataclass
@@ -62,7 +53,6 @@ def _back_up() -> None:
 
 def draw() -> None:
     """The whole page."""
-    st.html(_STYLE)
     number = number_of_step()
     step = STEPS[number - 1]
     left = max(1, round(MINUTES * (len(STEPS) + 1 - number) / len(STEPS)))

@@ -70,7 +70,7 @@ def _measured(result: Result, at: float) -> Number:
 STEP = Step(
     name="whom",
     title="Whom to ignore",
-    idea="Now each user chooses an own ε. One in five says nothing. One in five answers with ε = 0.2, so the coin "
+    idea="Now each user chooses their own ε. One in five says nothing. One in five answers with ε = 0.2, so the coin "
     "decides nearly alone. Others take 1 or 2, and one in five hides nothing. Should the app listen to all who "
     "answer? A very noisy answer may do **more harm than good** if the learner takes it for as good as the others.",
     question="The app ignores {at}. What does it lose, next to listening to all who answer?",

@@ -29,7 +29,7 @@ def choice() -> Model:
 
 def pictures(chosen: Model, dark: bool) -> None:
     """The map of implications beside the graphical model of the chosen promise."""
-    left, right = st.columns(2)
+    left, right = st.container(key="theory-pictures").columns(2)
     with left:
         st.markdown("**Which promise implies which**")
         st.image(diagrams.implications(chosen, dark), width=460, alt=diagrams.implications_in_words())

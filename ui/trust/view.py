@@ -81,8 +81,8 @@ def verdict(result: Result) -> str:
 def _saved(experiment: Experiment, step: Step) -> str:
     """What one step saves, or costs."""
     amount = f"**{words.with_error(abs(step.saved), step.stderr)}**"
-    saves = f"{'saves' if step.saved > 0 else 'costs'} {amount}" if step.clear else "makes no clear difference"
-    return f"{_step_words(experiment, step)} {saves}"
+    saves = f"{amount} {'fewer' if step.saved > 0 else 'more'}" if step.clear else "no clear difference"
+    return f"{_step_words(experiment, step)}: {saves}"
 
 
 def bars(result: Result, dark: bool) -> go.Figure:

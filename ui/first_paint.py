@@ -1,0 +1,63 @@
+"""The app's style in the page from its first byte, so that nothing moves when the first run of a page arrives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from ui import menu, stylesheet
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# What a browser asks for by them is the page as Streamlit has it, packed or from the browser's cache.
+_OF_ANOTHER_TEXT = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+_OF_THE_FILE = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
+
+
+def styled(page: bytes, path: str, query: str) -> bytes:
+    """The page of that address with the style at its end, where it wins over what Streamlit adds to the head."""
+    stated = {each.address: each for each in menu.pages()}.get(path.rstrip("/").rpartition("/")[2])
+    alone = parse_qs(query).get("controls") == ["off"]
+    css = stylesheet.STYLE
+    if stated is not None and stated.sidebar and not alone:
+        css += stylesheet.ROOM_FOR_SIDEBAR
+    return page.replace(b"</body>", f"<style>{css}</style></body>".encode(), 1)
+
+
+class Styled:
+    """Around the server: adds the style to every page that a browser opens; all else passes through."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = scope.get("headers", [])
+        if scope["type"] != "http" or not any(name == b"accept" and b"text/html" in told for name, told in headers):
+            await self.app(scope, receive, send)
+            return
+        start: dict[str, Any] = {}
+        body = b""
+
+        async def changed(message: Message) -> None:
+            nonlocal body
+            if message["type"] == "http.response.start" and _is_page(message):
+                start.update(message)
+            elif not start:
+                await send(message)
+            else:
+                body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    body = styled(body, scope["path"], scope["query_string"].decode("latin-1"))
+                    kept = [pair for pair in start["headers"] if pair[0] not in _OF_THE_FILE]
+                    await send({**start, "headers": [*kept, (b"content-length", str(len(body)).encode())]})
+                    await send({"type": "http.response.body", "body": body})
+
+        plain = [pair for pair in headers if pair[0] not in _OF_ANOTHER_TEXT]
+        await self.app({**scope, "headers": plain}, receive, changed)
+
+
+def _is_page(message: Message) -> bool:
+    return message["status"] == 200 and any(
+        name == b"content-type" and told.startswith(b"text/html") for name, told in message["headers"]
+    )

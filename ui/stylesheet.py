@@ -1,0 +1,77 @@
+"""What the app adds to Streamlit's style, as one text that is in the page from its first byte (ui/first_paint.py).
+
+A style that a run of the page sends comes after the elements that it is for, and moves all of them.
+"""
+
+from __future__ import annotations
+
+INK = ("#46525e", "#b3bdc7")  # of words in a picture, on light and on dark ground
+WIDE = 620
+NARROW = '.annotation:has([style*="pointer-events: all"]){display:none}'
+SIDEBAR = 300  # pixels that Streamlit gives it
+
+# Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
+_FRAME = """
+[data-testid=stMainBlockContainer]{padding-top:.7rem}
+[data-layout=narrow] [data-testid=stMainBlockContainer]{max-width:initial}
+@media (min-width:calc(736px + 8rem)){
+[data-layout=narrow] [data-testid=stMainBlockContainer]{padding-left:5rem;padding-right:5rem}}
+[data-testid=stSidebar][data-collapsed=true] *{visibility:hidden!important}
+[data-testid=stHeader]{background:none}
+[data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
+[data-testid=stHeader] :is(button,a,button *,a *){pointer-events:auto!important}
+[data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
+:is([data-testid=stPageLink-NavLink],[data-testid=stBaseButton-elementToolbar]):focus-visible{
+outline:2px solid INK;outline-offset:-2px}
+[data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
+@media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
+animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
+"""
+
+_MENU = """
+.st-key-menu{gap:0 .6rem!important}
+[class*=st-key-menu-]{flex:0 0 1.45rem!important;min-height:0}
+[class*=st-key-menu-] [data-testid=stCaptionContainer]{margin:0 .2rem 0 0;font-size:.8rem}
+[class*=st-key-menu-] [data-testid=stCaptionContainer] p{margin:0}
+.st-key-pages{padding-left:2.2rem;flex:0 0 35px!important;min-height:0}
+@media (max-width:863px){.st-key-menu{padding-right:2.5rem}}
+@media (max-width:767px){.st-key-menu{padding-left:2.2rem}}
+[class*=st-key-menu-] [data-testid=stPageLink-NavLink]{padding:.1rem .4rem;min-height:1.75rem}
+@media print{.st-key-menu,.st-key-pages{display:none!important}}
+"""
+
+# Labels at the ends of curves (they alone have words of their own under the pointer) give way where they would take
+# more than a fifth of the width: the legend names the curves, too.
+_CHARTS = f"""
+.js-plotly-plot :is([class^=x],[class^=y])[class$=title],
+.js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{{fill:INK!important}}
+[data-testid=stPlotlyChart]{{container-type:inline-size}}
+@container (max-width:{WIDE}px){{{NARROW}}}
+"""
+
+# The room of what is not drawn yet: of a control with its words, of a picture.
+_ROOM = """
+[data-testid=stMain] [class*=st-key-]:not([class*=st-key-learn-])>[data-testid=stSkeleton]{min-height:68px}
+.st-key-glossary [data-testid=stColumn]+* [data-testid=stSkeleton]{height:2rem}
+.st-key-contextual-opening{min-height:700px}
+.st-key-theory-pictures :last-child>[data-testid=stSkeleton]{height:auto;width:100%;max-width:460px;
+aspect-ratio:460/300}
+"""
+
+_LEARN = """
+.st-key-learn-step,.st-key-learn-above,.st-key-learn-below{gap:.6rem}
+.st-key-learn-told{gap:.3rem}
+[data-testid=stMainBlockContainer]:has(.st-key-learn-step) h1{font-size:1.8rem!important;padding:0 0 .2rem}
+[data-testid=stMainBlockContainer]:has(.st-key-learn-step)>div>[data-testid=stVerticalBlock]{gap:.6rem}
+@media (max-width:640px){.st-key-learn-above{display:none!important}}
+@media (min-width:641px){.st-key-learn-below{display:none!important}}
+"""
+
+STYLE = (_FRAME + _MENU + _CHARTS + _ROOM + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+
+# The room of a sidebar, until the menu is there, and with it the sidebar.
+ROOM_FOR_SIDEBAR = f"""
+@media (min-width:768px){{
+[data-testid=stAppViewContainer]:not(:has([data-testid=stSidebar],.st-key-menu,.st-key-pages))
+>div:has(>[data-testid=stMain]){{margin-left:{SIDEBAR}px}}}}
+"""
