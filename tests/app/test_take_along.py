@@ -15,7 +15,7 @@ from bandit_core.export import document
 from bandit_core.export.positions import EPSILONS, Positions
 from bandit_core.simulation import sentences
 from bandit_core.simulation.summaries import split, with_companions
-from ui import take_along, words
+from ui import runner, take_along, words
 
 LINES = "ucb,heldp-ucb-b(1),adap-ucb(1)"
 BUTTON, SAVE = "Take it along (HTML)", "Save the lesson (HTML)"
@@ -81,6 +81,22 @@ def test_a_press_holds_while_a_control_moves():
         screen.session_state["run-lesson"].thread.join()
         on.run(screen)
     assert SAVE in labels(screen) and screen.session_state["lesson-wanted"][0].seed == 7
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_gives_its_file(monkeypatch):
+    looked = []
+
+    def alive(run: runner.Run) -> bool:
+        """The first who asks is told that it goes on, and it ends before the next one asks."""
+        looked.append(run.thread.join())
+        return len(looked) == 1
+
+    monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)  # so that it is a run of its own, however short
+    monkeypatch.setattr(runner.Run, "alive", property(alive))
+    screen = on.visit(lines=LINES, **on.SMALL)
+    screen.button(key="take-along-explore").click()
+    on.run(screen)
+    assert len(looked) > 1 and SAVE in labels(screen)
 
 
 def test_the_slider_may_move_the_users(monkeypatch):
