@@ -31,7 +31,7 @@ from bandit_core.policies.local_family import bounded_rewards, local_guarantee, 
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.theory import central, classic, divergences, floors, local
-from bandit_core.theory.explore_commit import expected_regret
+from bandit_core.theory.explore_commit import binding, expected_regret
 from bandit_core.theory.power import MOST_USERS, sample_size
 
 Open = Annotated[Number, Field(gt=0, lt=1)]
@@ -121,7 +121,7 @@ def _upper(setup: RunSetup, privacy: Privacy) -> Bound:
 
 def _plain_bounds(setup: RunSetup) -> list[Bound]:
     lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
-    return [*lower, _upper(setup, "none")]
+    return [*binding(lower), _upper(setup, "none")]
 
 
 _LOOP = """N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
@@ -170,7 +170,7 @@ POLICIES = (
         summary="An A/B test whose users answer with one coin-flipped bit each; then the winner for everybody else.",
         guarantee_words="epsilon-local DP for every reward of the test; who comes later sends nothing",
         accepts=bounded_rewards("heldp-ucb-bs"),
-        bounds=lambda setup: [*local.lower_bounds(setup), _upper(setup, "local")],
+        bounds=lambda setup: [*binding(local.lower_bounds(setup)), _upper(setup, "local")],
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward of a user of the test"),
         pseudo_code=_LOOP.format(
@@ -185,7 +185,7 @@ POLICIES = (
         summary="An A/B test whose totals get noise before anybody compares them; then the winner for everybody else.",
         guarantee_words="epsilon-central DP (pure): every reward enters one sum, which is released once",
         accepts=unit_rewards,
-        bounds=lambda setup: [*central.lower_bounds(setup), _upper(setup, "central")],
+        bounds=lambda setup: [*binding(central.lower_bounds(setup)), _upper(setup, "central")],
         guarantee=pure,
         releases=noisy_sums("the sum of an arm's rewards in the test"),
         pseudo_code=_LOOP.format(

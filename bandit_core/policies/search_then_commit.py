@@ -24,7 +24,7 @@ from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, stopping_policies
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import central, classic, floors, local
-from bandit_core.theory.explore_commit import wrong_for_good
+from bandit_core.theory.explore_commit import binding, wrong_for_good
 
 _RULE = "proved: wrong with probability delta at most. heuristic: as public code stops, without a proof."
 
@@ -82,7 +82,7 @@ def _bounds(setup: RunSetup, entry: StoppingPolicy) -> list[Bound]:
     else:
         lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
     chosen = setup.parameters
-    return [*lower, wrong_for_good(setup, chosen.delta, chosen.rule != "heuristic", entry.privacy)]
+    return [*binding(lower), wrong_for_good(setup, chosen.delta, chosen.rule != "heuristic", entry.privacy)]
 
 
 def _policy(name: str, **fields: Any) -> Policy:

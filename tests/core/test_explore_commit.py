@@ -276,3 +276,14 @@ def test_what_is_out_of_range_is_told_with_its_field(numbers, fields):
         sample_size(**{"baseline": 0.1, "effect": 0.02, **numbers})
     assert [issue.path for issue in refusal.value.issues] == fields
     assert all(issue.allowed for issue in refusal.value.issues)
+
+
+@pytest.mark.parametrize("policy", ["explore-then-commit-local", "explore-then-commit-central", "ctb-tt", "adap-tt"])
+def test_no_slope_of_the_long_run_binds_who_keeps_a_wrong_winner(policy):
+    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": 1.0}}
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
+    setup = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": 1000, "trials": 1}).setups[0]
+    lower = [bound for bound in registry()[policy].bounds(setup) if bound.side == "lower"]
+    assert any(bound.asymptotic for bound in lower) and not all(bound.asymptotic for bound in lower)
+    assert all(bound.not_applicable for bound in lower if bound.asymptotic)
+    assert any(not bound.not_applicable for bound in lower)
