@@ -3,19 +3,38 @@
 ``python -m benchmarks.bench_start``: fresh processes, with kernels compiled, with kernels cached on disk, and with
 the finished blocks cached as well (fastest of several processes each); then what the imports cost. Processor time of
 the whole process: on an idle machine one waits about as long, on a busy one longer.
+
+Then a server on a fresh machine, once for each page with a picture: seconds on the clock from its start until the first
+picture is sent, nothing being cached, and as a ratio to an interpreter that only imports NumPy and numba.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
+from pathlib import Path
 
 from benchmarks.measuring import machine, print_table
+from benchmarks.visitors import Server, running_server, visiting
 
 REPEATS = 7
+PICTURES = (
+    "",
+    "explore",
+    "tradeoff",
+    "trust",
+    "threshold",
+    "heavy-tails",
+    "contextual",
+    "your-numbers",
+    "mechanisms",
+    "papers",
+)
 CODE = """
 import json, time
 start = time.process_time()
@@ -67,6 +86,33 @@ def imports() -> list[tuple[str, float]]:
     return sorted(own.items(), key=lambda item: -item[1])[:8]
 
 
+async def drawn(server: Server, page: str) -> float:
+    """When the first chart of a page was sent."""
+    async with visiting(server, page) as visitor:
+        while not visitor.drawn_at:
+            await visitor.run()  # again: what is computed in the background is looked for by the page
+            await visitor.settle()
+        return visitor.drawn_at
+
+
+def first_picture(page: str) -> float:
+    """Seconds from the start of a server that has nothing cached to the first picture of a page."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        with running_server(Path(folder), Path(folder) / "kernels") as server:
+            return asyncio.run(drawn(server, page)) - start
+
+
+def bare_interpreter() -> float:
+    """Seconds of an interpreter that imports NumPy and numba, the fastest of several."""
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", "import numpy, numba"], check=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
 def main() -> None:
     """Print the tables."""
     print(machine(), end="\n\n")
@@ -81,7 +127,13 @@ def main() -> None:
     rows = [[part, *(column[number] for column in columns)] for number, part in enumerate(PARTS)]
     rows.insert(4, ["**import to first curve**", *(sum(column[:4]) for column in columns)])
     print_table(["processor seconds", "nothing cached", "kernels cached", "blocks cached too"], rows)
-    print_table(["import, own time", "ms"], [[name, time] for name, time in imports()])
+    print_table(["import, own time", "ms"], [[name, spent] for name, spent in imports()])
+    bare = bare_interpreter()
+    waits = [(page or "home", first_picture(page)) for page in PICTURES]
+    print_table(
+        ["fresh machine, first picture of", "seconds", f"in {bare:.2f} s of NumPy and numba"],
+        [[page, seconds, seconds / bare] for page, seconds in waits],
+    )
 
 
 if __name__ == "__main__":

@@ -103,6 +103,7 @@ class Visitor:
         self.metrics: dict[str, str] = {}  # label -> number
         self.picture = self.histogram = ""
         self.picture_at = 0.0  # when it came, by time.perf_counter
+        self.drawn_at = 0.0  # the same of the first chart of any kind
         self.errors: list[str] = []
 
     async def run(self, trigger: str | None = None) -> None:
@@ -142,6 +143,8 @@ class Visitor:
 
     def _take(self, element: Any) -> bool:
         kind = element.WhichOneof("type")
+        if kind == "plotly_chart":
+            self.drawn_at = self.drawn_at or time.perf_counter()
         if kind in ("slider", "button", "button_group", "file_uploader"):
             widget = getattr(element, kind)
             self.widgets[widget.label] = widget

@@ -40,7 +40,7 @@ def chance_of_overtaking(gap: float, pulls: float, width: float, scale: float) -
 
 
 def binding(lower: list[Bound]) -> list[Bound]:
-    """Lower bounds as they hold for a policy that commits: those of the long run assume that a wrong arm is left again."""
+    """Lower bounds for a policy that commits: those of the long run assume that a wrong arm is left again."""
     kept = "it binds policies that leave every wrong arm again on every instance; this one keeps its winner for good"
     return [bound.ruled_out(kept) if bound.asymptotic and not bound.not_applicable else bound for bound in lower]
 
