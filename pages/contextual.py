@@ -34,9 +34,14 @@ if own is None:
         view.controls(experiment)
 else:
     experiment, store, name = own.experiment, own.store, data.RUN
-with opening:
-    view.messages_panel(experiment)
-    watch.fold("Watch the messages arrive", experiment, "contextual-watch")
+
+
+def draw_messages() -> None:
+    """At the top of the page, but after the picture: on a fresh machine they are compiled first."""
+    with opening:
+        view.messages_panel(experiment)
+        watch.fold("Watch the messages arrive", experiment, "contextual-watch")
+
 
 if own is not None:
     st.subheader(words.plain(experiment.title))
@@ -44,6 +49,7 @@ result = runner.result_of(experiment, name, store)
 if result is None:
     result = runner.preview_of(experiment, store)
     if result is None:
+        draw_messages()
         page_frame.leave()
     st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 
@@ -58,6 +64,7 @@ picture = shared.picture(
     lambda _: charts.describe(played),
 )
 figures.show(picture, "regret-chart")
+draw_messages()
 st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
 figures.fold_for_print(
     lambda: charts.regret_chart(charts.without_bounds(played), direct_labels=False), exports.file_name(experiment)
