@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import app_test, local_script_runner
 
 from ui import runner
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_server() -> None:
+    """What a server does once, AppTest does for every visitor and every run: here it is done once, too.
+
+    That is the search of all installed packages for components, and the compilation of the pages.
+    """
+    manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
+    compiled = ScriptCache()
+    app_test.ScriptCache = local_script_runner.ScriptCache = lambda: compiled
 
 
 @pytest.fixture(autouse=True)

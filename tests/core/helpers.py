@@ -1,12 +1,14 @@
 """What several tests of the core share: small experiments and their exact numbers, watched policies, blocks."""
 
 import functools
+import hashlib
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -14,6 +16,7 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, InputError
+from bandit_core.jit import machine_code
 from bandit_core.model import Block, KernelCall, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation import costs
@@ -160,3 +163,24 @@ def line_of(name: str, epsilon=None, horizon: int = 100_000, structure: str = "s
 def fixed(epsilon: float) -> dict:
     """The same budget for everybody."""
     return {"kind": "fixed", "value": epsilon}
+
+
+@contextmanager
+def kernels_lent(project: Path, copy: Path) -> Iterator[None]:
+    """Let a copy of the project load and keep machine code where the project's own stands, as numba names folders.
+
+    Were they named otherwise, the copy would compile for itself, which takes longer and proves the same.
+    """
+    folder, links = machine_code.kernel_folder(), []
+    sources = {path.parent for path in (copy / "bandit_core").rglob("*.py")}
+    for source in sources if folder is not None else ():
+        own, other = (
+            folder / f"{place.name}_{hashlib.sha1(str(place).encode()).hexdigest()}"
+            for place in (project / source.relative_to(copy), source)
+        )
+        own.mkdir(exist_ok=True)
+        other.symlink_to(own)
+        links.append(other)
+    yield
+    for link in links:
+        link.unlink()

@@ -1,6 +1,5 @@
 """The files for hosts agree with each other and with the project."""
 
-import hashlib
 import json
 import re
 import runpy
@@ -8,13 +7,12 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer, ThreadingHTTPServer
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from helpers import kernels_lent
 
 from bandit_core import cli
 from bandit_core.jit import machine_code
@@ -64,27 +62,6 @@ for page in sorted(Path("pages").glob("*.py")):
         failed.append(f"{page.stem}: no title")
 print(failed)
 """
-
-
-@contextmanager
-def kernels_lent(project: Path, copy: Path) -> Iterator[None]:
-    """Let a copy of the project load and keep machine code where the project's own stands, as numba names folders.
-
-    Were they named otherwise, the copy would compile for itself, which takes longer and proves the same.
-    """
-    folder, links = machine_code.kernel_folder(), []
-    sources = {path.parent for path in (copy / "bandit_core").rglob("*.py")}
-    for source in sources if folder is not None else ():
-        own, other = (
-            folder / f"{place.name}_{hashlib.sha1(str(place).encode()).hexdigest()}"
-            for place in (project / source.relative_to(copy), source)
-        )
-        own.mkdir(exist_ok=True)
-        other.symlink_to(own)
-        links.append(other)
-    yield
-    for link in links:
-        link.unlink()
 
 
 def test_what_the_image_holds_is_enough_for_every_page(project: Path, tmp_path: Path) -> None:

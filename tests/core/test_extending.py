@@ -8,9 +8,13 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from helpers import kernels_lent
+
+from bandit_core.jit.version import code_fingerprint, sources
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -32,10 +36,12 @@ class Copy:
             else:
                 shutil.copy2(source, target)
         paths = [os.path.dirname(sys.executable), os.environ["PATH"]]
-        self.environment = {**os.environ, "LAB_CACHE_DIR": str(folder / "cache"), "PATH": os.pathsep.join(paths)}
+        self.environment = {**os.environ, "PATH": os.pathsep.join(paths)}
         self.environment.pop("PYTEST_XDIST_WORKER", None)
         self.text = SECTIONS[section]
         self.write()
+        if code_fingerprint(sources(self.root / "bandit_core")) != code_fingerprint():
+            self.environment["LAB_CACHE_DIR"] = str(folder / "cache")  # else it uses the project's machine code
 
     def write(self) -> None:
         """The file of the section, and the one line elsewhere where there is one."""
@@ -69,7 +75,15 @@ class Copy:
 def copy_with(pytestconfig: pytest.Config, worker_id: str):  # type: ignore[no-untyped-def]
     """A function that gives the copy for a section."""
 
-    return lambda section: Copy(Path(pytestconfig.cache.mkdir(f"extending-{worker_id}")), section)
+    folder = Path(pytestconfig.cache.mkdir(f"extending-{worker_id}"))
+    with ExitStack() as after:
+
+        def made(section: str) -> Copy:
+            copy = Copy(folder, section)
+            after.enter_context(kernels_lent(ROOT, copy.root))
+            return copy
+
+        yield made
 
 
 def test_the_page_has_a_section_for_everything_in_its_table() -> None:
