@@ -101,6 +101,7 @@ with build:
 with table:
     rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
+    panels.comparisons(result)
 with code:
     st.caption("Run this where the project is installed; it prints the numbers of this picture.")
     st.code(exports.snippet(experiment), language="python")

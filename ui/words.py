@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 
@@ -10,6 +11,7 @@ from bandit_core.experiments.experiment import Against, Band
 from bandit_core.experiments.presets import presets
 from bandit_core.model import MEASURES
 from bandit_core.simulation import sentences
+from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Reference, Summary
@@ -189,6 +191,23 @@ def measures(experiment: Experiment) -> str:
         if (kept := line.entry.guarantee(experiment.setups[number])).measure != "pure"
     ]
     return f"Not every ε here is pure: {'; '.join(found)}. That is less than the same ε without a δ." if found else ""
+
+
+def luck(found: Difference) -> str:
+    """Whether the difference of two lines is clear."""
+    if math.isnan(found.p_corrected):
+        return "cannot be told"
+    return "clear" if found.clear else "could be luck"
+
+
+def interval(low: float, high: float) -> str:
+    """``−1.5 to 20``, or a dash where there is none; with a sign of minus that begins no formula of a spreadsheet."""
+    return f"{number(low)} to {number(high)}".replace("-", "−") if math.isfinite(low) else "–"
+
+
+def chance(p_value: float) -> str:
+    """A p-value: ``0.031``, ``< 0.0001``."""
+    return "< 0.0001" if p_value < 1e-4 else number(p_value, 2)
 
 
 def band(trials: int, kind: Band = "middle-90") -> str:

@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bandit_core.experiments.experiment import Band, Experiment
+from bandit_core.simulation.comparisons import differences
 from bandit_core.simulation.prepared import prepared_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
+COMPARISON_COLUMNS = (
+    "first", "second", "first_label", "second_label", "pairs", "difference", "low", "high", "p_value", "p_corrected",
+)  # fmt: skip
 
 
 def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -211,6 +215,24 @@ class Result:
                 )
             )
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Could a difference be luck? One row per pair of lines, columns `COMPARISON_COLUMNS`.
+
+        ``difference`` is the first line's mean regret at the horizon minus the second's, in reward units, over pairs of
+        trials with the same random numbers, ``low`` and ``high`` its 95 % interval. ``p_value`` is that of Student's
+        paired t test (two-sided), ``p_corrected`` the same corrected for all pairs of lines (Holm). Above 0.05 the
+        difference could be luck, which does not prove the lines equal. NaN with fewer than two trials.
+        """
+        import pandas as pd
+
+        labels = [self.experiment.label(number) for number in range(len(self.lines))]
+        rows = [
+            {**vars(each), "first_label": labels[each.first], "second_label": labels[each.second]}
+            for each in differences(self.lines)
+        ]
+        return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
 
     @cached_property
     def metadata(self) -> dict[str, Any]:

@@ -129,6 +129,20 @@ def test_a_label_that_a_spreadsheet_would_run_is_text_in_every_table() -> None:
     assert shown and all(set(labels) == {f"'{attack}"} for labels in shown)
 
 
+def test_the_table_of_differences_names_first_who_lost_more() -> None:
+    risky = EXPERIMENT.with_changes(lines=[{"policy": "ucb", "label": "=1+1"}, EXPERIMENT.spec()["lines"][1]], trials=8)
+    frames = [frame.value for frame in on.visit(**links.write(risky)).main.dataframe]
+    [shown] = [frame for frame in frames if "verdict" in frame]
+    [found] = simulate(risky).comparisons.itertuples()
+    assert found.difference < 0 and found.p_corrected <= 0.05
+    labels = [risky.label(1), "'=1+1"]
+    assert shown[["lost more", "than"]].values.tolist() == [labels]
+    [row] = shown.to_dict("records")
+    assert float(row["by"].replace(",", "")) == pytest.approx(-found.difference, rel=1e-2)
+    low, high = (float(end.replace(",", "")) for end in row["95 % interval"].split(" to "))
+    assert (low, high) == pytest.approx((-found.high, -found.low), rel=1e-2)
+
+
 def test_the_spec_opens_the_same_experiment(files: dict[str, str]) -> None:
     spec, metadata = (json.loads(content) for name, content in files.items() if name.endswith(".json"))
     assert Experiment.model_validate(spec) == EXPERIMENT
