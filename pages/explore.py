@@ -68,11 +68,11 @@ render_lock.shown()
 if alone:
     if not covered:
         st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-    st.caption(words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view.band)) + ".")
+    st.caption(words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + ".")
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
-legend = words.legend(max(line.count for line in result.lines if line), experiment.view.band)
+legend = words.legend(max(line.count for line in result.lines if line), experiment.view)
 st.caption(f"{legend} {words.measures(experiment)}")
 panels.cards(result)
 decision_times.draw(result.experiment)

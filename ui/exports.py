@@ -11,6 +11,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
@@ -76,7 +77,7 @@ body{{margin:1rem;font-family:"Source Sans","Segoe UI",Roboto,Helvetica,Arial,sa
 
 def page_of(result: Result) -> str:
     """The chart as one HTML file that needs nothing else."""
-    figure = charts.regret_chart(result, height=640)
+    figure = charts.name_band(charts.regret_chart(result, height=640), result)
     title, _ = words.heading(result.experiment)
     return _PAGE.format(
         title=escape(title),
@@ -129,6 +130,11 @@ def file_name(experiment: Experiment) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
 
 
+def for_print(result: Result) -> go.Figure:
+    """The chart for a file: its legend names the curves and the band."""
+    return charts.name_band(charts.regret_chart(result, direct_labels=False), result)
+
+
 def downloads(result: Result) -> None:
     """The download buttons; each file is built only when it is asked for."""
     name = file_name(result.experiment)
@@ -150,4 +156,4 @@ def downloads(result: Result) -> None:
             label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=told, width="stretch"
         )
     st.markdown("**Picture for a paper or a slide**")
-    figures.for_print(lambda: charts.regret_chart(result, direct_labels=False), name)  # the legend names the curves
+    figures.for_print(lambda: for_print(result), name)

@@ -165,9 +165,14 @@ def _repeated(experiment: Experiment) -> str:
     """How often the run is repeated, and what the band and the errors mean."""
     if experiment.trials == 1:
         return "This is a single run, so there is neither band nor error."
+    told = (
+        "That band says how well the mean is known, at each number of users by itself, not how far single runs spread"
+        if experiment.view.band == "interval-95"
+        else "That band is the spread of single runs, not the error of the mean"
+    )
     return (
-        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view.band)}. That "
-        "band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
+        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view)}. {told}; "
+        "errors after ± are standard errors."
     )
 
 

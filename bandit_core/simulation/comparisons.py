@@ -22,6 +22,13 @@ CONFIDENCE = 0.95
 LEVEL = 0.05
 
 
+def half_width(trials: int) -> float:
+    """Standard errors from a mean to an end of its Student interval of `CONFIDENCE`; NaN for one trial."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2)) if trials > 1 else math.nan
+
+
 @dataclass(frozen=True)
 class Difference:
     """Final mean regret of the ``first`` line minus that of the ``second``, in reward units, over ``pairs`` of trials.
@@ -58,7 +65,7 @@ def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, floa
         In reward units. The interval is NaN where all pairs differ by the same amount, and the p-value, too, where
         there are fewer than two pairs.
     """
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtr
 
     pairs = len(np.intersect1d(first.trials, second.trials))
     difference, error = first.difference_to(second)
@@ -68,7 +75,7 @@ def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, floa
     least = 2.0 ** (1 - pairs)
     if error <= 1e-12 * size:  # all pairs alike, but for rounding
         return pairs, difference, math.nan, math.nan, least if abs(difference) > 1e-12 * size else 1.0
-    half = float(stdtrit(pairs - 1, (1 + CONFIDENCE) / 2)) * error
+    half = half_width(pairs) * error
     p_value = 2 * float(stdtr(pairs - 1, -abs(difference) / error))
     return pairs, difference, difference - half, difference + half, max(p_value, least)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from bandit_core.experiments.experiment import Band, Experiment
-from bandit_core.simulation.comparisons import differences
+from bandit_core.simulation.comparisons import differences, half_width
 from bandit_core.simulation.prepared import prepared_lines
 
 if TYPE_CHECKING:
@@ -79,12 +79,18 @@ class Drawable(Protocol):
 def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
 
-    "middle-90" goes from the 5 % to the 95 % quantile over trials; "half-sd" and "quarter-sd" that share of a
-    standard deviation below and above the mean, as some papers draw it (it need not hold any share of the runs).
+    "middle-90" goes from the 5 % to the 95 % quantile over trials, "range" from the lowest to the highest;
+    "interval-95" is Student's 95 % confidence interval of the mean at each checkpoint by itself (NaN for one trial);
+    "half-sd" and "quarter-sd" go that share of a standard deviation below and above the mean, as some papers
+    draw it (it need not hold any share of the runs). A shipped figure has no "range".
     """
-    if kind == "middle-90":
-        return line.quantile(0.05), line.quantile(0.95)
-    width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
+    if kind in ("middle-90", "range"):
+        low = 0.05 if kind == "middle-90" else 0.0
+        return line.quantile(low), line.quantile(1 - low)
+    if kind == "interval-95":
+        width = line.stderr * half_width(line.count)
+    else:
+        width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
     return line.mean - width, line.mean + width
 
 

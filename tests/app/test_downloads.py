@@ -27,9 +27,9 @@ from bandit_core import Experiment, simulate
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import baseline, counterpart
+from bandit_core.simulation.summaries import PRICE_BAND, baseline, counterpart
 from bandit_core.studies.accounts import releases
-from ui import charts, exports, legends, printing
+from ui import charts, exports, legends, printing, words
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -251,6 +251,18 @@ def test_the_printed_picture_has_the_curves_of_the_screen() -> None:
     assert len(axes.collections) == len(bands) > 0
     assert axes.get_ylim() == pytest.approx(figure.layout.yaxis.range)
     assert np.log10(axes.get_xlim()) == pytest.approx(figure.layout.xaxis.range)
+
+
+@pytest.mark.parametrize("kind", list(words.BAND_WORDS))
+def test_a_picture_that_leaves_the_page_names_its_band(kind: str) -> None:
+    view = {"band": kind, "quantity": "price"}
+    result = simulate(EXPERIMENT.with_changes(view=view))
+    told = words.sentence(words.band(4, result.experiment.view))
+    assert words.BAND_WORDS[kind] in told and PRICE_BAND in told
+    assert told in legends.entries(exports.for_print(result))
+    assert PRICE_BAND not in words.band(4, EXPERIMENT.view)
+    single = simulate(EXPERIMENT.with_changes(trials=1))
+    assert len(legends.entries(exports.for_print(single))) == len(legends.entries(charts.regret_chart(single)))
 
 
 @pytest.mark.parametrize("label", ["$x^2", "a $b$ c", "--><script>", "日本 €", "x" * 80])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
 
 from bandit_core import Experiment
 from bandit_core.experiments.experiment import checkpoints
@@ -117,10 +118,13 @@ def test_metadata_is_enough_to_get_the_numbers_again():
     assert [guarantee["model"] for guarantee in again["guarantees"]] == ["none", "none"]
 
 
-def test_bands_are_quantiles_or_shares_of_a_standard_deviation():
+def test_bands_are_quantiles_intervals_or_shares_of_a_standard_deviation():
     line = line_of(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]]))
     low, high = band(line, "middle-90")
     np.testing.assert_allclose((low, high), np.quantile(line.regret, [0.05, 0.95], axis=0))
+    np.testing.assert_array_equal(band(line, "range"), [[0, 1], [0, 8]])
+    theirs = ttest_1samp(line.regret[:, 1], 0).confidence_interval(0.95)
+    np.testing.assert_allclose(np.array(band(line, "interval-95"))[:, 1], (theirs.low, theirs.high))
     for kind, share in (("half-sd", 0.5), ("quarter-sd", 0.25)):
         width = share * math.sqrt((9 + 1 + 16) / 2)  # around the mean 4, two degrees of freedom
         np.testing.assert_allclose(band(line, kind), [[0, 4 - width], [0, 4 + width]])
