@@ -120,6 +120,9 @@ def made(result: Result) -> dict[str, Any]:
 
 DATA_HELP = "Mean, spread and quantiles at every checkpoint."
 SPEC_HELP = "The experiment itself; opens here and on the command line."
+FINAL_HELP = (
+    "Regret of every line at the horizon. LaTeX (package booktabs) and Markdown say in a comment how it was made."
+)
 PICTURE_HELP = "One self-contained page with the interactive chart."
 MADE_HELP = "Spec, seed, versions, sampler, the privacy guarantee of every line, and its price."
 
@@ -154,6 +157,15 @@ def downloads(result: Result) -> None:
     for column, (label, data, ending, mime, told) in zip(st.columns(4), files, strict=True):
         column.download_button(
             label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=told, width="stretch"
+        )
+    tables: tuple[tuple[str, Callable[[], str], str, str], ...] = (
+        ("Final table (CSV)", lambda: to_csv(result.final), "-final.csv", "text/csv"),
+        ("Final table (LaTeX)", result.to_latex, "-final.tex", "application/x-tex"),
+        ("Final table (Markdown)", result.to_markdown, "-final.md", "text/markdown"),
+    )
+    for column, (label, data, ending, mime) in zip(st.columns(3), tables, strict=True):
+        column.download_button(
+            label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=FINAL_HELP, width="stretch"
         )
     st.markdown("**Picture for a paper or a slide**")
     figures.for_print(lambda: for_print(result), name)

@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from bandit_core import places
 from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.simulation.comparisons import differences, half_width
 from bandit_core.simulation.prepared import prepared_lines
+from bandit_core.simulation.tables import latex, markdown
+from bandit_core.spec.number_text import count, with_error
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
+FINAL_COLUMNS = ("line", "label", "policy", "guarantee", "trials", "regret", "stderr", "low", "high")
 COMPARISON_COLUMNS = (
     "first", "second", "first_label", "second_label", "pairs", "difference", "low", "high", "p_value", "p_corrected",
 )  # fmt: skip
@@ -223,6 +227,40 @@ class Result:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
 
     @cached_property
+    def final(self) -> pd.DataFrame:
+        """One row per line at the last checkpoint, columns `FINAL_COLUMNS`.
+
+        ``regret`` is the mean over ``trials`` in reward units, ``stderr`` its standard error, ``low`` and ``high`` the
+        ends of its 95 % interval (Student's; NaN for one trial), ``guarantee`` the privacy that the line really has.
+        """
+        import pandas as pd
+
+        rows = []
+        for number, (line, setup) in enumerate(zip(self.lines, self.experiment.setups, strict=True)):
+            if line is None:
+                continue
+            entry, (low, high) = self.experiment.lines[number].entry, band(line, "interval-95")
+            named = (number, self.experiment.label(number), entry.name, entry.guarantee(setup).words)
+            rows.append((*named, line.count, line.mean[-1], line.stderr[-1], low[-1], high[-1]))
+        return pd.DataFrame(rows, columns=list(FINAL_COLUMNS))
+
+    def to_latex(self) -> str:
+        """The `final` numbers as a LaTeX table (package booktabs), with `metadata` as JSON in a comment above it."""
+        return latex(*self._final_text(), self.metadata)
+
+    def to_markdown(self) -> str:
+        """The same as a table of Markdown, with `metadata` as JSON in a comment below it."""
+        return markdown(*self._final_text(), self.metadata)
+
+    def _final_text(self) -> tuple[list[str], list[list[str]]]:
+        told = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"
+        rows = [
+            [row.label, row.guarantee, count(row.trials), with_error(row.regret, row.stderr)]
+            for row in self.final.itertuples()
+        ]
+        return ["policy", "privacy", "runs", told], rows
+
+    @cached_property
     def comparisons(self) -> pd.DataFrame:
         """Could a difference be luck? One row per pair of lines, columns `COMPARISON_COLUMNS`.
 
@@ -260,7 +298,8 @@ class Result:
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,
             "kernels": {line.kernel: line.version for line in prepared_lines(self.experiment)},
-            "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+            "versions": {name: version(name) for name in ("numpy", "numba")}
+            | {"python": platform.python_version(), "private-bandit-lab": places.project_version()},
             "samplers": samplers,
             "guarantees": guarantees,
             **({"beforehand": self.beforehand} if self.beforehand else {}),

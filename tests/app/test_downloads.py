@@ -56,7 +56,8 @@ def test_explore_offers_every_download() -> None:
     assert screen.session_state["experiment"] == EXPERIMENT
     labels = [button.label for button in screen.main.download_button]
     pictures = [f"Picture ({kind})" for kind in ("HTML", "SVG", "PDF", "PNG")]
-    assert {"What is released (CSV)", "Data (CSV)", "Spec (JSON)", "How it was made", *pictures} == set(labels)
+    tables = [f"Final table ({kind})" for kind in ("CSV", "LaTeX", "Markdown")]
+    assert {"What is released (CSV)", "Data (CSV)", "Spec (JSON)", "How it was made", *pictures, *tables} == set(labels)
 
 
 def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
@@ -103,12 +104,12 @@ def files() -> dict[str, Any]:
 
 
 def test_file_names_come_from_the_title(files: dict[str, str]) -> None:
-    assert {name.rpartition(".")[2] for name in files} == {"csv", "json", "html", *printing.KINDS}
+    assert {name.rpartition(".")[2] for name in files} == {"csv", "json", "html", "tex", "md", *printing.KINDS}
     assert all(name.startswith("a--b-small--b--one") for name in files)
 
 
 def test_the_csv_holds_the_curves(files: dict[str, str]) -> None:
-    [text] = [content for name, content in files.items() if name.endswith(".csv")]
+    [text] = [content for name, content in files.items() if name.endswith("one.csv")]
     read = pd.read_csv(io.StringIO(text))
     pd.testing.assert_frame_equal(read, simulate(EXPERIMENT).curves, check_dtype=False)
 
@@ -121,9 +122,11 @@ def test_a_label_that_a_spreadsheet_would_run_is_text_in_every_table() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exports.st, "columns", lambda count: [recorder] * count)
         exports.downloads(simulate(risky))
-    [text] = [content for name, content in recorder.files.items() if name.endswith(".csv")]
-    assert set(pd.read_csv(io.StringIO(text))["label"]) == {f"'{attack}"}
-    assert set(read_csv(io.StringIO(text))["label"]) == {attack}
+    texts = [content for name, content in recorder.files.items() if name.endswith(".csv")]
+    assert len(texts) == 2
+    for text in texts:
+        assert set(pd.read_csv(io.StringIO(text))["label"]) == {f"'{attack}"}
+        assert set(read_csv(io.StringIO(text))["label"]) == {attack}
     frames = on.visit(**links.write(risky)).main.dataframe  # a table on the page can be saved as CSV, too
     shown = [frame.value["label"] for frame in frames if "label" in frame.value]
     assert shown and all(set(labels) == {f"'{attack}"} for labels in shown)
