@@ -66,7 +66,7 @@ picture = shared.picture(
 figures.show(picture, "regret-chart")
 draw_messages()
 st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
-figures.fold_for_print(lambda: exports.for_print(charts.without_bounds(played)), exports.file_name(experiment))
+figures.fold_for_print(exports.for_file(charts.without_bounds(played)), exports.file_name(experiment))
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")

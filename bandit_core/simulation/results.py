@@ -244,13 +244,17 @@ class Result:
             rows.append((*named, line.count, line.mean[-1], line.stderr[-1], low[-1], high[-1]))
         return pd.DataFrame(rows, columns=list(FINAL_COLUMNS))
 
-    def to_latex(self) -> str:
-        """The `final` numbers as a LaTeX table (package booktabs), with `metadata` as JSON in a comment above it."""
-        return latex(*self._final_text(), self.metadata)
+    def to_latex(self, comment: bool = True) -> str:
+        """The `final` numbers as a LaTeX table (package booktabs).
 
-    def to_markdown(self) -> str:
-        """The same as a table of Markdown, with `metadata` as JSON in a comment below it."""
-        return markdown(*self._final_text(), self.metadata)
+        ``comment`` says above it how it was made: the `metadata` as JSON. Leave it out where the spec holds data that
+        must not be published.
+        """
+        return latex(*self._final_text(), self.metadata if comment else None)
+
+    def to_markdown(self, comment: bool = True) -> str:
+        """The same as a table of Markdown, with the comment below it."""
+        return markdown(*self._final_text(), self.metadata if comment else None)
 
     def _final_text(self) -> tuple[list[str], list[list[str]]]:
         told = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"

@@ -34,17 +34,19 @@ def markdown_text(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any]) -> str:
+def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
     """A ``tabular`` with the rules of booktabs; ``made`` stands above it as JSON in a comment."""
     told = [" & ".join(map(latex_text, row)) + r" \\" for row in (columns, *rows)]
     begin = rf"\begin{{tabular}}{{{'l' * len(columns)}}}"
     lines = [begin, r"\toprule", told[0], r"\midrule", *told[1:], r"\bottomrule", r"\end{tabular}"]
-    return f"% {json.dumps(made)}\n" + "\n".join(lines) + "\n"
+    comment = [] if made is None else [f"% {json.dumps(made)}"]
+    return "\n".join([*comment, *lines]) + "\n"
 
 
-def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any]) -> str:
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
     """A table of Markdown with pipes; ``made`` stands below it as JSON in a comment."""
-    told = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (columns, *rows)]
-    lines = [told[0], "|" + " --- |" * len(columns), *told[1:]]
-    comment = json.dumps(made).replace("--", "-\\u002d")  # two dashes could end the comment; the JSON is the same
-    return "\n".join(lines) + f"\n\n<!-- {comment} -->\n"
+    texts = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (columns, *rows)]
+    lines = [texts[0], "|" + " --- |" * len(columns), *texts[1:]]
+    # Two dashes could end the comment; the JSON is the same without them.
+    told = "" if made is None else "\n<!-- " + json.dumps(made).replace("--", "-\\u002d") + " -->\n"
+    return "\n".join(lines) + "\n" + told

@@ -21,6 +21,7 @@ import pytest
 import screen as on
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from PIL import Image
 from plotly.offline import get_plotlyjs_version
 
 from bandit_core import Experiment, simulate
@@ -262,10 +263,45 @@ def test_a_picture_that_leaves_the_page_names_its_band(kind: str) -> None:
     result = simulate(EXPERIMENT.with_changes(view=view))
     told = words.sentence(words.band(4, result.experiment.view))
     assert words.BAND_WORDS[kind] in told and PRICE_BAND in told
-    assert told in legends.entries(exports.for_print(result))
+    assert told in legends.entries(exports.for_file(result)())
     assert PRICE_BAND not in words.band(4, EXPERIMENT.view)
     single = simulate(EXPERIMENT.with_changes(trials=1))
-    assert len(legends.entries(exports.for_print(single))) == len(legends.entries(charts.regret_chart(single)))
+    assert len(legends.entries(exports.for_file(single)())) == len(legends.entries(charts.regret_chart(single)))
+
+
+def test_every_picture_says_how_it_was_made(files: dict[str, Any]) -> None:
+    """Each file alone is enough to compute its numbers again."""
+    found = {name.rpartition(".")[2]: content for name, content in files.items()}
+    [page] = re.findall(r'"meta":\s*(\{.*)', found["html"])
+    told = {"html": json.JSONDecoder().raw_decode(page)[0]}
+    tree = ElementTree.fromstring(found["svg"])
+    [description] = tree.iter("{http://purl.org/dc/elements/1.1/}description")
+    told["svg"] = json.loads(description.text or "")
+    with Image.open(io.BytesIO(found["png"])) as image:
+        told["png"] = json.loads(image.text["Description"])
+    told["pdf"] = json.loads(_pdf_subject(found["pdf"]))
+    for each in told.values():
+        assert Experiment.model_validate(each["spec"]) == EXPERIMENT
+        assert {"seed", "kernels", "versions", "guarantees"} <= set(each)
+
+
+def test_a_picture_of_own_data_does_not_hold_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports.shared, "is_own", lambda _: True)
+    result, recorder = simulate(EXPERIMENT), _Recorder()
+    monkeypatch.setattr(exports.st, "columns", lambda count: [recorder] * count)
+    exports.downloads(result)
+    monkeypatch.undo()  # the files were made already; so is the answer to whose data they are
+    assert exports.for_file(result)().layout.meta is not None
+    for name, content in recorder.files.items():
+        if not name.endswith("json"):
+            text = content if isinstance(content, bytes) else content.encode()
+            assert b"eps_min" not in text and b'"kernels"' not in text
+
+
+def _pdf_subject(pdf: bytes) -> str:
+    """The text in parentheses after /Subject, in which backslashes and parentheses are escaped."""
+    [text] = re.findall(rb"/Subject \(((?:[^\\()]|\\.)*)\)", pdf, re.DOTALL)
+    return re.sub(rb"\\(.)", rb"\1", text).decode()
 
 
 @pytest.mark.parametrize("label", ["$x^2", "a $b$ c", "--><script>", "日本 €", "x" * 80])

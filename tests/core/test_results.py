@@ -133,6 +133,8 @@ def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made
     assert begin == r"\begin{tabular}{llll}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
     assert r"50\% \$x\_1\$ \& \{a|b\} \textbackslash{} \# \textasciitilde{}\textasciicircum{}" in rows[3]
     assert [len(re.findall(r"(?<!\\)&", row)) for row in rows if "&" in row] == [3, 3, 3]
+    assert result.to_latex(comment=False).splitlines() == [begin, *rows]
+    assert result.to_markdown().startswith(result.to_markdown(comment=False) + "\n<!-- ")
     table, comment = result.to_markdown().split("\n\n")
     assert [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()] == [5] * 4
     assert comment.count("--") == 2 and comment.endswith(" -->\n")
