@@ -216,7 +216,7 @@ def _run(options: argparse.Namespace) -> int:
     result = _finished(Simulation(experiment), jobs)
     if result is None:
         return INTERRUPTED
-    _write(result.curves, options.out)
+    _write(result.comparisons if options.compare else result.curves, options.out)
     return DONE
 
 
@@ -515,6 +515,7 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("what", choices=_THINGS)
     listing.add_argument("--json", action="store_true", help="a list of objects")
     run = command("run", _run, "simulate, and print the regret curves", out=True)
+    run.add_argument("--compare", action="store_true", help="print differences at the horizon: could they be luck?")
     sweep = command("sweep", _sweep, "simulate at several budgets, and print the regret curves", out=True)
     lesson = command("export", _export, "write lessons: a picture with a slider as one HTML file", spec=False)
     lesson.add_argument("specs", metavar="SPEC", nargs="+", help=f"{_SPEC_HELP}; several make a course")

@@ -65,10 +65,8 @@ picture = shared.picture(
 )
 figures.show(picture, "regret-chart")
 draw_messages()
-st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view.band)) + ".")
-figures.fold_for_print(
-    lambda: charts.regret_chart(charts.without_bounds(played), direct_labels=False), exports.file_name(experiment)
-)
+st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
+figures.fold_for_print(exports.for_file(charts.without_bounds(played)), exports.file_name(experiment))
 left, right = st.columns(2)
 with left:
     st.markdown("**How far off is the server's estimate of θ?**")

@@ -68,11 +68,11 @@ render_lock.shown()
 if alone:
     if not covered:
         st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-    st.caption(words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view.band)) + ".")
+    st.caption(words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + ".")
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
-legend = words.legend(max(line.count for line in result.lines if line), experiment.view.band)
+legend = words.legend(max(line.count for line in result.lines if line), experiment.view)
 st.caption(f"{legend} {words.measures(experiment)}")
 panels.cards(result)
 decision_times.draw(result.experiment)
@@ -101,6 +101,7 @@ with build:
 with table:
     rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
     st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
+    panels.comparisons(result)
 with code:
     st.caption("Run this where the project is installed; it prints the numbers of this picture.")
     st.code(exports.snippet(experiment), language="python")

@@ -72,9 +72,7 @@ if result is not None:
     )
     figures.show(picture, "heavy-regret")
     st.caption(view.band_words(played))
-    figures.fold_for_print(
-        lambda: charts.regret_chart(charts.without_bounds(played), direct_labels=False), exports.file_name(experiment)
-    )
+    figures.fold_for_print(exports.for_file(charts.without_bounds(played)), exports.file_name(experiment))
 view.link_to_explore(experiment)
 view.against_v(chosen, experiment, dark)
 view.epoch_table(experiment)

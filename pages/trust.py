@@ -40,7 +40,7 @@ with left:
         "trust", played, dark, lambda: charts.regret_chart(played, dark), lambda _: charts.describe(played)
     )
     st.plotly_chart(picture, key="trust-curves", config=charts.CONFIG, alt=picture.alt)
-    st.caption(words.legend(max(line.count for line in played.lines if line), experiment.view.band))
+    st.caption(words.legend(max(line.count for line in played.lines if line), experiment.view))
 with right:
     st.markdown("**What each step of trust saves**, at the last user")
     picture = shared.picture(

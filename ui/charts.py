@@ -301,6 +301,17 @@ def regret_chart(
     return figure
 
 
+def name_band(figure: go.Figure, result: Drawable) -> go.Figure:
+    """The same with the band in the legend, for readers who see no caption."""
+    trials = max((line.count for line in result.lines if line is not None), default=0)
+    if trials > 1:
+        told = words.sentence(words.band(trials, result.experiment.view))
+        look = {"width": 9, "color": "rgba(107,114,128,0.3)"}
+        figure.add_scatter(x=[None], y=[None], mode="lines", name=told, line=look, hoverinfo="skip")
+        figure.layout.height += 22
+    return figure
+
+
 def add_ghosts(figure: go.Figure, before: Result, now: Result, dark: bool) -> None:
     """The curves of an earlier picture as thin lines behind those that have changed since, named "before"."""
     ghosts: list[go.Scatter] = []

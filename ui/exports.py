@@ -11,6 +11,7 @@ from pathlib import Path
 from pprint import pformat
 from typing import Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
@@ -19,7 +20,7 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
-from ui import charts, figures, stylesheet, theme, words
+from ui import charts, figures, shared, stylesheet, theme, words
 
 
 def snippet(experiment: Experiment) -> str:
@@ -74,9 +75,8 @@ body{{margin:1rem;font-family:"Source Sans","Segoe UI",Roboto,Helvetica,Arial,sa
 """
 
 
-def page_of(result: Result) -> str:
+def page_of(result: Result, figure: go.Figure) -> str:
     """The chart as one HTML file that needs nothing else."""
-    figure = charts.regret_chart(result, height=640)
     title, _ = words.heading(result.experiment)
     return _PAGE.format(
         title=escape(title),
@@ -119,6 +119,9 @@ def made(result: Result) -> dict[str, Any]:
 
 DATA_HELP = "Mean, spread and quantiles at every checkpoint."
 SPEC_HELP = "The experiment itself; opens here and on the command line."
+FINAL_HELP = (
+    "Regret of every line at the horizon. LaTeX (package booktabs) and Markdown say in a comment how it was made."
+)
 PICTURE_HELP = "One self-contained page with the interactive chart."
 MADE_HELP = "Spec, seed, versions, sampler, the privacy guarantee of every line, and its price."
 
@@ -129,14 +132,29 @@ def file_name(experiment: Experiment) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in name).strip("-")[:40] or "experiment"
 
 
+def for_file(result: Result, height: int = 520, direct_labels: bool = False) -> Callable[[], go.Figure]:
+    """What draws the chart for a file: its legend names curves and band, and ``layout.meta`` says how it was made.
+
+    Not so where the spec holds data of the visitor's own: a picture is published, and rewards need not be.
+    """
+    own = shared.is_own(result.experiment)  # asked now: when the file is made, it is unknown whose session it is
+
+    def draw() -> go.Figure:
+        figure = charts.name_band(charts.regret_chart(result, height=height, direct_labels=direct_labels), result)
+        figure.layout.meta = None if own else made(result)
+        return figure
+
+    return draw
+
+
 def downloads(result: Result) -> None:
     """The download buttons; each file is built only when it is asked for."""
     name = file_name(result.experiment)
-    spec = result.experiment.spec
+    spec, page = result.experiment.spec, for_file(result, height=640, direct_labels=True)
     files: tuple[tuple[str, Callable[[], str], str, str, str], ...] = (
         ("Data (CSV)", lambda: to_csv(result.curves), ".csv", "text/csv", DATA_HELP),
         ("Spec (JSON)", lambda: json.dumps(spec(), indent=2), ".json", "application/json", SPEC_HELP),
-        ("Picture (HTML)", lambda: page_of(result), ".html", "text/html", PICTURE_HELP),
+        ("Picture (HTML)", lambda: page_of(result, page()), ".html", "text/html", PICTURE_HELP),
         (
             "How it was made",
             lambda: json.dumps(made(result), indent=2),
@@ -149,5 +167,15 @@ def downloads(result: Result) -> None:
         column.download_button(
             label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=told, width="stretch"
         )
+    comment = not shared.is_own(result.experiment)  # asked now, as for pictures
+    tables: tuple[tuple[str, Callable[[], str], str, str], ...] = (
+        ("Final table (CSV)", lambda: to_csv(result.final), "-final.csv", "text/csv"),
+        ("Final table (LaTeX)", lambda: result.to_latex(comment), "-final.tex", "application/x-tex"),
+        ("Final table (Markdown)", lambda: result.to_markdown(comment), "-final.md", "text/markdown"),
+    )
+    for column, (label, data, ending, mime) in zip(st.columns(3), tables, strict=True):
+        column.download_button(
+            label, data=data, file_name=name + ending, mime=mime, on_click="ignore", help=FINAL_HELP, width="stretch"
+        )
     st.markdown("**Picture for a paper or a slide**")
-    figures.for_print(lambda: charts.regret_chart(result, direct_labels=False), name)  # the legend names the curves
+    figures.for_print(for_file(result), name)

@@ -8,9 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import status_words
+from bandit_core.simulation.comparisons import LEVEL, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
 from ui import shared, theme, words
@@ -120,13 +122,57 @@ def bounds_table(result: Result) -> None:
                 st.markdown(f"- **{bound.name}** ({bound.source}): {bound.not_applicable}")
 
 
+def comparisons(result: Result) -> None:
+    """Which lines differ at the horizon, and which differences could be luck; nothing of a single line."""
+    pairs = len(result.comparisons)
+    if not pairs:
+        return
+    st.markdown("**Could a difference be luck?**")
+    rows = shared.table("comparisons", result, None, lambda: defused_frame(_comparison_rows(result)))
+    st.dataframe(rows, hide_index=True, width="stretch", alt="Differences of the lines at the horizon")
+    counted = "one pair" if pairs == 1 else f"{pairs} pairs"
+    st.caption(
+        "Differences of mean regret at the horizon, over pairs of runs with the same random numbers. p is that of a "
+        "paired t test, or of a sign test whose pairs all agree where that is larger, corrected by Holm's method for "
+        f"{counted} of lines, hidden ones among them. *Could be luck*: corrected p above {LEVEL:g}; that does not "
+        "prove two lines equal, and more runs may tell them apart. Each interval is for its own difference, not "
+        "corrected. With few runs, or where rare runs lose very much, all is rough; fewer than six runs never make "
+        "a difference clear."
+    )
+
+
+def _comparison_rows(result: Result) -> pd.DataFrame:
+    """A row per pair of lines, first the line that lost more."""
+    rows = []
+    for found in differences(result.lines):
+        more, less = (found.first, found.second) if found.difference >= 0 else (found.second, found.first)
+        low, high = (found.low, found.high) if found.difference >= 0 else (-found.high, -found.low)
+        rows.append(
+            {
+                "verdict": words.luck(found),
+                "lost more": result.experiment.label(more),
+                "than": result.experiment.label(less),
+                "by": words.number(abs(found.difference)),
+                "95 % interval": words.interval(low, high),
+                "p": words.chance(found.p_value),
+                "corrected p": words.chance(found.p_corrected),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
 def _repeated(experiment: Experiment) -> str:
     """How often the run is repeated, and what the band and the errors mean."""
     if experiment.trials == 1:
         return "This is a single run, so there is neither band nor error."
+    told = (
+        "That band says how well the mean is known, at each number of users by itself, not how far single runs spread"
+        if experiment.view.band == "interval-95"
+        else "That band is the spread of single runs, not the error of the mean"
+    )
     return (
-        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view.band)}. That "
-        "band is the spread of single runs, not the error of the mean; errors after ± are standard errors."
+        f"This is repeated in {experiment.trials} runs; {words.band(experiment.trials, experiment.view)}. {told}; "
+        "errors after ± are standard errors."
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import re
 import threading
 import warnings
@@ -32,6 +33,7 @@ _MARKERS = {
     "diamond-open": "D",
 }  # fmt: skip
 _UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+_MADE = {"svg": "Description", "pdf": "Subject", "png": "Description"}  # where a file says how it was made
 # Of the trust model; the marker beside the name says it.
 _SIGN = re.compile(f"^[{''.join(promise.sign for promise in PROMISES.values())}] ")
 _drawing = threading.Lock()  # Matplotlib's settings are those of the whole process
@@ -51,6 +53,8 @@ SIZES = {"column of a paper": Size(8.8, 7.5, 8), "page of a paper": Size(17.0, 1
 
 def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) -> bytes:
     """The curves of ``figure`` (scatter traces on one pair of axes) as a file; the same bytes every time.
+
+    It carries the figure's ``layout.meta`` as JSON: a PDF as ``Subject``, others as ``Description``.
 
     ``kind`` is one of `KINDS`, ``font`` one of `FONTS`, ``points`` the size of letters. Lines and markers grow with the
     letters, as on the screen.
@@ -78,7 +82,8 @@ def file_of(figure: go.Figure, kind: str, size: Size, font: str, points: float) 
         fitting = size.width / 2.54 * 72 / (points * (4 + 0.55 * longest))
         columns = max(1, min(len(named), int(fitting)))
         canvas.legend(handles=named, loc="outside lower center", ncols=columns, frameon=False)
-        canvas.savefig(written, format=kind, dpi=DPI, metadata=_UNDATED[kind])
+        told = {} if figure.layout.meta is None else {_MADE[kind]: json.dumps(figure.layout.meta)}
+        canvas.savefig(written, format=kind, dpi=DPI, metadata={**_UNDATED[kind], **told})
     return written.getvalue()
 
 

@@ -403,7 +403,7 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) ->
             said["band"] = _choice(
                 "Band", {kind: words.sentence(f"{told} the runs") for kind, told in words.BAND_WORDS.items()},
                 base.view.band, "band",
-                "What is shaded around a mean. It shows how runs differ, not how well the mean is known.",
+                "What is shaded around a mean: how runs differ, or (95 % interval) how well the mean is known.",
             )  # fmt: skip
         for name, (label, help) in _SWITCHES.items():
             if name in own:

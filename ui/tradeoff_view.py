@@ -292,7 +292,9 @@ def legend(result: SweepResult, opens: bool = True) -> str:
     """What shading and dashes mean, and whether a click ``opens`` a curve."""
     trials = result.experiment.trials
     shaded = (
-        f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors)" if trials > 1 else words.band(1)
+        f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors)"
+        if trials > 1
+        else "A single run, so no band"
     )
     text = f"{words.sentence(shaded)}. {'Click a point to open its curve. ' * opens}{compared(result)}"
     here = marked(result.experiment)

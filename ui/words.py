@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 
 from bandit_core import Experiment
-from bandit_core.experiments.experiment import Against, Band
+from bandit_core.experiments.experiment import Against, Band, View
 from bandit_core.experiments.presets import presets
 from bandit_core.model import MEASURES
 from bandit_core.simulation import sentences
+from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Reference, Summary
+from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary
 from bandit_core.spec.errors import Issue, told
 from bandit_core.spec.number_text import count, number, with_error
 from bandit_core.studies import production
 
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "middle 90 % of",
+    "range": "lowest to highest of",
+    "interval-95": "95 % interval of the mean over",
     "half-sd": "mean ± half a standard deviation over",
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }
@@ -191,15 +195,33 @@ def measures(experiment: Experiment) -> str:
     return f"Not every ε here is pure: {'; '.join(found)}. That is less than the same ε without a δ." if found else ""
 
 
-def band(trials: int, kind: Band = "middle-90") -> str:
+def luck(found: Difference) -> str:
+    """Whether the difference of two lines is clear."""
+    if math.isnan(found.p_corrected):
+        return "cannot be told"
+    return "clear" if found.clear else "could be luck"
+
+
+def interval(low: float, high: float) -> str:
+    """``−1.5 to 20``, or a dash where there is none; with a sign of minus that begins no formula of a spreadsheet."""
+    return f"{number(low)} to {number(high)}".replace("-", "−") if math.isfinite(low) else "–"
+
+
+def chance(p_value: float) -> str:
+    """A p-value: ``0.031``, ``< 0.0001``."""
+    return "< 0.0001" if p_value < 1e-4 else number(p_value, 2)
+
+
+def band(trials: int, view: View) -> str:
     """What the shaded band is."""
-    return f"shaded: {BAND_WORDS[kind]} {trials} runs" if trials > 1 else "a single run, so no band"
+    priced = PRICE_BAND if view.quantity == "price" else ""
+    return f"shaded: {BAND_WORDS[view.band]} {trials} runs{priced}" if trials > 1 else "a single run, so no band"
 
 
-def legend(trials: int, kind: Band = "middle-90") -> str:
+def legend(trials: int, view: View) -> str:
     """What shading and dashes mean."""
     return (
-        f"{sentence(band(trials, kind))}. Bounds, where drawn: thin solid ↓ at least, dashed ↑ at most, at every "
+        f"{sentence(band(trials, view))}. Bounds, where drawn: thin solid ↓ at least, dashed ↑ at most, at every "
         "number of users; dotted: slopes of the long run; long dashes: shapes (known up to a factor)."
     )
 

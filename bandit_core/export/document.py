@@ -24,7 +24,7 @@ from bandit_core.experiments.experiment import Band, Experiment
 from bandit_core.export.positions import Position, Positions
 from bandit_core.simulation.results import LineResult, Result, band
 from bandit_core.simulation.sentences import odds, verdict
-from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale, summaries
+from bandit_core.simulation.summaries import PRICE_BAND, QUANTITY_WORDS, drawn_bounds, scale, summaries
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, with_error
 from bandit_core.studies import tradeoff
@@ -32,6 +32,8 @@ from bandit_core.studies.sweep import SweepResult
 
 BAND_WORDS: dict[Band, str] = {
     "middle-90": "the middle 90 % of the runs",
+    "range": "from the lowest to the highest of the runs",
+    "interval-95": "the 95 % interval of the mean",
     "half-sd": "the mean ± half a standard deviation",
     "quarter-sd": "the mean ± a quarter of a standard deviation",
 }
@@ -260,6 +262,8 @@ def document(
     found = _positions(positions, results, base, pool)
     budgets = _against_budget(positions, results)
     told = "A single run, so no band" if experiment.trials == 1 else f"Shaded: {BAND_WORDS[view.band]}"
+    if experiment.trials > 1 and view.quantity == "price":
+        told += PRICE_BAND
     if any("dash" in curve for each in found for curve in each["curves"]):
         told += ". Thin: bounds (solid: at least; dashed: at most; dotted: slopes of the long run; long dashes: shapes)"
     return {

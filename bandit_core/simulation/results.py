@@ -12,13 +12,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from bandit_core import places
 from bandit_core.experiments.experiment import Band, Experiment
+from bandit_core.simulation.comparisons import differences, half_width
 from bandit_core.simulation.prepared import prepared_lines
+from bandit_core.simulation.tables import latex, markdown
+from bandit_core.spec.number_text import count, with_error
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CURVE_COLUMNS = ("line", "label", "policy", "t", "mean", "std", "stderr", "q05", "median", "q95", "trials")
+FINAL_COLUMNS = ("line", "label", "policy", "guarantee", "trials", "regret", "stderr", "low", "high")
+COMPARISON_COLUMNS = (
+    "first", "second", "first_label", "second_label", "pairs", "difference", "low", "high", "p_value", "p_corrected",
+)  # fmt: skip
 
 
 def linear_fit(x: np.ndarray, y: np.ndarray) -> tuple[float, float, float]:
@@ -75,12 +83,18 @@ class Drawable(Protocol):
 def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
 
-    "middle-90" goes from the 5 % to the 95 % quantile over trials; "half-sd" and "quarter-sd" that share of a
-    standard deviation below and above the mean, as some papers draw it (it need not hold any share of the runs).
+    "middle-90" goes from the 5 % to the 95 % quantile over trials, "range" from the lowest to the highest;
+    "interval-95" is Student's 95 % confidence interval of the mean at each checkpoint by itself (NaN for one trial);
+    "half-sd" and "quarter-sd" go that share of a standard deviation below and above the mean, as some papers
+    draw it (it need not hold any share of the runs). A shipped figure has no "range".
     """
-    if kind == "middle-90":
-        return line.quantile(0.05), line.quantile(0.95)
-    width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
+    if kind in ("middle-90", "range"):
+        low = 0.05 if kind == "middle-90" else 0.0
+        return line.quantile(low), line.quantile(1 - low)
+    if kind == "interval-95":
+        width = line.stderr * half_width(line.count)
+    else:
+        width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
     return line.mean - width, line.mean + width
 
 
@@ -213,6 +227,62 @@ class Result:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(CURVE_COLUMNS))
 
     @cached_property
+    def final(self) -> pd.DataFrame:
+        """One row per line at the last checkpoint, columns `FINAL_COLUMNS`.
+
+        ``regret`` is the mean over ``trials`` in reward units, ``stderr`` its standard error, ``low`` and ``high`` the
+        ends of its 95 % interval (Student's; NaN for one trial), ``guarantee`` the privacy that the line really has.
+        """
+        import pandas as pd
+
+        rows = []
+        for number, (line, setup) in enumerate(zip(self.lines, self.experiment.setups, strict=True)):
+            if line is None:
+                continue
+            entry, (low, high) = self.experiment.lines[number].entry, band(line, "interval-95")
+            named = (number, self.experiment.label(number), entry.name, entry.guarantee(setup).words)
+            rows.append((*named, line.count, line.mean[-1], line.stderr[-1], low[-1], high[-1]))
+        return pd.DataFrame(rows, columns=list(FINAL_COLUMNS))
+
+    def to_latex(self, comment: bool = True) -> str:
+        """The `final` numbers as a LaTeX table (package booktabs).
+
+        ``comment`` says above it how it was made: the `metadata` as JSON. Leave it out where the spec holds data that
+        must not be published.
+        """
+        return latex(*self._final_text(), self.metadata if comment else None)
+
+    def to_markdown(self, comment: bool = True) -> str:
+        """The same as a table of Markdown, with the comment below it."""
+        return markdown(*self._final_text(), self.metadata if comment else None)
+
+    def _final_text(self) -> tuple[list[str], list[list[str]]]:
+        told = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"
+        rows = [
+            [row.label, row.guarantee, count(row.trials), with_error(row.regret, row.stderr)]
+            for row in self.final.itertuples()
+        ]
+        return ["policy", "privacy", "runs", told], rows
+
+    @cached_property
+    def comparisons(self) -> pd.DataFrame:
+        """Could a difference be luck? One row per pair of lines, columns `COMPARISON_COLUMNS`.
+
+        ``difference`` is the first line's mean regret at the horizon minus the second's, in reward units, over pairs of
+        trials with the same random numbers, ``low`` and ``high`` its 95 % interval. ``p_value`` is that of Student's
+        paired t test (two-sided), ``p_corrected`` the same corrected for all pairs of lines (Holm). Above 0.05 the
+        difference could be luck, which does not prove the lines equal. NaN with fewer than two trials.
+        """
+        import pandas as pd
+
+        labels = [self.experiment.label(number) for number in range(len(self.lines))]
+        rows = [
+            {**vars(each), "first_label": labels[each.first], "second_label": labels[each.second]}
+            for each in differences(self.lines)
+        ]
+        return pd.DataFrame(rows, columns=list(COMPARISON_COLUMNS))
+
+    @cached_property
     def metadata(self) -> dict[str, Any]:
         """What is needed to get these numbers again, and the privacy that every line really has."""
         guarantees, samplers = [], []
@@ -232,7 +302,8 @@ class Result:
             "spec": self.experiment.spec(),
             "seed": self.experiment.seed,
             "kernels": {line.kernel: line.version for line in prepared_lines(self.experiment)},
-            "versions": {name: version(name) for name in ("numpy", "numba")} | {"python": platform.python_version()},
+            "versions": {name: version(name) for name in ("numpy", "numba")}
+            | {"python": platform.python_version(), "private-bandit-lab": places.project_version()},
             "samplers": samplers,
             "guarantees": guarantees,
             **({"beforehand": self.beforehand} if self.beforehand else {}),

@@ -24,6 +24,9 @@ QUANTITY_WORDS: dict[Quantity, str] = {
 }
 
 
+PRICE_BAND = " (of the regret; what it is divided by counts as exact)"
+
+
 def counterpart(policy: Policy) -> Policy | None:
     """The same method without privacy: the nearest ancestor that is not private; None for one that is not private."""
     ancestor = policy

@@ -21,15 +21,16 @@ import pytest
 import screen as on
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from PIL import Image
 from plotly.offline import get_plotlyjs_version
 
 from bandit_core import Experiment, simulate
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import baseline, counterpart
+from bandit_core.simulation.summaries import PRICE_BAND, baseline, counterpart
 from bandit_core.studies.accounts import releases
-from ui import charts, exports, legends, printing
+from ui import charts, exports, legends, printing, words
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -56,7 +57,8 @@ def test_explore_offers_every_download() -> None:
     assert screen.session_state["experiment"] == EXPERIMENT
     labels = [button.label for button in screen.main.download_button]
     pictures = [f"Picture ({kind})" for kind in ("HTML", "SVG", "PDF", "PNG")]
-    assert {"What is released (CSV)", "Data (CSV)", "Spec (JSON)", "How it was made", *pictures} == set(labels)
+    tables = [f"Final table ({kind})" for kind in ("CSV", "LaTeX", "Markdown")]
+    assert {"What is released (CSV)", "Data (CSV)", "Spec (JSON)", "How it was made", *pictures, *tables} == set(labels)
 
 
 def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
@@ -103,12 +105,12 @@ def files() -> dict[str, Any]:
 
 
 def test_file_names_come_from_the_title(files: dict[str, str]) -> None:
-    assert {name.rpartition(".")[2] for name in files} == {"csv", "json", "html", *printing.KINDS}
+    assert {name.rpartition(".")[2] for name in files} == {"csv", "json", "html", "tex", "md", *printing.KINDS}
     assert all(name.startswith("a--b-small--b--one") for name in files)
 
 
 def test_the_csv_holds_the_curves(files: dict[str, str]) -> None:
-    [text] = [content for name, content in files.items() if name.endswith(".csv")]
+    [text] = [content for name, content in files.items() if name.endswith("one.csv")]
     read = pd.read_csv(io.StringIO(text))
     pd.testing.assert_frame_equal(read, simulate(EXPERIMENT).curves, check_dtype=False)
 
@@ -121,12 +123,28 @@ def test_a_label_that_a_spreadsheet_would_run_is_text_in_every_table() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(exports.st, "columns", lambda count: [recorder] * count)
         exports.downloads(simulate(risky))
-    [text] = [content for name, content in recorder.files.items() if name.endswith(".csv")]
-    assert set(pd.read_csv(io.StringIO(text))["label"]) == {f"'{attack}"}
-    assert set(read_csv(io.StringIO(text))["label"]) == {attack}
+    texts = [content for name, content in recorder.files.items() if name.endswith(".csv")]
+    assert len(texts) == 2
+    for text in texts:
+        assert set(pd.read_csv(io.StringIO(text))["label"]) == {f"'{attack}"}
+        assert set(read_csv(io.StringIO(text))["label"]) == {attack}
     frames = on.visit(**links.write(risky)).main.dataframe  # a table on the page can be saved as CSV, too
     shown = [frame.value["label"] for frame in frames if "label" in frame.value]
     assert shown and all(set(labels) == {f"'{attack}"} for labels in shown)
+
+
+def test_the_table_of_differences_names_first_who_lost_more() -> None:
+    risky = EXPERIMENT.with_changes(lines=[{"policy": "ucb", "label": "=1+1"}, EXPERIMENT.spec()["lines"][1]], trials=8)
+    frames = [frame.value for frame in on.visit(**links.write(risky)).main.dataframe]
+    [shown] = [frame for frame in frames if "verdict" in frame]
+    [found] = simulate(risky).comparisons.itertuples()
+    assert found.difference < 0 and found.p_corrected <= 0.05
+    labels = [risky.label(1), "'=1+1"]
+    assert shown[["lost more", "than"]].values.tolist() == [labels]
+    [row] = shown.to_dict("records")
+    assert float(row["by"].replace(",", "")) == pytest.approx(-found.difference, rel=1e-2)
+    low, high = (float(end.replace(",", "")) for end in row["95 % interval"].split(" to "))
+    assert (low, high) == pytest.approx((-found.high, -found.low), rel=1e-2)
 
 
 def test_the_spec_opens_the_same_experiment(files: dict[str, str]) -> None:
@@ -237,6 +255,53 @@ def test_the_printed_picture_has_the_curves_of_the_screen() -> None:
     assert len(axes.collections) == len(bands) > 0
     assert axes.get_ylim() == pytest.approx(figure.layout.yaxis.range)
     assert np.log10(axes.get_xlim()) == pytest.approx(figure.layout.xaxis.range)
+
+
+@pytest.mark.parametrize("kind", list(words.BAND_WORDS))
+def test_a_picture_that_leaves_the_page_names_its_band(kind: str) -> None:
+    view = {"band": kind, "quantity": "price"}
+    result = simulate(EXPERIMENT.with_changes(view=view))
+    told = words.sentence(words.band(4, result.experiment.view))
+    assert words.BAND_WORDS[kind] in told and PRICE_BAND in told
+    assert told in legends.entries(exports.for_file(result)())
+    assert PRICE_BAND not in words.band(4, EXPERIMENT.view)
+    single = simulate(EXPERIMENT.with_changes(trials=1))
+    assert len(legends.entries(exports.for_file(single)())) == len(legends.entries(charts.regret_chart(single)))
+
+
+def test_every_picture_says_how_it_was_made(files: dict[str, Any]) -> None:
+    """Each file alone is enough to compute its numbers again."""
+    found = {name.rpartition(".")[2]: content for name, content in files.items()}
+    [page] = re.findall(r'"meta":\s*(\{.*)', found["html"])
+    told = {"html": json.JSONDecoder().raw_decode(page)[0]}
+    tree = ElementTree.fromstring(found["svg"])
+    [description] = tree.iter("{http://purl.org/dc/elements/1.1/}description")
+    told["svg"] = json.loads(description.text or "")
+    with Image.open(io.BytesIO(found["png"])) as image:
+        told["png"] = json.loads(image.text["Description"])
+    told["pdf"] = json.loads(_pdf_subject(found["pdf"]))
+    for each in told.values():
+        assert Experiment.model_validate(each["spec"]) == EXPERIMENT
+        assert {"seed", "kernels", "versions", "guarantees"} <= set(each)
+
+
+def test_a_picture_of_own_data_does_not_hold_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports.shared, "is_own", lambda _: True)
+    result, recorder = simulate(EXPERIMENT), _Recorder()
+    monkeypatch.setattr(exports.st, "columns", lambda count: [recorder] * count)
+    exports.downloads(result)
+    monkeypatch.undo()  # the files were made already; so is the answer to whose data they are
+    assert exports.for_file(result)().layout.meta is not None
+    for name, content in recorder.files.items():
+        if not name.endswith("json"):
+            text = content if isinstance(content, bytes) else content.encode()
+            assert b"eps_min" not in text and b'"kernels"' not in text
+
+
+def _pdf_subject(pdf: bytes) -> str:
+    """The text in parentheses after /Subject, in which backslashes and parentheses are escaped."""
+    [text] = re.findall(rb"/Subject \(((?:[^\\()]|\\.)*)\)", pdf, re.DOTALL)
+    return re.sub(rb"\\(.)", rb"\1", text).decode()
 
 
 @pytest.mark.parametrize("label", ["$x^2", "a $b$ c", "--><script>", "日本 €", "x" * 80])

@@ -140,7 +140,7 @@ def test_exports_show_markup_as_text() -> None:
     document["lines"][0]["label"] = MARKUP[:79]
     experiment = Experiment.model_validate(document)
     result = simulate(experiment)
-    page = exports.page_of(result)
+    page = exports.page_of(result, exports.for_file(result, 640, True)())
     data = page[page.rindex("Plotly.newPlot") :]
     assert "<b>" not in data and "<img" not in data
     compile(exports.snippet(experiment), "snippet", "exec")

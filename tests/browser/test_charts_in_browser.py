@@ -106,7 +106,7 @@ def test_the_downloaded_page_works_without_any_network(chromium: Any, tmp_path: 
     experiment = Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 300, "trials": 3})
     result = simulate(experiment, jobs=1)
     file = tmp_path / "picture.html"
-    file.write_text(exports.page_of(result), encoding="utf-8")
+    file.write_text(exports.page_of(result, exports.for_file(result, 640, True)()), encoding="utf-8")
     context = chromium.new_context(offline=True, viewport={"width": 1000, "height": 800})
     asked: list[str] = []
     errors: list[str] = []

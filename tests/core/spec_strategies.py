@@ -130,7 +130,7 @@ views = st.fixed_dictionaries(
         "x": st.sampled_from(["log", "linear"]),
         "y": st.sampled_from(["log", "linear"]),
         "quantity": st.sampled_from(["regret", "regret-per-log", "regret-per-user", "price"]),
-        "band": st.sampled_from(["middle-90", "half-sd", "quarter-sd"]),
+        "band": st.sampled_from(["middle-90", "range", "interval-95", "half-sd", "quarter-sd"]),
         "bounds": st.booleans(),
         "worst_case": st.booleans(),
         "runs": st.booleans(),

@@ -1,15 +1,18 @@
 """Checkpoints, the straight-line fit, summaries of trials and the tidy frame."""
 
+import json
 import math
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import ttest_1samp
 
-from bandit_core import Experiment
+from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
-from bandit_core.simulation.results import CURVE_COLUMNS, LineResult, Result, band, linear_fit
+from bandit_core.simulation.results import CURVE_COLUMNS, FINAL_COLUMNS, LineResult, Result, band, linear_fit
 
 
 @settings(max_examples=200)
@@ -108,8 +111,6 @@ def test_one_trial_has_no_error():
 
 
 def test_metadata_is_enough_to_get_the_numbers_again():
-    import json
-
     data = Result(EXPERIMENT, checkpoints(3), (None, None)).metadata
     again = json.loads(json.dumps(data))
     assert Experiment.model_validate(again["spec"]) == EXPERIMENT
@@ -117,10 +118,37 @@ def test_metadata_is_enough_to_get_the_numbers_again():
     assert [guarantee["model"] for guarantee in again["guarantees"]] == ["none", "none"]
 
 
-def test_bands_are_quantiles_or_shares_of_a_standard_deviation():
+def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made():
+    """Whatever a label holds: rows and columns stay, the comment ends at its end, and its spec gives the same again."""
+    label = "50% $x_1$ & {a|b} \\ # ~^ --> \n end"
+    lines = [{"policy": "ucb", "label": label}, {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}}]
+    result = simulate(EXPERIMENT.with_changes(lines=lines, horizon=50))
+    final, spec = result.final, result.experiment
+    assert tuple(final.columns) == FINAL_COLUMNS
+    ends = result.curves.groupby("line").tail(1)
+    np.testing.assert_array_equal(final[["regret", "stderr"]], ends[["mean", "stderr"]])
+    np.testing.assert_allclose(final.high + final.low, 2 * final.regret)
+    comment, begin, *rows = result.to_latex().splitlines()
+    assert Experiment.model_validate(json.loads(comment.removeprefix("% "))["spec"]) == spec
+    assert begin == r"\begin{tabular}{llll}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
+    assert r"50\% \$x\_1\$ \& \{a|b\} \textbackslash{} \# \textasciitilde{}\textasciicircum{}" in rows[3]
+    assert [len(re.findall(r"(?<!\\)&", row)) for row in rows if "&" in row] == [3, 3, 3]
+    assert result.to_latex(comment=False).splitlines() == [begin, *rows]
+    assert result.to_markdown().startswith(result.to_markdown(comment=False) + "\n<!-- ")
+    table, comment = result.to_markdown().split("\n\n")
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()] == [5] * 4
+    assert comment.count("--") == 2 and comment.endswith(" -->\n")
+    made = json.loads(comment.removeprefix("<!-- ").removesuffix(" -->\n"))
+    assert Experiment.model_validate(made["spec"]) == spec and made["versions"]["private-bandit-lab"]
+
+
+def test_bands_are_quantiles_intervals_or_shares_of_a_standard_deviation():
     line = line_of(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]]))
     low, high = band(line, "middle-90")
     np.testing.assert_allclose((low, high), np.quantile(line.regret, [0.05, 0.95], axis=0))
+    np.testing.assert_array_equal(band(line, "range"), [[0, 1], [0, 8]])
+    theirs = ttest_1samp(line.regret[:, 1], 0).confidence_interval(0.95)
+    np.testing.assert_allclose(np.array(band(line, "interval-95"))[:, 1], (theirs.low, theirs.high))
     for kind, share in (("half-sd", 0.5), ("quarter-sd", 0.25)):
         width = share * math.sqrt((9 + 1 + 16) / 2)  # around the mean 4, two degrees of freedom
         np.testing.assert_allclose(band(line, kind), [[0, 4 - width], [0, 4 + width]])

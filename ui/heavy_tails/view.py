@@ -232,7 +232,7 @@ def _no_help_words(experiment: Experiment) -> str:
 
 def band_words(result: Result) -> str:
     """What is shaded, and what is left out."""
-    told = f"{words.sentence(words.band(result.experiment.trials))}. Regret in reward units."
+    told = f"{words.sentence(words.band(result.experiment.trials, result.experiment.view))}. Regret in reward units."
     if result.experiment.horizon > setting.STEP_BY_STEP:
         told += (
             f" Beyond {words.count(setting.STEP_BY_STEP)} users only policies that play in epochs are shown: with "

@@ -150,6 +150,11 @@ def draw(shipped: Shipped, figure: Figure, panel: str, dark: bool, direct: bool)
     return charts.regret_chart(_without_bounds(shipped, panel), dark, 400, direct_labels=direct)
 
 
+def _for_print(shipped: Shipped, figure: Figure, panel: str) -> go.Figure:
+    drawn = draw(shipped, figure, panel, False, False)
+    return drawn if is_fit(figure) else charts.name_band(drawn, _without_bounds(shipped, panel))
+
+
 def _told(shipped: Shipped, figure: Figure) -> str:
     if is_fit(figure):
         return f"Regret against V for {len(threshold_check.points(shipped))} lines, and a straight line."
@@ -264,12 +269,12 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
             drawn = picture(shipped, figure, panel, dark)
             figures.show(drawn, "paper-figure")
             if not is_fit(figure):
-                band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view.band)
+                band = words.band(min(line.count for line in shipped.lines), load_preset(panel).view)
                 st.caption(f"{words.sentence(band)}.")
             if figure.caveat:
                 st.caption(words.plain(figure.caveat))
             actions(shipped)
-            figures.fold_for_print(partial(draw, shipped, figure, panel, False, False), shipped.name)
+            figures.fold_for_print(partial(_for_print, shipped, figure, panel), shipped.name)
             st.caption(made_words(shipped))
         elif figure.caveat:
             st.caption(words.plain(figure.caveat))

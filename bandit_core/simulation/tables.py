@@ -1,0 +1,52 @@
+"""A table of text for a paper (LaTeX, package booktabs) or a README (Markdown), with how it was made in a comment."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+    "ε": r"$\varepsilon$", "δ": r"$\delta$", "α": r"$\alpha$", "ρ": r"$\rho$", "±": r"$\pm$", "−": "$-$", "–": "--",
+    "∞": r"$\infty$", "≤": r"$\le$", "≥": r"$\ge$", "·": r"$\cdot$", "×": r"$\times$", "⁻": r"$^{-}$",
+}  # fmt: skip
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>|~#&$])")
+
+
+def latex_text(text: str) -> str:
+    r"""The text as LaTeX prints it, on one line; signs of Latin and other scripts stay as they are (UTF-8).
+
+    >>> latex_text("50 % of_x, ε = 1 ± 2")
+    '50 \\% of\\_x, $\\varepsilon$ = 1 $\\pm$ 2'
+    """
+    return "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
+
+
+def markdown_text(text: str) -> str:
+    r"""The text as Markdown shows it, on one line.
+
+    >>> markdown_text("a|b *c*")
+    'a\\|b \\*c\\*'
+    """
+    return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
+
+
+def latex(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
+    """A ``tabular`` with the rules of booktabs; ``made`` stands above it as JSON in a comment."""
+    told = [" & ".join(map(latex_text, row)) + r" \\" for row in (columns, *rows)]
+    begin = rf"\begin{{tabular}}{{{'l' * len(columns)}}}"
+    lines = [begin, r"\toprule", told[0], r"\midrule", *told[1:], r"\bottomrule", r"\end{tabular}"]
+    comment = [] if made is None else [f"% {json.dumps(made)}"]
+    return "\n".join([*comment, *lines]) + "\n"
+
+
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]], made: Mapping[str, Any] | None) -> str:
+    """A table of Markdown with pipes; ``made`` stands below it as JSON in a comment."""
+    texts = ["| " + " | ".join(map(markdown_text, row)) + " |" for row in (columns, *rows)]
+    lines = [texts[0], "|" + " --- |" * len(columns), *texts[1:]]
+    # Two dashes could end the comment; the JSON is the same without them.
+    told = "" if made is None else "\n<!-- " + json.dumps(made).replace("--", "-\\u002d") + " -->\n"
+    return "\n".join(lines) + "\n" + told
