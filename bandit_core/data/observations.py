@@ -23,6 +23,12 @@ MOST_OPTIONS = 100
 MOST_DISTINCT = 1000  # more distinct values than that are replaced by as many means of equal weight
 CONFIDENCE = 0.95
 
+NOT_REPLAYED = (
+    "A log is not replayed: to tell what another choice would have brought takes the chance with which each user was "
+    "shown each option (the propensity), above 0 for every option. Instead each option's rewards are drawn again at "
+    "random, which is right if users were given their options at random."
+)
+
 _ARM_NAMES = {
     "arm", "arms", "option", "variant", "version", "group", "action", "treatment", "choice", "gruppe", "variante",
     "groupe", "bras", "choix", "grupo", "opción", "opcion", "brazo", "tratamiento", "gruppo", "braccio", "scelta",
@@ -415,6 +421,7 @@ def _wide(table: Sheet, chosen: Sequence[str], notes: set[str]) -> tuple[list[_S
 def _long(table: Sheet, arm: str, reward: str, notes: set[str]) -> tuple[list[_Sample], str, list[Trouble]]:
     codes, names = table.words(arm, MOST_OPTIONS)
     numbers, found, _ = table.numbers(reward, notes)
+    notes.add(NOT_REPLAYED)
     if len(table.columns) > 2:
         others = [name for name in table.columns if name not in (arm, reward)]
         notes.add(f"Other columns were not used: {', '.join(others[:5])}{' …' if len(others) > 5 else ''}.")

@@ -372,3 +372,11 @@ def test_any_bytes_are_read_or_refused_in_words(data):
             if read is read_observations:
                 assert len(found.options) >= 2
                 assert all(np.isfinite(option.values).all() and option.count for option in found.options)
+
+
+@pytest.mark.parametrize("more", ["", ",propensity"])
+def test_a_log_says_that_it_is_drawn_again_and_not_replayed(more):
+    rows = "".join(f"{'ab'[number % 2]},{number % 3 % 2}{',0.5' if more else ''}\n" for number in range(40))
+    log = read_observations(f"arm,reward{more}\n{rows}".encode())
+    assert observations.NOT_REPLAYED in log.notes and [option.count for option in log.options] == [20, 20]
+    assert observations.NOT_REPLAYED not in read_observations(b"a,b\n1,0\n0,1\n").notes
