@@ -9,9 +9,11 @@ reach it.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import linecache
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -62,11 +64,16 @@ def kernel_name(kernel: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
+_ONE_BY_ONE = threading.RLock()
+_TRIES = 20
+
+
 @cache
 def kernel_version(kernel: Callable[..., Any]) -> str:
     """Hash of all code and constants that a compiled function computes with; the same under every Python and numba."""
     found: dict[str, str] = {}
-    _collect(kernel, found)
+    with _ONE_BY_ONE:  # visitors who come together ask for the same
+        _collect(kernel, found)
     text = "\n".join(f"{name} {content}" for name, content in sorted(found.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -95,11 +102,19 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
     found[name] = f"{ast.unparse(tree)} {flags} {sorted(read.items())}"
 
 
+def _parsed(source: str | bytes) -> ast.Module:
+    """The syntax tree. Python 3.11 counts its depth for all threads together, and may call two at once an error."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(SystemError):
+            return ast.parse(source)
+    return ast.parse(source)
+
+
 @cache
 def _functions(path: str) -> dict[int, ast.AST]:
     """The functions of a file (or of a notebook's cell) by their first line, as far as they can matter."""
     found: dict[int, ast.AST] = {}
-    for node in ast.walk(ast.parse(SOURCES.get(path) or "".join(linecache.getlines(path)))):
+    for node in ast.walk(_parsed(SOURCES.get(path) or "".join(linecache.getlines(path)))):
         if isinstance(node, ast.arg):
             node.annotation = None
         if isinstance(node, ast.Lambda):

@@ -1,5 +1,6 @@
 """One identity for numbers: what changes the key of stored blocks, and what does not."""
 
+import ast
 import importlib.util
 from dataclasses import replace
 
@@ -297,3 +298,20 @@ def test_a_file_says_which_kernels_made_it_and_is_outdated_by_a_change_of_theirs
     one = sorted(now)[0]
     old = replace(shipped, made={**shipped.made, "kernels": {**now, one: "0" * 16}})
     assert reproductions.outdated(old) == {one}
+
+
+def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
+    right, parse, asked = version.kernel_version(index.lockstep), ast.parse, []
+
+    def confused(source, *given):
+        asked.append(source)
+        if len(asked) % 2:
+            raise SystemError("AST constructor recursion depth mismatch")
+        return parse(source, *given)
+
+    monkeypatch.setattr(version.ast, "parse", confused)
+    version._functions.cache_clear()  # private: what was parsed is kept
+    try:
+        assert version.kernel_version.__wrapped__(index.lockstep) == right and len(asked) > 2
+    finally:
+        version._functions.cache_clear()
