@@ -83,7 +83,7 @@ def test_a_press_holds_while_a_control_moves():
     assert SAVE in labels(screen) and screen.session_state["lesson-wanted"][0].seed == 7
 
 
-def test_a_run_that_ends_while_the_page_is_drawn_gives_its_file(monkeypatch):
+def test_a_run_that_ends_while_the_page_is_drawn_is_not_offered_again(monkeypatch):
     looked = []
 
     def alive(run: runner.Run) -> bool:
@@ -97,6 +97,7 @@ def test_a_run_that_ends_while_the_page_is_drawn_gives_its_file(monkeypatch):
     screen.button(key="take-along-explore").click()
     on.run(screen)
     assert len(looked) > 1 and SAVE in labels(screen)
+    assert "start-lesson" not in [button.key for button in screen.main.button]
 
 
 def test_the_slider_may_move_the_users(monkeypatch):
