@@ -60,7 +60,10 @@ def expected(address: str, horizon: int | None = None) -> list[np.ndarray]:
 
 def equal(one: list[np.ndarray], other: list[np.ndarray]) -> bool:
     """Whether two pictures have the same curves, bit for bit, gaps in the same places."""
-    return len(one) == len(other) and all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(
+        np.array_equal(np.asarray(a, float), np.asarray(b, float), equal_nan=True)  # a gap may be written as None
+        for a, b in zip(one, other, strict=True)
+    )
 
 
 def spread(times: list[float]) -> list[float]:

@@ -221,7 +221,9 @@ def curves_of(picture: str) -> list[np.ndarray]:
     for trace in json.loads(picture)["data"]:
         y = trace.get("y", [])
         raw = isinstance(y, dict)
-        found.append(np.frombuffer(base64.b64decode(y["bdata"]), y["dtype"]).astype(float) if raw else np.array(y))
+        found.append(
+            np.frombuffer(base64.b64decode(y["bdata"]), y["dtype"]).astype(float) if raw else np.array(y, float)
+        )
     return found
 
 
