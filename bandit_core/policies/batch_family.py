@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bandit_core.kernels import batched, gaussian_batches, late_batches, release_schedules
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import KernelCall, Parameters, Policy, RunSetup, numbers_held
+from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
@@ -108,11 +108,6 @@ def cost_of_roots(most: float) -> Callable[[RunSetup], float]:
     return lambda setup: cost(setup, look=min(most, setup.horizon / (500 * len(setup.arms))))
 
 
-def held(setup: RunSetup, rows: int) -> float:
-    """Numbers that a kernel holds, those of users who wait to be counted included."""
-    return numbers_held(setup, rows) + index_family.waiting(setup)
-
-
 def with_lower_bounds(upper: Callable[[RunSetup], list[Bound]]) -> Callable[[RunSetup], list[Bound]]:
     """The central lower bounds, then those of the policy."""
     return lambda setup: [*central.lower_bounds(setup), *upper(setup)]
@@ -131,7 +126,7 @@ def pure_policy(**fields: Any) -> Policy:
             "guarantee": pure,
             "releases": noisy_sums("the sum of a batch of an arm's rewards (its mean, times a public number)"),
             "step_cost": cost,
-            "held": held,
+            "held": index_family.held_late,
             **fields,
         }
     )

@@ -10,9 +10,9 @@ import numpy as np
 from bandit_core.kernels import feedback, kl, posterior, thinned_posterior
 from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.mechanisms import CTB
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup, numbers_held
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies.index_family import late, waiting
+from bandit_core.policies.index_family import held_late, late
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, floors
 
@@ -69,11 +69,6 @@ def posterior_cost(setup: RunSetup) -> float:
     return 1.0 + 1.6 * float(close.sum() - 1.0)
 
 
-def held(setup: RunSetup, rows: int) -> float:
-    """`bandit_core.model.Policy.held` of these policies."""
-    return numbers_held(setup, rows) + waiting(setup)
-
-
 def plain_policy(source: str, **fields: Any) -> Policy:
     """An entry for a policy without privacy whose regret meets the Lai-Robbins lower bound, as ``source`` proves."""
 
@@ -90,7 +85,7 @@ def plain_policy(source: str, **fields: Any) -> Policy:
         accepts=bounded_rewards("ucb", whose="its " + fields.pop("rests_on")),
         bounds=bounds,
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
-        held=held,
+        held=held_late,
         late=True,
         **fields,
     )

@@ -82,7 +82,7 @@ for t = K+1, K+2, ...:
     u_a = largest q in [0, 1] with  N_a d(mean bit_a, lambda(q)) <= ln t + 3 ln ln t
     pull the arm with the largest  u_a""",
         step_cost=bernoulli_family.kl_cost,
-        held=bernoulli_family.held,
+        held=index_family.held_late,
         **_COMMON,
     ),
     Policy(
@@ -98,7 +98,7 @@ for t = K+1, K+2, ...:
     pull the arm with the largest  theta_a; {_ANSWER}
     ones_a += bit;  zeros_a += 1 - bit""",
         step_cost=bernoulli_family.posterior_cost,
-        held=bernoulli_family.held,
+        held=index_family.held_late,
         **_COMMON,
     ),
 )

@@ -33,7 +33,7 @@ from pydantic import Field
 from bandit_core.kernels import release_schedules
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import batch_family
+from bandit_core.policies import batch_family, index_family
 from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
 from bandit_core.spec.field_types import Number
 from bandit_core.theory import accounting, central
@@ -125,7 +125,7 @@ POLICY = Policy(
     accepts=unit_rewards,
     refuses=batch_family.refuse_tiny_budget,
     prepare=_prepare,
-    held=batch_family.held,
+    held=index_family.held_late,
     late=True,
     bounds=_bounds,
     guarantee=_guarantee,

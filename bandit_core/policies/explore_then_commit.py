@@ -23,15 +23,15 @@ from pydantic import Field, model_validator
 from bandit_core.kernels import feedback
 from bandit_core.kernels.explore_commit import Plan, explore_then_commit
 from bandit_core.kernels.records import rewards_of
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup, any_rewards, numbers_held
+from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
-from bandit_core.theory import central, classic, divergences, floors, local
-from bandit_core.theory.explore_commit import binding, expected_regret
+from bandit_core.theory import divergences
+from bandit_core.theory.explore_commit import expected_regret, lower_bounds
 from bandit_core.theory.power import MOST_USERS, sample_size
 
 Open = Annotated[Number, Field(gt=0, lt=1)]
@@ -119,11 +119,6 @@ def _upper(setup: RunSetup, privacy: Privacy) -> Bound:
     return expected_regret(setup, users_of(setup, privacy), privacy, width, scale)
 
 
-def _plain_bounds(setup: RunSetup) -> list[Bound]:
-    lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
-    return [*binding(lower), _upper(setup, "none")]
-
-
 _LOOP = """N: chosen, or K times the users per arm that a test of this alpha and power needs for this effect
 for t = 1, ..., N: pull the arms in turns{answer}
 {release}
@@ -141,7 +136,8 @@ def _policy(privacy: Privacy, **fields: Any) -> Policy:
             "settle": _settled(privacy),
             "prepare": lambda setup: prepare(setup, privacy),
             "step_cost": _cost(privacy),
-            "held": lambda setup, rows: numbers_held(setup, rows) + index_family.waiting(setup),
+            "held": index_family.held_late,
+            "bounds": lambda setup: [*lower_bounds(setup, privacy), _upper(setup, privacy)],
             "late": True,
             "parent": "explore-then-commit",
             **fields,
@@ -158,7 +154,6 @@ POLICIES = (
         guarantee_words="none: the learner sees every reward of the test",
         epsilon="none",
         accepts=any_rewards,
-        bounds=_plain_bounds,
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward of the test"),
         parent=None,
         pseudo_code=_LOOP.format(answer="", release="m_a = mean of the rewards of arm a"),
@@ -170,7 +165,6 @@ POLICIES = (
         summary="An A/B test whose users answer with one coin-flipped bit each; then the winner for everybody else.",
         guarantee_words="epsilon-local DP for every reward of the test; who comes later sends nothing",
         accepts=bounded_rewards("heldp-ucb-bs"),
-        bounds=lambda setup: [*binding(local.lower_bounds(setup)), _upper(setup, "local")],
         guarantee=local_guarantee,
         releases=random_bits("a bit for the reward of a user of the test"),
         pseudo_code=_LOOP.format(
@@ -185,7 +179,6 @@ POLICIES = (
         summary="An A/B test whose totals get noise before anybody compares them; then the winner for everybody else.",
         guarantee_words="epsilon-central DP (pure): every reward enters one sum, which is released once",
         accepts=unit_rewards,
-        bounds=lambda setup: [*binding(central.lower_bounds(setup)), _upper(setup, "central")],
         guarantee=pure,
         releases=noisy_sums("the sum of an arm's rewards in the test"),
         pseudo_code=_LOOP.format(

@@ -75,7 +75,7 @@ def held(release: int) -> Callable[[RunSetup, int], float]:
 
     def numbers(setup: RunSetup, rows: int) -> float:
         if sampler(setup, release) == "step":
-            return numbers_held(setup, rows) + waiting(setup)
+            return held_late(setup, rows)
         groups = len((setup.epsilon or _NOBODY_HIDES).kernel_form()[2])
         return len(setup.arms) * (DEEPEST * (4 * groups + 1) + 12 + 3 * groups)
 
@@ -87,10 +87,11 @@ def late(setup: RunSetup) -> feedback.Late:
     return feedback.Late(setup.feedback.batch, setup.feedback.delay)
 
 
-def waiting(setup: RunSetup) -> float:
-    """Numbers held of users whose rewards are not counted yet."""
+def held_late(setup: RunSetup, rows: int) -> float:
+    """``held`` of policies that take late feedback: also what is known of users whose rewards are not counted yet."""
     asked = setup.feedback
-    return 0.0 if asked.immediate else 3.0 * min(asked.batch + asked.delay, setup.horizon)
+    waiting = 0.0 if asked.immediate else 3.0 * min(asked.batch + asked.delay, setup.horizon)
+    return numbers_held(setup, rows) + waiting
 
 
 def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:

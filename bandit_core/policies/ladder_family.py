@@ -19,7 +19,7 @@ from bandit_core.kernels import late_batches
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import batch_family, index_family
+from bandit_core.policies import index_family
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Whole
@@ -120,7 +120,7 @@ def common(learns: int, steps: Callable[[RunSetup], Steps], late: bool = False) 
     for it, does not.
     """
     return {
-        "anytime": False, "prepare": prepared(learns, steps), "step_cost": cost(learns), "held": batch_family.held,
+        "anytime": False, "prepare": prepared(learns, steps), "step_cost": cost(learns), "held": index_family.held_late,
         "late": late,
     }  # fmt: skip
 

@@ -23,8 +23,7 @@ from bandit_core.policies.central_family import unit_rewards
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, stopping_policies
 from bandit_core.spec.field_types import Number
-from bandit_core.theory import central, classic, floors, local
-from bandit_core.theory.explore_commit import binding, wrong_for_good
+from bandit_core.theory.explore_commit import lower_bounds, wrong_for_good
 
 _RULE = "proved: wrong with probability delta at most. heuristic: as public code stops, without a proof."
 
@@ -75,14 +74,11 @@ def _cost(setup: RunSetup) -> float:
 
 
 def _bounds(setup: RunSetup, entry: StoppingPolicy) -> list[Bound]:
-    if entry.privacy == "local":
-        lower = local.lower_bounds(setup)
-    elif entry.privacy == "central":
-        lower = central.lower_bounds(setup)
-    else:
-        lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
     chosen = setup.parameters
-    return [*binding(lower), wrong_for_good(setup, chosen.delta, chosen.rule != "heuristic", entry.privacy)]
+    return [
+        *lower_bounds(setup, entry.privacy),
+        wrong_for_good(setup, chosen.delta, chosen.rule != "heuristic", entry.privacy),
+    ]
 
 
 def _policy(name: str, **fields: Any) -> Policy:

@@ -18,9 +18,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from bandit_core.model import Model, RunSetup
+from bandit_core.model import Model, Privacy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.theory import classic
+from bandit_core.theory import central, classic, floors, local
 
 _STEPS = np.linspace(0.0, 1.0, 400)[1:-1]
 
@@ -39,8 +39,14 @@ def chance_of_overtaking(gap: float, pulls: float, width: float, scale: float) -
     return math.exp(min(0.0, float(exponents.min())))
 
 
-def binding(lower: list[Bound]) -> list[Bound]:
+def lower_bounds(setup: RunSetup, model: Privacy) -> list[Bound]:
     """Lower bounds for a policy that commits: those of the long run assume that a wrong arm is left again."""
+    if model == "local":
+        lower = local.lower_bounds(setup)
+    elif model == "central":
+        lower = central.lower_bounds(setup)
+    else:
+        lower = [*floors.without_privacy(setup), *classic.lower_bounds(setup)]
     kept = "it binds policies that leave every wrong arm again on every instance; this one keeps its winner for good"
     return [bound.ruled_out(kept) if bound.asymptotic and not bound.not_applicable else bound for bound in lower]
 
