@@ -18,7 +18,8 @@ TOP_AND_BOTTOM = "plot => { const box = plot.getBoundingClientRect(); return [bo
 
 
 def guess_button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
-    return visitor.tab.locator(f"[class*='st-key-learn-{name}-guess'] button").locator("visible=true").last
+    """One that sends a guess: not the help of the slider above it, which is a button too and there before it."""
+    return visitor.tab.locator(f"[class*='st-key-learn-{name}-guess-'] button").locator("visible=true").last
 
 
 def seen(visitor: Visitor, title: str) -> None:
