@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from server import running_server
-from visitor import Server, Visitor
+from visitor import Profiles, Server, Visitor
 
 TROUBLE = re.compile(r"Traceback|ScriptRunContext|warning", re.IGNORECASE)
 FLAGS = [
@@ -46,17 +47,22 @@ def chromium() -> Iterator[object]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def profiles(chromium: Any) -> Profiles:
+    return Profiles(chromium)
+
+
 @pytest.fixture
-def visits(chromium: object, server: Server) -> Iterator[Callable[..., Visitor]]:
-    """A function that lets a new visitor (with a browser profile of its own) open a path.
+def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor]]:
+    """A function that lets a visitor (with a browser profile that nobody else has meanwhile) open a path.
 
     Errors fail the test, and so does what no page may do: ask another host for anything, or put trouble into the log.
     """
     visitors: list[Visitor] = []
     told = len(server.output)
 
-    def visit(path: str, *, at: Server = server, **options: object) -> Visitor:
-        visitors.append(Visitor(chromium, at, **options))
+    def visit(path: str, *, at: Server = server, **options: Any) -> Visitor:
+        visitors.append(Visitor(profiles, at, **options))
         visitors[-1].open(path)
         return visitors[-1]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -12,7 +11,6 @@ from visitor import Visitor
 from ui.words import _JOINER as JOINER
 
 Visits = Callable[..., Visitor]
-PAGES = tuple("" if path.stem == "home" else path.stem for path in sorted(Path("pages").glob("*.py")))
 SMALL = {"arms": "0.9,0.5", "T": "300", "n": "3"}
 # Every way of markdown and of Streamlit to make something of a text; short, because a label has at most 80 characters.
 HOSTILE = (
@@ -44,21 +42,8 @@ def shown(visitor: Visitor) -> str:
     return " ".join(text.replace(JOINER, "").split())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page or "home")
-def test_no_page_asks_another_host_for_anything(visits: Visits, page: str) -> None:
-    visitor = visits(f"/{page}?{urlencode(SMALL)}" if page in ("explore", "tradeoff", "threshold") else f"/{page}")
-    visitor.main().locator("h1").wait_for()
-    charts = visitor.main().get_by_test_id("stPlotlyChart")
-    if charts.count():
-        charts.first.locator(".main-svg").first.wait_for()
-    visitor.settle()
-    icon = visitor.tab.locator("link[rel~=icon]").first
-    assert icon.evaluate("e => new URL(e.href).origin") == visitor.server.url
-    assert "/media/" in icon.get_attribute("href")  # ours, not the one that Streamlit brings along
-    assert visitor.foreign == []
-
-
 def test_a_request_to_another_host_is_noticed(visits: Visits) -> None:
+    """Every visit of every test fails on one; this shows that it would be seen."""
     visitor = visits("/glossary")
     visitor.tab.evaluate("fetch('https://evil.example/x', {mode: 'no-cors'}).catch(() => 0)")
     visitor.tab.evaluate("document.head.insertAdjacentHTML('beforeend', '<link rel=icon href=//evil.example/i.png>')")

@@ -87,12 +87,16 @@ def test_a_page_can_be_read_in_light_and_dark_and_on_a_phone(visits: Visits, add
         visitor.settle()
         wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
         assert wide <= room, width
+        assert visitor.tab.evaluate("document.documentElement.scrollWidth") <= width
         assert visitor.tab.evaluate(SMALL_PRINT) == [], width
     assert visitor.tab.get_by_test_id("stException").count() == 0
     for chart in charts.all():  # what a screen reader says of it
         assert chart.get_attribute("role") == "figure" and len(chart.get_attribute("aria-label") or "") > 30
     assert visitor.main().locator("img:not([alt]), img[alt='']").count() == 0
     assert visitor.tab.locator("html").get_attribute("lang") == "en"
+    icon = visitor.tab.locator("link[rel~=icon]").first
+    assert icon.evaluate("e => new URL(e.href).origin") == visitor.server.url
+    assert "/media/" in icon.get_attribute("href")  # ours, not the one that Streamlit brings along
 
 
 @pytest.mark.parametrize("width", [1400, 1024])

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 # What moved on the screen without the visitor's doing, as the web's measure of layout shift counts it.
@@ -35,22 +35,82 @@ class Server:
         return self.log.read_text()
 
 
-class Visitor:
-    """One browser profile with one tab."""
+class Profile:
+    """A browser profile with one tab."""
 
-    def __init__(self, browser: Browser, server: Server, width: int = 1400, dark: bool = False, **options: Any) -> None:
+    def __init__(self, browser: Browser, options: dict[str, Any]) -> None:
+        self.options = options
+        self.context = browser.new_context(**options)
+        self.tab: Page = self.context.new_page()
+        self.tab.add_init_script(SHIFTS)
+        self.tab.set_default_timeout(90 * SECONDS)  # a fresh machine compiles what a page needs first
+
+    def forget(self) -> None:
+        """Leave the page, and keep nothing that the next visitor could find."""
+        for other in self.context.pages:
+            if other is not self.tab:
+                other.close()
+        if self.tab.url.startswith("http"):
+            self.tab.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.context.clear_cookies()
+        self.tab.goto("about:blank")
+
+
+class Profiles:
+    """Profiles of a browser, used again: what a tab keeps of the code of a page is half the cost of the next visit."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._free: list[Profile] = []
+
+    def new(self, options: dict[str, Any]) -> Profile:
+        """A profile that has seen nothing."""
+        return Profile(self._browser, options)
+
+    def take(self, options: dict[str, Any]) -> Profile:
+        """A profile of this kind that nobody uses now."""
+        found = next((profile for profile in self._free if profile.options == options), None)
+        if found is None:
+            return self.new(options)
+        self._free.remove(found)
+        return found
+
+    def give_back(self, profile: Profile) -> None:
+        """The visit is over."""
+        profile.forget()
+        self._free.append(profile)
+
+
+class Visitor:
+    """Somebody with one browser profile and one tab; ``new``: with one that has seen nothing yet."""
+
+    def __init__(
+        self,
+        profiles: Profiles,
+        server: Server,
+        width: int = 1400,
+        dark: bool = False,
+        new: bool = False,
+        **options: Any,
+    ) -> None:
         self.server = server
         self.errors: list[str] = []
         self.foreign: list[str] = []  # requests to another host than the server's
-        self.context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light", **options
-        )
-        self.tab = self.context.new_page()
-        self.tab.add_init_script(SHIFTS)
-        self.tab.set_default_timeout(90 * SECONDS)  # a fresh machine compiles what a page needs first
-        self.tab.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.context.on("request", lambda request: self._note(request.url))
-        self.tab.on("websocket", lambda socket: self._note(socket.url))
+        self._profiles, self._new = profiles, new
+        self._profile = profiles.new(options) if new else profiles.take(options)
+        self.context, self.tab = self._profile.context, self._profile.tab
+        self.tab.set_viewport_size({"width": width, "height": 900})
+        self.tab.emulate_media(color_scheme="dark" if dark else "light")
+        self._heard = {
+            "pageerror": lambda error: self.errors.append(str(error)),
+            "websocket": lambda socket: self._note(socket.url),
+            "request": lambda request: self._note(request.url),
+        }
+        for event, hear in self._heard.items():
+            self._source(event).on(event, hear)
+
+    def _source(self, event: str) -> Any:
+        return self.context if event == "request" else self.tab
 
     def _note(self, address: str) -> None:
         """Remember a request that leaves the server's host (data: and blob: addresses leave nothing)."""
@@ -86,8 +146,13 @@ class Visitor:
         self.tab.go_back()
 
     def leave(self) -> None:
-        """Close the browser profile."""
-        self.context.close()
+        """Close the tab; a new profile is thrown away with it."""
+        for event, hear in self._heard.items():
+            self._source(event).remove_listener(event, hear)
+        if self._new:
+            self.context.close()
+        else:
+            self._profiles.give_back(self._profile)
 
     @property
     def address(self) -> dict[str, str]:
