@@ -70,7 +70,7 @@ def running_server(folder: Path, kernels: Path, **settings: str) -> Iterator[Ser
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
     environment = {**os.environ, "LAB_CACHE_DIR": str(folder), "LAB_KERNEL_CACHE": str(kernels), **settings}
-    log = folder / "server.log"
+    log = folder / f"server-{port}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=subprocess.STDOUT)
     try:
@@ -228,11 +228,17 @@ def curves_of(picture: str) -> list[np.ndarray]:
 
 
 @asynccontextmanager
-async def visiting(server: Server, page: str = "", address: str = "") -> AsyncIterator[Visitor]:
+async def visiting(server: Server, page: str = "", address: str = "", cookies: str = "") -> AsyncIterator[Visitor]:
     """A tab that is open; closed like a tab, without a word, in the end."""
     url = f"ws://127.0.0.1:{server.port}/_stcore/stream"
     async with websockets.connect(
-        url, subprotocols=["streamlit"], max_size=2**26, ping_timeout=None, close_timeout=1, open_timeout=60
+        url,
+        subprotocols=["streamlit"],
+        additional_headers={"Cookie": cookies} if cookies else None,
+        max_size=2**26,
+        ping_timeout=None,
+        close_timeout=1,
+        open_timeout=60,
     ) as connection:
         yield Visitor(connection, page, address)
 

@@ -1,7 +1,7 @@
 """Blocks that ship with the project, so that a fresh machine draws at once what pages show without being asked.
 
 They are found by the code and the arguments of a kernel, whichever libraries compile it here: an edit of a kernel makes
-its blocks unfindable, never wrong. ``python -m ui.first_pictures`` makes the file anew.
+its blocks unfindable, never wrong. ``python -m benchmarks.first_pictures`` makes the file anew.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ LOOK = 0.25  # seconds, by our estimate, after which a kernel looks whether it w
 MOST_LOOKS = 20_000  # in one trial
 
 
-def _setting(name: str, default: int) -> int:
+def setting(name: str, default: int) -> int:
     """A whole number of at least 1 from the environment; ``1e9`` is one, too."""
     text = os.environ.get(name, "").strip()
     if not text:
@@ -41,7 +41,7 @@ def worker_count(jobs: int | None = None) -> int:
         When one of them is no whole number of at least 1.
     """
     if jobs is None:
-        jobs = _setting("LAB_JOBS", 0)
+        jobs = setting("LAB_JOBS", 0)
     elif jobs < 1:
         raise InputError([Issue("jobs", jobs, "a whole number of at least 1")])
     if jobs == 0:
@@ -77,12 +77,12 @@ def most_steps() -> int:
     InputError
         When the variable is no whole number: a limit that its owner believes in must not vanish.
     """
-    return _setting("LAB_MAX_STEPS", 10**12)
+    return setting("LAB_MAX_STEPS", 10**12)
 
 
 def most_seconds() -> int:
     """What one run may take, in seconds on this machine's workers by our estimate (``LAB_MAX_SECONDS``)."""
-    return _setting("LAB_MAX_SECONDS", 10**9)
+    return setting("LAB_MAX_SECONDS", 10**9)
 
 
 def most_runs() -> int:
@@ -90,12 +90,12 @@ def most_runs() -> int:
 
     Others wait their turn.
     """
-    return _setting("LAB_MAX_RUNS", 16)
+    return setting("LAB_MAX_RUNS", 16)
 
 
 def most_bytes() -> int:
     """Memory that one experiment may take (``LAB_MAX_RESULT_MB``)."""
-    return _setting("LAB_MAX_RESULT_MB", 2048) * 2**20
+    return setting("LAB_MAX_RESULT_MB", 2048) * 2**20
 
 
 def _row_bytes(experiment: Experiment) -> int:

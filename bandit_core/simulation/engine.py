@@ -103,14 +103,18 @@ class Simulation:
         self._weights = [max(1, round(seconds * 1e9)) for seconds in self._seconds]  # of a trial, for `fraction`
         self._trials = []
         size = (experiment.trials, len(self.times), experiment.arm_count)
-        for key in self._keys:
-            trials = shared_trials(self.store, key, *size, error=experiment.contexts is not None)
-            kept = [] if trials.done.all() else self.store.get(key, experiment.trials)
-            for first, block in kept:
-                if trials.fits(block):
-                    trials.fill(first, block)
-            self._trials.append(trials)
+        for line, key in enumerate(self._keys):
+            self._trials.append(shared_trials(self.store, key, *size, error=experiment.contexts is not None))
+            if not self._trials[line].done.all():
+                self._take_stored(line, 0, experiment.trials)
         self._take_shipped()
+
+    def _take_stored(self, line: int, first: int, last: int) -> None:
+        """Fill in what the store has of these trials."""
+        trials = self._trials[line]
+        for begin, block in self.store.get(self._keys[line], last, first):
+            if trials.fits(block):
+                trials.fill(begin, block)
 
     def _take_shipped(self) -> None:
         """Fill in what ships with the project, where the store lacks it and its owner wants it."""
@@ -185,12 +189,21 @@ class Simulation:
         with self._trials[task.line].reserve(task.first, task.last, lambda: self.stopped) as missing:
             if not missing:
                 return not self.stopped
-            if admitted is None:
-                return self._compute(task, rows)
-            with admitted.queue.worker(admitted.job, task.seconds, admitted.workers) as start:
-                if start and admitted.queue.niceness and threading.get_ident() != self._caller:
-                    lower_priority(admitted.queue.niceness)
-                return start and self._compute(task, rows)
+            rows_of_it = (task.first, task.last)
+            with self.store.claims.trials(self._keys[task.line], *rows_of_it, lambda: self.stopped):
+                self._take_stored(task.line, *rows_of_it)  # another process may have computed them meanwhile
+                if self._trials[task.line].done[slice(*rows_of_it)].all():
+                    return not self.stopped
+                return self._when_admitted(task, rows, admitted)
+
+    def _when_admitted(self, task: _Task, rows: np.ndarray, admitted: _Admitted | None) -> bool:
+        """Compute one block when its turn has come; whether it is there now."""
+        if admitted is None:
+            return self._compute(task, rows)
+        with admitted.queue.worker(admitted.job, task.seconds, admitted.workers) as start:
+            if start and admitted.queue.niceness and threading.get_ident() != self._caller:
+                lower_priority(admitted.queue.niceness)
+            return start and self._compute(task, rows)
 
     def _compute(self, task: _Task, rows: np.ndarray) -> bool:
         """Compute one block and keep it; returns whether there is a new block. Raises nothing: see ``_failure``."""
@@ -243,7 +256,8 @@ class Simulation:
             return self._run(1, None, on_progress)
         queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
         self.waiting = not short
-        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped) as job:
+        most, others = math.inf if short else most_runs(), self.store.claims
+        with queue.admit(most, lambda: self.stopped) as job, others.place(queue.name, most, lambda: self.stopped):
             self.waiting = False
             if not short and cluster.scheduler():
                 self._run_on_cluster(self._plan(workers), on_progress)

@@ -1,4 +1,4 @@
-"""How the runs of one process share its cores: a server has one process and many visitors.
+"""How the runs of one process share its cores: a server has few processes and many visitors.
 
 Three schedulers start blocks of trials, each as many at once as there are workers: ``SHORT`` for runs that are over at
 once, ``MIDDLE`` for seconds, ``LONG`` for all that takes longer. None ever waits for another, and the shorter the runs,
@@ -35,8 +35,8 @@ class Scheduler:
     threads that compute take on.
     """
 
-    def __init__(self, fair: bool = True, niceness: int = 0) -> None:
-        self.fair, self.niceness = fair, niceness
+    def __init__(self, name: str, fair: bool = True, niceness: int = 0) -> None:
+        self.name, self.fair, self.niceness = name, fair, niceness
         self.jobs: list[Job] = []  # that are admitted
         self._queue: list[Job] = []
         self._changed = threading.Condition()
@@ -91,4 +91,5 @@ class Scheduler:
         return free and job is min((other for other in self.jobs if other.waiting), key=lambda other: other.used)
 
 
-SHORT, MIDDLE, LONG = Scheduler(fair=False), Scheduler(niceness=5), Scheduler(niceness=10)
+SHORT = Scheduler("short", fair=False)
+MIDDLE, LONG = Scheduler("middle", niceness=5), Scheduler("long", niceness=10)

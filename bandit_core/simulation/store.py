@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from bandit_core.jit.machine_code import cache_folder
 from bandit_core.model import Block
 from bandit_core.simulation.beforehand import Beforehand
+from bandit_core.simulation.claims import Claims
 from bandit_core.simulation.packing import pack, unpack
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class Store:
         self.beforehand: Beforehand | None = None  # blocks that ship with the project, where its owner wants them
         self.held: weakref.WeakValueDictionary[tuple[str, int], Any] = weakref.WeakValueDictionary()  # by running runs
         self._connection = self._open()
+        self.claims = Claims(self._path.parent if self._path is not None else None)
 
     @property
     def on_disk(self) -> bool:
@@ -160,14 +162,17 @@ class Store:
 
         return self._read(whole, False)
 
-    def get(self, key: str, trials: int) -> list[tuple[int, Block]]:
-        """Disjoint stored blocks of ``key`` that lie inside trials 0 to ``trials - 1``, as (first trial, block).
+    def get(self, key: str, trials: int, since: int = 0) -> list[tuple[int, Block]]:
+        """Disjoint stored blocks of ``key`` with trials from ``since`` to ``trials - 1``, as (first trial, block).
 
-        A block that reaches beyond is cut. Takes the memory of the blocks it returns, plus one.
+        A block that reaches beyond the last is cut. Takes the memory of the blocks it returns, plus one.
         """
-        query = "SELECT id, first, trials, checksum FROM blocks WHERE key = ? AND first < ? ORDER BY first, trials DESC"
+        query = (
+            "SELECT id, first, trials, checksum FROM blocks WHERE key = ? AND first < ? AND first + trials > ? "
+            "ORDER BY first, trials DESC"
+        )
         rows: list[tuple[int, int, int, int]] = self._read(
-            lambda database: database.execute(query, (key, trials)).fetchall(), []
+            lambda database: database.execute(query, (key, trials, since)).fetchall(), []
         )
         found: list[tuple[int, Block]] = []
         used, damaged = [], []

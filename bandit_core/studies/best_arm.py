@@ -25,6 +25,7 @@ from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, s
 from bandit_core.simulation import scheduler
 from bandit_core.simulation.costs import Cost, block_trials, most_runs, refuse, worker_count
 from bandit_core.simulation.engine import MIDDLE_RUN_SECONDS, SHORT_RUN_SECONDS, lower_priority
+from bandit_core.simulation.store import default_store
 from bandit_core.spec import notation
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import LARGEST
@@ -335,7 +336,8 @@ class StoppingStudy:
         short = seconds <= SHORT_RUN_SECONDS
         queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
         self.waiting = not short
-        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped) as job:
+        most, others = math.inf if short else most_runs(), default_store().claims
+        with queue.admit(most, lambda: self.stopped) as job, others.place(queue.name, most, lambda: self.stopped):
             self.waiting = False
 
             def block(task: _Task) -> bool:

@@ -26,7 +26,7 @@ def test_every_setting_is_documented_and_every_documented_one_exists(project: Pa
     read = {name for path in sources for name in re.findall(r"LAB_[A-Z_]+[A-Z]", path.read_text())}
     told = set(re.findall(r"LAB_[A-Z_]+[A-Z]", (project / "docs" / "hosting.md").read_text()))
     assert read == told
-    for name in ("Dockerfile", "deploy/private-bandit-lab.service"):
+    for name in ("Dockerfile", "deploy/private-bandit-lab@.service"):
         set_there = set(re.findall(r"(LAB_[A-Z_]+[A-Z])=", (project / name).read_text()))
         assert (
             {"LAB_MAX_STEPS", "LAB_MAX_SECONDS", "LAB_MAX_RUNS", "LAB_MAX_RESULT_MB", "LAB_CACHE_MB", "LAB_CACHE_DIR"}

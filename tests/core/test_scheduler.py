@@ -119,7 +119,7 @@ def entered(queue: Scheduler, job: Job, order: list, name: str, count: int) -> t
 
 @pytest.mark.parametrize("fair", [True, False])
 def test_long_runs_take_turns_and_short_ones_go_in_order_of_arrival(fair):
-    queue, order = Scheduler(fair), []
+    queue, order = Scheduler("test", fair), []
     with queue.admit(9, never) as guard, queue.admit(9, never) as a, queue.admit(9, never) as b:
         with queue.worker(guard, 0.0, 1):  # all wait until everybody is there
             threads = [entered(queue, job, order, name, 4) for job, name in ((b, "b"), (a, "a"))]
@@ -135,7 +135,7 @@ def test_long_runs_take_turns_and_short_ones_go_in_order_of_arrival(fair):
 
 
 def test_no_more_blocks_at_once_than_workers():
-    queue, inside, most = Scheduler(), [], []
+    queue, inside, most = Scheduler("test"), [], []
 
     def visit(job):
         for _ in range(5):

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from bandit_core.simulation import costs
+
 LIFETIME = 3600.0  # seconds
 MOST_CLASSES = 100  # of the server at once
 MOST_GUESSES = 300  # of a class at one step, one for each phone
@@ -27,6 +29,18 @@ class Refused(Exception):
 def offered() -> bool:
     """Whether this host lets teachers open classes; what ``LAB_CLASSROOM`` says other than 1 means no."""
     return os.environ.get("LAB_CLASSROOM", "").strip() in ("", "1")
+
+
+def first_letters() -> str:
+    """What codes of this process begin with: of several behind a proxy, each has letters of its own.
+
+    Raises
+    ------
+    InputError
+        Where ``LAB_PROCESS`` or ``LAB_PROCESSES`` is no whole number of at least 1.
+    """
+    number, count = costs.setting("LAB_PROCESS", 1), costs.setting("LAB_PROCESSES", 1)
+    return LETTERS[(number - 1) % count :: count]
 
 
 @dataclass
@@ -64,9 +78,9 @@ class Classroom:
                 raise Refused("You have a class that is open. Close it first.")
             if len(self._classes) >= MOST_CLASSES:
                 raise Refused("This server has as many classes as it takes. Try again later.")
-            code = ""
+            code, first = "", first_letters()
             while not code or code in self._classes:
-                code = "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
+                code = secrets.choice(first) + "".join(secrets.choice(LETTERS) for _ in range(LENGTH - 1))
             self._classes[code] = _Class(teacher, self._clock() + LIFETIME)
             return code
 
