@@ -38,6 +38,7 @@ from ui import exports, render_lock, shared, state, words
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
 PREVIEW_SECONDS = 0.3
+LONG_SECONDS, MANY_CORES = 90.0, 16  # for longer runs it is said what more cores would gain
 MOST_PREVIEW = 4  # times as many seconds: a preview that is still more expensive at the shortest horizon is not drawn
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
@@ -363,7 +364,7 @@ def _expensive(request: Request, simulation: Computation) -> Any:
         left, right = st.columns([4, 1], vertical_alignment="center")
         done, time_words = simulation.result(), words.duration(seconds)
         if isinstance(done, Result):
-            left.markdown(words.cost(done, time_words))
+            left.markdown(words.cost(done, time_words) + _on_more_cores(simulation, seconds))
         else:
             left.markdown(
                 f"This needs up to **{words.count(request.cost)} pulls, {time_words}** on this machine. "
@@ -379,6 +380,14 @@ def _expensive(request: Request, simulation: Computation) -> Any:
             width="stretch",
         )
     return simulation.result()
+
+
+def _on_more_cores(simulation: Computation, seconds: float) -> str:
+    """What a long run would take where there are more cores; empty where that says nothing."""
+    if not isinstance(simulation, Simulation) or seconds < LONG_SECONDS or worker_count() >= MANY_CORES:
+        return ""
+    time_words = words.duration(simulation.seconds_on(MANY_CORES))
+    return f" On {MANY_CORES} cores, of one machine or of a cluster, it would be {time_words}."
 
 
 def start(request: Request) -> None:

@@ -135,6 +135,15 @@ class Simulation:
             missing = [np.count_nonzero(~trials.done) for trials in self._trials]
         return sum(seconds * count for seconds, count in zip(self._seconds, missing, strict=True))
 
+    def seconds_on(self, cores: int) -> float:
+        """Rough time of what is not done yet on so many cores; a trial keeps one of them to its end."""
+        with self._lock:
+            longest = max(
+                (seconds for seconds, trials in zip(self._seconds, self._trials, strict=True) if not trials.done.all()),
+                default=0.0,
+            )
+        return max(self.missing_seconds / cores, longest)
+
     @property
     def fraction(self) -> float:
         """Share of the work that is done, by estimated time, in [0, 1]; never falls until the run is stopped.

@@ -1,4 +1,4 @@
-"""A expensive run stays in the visitor's hands: it can be watched, cancelled, forgotten, and loses nothing."""
+"""An expensive run stays in the visitor's hands: it can be watched, cancelled, forgotten, and loses nothing."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, Simulation, simulate
 from bandit_core.cli import main
+from bandit_core.experiments import links
 from bandit_core.model import KernelCall, RunSetup, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation import scheduler
@@ -156,6 +157,18 @@ def test_a_second_click_on_run_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     runner.start(request)
     assert state[request.slot] is first
     first.cancel()
+
+
+def test_a_long_run_is_told_for_more_cores_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = {"arms": "beta(4,1),beta(1.5,1)", "lines": "ucb", "T": "1e7", "n": "3000"}  # nothing can be jumped over
+    seconds = Simulation(links.read(long)[0]).missing_seconds
+    many, here = (words.duration(seconds / cores) for cores in (runner.MANY_CORES, 2))
+    assert seconds / 2 > runner.LONG_SECONDS and many != here
+    told = on.words(on.visit(**long))
+    assert here in told and f"{runner.MANY_CORES} cores" in told and many in told
+    monkeypatch.setenv("LAB_JOBS", str(runner.MANY_CORES))
+    told = on.words(on.visit(**long))
+    assert many in told and f"{runner.MANY_CORES} cores" not in told
 
 
 def test_looking_only_at_the_drawing_does_not_count_as_another_experiment() -> None:

@@ -431,8 +431,11 @@ def test_cost_estimates_grow_with_the_work_and_shrink_with_workers():
     assert costs.estimated_seconds(experiment_of(arms=[{**ARMS[0], "count": 1000}]), 1) > base
     simulation = Simulation(experiment_of(), memory())
     assert simulation.missing_seconds == pytest.approx(base)
+    assert simulation.seconds_on(2) == pytest.approx(base / 2)
+    longest = max(costs.trial_seconds(experiment_of(), line) for line in range(len(experiment_of().lines)))
+    assert simulation.seconds_on(10**6) == longest  # a trial keeps one core
     simulation.run()
-    assert simulation.missing_seconds == 0
+    assert simulation.missing_seconds == simulation.seconds_on(2) == 0
 
 
 def test_a_task_holds_at_least_ten_milliseconds_of_work_and_no_needless_more(monkeypatch):
