@@ -21,17 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import places
-from bandit_core.data.spreadsheets import to_csv
+from bandit_core.export import frames
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from bandit_core.experiments.experiment import Experiment
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
-_FORMATS = (".csv", ".json", ".parquet")
 _AUDIT_NUMBERS = {
     "epsilon": ("1", "E", "the claimed epsilon"),
     "samples": ("200000", "N", "samples for each of the two inputs"),
@@ -114,40 +111,7 @@ def _jobs(text: str | None) -> int | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Output
-
-
-def _check_out(out: str | None) -> None:
-    """Refuse an ending that cannot be written before anything is computed."""
-    if out is not None and Path(out).suffix.lower() not in _FORMATS:
-        raise InputError([Issue("out", out, f"a file that ends in {', '.join(_FORMATS)}")])
-
-
-def _write(frame: pd.DataFrame, out: str | None) -> None:
-    """CSV on standard output, or a file; floats with all their digits."""
-    if out is None:
-        to_csv(frame, sys.stdout)
-        return
-    form = Path(out).suffix.lower()
-    try:
-        if form == ".csv":
-            to_csv(frame, out)
-        elif form == ".json":
-            Path(out).write_text(_json_rows(frame), encoding="utf-8")
-        else:
-            frame.to_parquet(out, index=False)
-    except (OSError, ValueError, ImportError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError([Issue("out", out, f"cannot be written: {reason}")]) from None
-
-
-def _json_rows(frame: pd.DataFrame) -> str:
-    """A list of row objects; what is not finite is null, for JSON has no other word for it."""
-    rows = [
-        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
-        for row in frame.to_dict(orient="records")
-    ]
-    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows) + "\n]\n"
+# Progress
 
 
 class _Progress:
@@ -208,7 +172,7 @@ def _finished(simulation: Any, jobs: int | None) -> Any:
 
 
 def _run(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
     from bandit_core.simulation.engine import Simulation
@@ -216,12 +180,15 @@ def _run(options: argparse.Namespace) -> int:
     result = _finished(Simulation(experiment), jobs)
     if result is None:
         return INTERRUPTED
-    _write(result.comparisons if options.compare else result.curves, options.out)
+    if options.compare:
+        frames.write(result.comparisons, options.out)
+    else:  # of two hundred checkpoints a table to read has the last one
+        frames.write(result.curves, options.out, {".tex": result.to_latex, ".md": result.to_markdown})
     return DONE
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     jobs = _jobs(options.jobs)
     experiment = _experiment(options)
     from bandit_core.studies.sweep import Sweep
@@ -236,19 +203,19 @@ def _sweep(options: argparse.Namespace) -> int:
     result = _finished(Sweep(experiment, epsilons, second), jobs)
     if result is None:
         return INTERRUPTED
-    _write(result.curves, options.out)
+    frames.write(result.curves, options.out)
     return DONE
 
 
 def _study(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     jobs = _jobs(options.jobs)
     from bandit_core.studies.study import StudyRun, read_study
 
     result = _finished(StudyRun(*read_study(Path(options.file))), jobs)
     if result is None:
         return INTERRUPTED
-    _write(result.rows, options.out)
+    frames.write(result.rows, options.out)
     print(*result.summary, sep="\n", file=sys.stderr)
     return DONE
 
@@ -278,16 +245,16 @@ def _printed(module: str, function: str) -> Callable[[argparse.Namespace], int]:
     """A command that prints the table which a function makes of an experiment."""
 
     def act(options: argparse.Namespace) -> int:
-        _check_out(options.out)
+        frames.check(options.out)
         experiment = _experiment(options)
-        _write(getattr(importlib.import_module(f"bandit_core.{module}"), function)(experiment), options.out)
+        frames.write(getattr(importlib.import_module(f"bandit_core.{module}"), function)(experiment), options.out)
         return DONE
 
     return act
 
 
 def _thresholds(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     given = options.epsilon
     if given.lstrip().startswith("{"):
         from bandit_core.experiments.experiment import read_json
@@ -299,7 +266,7 @@ def _thresholds(options: argparse.Namespace) -> int:
 
     eps_mins: list[Any] = [notation.read_number(text) for text in options.eps_min.split(",")]
     frame = thresholds(epsilon, eps_mins)
-    _write(frame, options.out)
+    frames.write(frame, options.out)
     best = frame.attrs["recommended"]
     for name, rule in (("Laplace mechanism, V_L", "v_l"), ("Bernoulli mechanism, V_B", "v_b")):
         print(f"recommended eps_min ({name}): {number_text.write_number(best[rule])}", file=sys.stderr)
@@ -307,16 +274,16 @@ def _thresholds(options: argparse.Namespace) -> int:
 
 
 def _power(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     from bandit_core.theory.power import power_table
 
     numbers: dict[str, Any] = {name: notation.read_number(getattr(options, name)) for name in _POWER_NUMBERS}
-    _write(power_table(**numbers), options.out)
+    frames.write(power_table(**numbers), options.out)
     return DONE
 
 
 def _decide(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     jobs = _jobs(options.jobs)
     from bandit_core.studies.best_arm import StoppingStudy
     from bandit_core.studies.decisions import decision_table, stopping_lines
@@ -327,12 +294,12 @@ def _decide(options: argparse.Namespace) -> int:
     results = _finished(StoppingStudy([line.spec for line in lines]), jobs)
     if results is None:
         return INTERRUPTED
-    _write(decision_table(lines, results), options.out)
+    frames.write(decision_table(lines, results), options.out)
     return DONE
 
 
 def _stopping(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     jobs = _jobs(options.jobs)
     from bandit_core.studies.best_arm import StoppingStudy, asked, table
 
@@ -341,12 +308,12 @@ def _stopping(options: argparse.Namespace) -> int:
     results = _finished(StoppingStudy(specs), jobs)
     if results is None:
         return INTERRUPTED
-    _write(table(results, instances), options.out)
+    frames.write(table(results, instances), options.out)
     return DONE
 
 
 def _audit(options: argparse.Namespace) -> int:
-    _check_out(options.out)
+    frames.check(options.out)
     from bandit_core.auditing.auditor import MOST_SAMPLES, audit
     from bandit_core.auditing.subjects import subject
 
@@ -377,7 +344,7 @@ def _audit(options: argparse.Namespace) -> int:
         "likelier_input": int(found.pair[0]), "event_low": found.event[0], "event_high": found.event[1],
         "p_low": p_low, "p": p, "p_high": p_high, "q_low": q_low, "q": q, "q_high": q_high,
     }  # fmt: skip
-    _write(pd.DataFrame([row]), options.out)
+    frames.write(pd.DataFrame([row]), options.out)
     print(f"{known.title}. Input 0 or 1: {known.inputs}. Looked at: {known.seen}.", file=sys.stderr)
     print(f"{found.words} An audit can refute a claim, never prove it.", file=sys.stderr)
     return DONE
@@ -508,7 +475,9 @@ def _parser() -> argparse.ArgumentParser:
         if spec:
             options.add_argument("spec", metavar="SPEC", help=_SPEC_HELP)
         if out:
-            options.add_argument("--out", metavar="FILE", help="write .csv, .json or .parquet instead of printing CSV")
+            options.add_argument(
+                "--out", metavar="FILE", help=f"write {', '.join(frames.ENDINGS)} instead of printing CSV"
+            )
         return options
 
     listing = command("list", _list, "what there is", spec=False)

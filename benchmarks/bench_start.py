@@ -5,7 +5,8 @@ the finished blocks cached as well (fastest of several processes each); then wha
 the whole process: on an idle machine one waits about as long, on a busy one longer.
 
 Then a server on a fresh machine, once for each page with a picture: seconds on the clock from its start until the first
-picture is sent, nothing being cached, and as a ratio to an interpreter that only imports NumPy and numba.
+picture is sent, nothing being cached, and as a ratio to an interpreter that only imports NumPy and numba. Last, on such
+a server, seconds from a moved slider to the first picture that is exact for its new position.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.measuring import machine, print_table
-from benchmarks.visitors import Server, running_server, visiting
+from benchmarks.visitors import Server, Visitor, running_server, visiting
 
 REPEATS = 7
 PICTURES = (
@@ -34,6 +37,11 @@ PICTURES = (
     "your-numbers",
     "mechanisms",
     "papers",
+)
+MOVES = (  # page, slider, its new position
+    ("", "Privacy budget ε: ← more private · less regret →", "0.5"),
+    ("explore", "ε: ← more private · less regret →", "0.5"),
+    ("explore", "Users (horizon)", "5,000"),
 )
 CODE = """
 import json, time
@@ -86,21 +94,53 @@ def imports() -> list[tuple[str, float]]:
     return sorted(own.items(), key=lambda item: -item[1])[:8]
 
 
-async def drawn(server: Server, page: str) -> float:
-    """When the first chart of a page was sent."""
+async def drawn(visitor: Visitor) -> float:
+    """When the first chart of the page was sent."""
+    while not visitor.drawn_at:
+        await visitor.run()  # again: what is computed in the background is looked for by the page
+        await visitor.settle()
+    return visitor.drawn_at
+
+
+async def drawn_first(server: Server, page: str) -> float:
+    """When a visitor's first chart of a page was sent."""
     async with visiting(server, page) as visitor:
-        while not visitor.drawn_at:
-            await visitor.run()  # again: what is computed in the background is looked for by the page
+        return await drawn(visitor)
+
+
+async def drawn_anew(server: Server, page: str, label: str, position: str) -> float:
+    """Seconds from a slider that is moved at once to the picture of its new position."""
+    async with visiting(server, page) as visitor:
+        await drawn(visitor)
+        before, start = visitor.picture, time.perf_counter()
+        await visitor.move(label, position)
+        while visitor.picture == before or visitor.picture_at < start:
             await visitor.settle()
-        return visitor.drawn_at
+            await asyncio.sleep(0.1)
+            await visitor.run()
+        if visitor.errors:
+            raise RuntimeError(visitor.errors)
+        return visitor.picture_at - start
+
+
+@contextmanager
+def fresh_server() -> Iterator[Server]:
+    """A server that has nothing cached."""
+    with tempfile.TemporaryDirectory() as folder, running_server(Path(folder), Path(folder) / "kernels") as server:
+        yield server
 
 
 def first_picture(page: str) -> float:
     """Seconds from the start of a server that has nothing cached to the first picture of a page."""
-    with tempfile.TemporaryDirectory() as folder:
-        start = time.perf_counter()
-        with running_server(Path(folder), Path(folder) / "kernels") as server:
-            return asyncio.run(drawn(server, page)) - start
+    start = time.perf_counter()
+    with fresh_server() as server:
+        return asyncio.run(drawn_first(server, page)) - start
+
+
+def moved_slider(page: str, label: str, position: str) -> float:
+    """Seconds from the first visitor's first move to the picture, on such a server."""
+    with fresh_server() as server:
+        return asyncio.run(drawn_anew(server, page, label, position))
 
 
 def bare_interpreter() -> float:
@@ -133,6 +173,11 @@ def main() -> None:
     print_table(
         ["fresh machine, first picture of", "seconds", f"in {bare:.2f} s of NumPy and numba"],
         [[page, seconds, seconds / bare] for page, seconds in waits],
+    )
+    moves = [(f"{page or 'home'}: {label} {at}", moved_slider(page, label, at)) for page, label, at in MOVES]
+    print_table(
+        ["fresh machine, picture after a move", "seconds", f"in {bare:.2f} s of NumPy and numba"],
+        [[move, seconds, seconds / bare] for move, seconds in moves],
     )
 
 

@@ -1,1 +1,1 @@
-"""Lessons to take along: a picture with a slider as one HTML file that needs neither server nor network."""
+"""What leaves the lab as a file: lessons that need neither server nor network, and tables of results."""

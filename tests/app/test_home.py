@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, InputError, simulate
+from bandit_core import Experiment, InputError, Simulation, simulate
 from bandit_core.policies import registry
+from bandit_core.simulation.beforehand import open_shipped
 from bandit_core.simulation.store import Store
+from bandit_core.simulation.summaries import with_companions
 from ui import gallery, words
 
 
@@ -48,3 +50,12 @@ def test_home_says_when_a_curator_might_as_well_trust_nobody() -> None:
         free, central, local = (line.regret[:, -1] for line in result.lines)
         assert (np.mean(central) > np.mean(local)) == could and np.mean(free) <= np.mean(central)
         assert (words.COULD_TRUST_NOBODY in words.verdict(result)) == could
+
+
+@pytest.mark.parametrize("epsilon", gallery.EPSILONS)
+def test_every_position_of_the_slider_ships(epsilon: float) -> None:
+    """Where this fails, ``python -m benchmarks.first_pictures`` makes the file anew."""
+    store = Store(None, 0)
+    store.beforehand = open_shipped()
+    result = Simulation(with_companions(gallery.home_experiment(epsilon)), store).result()
+    assert result.complete and result.beforehand

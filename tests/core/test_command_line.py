@@ -166,6 +166,19 @@ def test_every_format_holds_the_same_table(say, spec, tmp_path, command):
     pd.testing.assert_frame_equal(pd.read_parquet(parquet), printed, check_dtype=False, check_exact=True)
 
 
+@pytest.mark.parametrize("ending", ["tex", "md"])
+def test_a_table_to_read_has_the_final_numbers_of_a_run(say, spec, tmp_path, ending):
+    path = tmp_path / f"table.{ending}"
+    assert say("run", spec, "--out", str(path)) == ""
+    result = engine.simulate(Experiment.model_validate(SPEC))
+    assert path.read_text(encoding="utf-8") == {"tex": result.to_latex, "md": result.to_markdown}[ending]()
+    assert say("bounds", spec, "--out", str(path)) == ""
+    found, printed = path.read_text(encoding="utf-8"), table(say("bounds", spec))
+    rows = [line for line in found.splitlines() if line.startswith("| ") or line.endswith(r"\\")]
+    assert len(rows) == 1 + len(printed) + (ending == "md")  # below the heads Markdown draws a rule
+    assert f"{printed.value.iloc[-1]:.6g}" in rows[-1]
+
+
 def test_what_is_unknown_is_empty_in_csv_and_null_in_json(say, spec, tmp_path):
     path = tmp_path / "one.json"
     say("run", spec, "--trials", "1", "--out", str(path))

@@ -1,0 +1,76 @@
+"""A table of results as CSV on standard output, or as a file: CSV, JSON, Parquet, LaTeX or Markdown."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bandit_core.data.spreadsheets import to_csv
+from bandit_core.simulation.tables import latex, markdown
+from bandit_core.spec.errors import InputError, Issue
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ENDINGS = (".csv", ".json", ".parquet", ".tex", ".md")
+
+
+def check(out: str | None) -> None:
+    """Refuse an ending that cannot be written, before anything is computed.
+
+    Raises
+    ------
+    InputError
+        Where it is none of `ENDINGS`.
+    """
+    if out is not None and Path(out).suffix.lower() not in ENDINGS:
+        raise InputError([Issue("out", out, f"a file that ends in {', '.join(ENDINGS)}")])
+
+
+def write(frame: pd.DataFrame, out: str | None, texts: dict[str, Callable[[], str]] | None = None) -> None:
+    """Write ``frame`` to the file ``out``, or to standard output as CSV; floats with all their digits.
+
+    LaTeX and Markdown show six of them, unless ``texts`` gives a table that is better to read for its ending.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be written.
+    """
+    form = Path(out).suffix.lower() if out is not None else ""
+    try:
+        if out is None:
+            to_csv(frame, sys.stdout)
+        elif form == ".csv":
+            to_csv(frame, out)
+        elif form == ".parquet":
+            frame.to_parquet(out, index=False)
+        else:
+            text = {".json": lambda: _rows(frame), **_tables(frame), **(texts or {})}[form]()
+            Path(out).write_text(text, encoding="utf-8")
+    except (OSError, ValueError, ImportError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError([Issue("out", out, f"cannot be written: {reason}")]) from None
+
+
+def _rows(frame: pd.DataFrame) -> str:
+    """A list of row objects; what is not finite is null, for JSON has no other word for it."""
+    rows = [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in frame.to_dict(orient="records")
+    ]
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows) + "\n]\n"
+
+
+def _tables(frame: pd.DataFrame) -> dict[str, Callable[[], str]]:
+    """The frame as it is, by ending."""
+    columns = [str(name) for name in frame.columns]
+    rows = [
+        [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    return {".tex": lambda: latex(columns, rows, None), ".md": lambda: markdown(columns, rows, None)}
