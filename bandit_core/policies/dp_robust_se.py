@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from bandit_core.model import Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
-from bandit_core.policies import heavy_family
+from bandit_core.policies import heavy_family, index_family
 from bandit_core.policies.central_family import noisy_sums, pure
 from bandit_core.theory import central, heavy
 
@@ -43,6 +43,8 @@ POLICY = Policy(
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
     prepare=heavy_family.prepare_epochs,
+    late=True,
+    held=index_family.held_late,
     bounds=_bounds,
     guarantee=pure,
     releases=noisy_sums("the sum of an epoch's rewards (0 beyond B) of an arm, in units of 2 B, which is public"),

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bandit_core.model import Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
-from bandit_core.policies import heavy_family
+from bandit_core.policies import heavy_family, index_family
 from bandit_core.policies.local_family import local_guarantee, noisy_answers
 from bandit_core.theory import heavy, local
 
@@ -46,6 +46,8 @@ POLICY = Policy(
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
     prepare=heavy_family.prepare_epochs,
+    late=True,
+    held=index_family.held_late,
     bounds=_bounds,
     guarantee=local_guarantee,
     releases=noisy_answers("the reward (0 beyond B), in units of 2 B; B is that of its epoch and public"),

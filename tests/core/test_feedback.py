@@ -18,7 +18,7 @@ from bandit_core import Experiment, InputError, bounds, simulate
 from bandit_core.experiments import links
 from bandit_core.kernels import feedback
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Signal, Stopped
+from bandit_core.model import Policy, Signal, Stopped
 from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
@@ -29,11 +29,16 @@ from bandit_core.theory import accounting
 WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]
 GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
 SPREAD = {"kind": "lognormal", "median": 1.0, "sigma": 1.0}
-LATE = [name for name, policy in registry().items() if policy.late]
+LATE = [name for name, policy in registry().items() if policy.late and policy.setting == "arms"]
 BATCHES = {  # their runs: test_late_batches.py
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
     *("se", "ldp-se", "dp-se"),
 }
+OTHERS = {  # theirs: test_gaussian_ts.py, test_heavy.py, test_trees.py; with features: test_contextual_kernels.py
+    *("gaussian-ts", "robust-ucb", "dp-robust-ucb", "dp-robust-se", "ldp-robust-se"),
+    *("private-ucb", "dp-ucb-bound", "dp-ucb"),
+}
+NEVER = ["top-two", "ctb-tt", "adap-tt", "shuffle-se", "dist-dp-se", "dist-rdp-se"]
 TESTS = [name for name in LATE if name.startswith("explore-then-commit")]
 CASES = [
     *((name, line_of(name, 1.0), UNIT if "kl" in name or "ts" in name else COINS) for name in reference.POLICIES),
@@ -44,8 +49,15 @@ CASES = [
 
 
 def test_every_plain_reference_has_a_late_kernel():
-    assert set(LATE) == {*reference.POLICIES, *TESTS, *BATCHES}
+    assert set(LATE) == {*reference.POLICIES, *TESTS, *BATCHES, *OTHERS}
     assert len(TESTS) == 3
+    assert {name for name, policy in registry().items() if not policy.late} == set(NEVER)
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_who_cannot_wait_says_why(name):
+    """In words of its own, not in those that hold for any policy."""
+    assert registry()[name].cannot_wait != Policy.cannot_wait
 
 
 @pytest.mark.parametrize(("batch", "delay"), LATENESS)
@@ -111,7 +123,7 @@ def test_a_shorter_horizon_is_a_prefix(name):
     assert short.regret.tobytes() == long.regret[:, [0, 2]].tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name in LATE if name not in BATCHES])
+@pytest.mark.parametrize("name", [name for name in LATE if name not in BATCHES | OTHERS])
 def test_lateness_costs(name):
     line, arms = line_of(name, 4.0, **({"users": 60} if name in TESTS else {})), COINS
     if name in SIGMOID_POLICIES:  # rewards that the sigmoid maps to 0 and 1
@@ -157,16 +169,16 @@ def test_a_link_carries_them_and_opens_without_what_cannot_be():
     opened, issues = links.read({**query, "batch": "0"})
     assert [issue.path for issue in issues] == ["batch"]
     assert opened.feedback == Feedback(delay=3)
-    opened, issues = links.read({**query, "lines": "private-ucb(1)"})
+    opened, issues = links.read({**query, "lines": "shuffle-se(1)"})
     assert [issue.path for issue in issues] == ["feedback"]
     assert opened.feedback.immediate
-    assert [line.policy for line in opened.lines] == ["private-ucb"]
+    assert [line.policy for line in opened.lines] == ["shuffle-se"]
 
 
 def test_who_cannot_wait_is_refused_by_name():
     with refused("feedback", value="batch 5, delay 0") as issues:
-        experiment_of(line_of("shuffle-se"), line_of("ucb"), line_of("private-ucb"), batch=5)
-    assert all(name in issues[0].allowed for name in ("shuffle-se", "private-ucb", "heldp-ucb-b"))
+        experiment_of(line_of("shuffle-se"), line_of("ucb"), line_of("top-two"), batch=5)
+    assert all(name in issues[0].allowed for name in ("shuffle-se", "top-two", "heldp-ucb-b"))
 
 
 @pytest.mark.parametrize(("field", "value", "path"), [
