@@ -180,10 +180,15 @@ def _late(experiment: Experiment) -> str:
     """When rewards are counted, and that people come again; empty where neither is so."""
     feedback, told = experiment.feedback, ""
     if not feedback.immediate:
+        until_then = (
+            "an arm that must be tried gives way to those with fewer rewards on their way, and a batch lasts until "
+            "enough of its rewards are counted"
+            if experiment.contexts is None
+            else "nothing of this user is learnt; a warm-up in turns lasts until all of it is counted"
+        )
         told = (
             f"Here the reward of user *t* is counted after the first user from *t* + {feedback.delay} on whose number "
-            f"{feedback.batch} divides, and until then an arm that must be tried gives way to those with fewer rewards "
-            "on their way, and a batch lasts until enough of its rewards are counted. "
+            f"{feedback.batch} divides, and until then {until_then}. "
         )
     if experiment.visits > 1:
         told += (
