@@ -69,6 +69,13 @@ def arithmetic(experiment: Experiment, number: int) -> str:
         return ""
     if budget.fixed is None:
         return f"One answer may spend its person's ε / {visits}."
+    if setup.visits_delta > 0:
+        return (
+            f"One answer may spend ε′ = **{setup.fixed_epsilon:.4g}** by tight composition: {visits} randomised "
+            "responses at ε′ keep ε and δ where the sum over k of C(m, k) (e^(k ε′) − e^(ε + (m−k) ε′))₊ / "
+            f"(1 + e^ε′)^m is at most δ, with m = {visits}, ε = {budget.fixed:g} and δ = {setup.visits_delta:g}. Basic "
+            f"composition would allow ε / m = {budget.fixed / visits:.4g}, with no δ."
+        )
     part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
     kept = line.entry.guarantee(setup)
     if kept.delta > 0:
@@ -83,7 +90,7 @@ def arithmetic(experiment: Experiment, number: int) -> str:
             f"{visits} times as far as one, and where they stand in {visits} releases, their budgets add up."
         )
     tight = accounting.tight_part(budget.fixed, visits, DELTA)
-    more = f"{tight:.4g}, which is not made use of here" if tight > 1.001 * setup.fixed_epsilon else "no more"
+    more = f"{tight:.4g}" if tight > 1.001 * setup.fixed_epsilon else "no more"
     return f"One answer may spend {part} by basic composition; with δ = 10⁻⁶ the tight account would allow {more}."
 
 

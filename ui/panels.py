@@ -176,6 +176,12 @@ def _repeated(experiment: Experiment) -> str:
     )
 
 
+def _share(experiment: Experiment) -> str:
+    if experiment.visits_delta == 0:
+        return f"one part in {experiment.visits}"
+    return f"as much as lets {experiment.visits} answers keep it with δ = {experiment.visits_delta:g}"
+
+
 def _late(experiment: Experiment) -> str:
     """When rewards are counted, and that people come again; empty where neither is so."""
     feedback, told = experiment.feedback, ""
@@ -193,7 +199,7 @@ def _late(experiment: Experiment) -> str:
     if experiment.visits > 1:
         told += (
             f"A person comes up to {experiment.visits} times, and each visit is a user: who it is plays no part in the "
-            f"rewards. Of a private line's ε one answer spends one part in {experiment.visits}. "
+            f"rewards. Of a private line's ε one answer spends {_share(experiment)}. "
         )
     return told
 
