@@ -11,6 +11,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
+from bandit_core.spec.number_text import write_number
 from bandit_core.theory import accounting
 from ui import charts, diagrams, exports, figures, legends, shared, theme, words
 
@@ -70,11 +71,11 @@ def arithmetic(experiment: Experiment, number: int) -> str:
     if budget.fixed is None:
         return f"One answer may spend its person's ε / {visits}."
     if setup.visits_delta > 0:
+        told = f"m = {visits}, ε = {budget.fixed:g} and δ = {write_number(setup.visits_delta)}"
         return (
-            f"One answer may spend ε′ = **{setup.fixed_epsilon:.4g}** by tight composition: {visits} randomised "
-            "responses at ε′ keep ε and δ where the sum over k of C(m, k) (e^(k ε′) − e^(ε + (m−k) ε′))₊ / "
-            f"(1 + e^ε′)^m is at most δ, with m = {visits}, ε = {budget.fixed:g} and δ = {setup.visits_delta:g}. Basic "
-            f"composition would allow ε / m = {budget.fixed / visits:.4g}, with no δ."
+            f"One answer may spend ε′ = **{setup.fixed_epsilon:.4g}** by tight composition: m randomised responses at "
+            "ε′ keep ε and δ where the sum over k of C(m, k) (e^(k ε′) − e^(ε + (m−k) ε′))₊ / (1 + e^ε′)^m is at most "
+            f"δ, with {told}. Basic composition would allow ε / m = {budget.fixed / visits:.4g}, with no δ."
         )
     part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
     kept = line.entry.guarantee(setup)

@@ -15,6 +15,7 @@ from bandit_core.model.bound import status_words
 from bandit_core.simulation.comparisons import LEVEL, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
+from bandit_core.spec.number_text import write_number
 from ui import shared, theme, words
 
 
@@ -179,7 +180,7 @@ def _repeated(experiment: Experiment) -> str:
 def _share(experiment: Experiment) -> str:
     if experiment.visits_delta == 0:
         return f"one part in {experiment.visits}"
-    return f"as much as lets {experiment.visits} answers keep it with δ = {experiment.visits_delta:g}"
+    return f"as much as lets {experiment.visits} answers keep it with δ = {write_number(experiment.visits_delta)}"
 
 
 def _late(experiment: Experiment) -> str:

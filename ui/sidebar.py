@@ -18,7 +18,7 @@ from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
 from bandit_core.policies.visits import part_of_one
 from bandit_core.simulation.summaries import QUANTITY_WORDS
-from bandit_core.spec import notation
+from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
@@ -205,6 +205,11 @@ def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, An
             visits = state.current("visits", base.visits)
             delta = state.current("visits_delta", base.visits_delta)
             part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
+            part += (
+                f" The promise to a person may fail with chance δ = {number_text.write_number(delta)}."
+                if delta > 0
+                else ""
+            )
             part = "" if visits == 1 else part
             told = (words.odds(epsilon), part, line_cards.moves(following, private))
             st.caption("  \n".join(filter(None, told)))
@@ -317,7 +322,7 @@ def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
                     "0: basic composition, ε divided by the visits. More: tight composition. The promise of ε to a "
                     "person may fail with chance δ, and one answer may spend more. For local policies whose single "
                     "answers keep a pure ε.",
-                    lambda value: f"{value:g}",
+                    number_text.write_number,
                 )  # fmt: skip
     feedback = {"batch": said.pop("batch"), "delay": said.pop("delay")}
     return {"feedback": feedback, **said}
