@@ -314,7 +314,7 @@ def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
                 said["visits"] = _slider(
                     "Visits of each person", VISITS, said["visits"], "visits",
                     "How often the same person comes, at most; later visits may not be used. ε protects the person: "
-                    "one answer may spend ε divided by the visits. Without privacy nothing changes.",
+                    "one answer may spend ε divided by the visits, or more at a δ. Without privacy nothing changes.",
                 )  # fmt: skip
             if "visits" in own and said["visits"] > 1:
                 said["visits_delta"] = _slider(
