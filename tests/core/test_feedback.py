@@ -36,11 +36,13 @@ BATCHES = {  # their runs: test_late_batches.py
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
     *("se", "ldp-se", "dp-se"),
 }
-OTHERS = {  # theirs: test_gaussian_ts.py, test_heavy.py, test_trees.py; with features: test_contextual_kernels.py
+# Theirs: test_gaussian_ts.py, test_heavy.py, test_trees.py, test_ladder.py; with features: test_contextual_kernels.py.
+OTHERS = {
     *("gaussian-ts", "robust-ucb", "dp-robust-ucb", "dp-robust-se", "ldp-robust-se"),
     *("private-ucb", "dp-ucb-bound", "dp-ucb"),
+    *("shuffle-se", "dist-dp-se", "dist-rdp-se"),
 }
-NEVER = ["top-two", "ctb-tt", "adap-tt", "shuffle-se", "dist-dp-se", "dist-rdp-se"]
+NEVER = ["top-two", "ctb-tt", "adap-tt"]
 TESTS = [name for name in LATE if name.startswith("explore-then-commit")]
 CASES = [
     *((name, line_of(name, 1.0), UNIT if "kl" in name or "ts" in name else COINS) for name in reference.POLICIES),
@@ -173,16 +175,16 @@ def test_a_link_carries_them_and_opens_without_what_cannot_be():
     opened, issues = links.read({**query, "batch": "0"})
     assert [issue.path for issue in issues] == ["batch"]
     assert opened.feedback == Feedback(delay=3)
-    opened, issues = links.read({**query, "lines": "shuffle-se(1)"})
+    opened, issues = links.read({**query, "lines": "ctb-tt(1)"})
     assert [issue.path for issue in issues] == ["feedback"]
     assert opened.feedback.immediate
-    assert [line.policy for line in opened.lines] == ["shuffle-se"]
+    assert [line.policy for line in opened.lines] == ["ctb-tt"]
 
 
 def test_who_cannot_wait_is_refused_by_name():
     with refused("feedback", value="batch 5, delay 0") as issues:
-        experiment_of(line_of("shuffle-se"), line_of("ucb"), line_of("top-two"), batch=5)
-    assert all(name in issues[0].allowed for name in ("shuffle-se", "top-two", "heldp-ucb-b"))
+        experiment_of(line_of("ctb-tt"), line_of("ucb"), line_of("top-two"), batch=5)
+    assert all(name in issues[0].allowed for name in ("ctb-tt", "top-two", "heldp-ucb-b"))
 
 
 @pytest.mark.parametrize(("field", "value", "path"), [
