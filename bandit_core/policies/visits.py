@@ -43,7 +43,7 @@ SMALLEST_DELTA = 1e-12  # of one answer; below, accounts of policies have too fe
 def why_not_tight(policy: Policy, once: RunSetup) -> str | None:
     """Why the answers of a person are not composed tightly; ``once`` is the setup of a person who comes once."""
     if policy.privacy != "local":
-        return "may have all rewards of a person in one release, which is no composition of releases with one each"
+        return "may add up all rewards of a person in one release, where nothing composes"
     if once.epsilon is None or once.epsilon.fixed is None:
         return "has budgets that differ from person to person, and this is done for one epsilon"
     if policy.guarantee(once).delta > 0:
