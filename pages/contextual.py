@@ -15,7 +15,7 @@ PAGE = Page(
     place=6,
     fields="C orders shapes_beta",
     old_fields="eps d K beta upto",
-    sidebar="arms budget lines own T n seed x y show price band runs hide",
+    sidebar="arms budget lines own batch delay visits T n seed x y show price band runs hide",
     shows="features",
     instead="data-source",
 )

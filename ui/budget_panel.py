@@ -11,6 +11,7 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
+from bandit_core.spec.number_text import write_number
 from bandit_core.theory import accounting
 from ui import charts, diagrams, exports, figures, legends, shared, theme, words
 
@@ -69,6 +70,13 @@ def arithmetic(experiment: Experiment, number: int) -> str:
         return ""
     if budget.fixed is None:
         return f"One answer may spend its person's ε / {visits}."
+    if setup.visits_delta > 0:
+        told = f"m = {visits}, ε = {budget.fixed:g} and δ = {write_number(setup.visits_delta)}"
+        return (
+            f"One answer may spend ε′ = **{setup.fixed_epsilon:.4g}** by tight composition: m randomised responses at "
+            "ε′ keep ε and δ where the sum over k of C(m, k) (e^(k ε′) − e^(ε + (m−k) ε′))₊ / (1 + e^ε′)^m is at most "
+            f"δ, with {told}. Basic composition would allow ε / m = {budget.fixed / visits:.4g}, with no δ."
+        )
     part = f"ε / visits = {budget.fixed:g} / {visits} = **{setup.fixed_epsilon:.4g}**"
     kept = line.entry.guarantee(setup)
     if kept.delta > 0:
@@ -83,7 +91,7 @@ def arithmetic(experiment: Experiment, number: int) -> str:
             f"{visits} times as far as one, and where they stand in {visits} releases, their budgets add up."
         )
     tight = accounting.tight_part(budget.fixed, visits, DELTA)
-    more = f"{tight:.4g}, which is not made use of here" if tight > 1.001 * setup.fixed_epsilon else "no more"
+    more = f"{tight:.4g}" if tight > 1.001 * setup.fixed_epsilon else "no more"
     return f"One answer may spend {part} by basic composition; with δ = 10⁻⁶ the tight account would allow {more}."
 
 

@@ -53,7 +53,7 @@ def _priced(experiment: Experiment) -> str:
 def _robust(experiment: Experiment) -> str:
     made = any(line.policy in heavy.EPOCHS for line in experiment.lines)
     lack = "" if made else "DPRSE or LDPRSE, the private policies for heavy tails"
-    return _without_arms(experiment) or lack or _people_again(experiment)
+    return _without_arms(experiment) or lack or _usual(experiment)
 
 
 def _features(experiment: Experiment) -> str:

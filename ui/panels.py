@@ -15,6 +15,7 @@ from bandit_core.model.bound import status_words
 from bandit_core.simulation.comparisons import LEVEL, differences
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Summary, summaries
+from bandit_core.spec.number_text import write_number
 from ui import shared, theme, words
 
 
@@ -176,19 +177,30 @@ def _repeated(experiment: Experiment) -> str:
     )
 
 
+def _share(experiment: Experiment) -> str:
+    if experiment.visits_delta == 0:
+        return f"one part in {experiment.visits}"
+    return f"as much as lets {experiment.visits} answers keep it with δ = {write_number(experiment.visits_delta)}"
+
+
 def _late(experiment: Experiment) -> str:
     """When rewards are counted, and that people come again; empty where neither is so."""
     feedback, told = experiment.feedback, ""
     if not feedback.immediate:
+        until_then = (
+            "an arm that must be tried gives way to those with fewer rewards on their way, and a batch lasts until "
+            "enough of its rewards are counted"
+            if experiment.contexts is None
+            else "nothing of this user is learnt; a warm-up in turns lasts until all of it is counted"
+        )
         told = (
             f"Here the reward of user *t* is counted after the first user from *t* + {feedback.delay} on whose number "
-            f"{feedback.batch} divides, and until then an arm that must be tried gives way to those with fewer rewards "
-            "on their way, and a batch lasts until enough of its rewards are counted. "
+            f"{feedback.batch} divides, and until then {until_then}. "
         )
     if experiment.visits > 1:
         told += (
             f"A person comes up to {experiment.visits} times, and each visit is a user: who it is plays no part in the "
-            f"rewards. Of a private line's ε one answer spends one part in {experiment.visits}. "
+            f"rewards. Of a private line's ε one answer spends {_share(experiment)}. "
         )
     return told
 

@@ -16,8 +16,9 @@ from bandit_core.experiments.experiment import View, parse
 from bandit_core.experiments.presets import presets
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
+from bandit_core.policies.visits import part_of_one
 from bandit_core.simulation.summaries import QUANTITY_WORDS
-from bandit_core.spec import notation
+from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
@@ -34,6 +35,7 @@ HORIZONS = (*(base * 10**power for power in range(2, 9) for base in (1, 2, 5)), 
 TRIALS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 BATCHES = (*(base * 10**power for power in range(5) for base in (1, 2, 5)), 100_000)
 VISITS = (*range(1, 11), 20, 50, 100)
+VISITS_DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3)  # 0: basic composition
 SPEC_MEGABYTES = 1
 
 
@@ -201,7 +203,14 @@ def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, An
                 disabled=private > 0 and not following,
             )
             visits = state.current("visits", base.visits)
-            part = "" if visits == 1 else f"Each of a person's {visits} answers may spend {epsilon / visits:.4g}."
+            delta = state.current("visits_delta", base.visits_delta)
+            part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
+            part += (
+                f" The promise to a person may fail with chance δ = {number_text.write_number(delta)}."
+                if delta > 0
+                else ""
+            )
+            part = "" if visits == 1 else part
             told = (words.odds(epsilon), part, line_cards.moves(following, private))
             st.caption("  \n".join(filter(None, told)))
             return {"kind": "fixed", "value": epsilon}, st.container()
@@ -280,7 +289,8 @@ def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> 
 
 def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
     """When rewards are counted and how often a person comes, as far as that is ``asked`` for or not the usual."""
-    said = {"batch": base.feedback.batch, "delay": base.feedback.delay, "visits": base.visits}
+    said: dict[str, Any] = {"batch": base.feedback.batch, "delay": base.feedback.delay, "visits": base.visits}
+    said["visits_delta"] = base.visits_delta
     usual = base.feedback.immediate and base.visits == 1
     own = asked & set(said) if usual else set(said)
     if own:
@@ -304,9 +314,18 @@ def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
                 said["visits"] = _slider(
                     "Visits of each person", VISITS, said["visits"], "visits",
                     "How often the same person comes, at most; later visits may not be used. ε protects the person: "
-                    "one answer may spend ε divided by the visits. Without privacy nothing changes.",
+                    "one answer may spend ε divided by the visits, or more at a δ. Without privacy nothing changes.",
                 )  # fmt: skip
-    return {"feedback": {"batch": said["batch"], "delay": said["delay"]}, "visits": said["visits"]}
+            if "visits" in own and said["visits"] > 1:
+                said["visits_delta"] = _slider(
+                    "δ at which a person's answers are composed", VISITS_DELTAS, said["visits_delta"], "visits_delta",
+                    "0: basic composition, ε divided by the visits. More: tight composition. The promise of ε to a "
+                    "person may fail with chance δ, and one answer may spend more. For local policies whose single "
+                    "answers keep a pure ε.",
+                    number_text.write_number,
+                )  # fmt: skip
+    feedback = {"batch": said.pop("batch"), "delay": said.pop("delay")}
+    return {"feedback": feedback, **said}
 
 
 def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:

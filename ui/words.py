@@ -16,7 +16,7 @@ from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary
 from bandit_core.spec.errors import Issue, told
-from bandit_core.spec.number_text import count, number, with_error
+from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
 
 BAND_WORDS: dict[Band, str] = {
@@ -151,12 +151,13 @@ def budgets(experiment: Experiment) -> str:
     return f"ε = {fixed[0]:g}" if len(fixed) == 1 else f"ε from {fixed[0]:g} to {fixed[-1]:g}"
 
 
-def coming(batch: int, delay: int, visits: int) -> str:
+def coming(batch: int, delay: int, visits: int, visits_delta: float = 0.0) -> str:
     """How people come: ``rewards counted every 500 users, 20 users late, 3 visits each``."""
     told = [
         f"rewards counted every {count(batch)} users" if batch > 1 else "",
         f"{count(delay)} {'user' if delay == 1 else 'users'} late" if delay else "",
         f"{count(visits)} visits each" if visits > 1 else "",
+        f"composed at δ = {write_number(visits_delta)}" if visits > 1 and visits_delta > 0 else "",
     ]
     return ", ".join(filter(None, told)) or "one by one, once each"
 
@@ -167,7 +168,7 @@ def summary(experiment: Experiment) -> str:
         "trial" if experiment.trials == 1 else "trials"
     )
     feedback, usual = experiment.feedback, experiment.feedback.immediate and experiment.visits == 1
-    people = "" if usual else coming(feedback.batch, feedback.delay, experiment.visits)
+    people = "" if usual else coming(feedback.batch, feedback.delay, experiment.visits, experiment.visits_delta)
     return "; ".join(filter(None, (arms_summary(experiment), budgets(experiment), people, sizes)))
 
 

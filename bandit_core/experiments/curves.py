@@ -26,7 +26,7 @@ def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     cap = classic.trivial_cap(setup) if setup.contexts is None else contextual.trivial_cap(setup)
     policy = experiment.lines[line].entry
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
-    kept = policy.guarantee(setup)
+    kept = policy.guarantee(replace(setup, visits=1))  # by every answer, whose epsilon the bounds speak of
     found = (*(_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)), cap)
     return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
 
@@ -39,8 +39,8 @@ def _as_people_come(bound: Bound, setup: RunSetup) -> Bound:
     if bound.side == "upper" and not setup.feedback.immediate and not bound.not_applicable:
         return bound.ruled_out("proved for rewards that are counted before the next user comes; here they are late")
     if setup.visits > 1 and bound.model != "none":
-        part = f"{bound.assumptions}; epsilon is what one answer of a person spends, one part in {setup.visits}"
-        return replace(bound, assumptions=part)
+        part = f"one part in {setup.visits}" if setup.visits_delta == 0 else f"{setup.fixed_epsilon:.4g}"
+        return replace(bound, assumptions=f"{bound.assumptions}; epsilon is what one answer of a person spends, {part}")
     return bound
 
 

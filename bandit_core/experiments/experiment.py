@@ -21,14 +21,14 @@ from pydantic import Field, StrictBool
 
 from bandit_core.model import Parameters, Policy, RunSetup
 from bandit_core.policies import registry
-from bandit_core.policies.visits import SMALLEST_DELTA, delta_of_one
+from bandit_core.policies.visits import SMALLEST_DELTA, delta_of_one, part_of_one, why_not_tight
 from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
-from bandit_core.spec.budgets import BudgetDistribution, Epsilon
+from bandit_core.spec.budgets import BudgetDistribution, Epsilon, Fixed
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
-from bandit_core.spec.field_types import Frozen, Whole
+from bandit_core.spec.field_types import Frozen, Number, Whole
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
@@ -45,7 +45,8 @@ MOST_BUDGET_LETTERS = 40
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "range", "interval-95", "half-sd", "quarter-sd"]
 Against = Literal["own", "best"]
-SPOKEN_OF = ("arms", "contexts", "lines", "horizon", "feedback", "visits")  # what a title or a note may put into words
+# What a title or a note may put into words.
+SPOKEN_OF = ("arms", "contexts", "lines", "horizon", "feedback", "visits", "visits_delta")
 _BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
@@ -159,6 +160,7 @@ class Document(Frozen):
     seed: Annotated[Whole, Field(ge=0, le=2**53)] = 0
     feedback: Feedback = IMMEDIATE
     visits: Annotated[Whole, Field(ge=1, le=MOST_VISITS)] = 1
+    visits_delta: Annotated[Number, Field(ge=0, lt=1)] = 0.0  # 0: basic composition of a person's answers
     view: View = View()
 
 
@@ -263,7 +265,8 @@ class Experiment(Document):
             lines.append(entry)
         words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
         numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
-        others: dict[str, Any] = {name: document[name] for name in ("feedback", "visits", "view") if name in document}
+        last = ("feedback", "visits", "visits_delta", "view")
+        others: dict[str, Any] = {name: document[name] for name in last if name in document}
         return {"version": 1, **words, **setting, "lines": lines, **numbers, **others}
 
     def with_lines(self, lines: tuple[Line, ...]) -> Experiment:
@@ -333,23 +336,30 @@ def _typed_parameters(line: Line) -> dict[str, Any]:
 
 def _setup(line: Line, experiment: Experiment) -> RunSetup:
     policy, visits = line.entry, experiment.visits
-    stated, epsilon = policy.parameters.model_validate(line.params), line.epsilon and line.epsilon.divided(visits)
-    if visits > 1 and isinstance(threshold := getattr(stated, "eps_min", None), float):
-        stated = stated.model_copy(update={"eps_min": threshold / visits})  # it speaks of people, as epsilon does
+    stated, epsilon = policy.parameters.model_validate(line.params), line.epsilon
 
-    def of(stated: Parameters, budget: BudgetDistribution | None, visits: int) -> RunSetup:
+    def of(stated: Parameters, budget: BudgetDistribution | None, visits: int, delta: float = 0.0) -> RunSetup:
         setup = RunSetup(
             experiment.single_arms, budget, policy.resolve(stated, budget), experiment.horizon, experiment.contexts,
-            experiment.feedback, visits,
+            experiment.feedback, visits, delta,
         )  # fmt: skip
         return replace(setup, parameters=policy.settle(setup))
 
-    if visits > 1 and "delta" in policy.parameters.model_fields and policy.privacy != "none":
+    if visits == 1 or policy.privacy == "none":
+        return of(stated, epsilon, visits)
+    delta, threshold = experiment.visits_delta, getattr(stated, "eps_min", None)
+    if delta > 0 and why_not_tight(policy, of(stated, epsilon, 1)):
+        delta = 0.0  # refused elsewhere
+    if isinstance(threshold, float):  # it speaks of people, as epsilon does
+        stated = stated.model_copy(update={"eps_min": part_of_one(threshold, visits, delta)})
+    if delta > 0 and epsilon is not None and epsilon.fixed is not None:
+        return of(stated, Fixed(value=part_of_one(epsilon.fixed, visits, delta)), visits, delta)
+    if "delta" in policy.parameters.model_fields:
         once = of(stated, line.epsilon, 1)
         if policy.guarantee(once).delta > 0:
             part = max(SMALLEST_DELTA, delta_of_one(policy, once, visits))  # the smallest one is refused
             stated = stated.model_copy(update={"delta": part})
-    return of(stated, epsilon, visits)
+    return of(stated, epsilon and epsilon.divided(visits), visits)
 
 
 def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -> list[Issue]:
@@ -405,12 +415,26 @@ def _coming_problems(experiment: Experiment) -> list[Issue]:
     if lost:
         allowed = f"fewer, or a smaller epsilon, with {', '.join(lost)}: one visit would keep a delta below "
         issues.append(Issue("visits", experiment.visits, f"{allowed}{SMALLEST_DELTA:g}"))
-    return issues
+    return issues + _composition_problems(experiment)
+
+
+def _composition_problems(experiment: Experiment) -> list[Issue]:
+    """Policies whose promise for a person is no composition of single answers' promises."""
+    if experiment.visits == 1 or experiment.visits_delta == 0:
+        return []
+    once = experiment.model_copy(update={"visits": 1})
+    private = [line for line in experiment.lines if line.entry.privacy != "none"]
+    why = {line.policy: words for line in private if (words := why_not_tight(line.entry, _setup(line, once)))}
+    if not why:
+        return []
+    allowed = f"0 with {', '.join(why)}: " + "; ".join(f"{name} {words}" for name, words in why.items())
+    return [Issue("visits_delta", experiment.visits_delta, allowed)]
 
 
 def _delta_is_lost(line: Line, experiment: Experiment) -> bool:
     setup = _setup(line, experiment)
-    return line.entry.guarantee(setup).delta > 0 and setup.parameters.delta <= SMALLEST_DELTA
+    own = setup.visits_delta == 0 and line.entry.guarantee(setup).delta > 0
+    return own and setup.parameters.delta <= SMALLEST_DELTA
 
 
 def _refusal(policy: Policy, experiment: Experiment) -> str | None:

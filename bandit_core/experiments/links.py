@@ -1,10 +1,10 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
 The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
-(horizon), ``n`` (trials), ``seed``, ``visits``, ``batch`` and ``delay`` (of the feedback), and the view: ``x``, ``y``,
-``show``, ``band``, ``price``, ``bounds``, ``worst``, ``shapes``, ``runs``, ``hide``. What is absent comes from the
-preset, or from the preset ``default`` where none is named; only its title and note do not stay where what they speak of
-is another. Words on the screen never stand in a link, so rewording a label breaks none.
+(horizon), ``n`` (trials), ``seed``, ``visits``, ``visits_delta``, ``batch`` and ``delay`` (of the feedback), and the
+view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``, ``shapes``, ``runs``, ``hide``. What is absent
+comes from the preset, or from the preset ``default`` where none is named; only its title and note do not stay where
+what they speak of is another. Words on the screen never stand in a link, so rewording a label breaks none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STREAMLIT_OWN = frozenset({"embed", "embed_options"})
 # only where such a mark ends it (see `address`).
 _READABLE = ",:;="
 
-_NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed", "visits": "visits"}
+_NUMBERS = {"T": "horizon", "n": "trials", "seed": "seed", "visits": "visits", "visits_delta": "visits_delta"}
 _FEEDBACK = ("batch", "delay")
 _CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band", "price": "against"}
 _SWITCHES = {"bounds": "bounds", "worst": "worst_case", "shapes": "shapes", "runs": "runs"}

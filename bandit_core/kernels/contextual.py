@@ -166,3 +166,6 @@ def shrunk(x: np.ndarray, i: int, bound: float, shared: np.ndarray) -> float:
 def clipped(value: float, bound: float) -> float:
     """The nearest number in [-bound, bound]."""
     return min(bound, max(-bound, value))
+
+
+distance = _distance  # for `kernels.late_contextual`; renamed, it would be a new version

@@ -409,3 +409,7 @@ def fill_sums(
     """Fill ``out`` with independent truncated sums from the first of the streams (for tests and measurements)."""
     for place in range(out.shape[0]):
         out[place] = truncated_sum(rewards, arm, count, bound, at_once, state, 0, signal)
+
+
+# For `kernels.late_heavy`; to rename them would renew the versions of all that call them.
+NOISE_TERMS, clock_of, power_of, truncation_bound = _COLUMNS, _clock, _power, _bound

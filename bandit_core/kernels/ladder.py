@@ -169,3 +169,6 @@ def elimination(state: np.ndarray, rewards: Rewards, at_once: bool, ladder: Ladd
                 size = survivors(members, size, means, ladder.margins[number, size])
                 number += 1
         note_pulls(record, trial, order, batches.pulled)
+
+
+rounded = _rounded  # for `kernels.late_ladder`; renamed, it would be a new version

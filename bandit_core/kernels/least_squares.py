@@ -136,3 +136,6 @@ def play(state: np.ndarray, environment: Environment, learner: Learner, record: 
     )  # fmt: skip
     users = users_of(environment, state, record.signal)
     play_users(_reset, greedy_after_warm_up, _learn, learner, memory, environment, users, record)
+
+
+reset, learn = _reset, _learn  # for `kernels.late_contextual`; renamed, they would be new versions

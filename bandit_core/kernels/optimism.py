@@ -135,3 +135,6 @@ def play(state: np.ndarray, environment: Environment, learner: Learner, record: 
     )  # fmt: skip
     users = users_of(environment, state, record.signal)
     play_users(_reset, _choose, _learn, learner, memory, environment, users, record)
+
+
+reset, choose, learn = _reset, _choose, _learn  # for `kernels.late_contextual`; renamed, they would be new versions

@@ -73,3 +73,6 @@ def play(state: np.ndarray, environment: Environment, learner: Learner, record: 
     memory = Memory(np.empty((models, d)), np.empty((models, d, d)), np.empty(d))
     users = users_of(environment, state, record.signal)
     play_users(_reset, _choose, _learn, learner, memory, environment, users, record)
+
+
+reset, choose, learn = _reset, _choose, _learn  # for `kernels.late_contextual`; renamed, they would be new versions

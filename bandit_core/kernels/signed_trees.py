@@ -105,3 +105,6 @@ def common_trees(state: np.ndarray, rewards: Rewards, tree: Tree, per_pull: floa
         np.empty((count, levels, half + 1)), np.empty(levels, np.int64), np.empty(levels * half + 1),
     )  # fmt: skip
     play_trials(_clear, _play, Game(room_for(rewards), tree, per_pull), arms, state, rewards, record)
+
+
+clear, noise_of = _clear, _noise  # for `kernels.late_trees`; renamed, they would be new versions

@@ -244,3 +244,7 @@ def common_counters(state: np.ndarray, rewards: Rewards, counters: Counters, mar
     """The same with hybrid counters that all grow at every step, and no margin for noise in the index."""
     game, arms = _room(rewards, counters, margin, record.checkpoints[-1])
     play_trials(_clear, _play_common, game, arms, state, rewards, record)
+
+
+# For `kernels.late_trees`; to rename them would renew the versions of all that call them.
+clear, clocks, factor, index_of, noise_of, room = _clear, _clocks, _factor, _index, _noise, _room

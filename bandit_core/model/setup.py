@@ -52,8 +52,9 @@ class RunSetup:
     """One line of an experiment, ready to be played.
 
     ``arms`` are single arms in the order of the spec; ``epsilon``, None for policies without privacy, is what one
-    answer may spend: of a person who comes ``visits`` times one part in so many. ``parameters`` has every "auto"
-    already replaced by a number. Where users have features, ``contexts`` says how, and there are no ``arms``.
+    answer may spend: of a person who comes ``visits`` times one part in so many, or more where the person's promise
+    may fail with chance ``visits_delta`` (0: basic composition). ``parameters`` has every "auto" already replaced by a
+    number. Where users have features, ``contexts`` says how, and there are no ``arms``.
     ``feedback`` says when rewards are counted.
     """
 
@@ -64,6 +65,7 @@ class RunSetup:
     contexts: Contexts | None = None
     feedback: Feedback = IMMEDIATE
     visits: int = 1
+    visits_delta: float = 0.0
 
     @cached_property
     def means(self) -> np.ndarray:

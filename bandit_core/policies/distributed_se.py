@@ -11,7 +11,8 @@ aggregation shows the server the sum modulo m of an arm's batch and nothing else
   proved here; the tests find it confirmed wherever they enumerate it. A batch of the first size has most to tell.
 
 Both need that all users of a batch stay until its end and add their shares; neighbours are two batches of the same
-users in which one reward differs. Each reward is in one batch.
+users in which one reward differs. Each reward is in one batch. Where rewards are counted late a batch is that of the
+first users it meets, exactly as many, and others are not asked meanwhile.
 Deviations from print: none known for the radii, which hold as published (proof: `bandit_core.theory.ladder`); beta and
 growth are 0.1 and 4 in the authors' experiments. With tau as printed the modulus may spoil each sum with chance up to
 beta/2, which does not shrink with the number of sums; the explicit bound counts that.
@@ -98,7 +99,6 @@ POLICIES = (
         summary="Elimination in growing batches, whose users each add a pinch of noise to a sum that nobody can read "
         "in parts.",
         privacy="distributed",
-        cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
         guarantee_words="epsilon-distributed DP (pure): every reward enters one secure sum",
         parameters=ladder_family.BatchParameters,
         bounds=ladder_family.bounds_beside_a_curator(_pure, ladder.polya, ladder.polya_orders),
@@ -110,7 +110,7 @@ POLICIES = (
             "sqrt(L(4) / (2 l)) + (sqrt(2 L(2)) + L(2)) / (epsilon l)",
             _SENDS,
         ),
-        **ladder_family.private(kernels.POLYA, ladder.polya),
+        **ladder_family.private(kernels.POLYA, ladder.polya, shared=True),
     ),
     Policy(
         name="dist-rdp-se",
@@ -119,7 +119,6 @@ POLICIES = (
         summary="Elimination on secure sums with Skellam noise, whose tails are lighter, for a promise that may fail "
         "with chance delta.",
         privacy="distributed",
-        cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
         guarantee_words="(epsilon, delta)-distributed DP by Rényi divergences: every reward enters one secure sum",
         parameters=RenyiParameters,
         bounds=ladder_family.bounds_beside_a_curator(renyi_guarantee, ladder.skellam, ladder.skellam_orders),
@@ -131,6 +130,6 @@ POLICIES = (
             "sqrt(L(4) / (2 l)) + ((2 + sqrt(2) / s) sqrt(L(2)) + L(2) / s) / (e l)",
             _SENDS,
         ),
-        **ladder_family.private(kernels.SKELLAM, ladder.skellam),
+        **ladder_family.private(kernels.SKELLAM, ladder.skellam, shared=True),
     ),
 )

@@ -11,13 +11,15 @@ In other words, the error constants 24 and 12 become 24 c and 12 c with c = kapp
 that estimates are that good holds for kappa = 1 only; the noise, and so privacy, is the same function of R and B.
 Deviations from print: an epsilon above 1 counts as 1 in R, B and err (not in the noise), as the sampling error is
 covered for epsilon up to 1 only. An epoch that the horizon cuts short releases nothing.
+Where rewards are counted late an epoch ends when R of each arm are, of users whom it has met itself; its means are of
+all of these, n >= R of an arm, with Laplace(2 B / (n eps)) noise (`kernels.late_heavy`).
 """
 
 from __future__ import annotations
 
 from bandit_core.model import Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
-from bandit_core.policies import heavy_family
+from bandit_core.policies import heavy_family, index_family
 from bandit_core.policies.central_family import noisy_sums, pure
 from bandit_core.theory import central, heavy
 
@@ -43,6 +45,8 @@ POLICY = Policy(
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
     prepare=heavy_family.prepare_epochs,
+    late=True,
+    held=index_family.held_late,
     bounds=_bounds,
     guarantee=pure,
     releases=noisy_sums("the sum of an epoch's rewards (0 beyond B) of an arm, in units of 2 B, which is public"),

@@ -71,6 +71,7 @@ POLICY = Policy(
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
     prepare=_prepare,
+    late=True,
     bounds=_bounds,
     guarantee=pure,
     spending=_spending,

@@ -23,8 +23,7 @@ from pydantic import Field
 from bandit_core.mechanisms import Hybrid, SignedDigits
 from bandit_core.model import Guarantee, KernelCall, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.model.policy import numbers_held
-from bandit_core.policies import tree_family
+from bandit_core.policies import index_family, tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, nominal, pure, unit_rewards
 from bandit_core.theory import central
 
@@ -79,9 +78,9 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 def _held(setup: RunSetup, rows: int) -> float:
     if setup.parameters.counter != "k-ary":
-        return numbers_held(setup, rows)
+        return index_family.held_late(setup, rows)
     tree = SignedDigits(nominal(setup), setup.horizon)
-    return numbers_held(setup, rows) + len(setup.arms) * tree.depth * (tree.half + 2)
+    return index_family.held_late(setup, rows) + len(setup.arms) * tree.depth * (tree.half + 2)
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
@@ -103,7 +102,7 @@ POLICY = Policy(
     parameters=DPUCBParameters,
     accepts=unit_rewards,
     prepare=_prepare,
-    cannot_wait="counts rewards in trees, in the order of the users",
+    late=True,
     bounds=_bounds,
     guarantee=_guarantee,
     refuses=_refuses,

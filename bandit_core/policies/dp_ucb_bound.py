@@ -24,7 +24,7 @@ from pydantic import Field
 from bandit_core.kernels import trees
 from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import tree_family
+from bandit_core.policies import index_family, tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
 from bandit_core.policies.tree_family import Gamma
 from bandit_core.theory import central
@@ -77,7 +77,8 @@ POLICY = Policy(
     parameters=DPUCBBoundParameters,
     accepts=unit_rewards,
     prepare=_prepare,
-    cannot_wait="counts rewards in trees, in the order of the users",
+    late=True,
+    held=index_family.held_late,
     bounds=_bounds,
     guarantee=tree_family.hybrid_guarantee,
     spending=tree_family.hybrid_spending,

@@ -17,6 +17,8 @@ Gaussian mechanism of sensitivity 1 and noise 1/mu is.
 So with b = 1 and c = 1 and ten thousand users mu is 71, and epsilon in the thousands. The line's epsilon is kept by the
 factor c (auto), or c is chosen, and the guarantee shown is what the run then has. Each arm's n may stay at b while
 the others are pulled, so nothing better can be promised before the run.
+Where rewards are counted late, the draws begin once b rewards of each arm are counted, n and S are of those that are,
+and D is smaller; a change of one reward still moves one mean, by at most 1/(n + 1) with n >= b.
 Deviation from print: b is at least 1. This lab's `thompson` draws from beta posteriors: such a draw is no normal noise
 on a mean, and this proof says nothing about it.
 """
@@ -30,12 +32,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import gaussian_posterior
+from bandit_core.kernels import gaussian_posterior, late_draws
 from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import batch_family
+from bandit_core.policies import batch_family, index_family
 from bandit_core.policies.central_family import nominal, unit_rewards
 from bandit_core.spec.field_types import Number, Whole
 from bandit_core.spec.number_text import number
@@ -78,8 +80,9 @@ def pre_pulls(setup: RunSetup) -> int:
 
 
 def draws(setup: RunSetup, times: np.ndarray | float) -> np.ndarray:
-    """Steps with draws among the first ``times``."""
-    return np.maximum(0.0, np.minimum(times, setup.horizon) - float(len(setup.arms) * pre_pulls(setup)))
+    """Steps with draws among the first ``times``: those after the first b rewards of every arm are counted."""
+    before = setup.feedback.counted_at(len(setup.arms) * pre_pulls(setup))
+    return np.maximum(0.0, np.minimum(times, setup.horizon) - float(before))
 
 
 def factor(setup: RunSetup) -> float:
@@ -138,6 +141,8 @@ def _releases(setup: RunSetup) -> list[Release]:
 
 def _prepare(setup: RunSetup) -> KernelCall:
     arguments = (rewards_of(setup), factor(setup), pre_pulls(setup))
+    if not setup.feedback.immediate:
+        return KernelCall(late_draws.thompson, (*arguments, index_family.late(setup)), len(setup.arms))
     return KernelCall(gaussian_posterior.thompson, arguments, len(setup.arms))
 
 
@@ -162,6 +167,8 @@ POLICY = Policy(
     accepts=unit_rewards,
     refuses=batch_family.refuse_tiny_budget,
     prepare=_prepare,
+    late=True,
+    held=index_family.held_late,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import heavy
+from bandit_core.kernels import heavy, late_heavy
 from bandit_core.kernels.records import rewards_of
 from bandit_core.kernels.streams import streams as fresh_streams
-from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, numbers_held, run_kernel
+from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, run_kernel
+from bandit_core.policies import index_family
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import Number, Positive
 
@@ -150,6 +151,10 @@ def prepare_index(
     exponent = v / (1 + v)
     powers = _powers(exponent, min(setup.horizon + 2, _TABLED))
     truncation = heavy.Truncation(powers, exponent, bonus, slope, offset, level, shrinks, node_scale)
+    if not setup.feedback.immediate:
+        return KernelCall(
+            late_heavy.by_index, (rewards_of(setup), truncation, index_family.late(setup)), len(setup.arms)
+        )
     return KernelCall(heavy.by_index, (rewards_of(setup), truncation), len(setup.arms))
 
 
@@ -172,7 +177,7 @@ def prepare_epochs(setup: RunSetup, *, at_once: bool = True, table: np.ndarray |
     """Elimination (see `bandit_core.kernels.heavy.elimination`).
 
     ``at_once`` = False draws every reward by itself instead of the sum of an epoch: other draws, the same distribution.
-    ``table`` takes the epochs of the last trial.
+    ``table`` takes the epochs of the last trial. Where rewards are counted late, neither is heeded.
     """
     p: Any = setup.parameters
     arms = len(setup.arms)
@@ -180,6 +185,8 @@ def prepare_epochs(setup: RunSetup, *, at_once: bool = True, table: np.ndarray |
     rule = heavy.Elimination(
         is_local(setup), shrink, float(p.v), float(p.u), *_budgets(setup), float(p.kappa), float(p.beta)
     )
+    if not setup.feedback.immediate:
+        return KernelCall(late_heavy.elimination, (rewards_of(setup), rule, index_family.late(setup)), arms)
     table = np.zeros((0, heavy.COLUMNS + arms)) if table is None else table
     return KernelCall(heavy.elimination, (rewards_of(setup), at_once, rule, table), arms)
 
@@ -195,12 +202,14 @@ def epochs(setup: RunSetup, seed: int = 0, trial: int = 0) -> pd.DataFrame:
     Raises
     ------
     TypeError
-        When the line does not play in epochs.
+        When the line does not play in epochs, or its rewards are counted late.
     """
     import pandas as pd
 
     if not isinstance(setup.parameters, EliminationParameters):
         raise TypeError("only dp-robust-se and ldp-robust-se play in epochs")
+    if not setup.feedback.immediate:
+        raise TypeError("epochs are told where rewards are counted at once")
     table = np.zeros((_MOST_EPOCHS, heavy.COLUMNS + len(setup.arms)))
     end = np.array([setup.horizon], np.int64)
     run_kernel(prepare_epochs(setup, table=table), fresh_streams(seed, trial, trial + 1), end, Signal())
@@ -240,11 +249,13 @@ _WHOLE = {
 
 def index_held(setup: RunSetup, rows: int) -> float:
     """``held`` of the index policies: powers of n are tabled."""
-    return numbers_held(setup, rows) + 2 * min(setup.horizon + 2, _TABLED)
+    return index_family.held_late(setup, rows) + 2 * min(setup.horizon + 2, _TABLED)
 
 
 def epoch_cost(setup: RunSetup) -> float:
     """Rough time of one pull relative to one of ``ucb``: nothing where an epoch's sum is one draw."""
+    if not setup.feedback.immediate:
+        return index_family.late_cost(setup)
     quick = (distributions.TWO_POINT, distributions.PARETO, distributions.GAUSSIAN)
     bulk = min(1.0, 300.0 * len(setup.arms) / setup.horizon)
     return bulk if all(arm.row()[0] in quick for arm in distributions.distinct(setup.arms)) else bulk + 2.0

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import ladder as kernels
-from bandit_core.kernels import late_batches
+from bandit_core.kernels import late_batches, late_ladder
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import Guarantee, KernelCall, Parameters, RunSetup
 from bandit_core.model.bound import Bound
@@ -47,21 +47,24 @@ class BatchParameters(EliminationParameters):
     ] = 4
 
 
-def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True) -> KernelCall:
+def prepare(setup: RunSetup, learns: int, steps: Steps, at_once: bool = True, shared: bool = False) -> KernelCall:
     """A call of `bandit_core.kernels.ladder`; ``learns`` is one of its codes.
 
     ``at_once`` = False draws every reward by itself instead of the sum of a batch: other draws, the same distribution.
-    Where rewards are counted late they are drawn so in any case.
+    Where rewards are counted late they are drawn so in any case, and a batch takes all that are counted by its end
+    but where users have ``shared`` its noise.
     """
-    if not setup.feedback.immediate:
-        lengths = np.broadcast_to(steps.lengths[:, None], steps.radii.shape)
-        scale = float(steps.spread[0]) if learns == kernels.LAPLACE else 0.0
-        contrast = float(steps.contrast[0]) if learns == kernels.BITS else 0.0
-        return prepare_late(setup, lengths, 2 * steps.radii, contrast, scale)
     plan = kernels.Ladder(
         learns, steps.lengths, 2 * steps.radii, steps.contrast, steps.levels, steps.spread, steps.slack
     )
-    return KernelCall(kernels.elimination, (rewards_of(setup), at_once, plan), len(setup.arms))
+    if setup.feedback.immediate:
+        return KernelCall(kernels.elimination, (rewards_of(setup), at_once, plan), len(setup.arms))
+    if shared:
+        return KernelCall(late_ladder.elimination, (rewards_of(setup), plan, index_family.late(setup)), len(setup.arms))
+    lengths = np.broadcast_to(steps.lengths[:, None], steps.radii.shape)
+    scale = float(steps.spread[0]) if learns == kernels.LAPLACE else 0.0
+    contrast = float(steps.contrast[0]) if learns == kernels.BITS else 0.0
+    return prepare_late(setup, lengths, 2 * steps.radii, contrast, scale)
 
 
 def prepare_late(
@@ -72,9 +75,9 @@ def prepare_late(
     return KernelCall(late_batches.elimination, (rewards_of(setup), plan, index_family.late(setup)), len(setup.arms))
 
 
-def prepared(learns: int, steps: Callable[[RunSetup], Steps]) -> Callable[[RunSetup], KernelCall]:
+def prepared(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> Callable[[RunSetup], KernelCall]:
     """``prepare`` of a policy."""
-    return lambda setup: prepare(setup, learns, steps(setup))
+    return lambda setup: prepare(setup, learns, steps(setup), shared=shared)
 
 
 def cost(learns: int) -> Callable[[RunSetup], float]:
@@ -113,21 +116,20 @@ def pseudo_code(learned: str, radius: str, answer: str = "") -> str:
     return _LOOP.format(learned=learned, radius=radius, answer=answer)
 
 
-def common(learns: int, steps: Callable[[RunSetup], Steps], late: bool = False) -> dict[str, Any]:
+def common(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> dict[str, Any]:
     """Fields of every policy of the family but those that tell the steps of trust apart.
 
-    ``late``: it takes feedback that is late, which a batch of exactly so many users, whose shares of the noise are made
-    for it, does not.
+    ``shared``: the noise is that of all users of a batch together, made for exactly so many of them.
     """
     return {
-        "anytime": False, "prepare": prepared(learns, steps), "step_cost": cost(learns), "held": index_family.held_late,
-        "late": late,
+        "anytime": False, "prepare": prepared(learns, steps, shared), "step_cost": cost(learns),
+        "held": index_family.held_late, "late": True,
     }  # fmt: skip
 
 
-def private(learns: int, steps: Callable[[RunSetup], Steps], late: bool = False) -> dict[str, Any]:
+def private(learns: int, steps: Callable[[RunSetup], Steps], shared: bool = False) -> dict[str, Any]:
     """The same for policies that share one budget among all users."""
-    return common(learns, steps, late) | {
+    return common(learns, steps, shared) | {
         "epsilon": "one",
         "accepts": bounded_rewards("heldp-ucb-bs"),
         "refuses": refuse_tiny_budget,

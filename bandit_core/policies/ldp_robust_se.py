@@ -9,6 +9,8 @@ In other words, the error constants 28 and 14 become 28 c and 14 c with c = kapp
 proof holds for kappa = 1 only; the noise, and so privacy, is the same function of B.
 Deviations from print: err has sqrt(R) in its denominator, where line 21 prints R (the appendix uses the root, and only
 so 28 err <= D); one symbol for the two means of lines 19 to 23. An epoch that the horizon cuts short releases nothing.
+Where rewards are counted late an epoch ends when R of each arm are, of users whom it has met itself; its means are of
+all of these (`kernels.late_heavy`).
 For epsilon above 1, where the paper's figures are, err leaves out the sampling error, and no theorem covers the run.
 """
 
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 from bandit_core.model import Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
-from bandit_core.policies import heavy_family
+from bandit_core.policies import heavy_family, index_family
 from bandit_core.policies.local_family import local_guarantee, noisy_answers
 from bandit_core.theory import heavy, local
 
@@ -46,6 +48,8 @@ POLICY = Policy(
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
     prepare=heavy_family.prepare_epochs,
+    late=True,
+    held=index_family.held_late,
     bounds=_bounds,
     guarantee=local_guarantee,
     releases=noisy_answers("the reward (0 beyond B), in units of 2 B; B is that of its epoch and public"),

@@ -23,7 +23,7 @@ from pydantic import Field
 from bandit_core.mechanisms import Binary
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import tree_family
+from bandit_core.policies import index_family, tree_family
 from bandit_core.policies.central_family import nominal, pure, unit_rewards
 from bandit_core.policies.tree_family import Gamma
 from bandit_core.spec.field_types import Number
@@ -99,7 +99,8 @@ POLICY = Policy(
     parameters=PrivateUCBParameters,
     accepts=unit_rewards,
     prepare=_prepare,
-    cannot_wait="counts rewards in trees, in the order of the users",
+    late=True,
+    held=index_family.held_late,
     bounds=_bounds,
     guarantee=_guarantee,
     spending=_spending,

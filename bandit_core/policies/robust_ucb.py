@@ -46,6 +46,7 @@ POLICY = Policy(
     accepts=any_rewards,
     refuses=heavy_family.refuse_infinite_moment,
     prepare=_prepare,
+    late=True,
     bounds=_bounds,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
     parent="ucb",

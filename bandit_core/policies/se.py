@@ -46,7 +46,7 @@ POLICIES = (
         bounds=_plain_bounds,
         guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every reward"),
         pseudo_code=ladder_family.pseudo_code("m_a = mean of these rewards", "sqrt(L(4) / (2 l))"),
-        **ladder_family.common(kernels.SUMS, ladder.plain, late=True),
+        **ladder_family.common(kernels.SUMS, ladder.plain),
     ),
     Policy(
         name="ldp-se",
@@ -64,6 +64,6 @@ POLICIES = (
             "w sqrt(L(4) / (2 l))",
             "; each user answers with a bit,\n    the randomised response to the reward",
         ),
-        **ladder_family.private(kernels.BITS, ladder.local, late=True),
+        **ladder_family.private(kernels.BITS, ladder.local),
     ),
 )

@@ -6,9 +6,10 @@ small to hide in fall back to local randomised response, so that no batch is rel
 and account: `bandit_core.mechanisms.shuffled_bits`. Rewards in [0, 1] that are no bits are rounded to one at random.
 
 Guarantee: (epsilon, delta)-shuffle DP: the count of a batch of known size, if one of its rewards changes. Each reward
-is in one batch; batches are chosen from earlier counts, so the promise holds for the whole run. ``accounting``: tight,
-g by an exact account of the counts; paper, by the closed form 64 ln(4/delta)/(epsilon^2 l), whose proof was not at
-hand: it is used where the account confirms it.
+is in one batch; batches are chosen from earlier counts, so the promise holds for the whole run. Where rewards are
+counted late a batch is that of the first users it meets, exactly as many, and others are not asked meanwhile.
+``accounting``: tight, g by an exact account of the counts; paper, by the closed form 64 ln(4/delta)/(epsilon^2 l),
+whose proof was not at hand: it is used where the account confirms it.
 Deviations from print: the paper was known here by its abstract and by the mechanism it uses; radii are derived here
 (`bandit_core.theory.ladder`).
 """
@@ -67,7 +68,6 @@ POLICY = Policy(
     paper="Tenenbaum, Kaplan, Mansour, Stemmer 2021; Cheu, Smith, Ullman, Zeber, Zhilyaev 2019",
     summary="Elimination in growing batches, whose answers lose their names in a shuffler: a few coin flips hide all.",
     privacy="shuffle",
-    cannot_wait="makes everybody's share of the noise for a batch of exactly so many users",
     guarantee_words="(epsilon, delta)-shuffle DP: every reward enters one shuffled batch",
     parameters=ShuffleParameters,
     bounds=ladder_family.bounds_beside_a_curator(guarantee, ladder.shuffled, ladder.shuffled_orders),
@@ -79,5 +79,5 @@ POLICY = Policy(
         "; each user answers with a bit, truthful\n    with chance 1 - g, else uniform; the shuffler tells how many "
         "are 1;  g = g(l, epsilon, delta)",
     ),
-    **ladder_family.private(kernels.BITS, ladder.shuffled),
+    **ladder_family.private(kernels.BITS, ladder.shuffled, shared=True),
 )

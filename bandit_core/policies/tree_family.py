@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import signed_trees, trees
+from bandit_core.kernels import late_trees, signed_trees, trees
 from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import Binary, Hybrid, SignedDigits
 from bandit_core.mechanisms.counter import depth
 from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
+from bandit_core.policies import index_family
 from bandit_core.policies.central_family import central_release, nominal, pure
 from bandit_core.spec.field_types import Number
 
@@ -87,11 +88,18 @@ def prepare(
     else:
         counters = trees.Counters(False, 0.0, counter.node_scale)
     margin = trees.Margin(per_pull, shape, slope, offset)
+    arguments = (rewards_of(setup), counters, margin)
+    if not setup.feedback.immediate:
+        late_kernel = late_trees.common_counters if common else late_trees.own_counters
+        return KernelCall(late_kernel, (*arguments, index_family.late(setup)), len(setup.arms))
     kernel = trees.common_counters if common else trees.own_counters
-    return KernelCall(kernel, (rewards_of(setup), counters, margin), len(setup.arms))
+    return KernelCall(kernel, arguments, len(setup.arms))
 
 
 def prepare_signed(setup: RunSetup, counter: SignedDigits, per_pull: float) -> KernelCall:
     """The kernel of k-ary trees that all grow at every step."""
     tree = signed_trees.Tree(counter.depth, counter.half, counter.node_scale)
-    return KernelCall(signed_trees.common_trees, (rewards_of(setup), tree, per_pull), len(setup.arms))
+    arguments = (rewards_of(setup), tree, per_pull)
+    if not setup.feedback.immediate:
+        return KernelCall(late_trees.common_trees, (*arguments, index_family.late(setup)), len(setup.arms))
+    return KernelCall(signed_trees.common_trees, arguments, len(setup.arms))

@@ -11,6 +11,7 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Release
+from bandit_core.spec.feedback import MOST_VISITS
 from bandit_core.theory import accounting
 
 if TYPE_CHECKING:
@@ -27,14 +28,15 @@ _ORDERS = accounting.ORDERS[::8]  # fewer, as there may be thousands of rows; no
 def composed(releases: Iterable[Release], delta: float = 0.0) -> float:
     """Epsilon that one unit loses at most by all ``releases`` together, at ``delta``; infinite where nothing is proved.
 
-    Without delta the sum. With delta the smallest of the sum, of what Renyi divergences give, and, where all noise is
-    normal, of the exact epsilon of one Gaussian release of the joint sensitivity. Releases that have a delta of their
-    own add their epsilons and deltas (basic composition), and the others get what is left of delta.
+    Without delta the sum. With delta the smallest of the sum, of what Renyi divergences give, of tight composition
+    where a few pure releases spend the same, and, where all noise is normal, of the exact epsilon of one Gaussian
+    release of the joint sensitivity. Releases that have a delta of their own add their epsilons and deltas (basic
+    composition), and the others get what is left of delta.
 
     >>> laplace = Release(mechanism="laplace", released="", unit="one reward", at="", times=100, norm="L1",
     ...                   sensitivity=1.0, scale=10.0)
     >>> round(composed([laplace]), 3), round(composed([laplace], 1e-6), 3)
-    (10.0, 4.984)
+    (10.0, 4.775)
     """
     releases = list(releases)
     if failing := [each for each in releases if each.delta > 0]:
@@ -54,7 +56,16 @@ def composed(releases: Iterable[Release], delta: float = 0.0) -> float:
     for each in releases:
         if each.epsilon is not None:
             divergence = divergence + each.times * _renyi(each, each.epsilon)
-    return min(pure, float(accounting.renyi_epsilon(divergence, delta, _ORDERS)))
+    return min(pure, float(accounting.renyi_epsilon(divergence, delta, _ORDERS)), _alike(releases, delta))
+
+
+def _alike(releases: list[Release], delta: float) -> float:
+    """By `accounting.tight_epsilon`; infinite where releases are not alike, or too many for its sum."""
+    times, parts = sum(each.times for each in releases), {each.epsilon for each in releases}
+    part = parts.pop()
+    if parts or part is None or times > MOST_VISITS or math.isinf(part):
+        return math.inf
+    return accounting.tight_epsilon(part, times, delta)
 
 
 def _distance(release: Release) -> float:

@@ -3,7 +3,7 @@
 It is that trial of the experiment: the compiled kernel plays it, with a checkpoint at every user, and tells the arms
 and the regret; the rest is read from the same stream by the kernel's replay (`studies.replays`). Beyond two million
 users some lines are jumped (`kernels.jump`), where no single reward is ever drawn: there the arms are all there is,
-and where rewards are counted late (`kernels.feedback`), which no replay follows.
+and where rewards are counted late (`kernels.feedback`, `kernels.late_loop`), which no replay follows.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from bandit_core.experiments.experiment import Experiment, Line
 from bandit_core.model import Guarantee, Release, RunSetup, any_rewards
 from bandit_core.spec.notation import write_epsilon, write_value
+from bandit_core.spec.number_text import write_number
 from bandit_core.studies.noise_programs import LIBRARIES, PROGRAMS, program
 
 NOTICE = (
@@ -174,6 +175,8 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
         named["epsilon" if setup.visits == 1 else "epsilon of one answer"] = write_epsilon(setup.epsilon)
     if setup.visits > 1:
         named["visits"] = str(setup.visits)
+        if setup.visits_delta > 0:
+            named["delta of the visits"] = write_number(setup.visits_delta)
     named["arms"] = str(len(setup.arms) or (setup.contexts.arms if setup.contexts else 0))
     if not policy.anytime:
         named["horizon"] = f"{setup.horizon:,}"
@@ -244,7 +247,7 @@ def _again(line: Line, setup: RunSetup, guarantee: Guarantee) -> tuple[str, ...]
     if setup.visits > 1:
         return (
             f"The promise is for a person who comes at most {setup.visits} times. Somebody counts visits and takes no "
-            "answer after the last of them: each further one spends as much again.",
+            "answer after the last of them: each further one spends more than was promised.",
         )
     unit = "reward" if line.entry.setting == "arms" else "visit"
     whose = "m times their own" if guarantee.epsilon is None else f"m times {guarantee.epsilon:g}"

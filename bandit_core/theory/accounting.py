@@ -52,6 +52,14 @@ def advanced_composition(epsilons: np.ndarray, delta: float) -> float:
     return min(pure_composition(epsilons), drift + math.sqrt(2 * math.log(1 / delta) * float(np.sum(epsilons**2))))
 
 
+@lru_cache(maxsize=64)
+def _log_ways(times: int) -> np.ndarray:
+    """Logarithms of the binomial coefficients of ``times``, shape (times + 1,)."""
+    return np.array(
+        [math.lgamma(times + 1) - math.lgamma(k + 1) - math.lgamma(times - k + 1) for k in range(times + 1)]
+    )
+
+
 def tight_delta(epsilon: float, part: float, times: int) -> float:
     """The smallest delta at which ``times`` adaptive releases, each ``part``-private, are (epsilon, delta)-private.
 
@@ -62,12 +70,12 @@ def tight_delta(epsilon: float, part: float, times: int) -> float:
     (0.0, True)
     """
     true = np.arange(times + 1)
-    ways = [math.lgamma(times + 1) - math.lgamma(k + 1) - math.lgamma(times - k + 1) for k in range(times + 1)]
-    chances = np.array(ways) - times * np.logaddexp(0.0, part)  # logarithms, without what each truth is worth
+    chances = _log_ways(times) - times * np.logaddexp(0.0, part)  # logarithms, without what each truth is worth
     gain = -np.expm1(np.minimum(0.0, epsilon + (times - 2 * true) * part))
     return float(np.sum(np.exp(chances + true * part) * gain))
 
 
+@lru_cache(maxsize=4096)
 def tight_part(epsilon: float, times: int, delta: float) -> float:
     """The most that each of ``times`` adaptive releases may spend if all are to be (epsilon, delta)-private.
 
@@ -81,6 +89,22 @@ def tight_part(epsilon: float, times: int, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if tight_delta(epsilon, middle, times) <= delta else (low, middle)
     return low
+
+
+@lru_cache(maxsize=4096)
+def tight_epsilon(part: float, times: int, delta: float) -> float:
+    """Epsilon at ``delta`` of ``times`` adaptive releases, each ``part``-private: the inverse of `tight_part`.
+
+    By bisection over `tight_delta`, from above; never more than times x part.
+
+    >>> round(tight_epsilon(tight_part(2.0, 30, 1e-6), 30, 1e-6), 9), tight_epsilon(0.5, 4, 0.0)
+    (2.0, 2.0)
+    """
+    low, high = 0.0, part * times
+    while delta > 0 and high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if tight_delta(middle, part, times) <= delta else (middle, high)
+    return high
 
 
 def laplace_renyi(orders: np.ndarray, epsilon: float) -> np.ndarray:

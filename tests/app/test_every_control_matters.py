@@ -9,6 +9,8 @@ import pytest
 import screen as on
 from streamlit.testing.v1 import AppTest
 
+from bandit_core.policies import registry
+from bandit_core.theory import accounting
 from ui import menu
 
 LINKS = {
@@ -131,6 +133,21 @@ def test_every_control_of_the_sidebar_changes_something_on_the_page(page: str) -
             put_back(screen, moved)
             picture = content(on.run(screen))
     assert not idle, " ".join(idle)
+
+
+def test_the_delta_of_visits_is_asked_for_where_people_come_again_and_refused_in_words() -> None:
+    local = DEFAULT_LINK | {"lines": "ucb,heldp-ucb-b(1)"}
+    assert "visits_delta" not in controls(on.visit("explore", **local))
+    screen = on.visit("explore", **local, visits="5")
+    before = content(screen)
+    controls(screen)["visits_delta"].set_value(1e-6)
+    on.run(screen)
+    assert not screen.sidebar.error and content(screen) != before
+    assert f"{accounting.tight_part(1.0, 5, 1e-6):.4g}" in on.words(screen)
+    central = on.visit("explore", **(local | {"lines": "ucb,dp-se(1)"}), visits="5")
+    controls(central)["visits_delta"].set_value(1e-6)
+    on.run(central)
+    assert registry()["dp-se"].title in central.sidebar.error[0].value.replace("\\", "")
 
 
 def put_back(screen: AppTest, moved: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from reference import Stream, laplace, reward_of
+from reference import INFINITY, Late, Stream, laplace, reward_of
 
 
 def truncated(x: float, bound: float) -> float:
@@ -30,25 +30,29 @@ class GrowingTree:
         return sum(noisy for place, noisy in enumerate(self.noisy) if self.count >> place & 1)
 
 
-def robust_ucb(arms, v, u, kappa, horizon, row) -> list[int]:
-    """Arms pulled by Robust-UCB, a reward truncated with the t of its own pull."""
-    stream, counts, sums, pulled = Stream(row), [0] * len(arms), [0.0] * len(arms), []
+def robust_ucb(instance, kappa, row) -> list[int]:
+    """Arms pulled by Robust-UCB, a reward truncated with the t of its own pull, and known when it is counted."""
+    arms, v, u, horizon = instance.arms, instance.parameters.v, instance.parameters.u, instance.horizon
+    stream, counts, sums, pulled, late = Stream(row), [0] * len(arms), [0.0] * len(arms), [], Late(instance)
     for t in range(1, horizon + 1):
         index = [
             math.inf if n == 0 else s / n + kappa * 4 * u ** (1 / (1 + v)) * (2 * math.log(t) / n) ** (v / (1 + v))
             for s, n in zip(sums, counts, strict=True)
         ]
-        a = index.index(max(index))
-        counts[a] += 1
-        bound = (u * counts[a] / (2 * math.log(t))) ** (1 / (1 + v)) if t > 1 else math.inf
-        sums[a] += truncated(reward_of(arms[a], stream.uniform(), stream), bound)
+        a = late.first_largest(index)
         pulled.append(a)
+        for b, (own, x) in late.counted(a, (t, reward_of(arms[a], stream.uniform(), stream))):
+            counts[b] += 1
+            bound = (u * counts[b] / (2 * math.log(own))) ** (1 / (1 + v)) if own > 1 else INFINITY
+            sums[b] += truncated(x, bound)
     return pulled
 
 
-def dp_robust_ucb(arms, v, u, kappa, epsilon, horizon, row) -> list[int]:
+def dp_robust_ucb(instance, kappa, row) -> list[int]:
     """Arms pulled by DPRUCB."""
-    stream, inside, log_t = Stream(row), min(1, epsilon), math.log(horizon)
+    arms, v, u, horizon = instance.arms, instance.parameters.v, instance.parameters.u, instance.horizon
+    epsilon = instance.epsilon.value
+    stream, inside, log_t, late = Stream(row), min(1, epsilon), math.log(horizon), Late(instance)
     trees = [GrowingTree(epsilon / (math.floor(math.log2(horizon)) + 1)) for _ in arms]
     sums, pulled = [0.0] * len(arms), []
     for t in range(1, horizon + 1):
@@ -59,12 +63,58 @@ def dp_robust_ucb(arms, v, u, kappa, epsilon, horizon, row) -> list[int]:
             else s / tree.count + kappa * 18 * u ** (1 / (1 + v)) * (clock / (tree.count * inside)) ** (v / (1 + v))
             for s, tree in zip(sums, trees, strict=True)
         ]
-        a = index.index(max(index))
-        bound = (inside * u * (trees[a].count + 1) / log_t**1.5) ** (1 / (1 + v))
-        x = truncated(reward_of(arms[a], stream.uniform(), stream), bound)
-        sums[a] = trees[a].insert(x, bound, stream.rejections.uniform())
+        a = late.first_largest(index)
         pulled.append(a)
+        for b, x in late.counted(a, reward_of(arms[a], stream.uniform(), stream)):
+            bound = (inside * u * (trees[b].count + 1) / log_t**1.5) ** (1 / (1 + v))
+            sums[b] = trees[b].insert(truncated(x, bound), bound, stream.rejections.uniform())
     return pulled
+
+
+def epoch(instance, tau: int, left: int) -> tuple[float, float, float]:
+    """R, B and the threshold of an epoch of DPRSE or LDPRSE with so many arms."""
+    p, epsilon = instance.parameters, instance.epsilon.value
+    v, u, kappa = p.v, p.u, p.kappa
+    if hasattr(p, "shrink"):
+        d, log = p.shrink**-tau, math.log(8 * left * tau**2 / p.beta)
+        r = math.ceil(kappa * u ** (2 / v) * (28 / d) ** (2 * (1 + v) / v) * log / epsilon**2 + log)
+        m, cut = math.sqrt(r / log) * epsilon, 14 * kappa ** (v / (2 * (1 + v)))
+    else:
+        d, log, e = 2.0**-tau, math.log(4 * left * tau**2 / p.beta), min(1, epsilon)
+        r = math.ceil(kappa * u ** (1 / v) * (24 / d) ** ((1 + v) / v) * log / e + 1)
+        m, cut = r * e / log, 12 * kappa ** (v / (1 + v))
+    return r, (u * m) ** (1 / (1 + v)), cut * u ** (1 / (1 + v)) * m ** (-v / (1 + v))
+
+
+def late_elimination(instance, row) -> tuple[list[int], list[list[int]]]:
+    """Arms pulled by DPRSE or LDPRSE whose rewards are counted late, and the users in every released mean."""
+    stream, late, arms = Stream(row), Late(instance), instance.arms
+    local, epsilon = hasattr(instance.parameters, "shrink"), instance.epsilon.value
+    left, tau, began, pulled, released = list(range(len(arms))), 1, 1, [], []
+    rewards: dict[int, list[tuple[int, float]]] = {a: [] for a in left}
+    for t in range(1, instance.horizon + 1):
+        if len(left) > 1:
+            r, bound, threshold = epoch(instance, tau, len(left))
+            if min(len(rewards[a]) for a in left) >= r:
+                means = {}
+                for a in left:
+                    n = len(rewards[a])
+                    means[a] = sum(x for _, x in rewards[a]) / n
+                    if not local:
+                        means[a] += laplace(stream.rejections.uniform(), 2 * bound / (n * epsilon))
+                    released.append([user for user, _ in rewards[a]])
+                left = [a for a in left if max(means.values()) - means[a] <= threshold]
+                tau, began, rewards = tau + 1, t, {a: [] for a in left}
+                r, bound, threshold = epoch(instance, tau, len(left))
+        a = left[(t - began) % len(left)]
+        pulled.append(a)
+        for b, (user, x) in late.counted(a, (t, reward_of(arms[a], stream.uniform(), stream))):
+            if user >= began and len(left) > 1:
+                sent = truncated(x, bound)
+                if local:
+                    sent += laplace(stream.rejections.uniform(), 2 * bound / epsilon)
+                rewards[b].append((user, sent))
+    return pulled, released
 
 
 def robust_elimination(arms, v, u, kappa, epsilon, beta, horizon, row, local, shrink=2):  # noqa: PLR0913 (the symbols of its formula)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 
 from batch_reference import binomial
-from reference import Stream, laplace, reward_of
+from reference import Late, Stream, laplace, reward_of
 
 
 def poisson(mean: float, draw) -> int:
@@ -144,6 +144,51 @@ def steps(policy: str, arms, stream: Stream, at_once: bool, spec, horizon: int) 
         left = [a for a in left if best - found[a][0] <= 2 * radius]
     while True:
         yield left[0]
+
+
+class Answered(Batch):
+    """A batch whose users have answered already, one after the other."""
+
+    def __init__(self, answers: list[int], stream: Stream) -> None:
+        self.answers, self.users, self.stream, self.coin = answers, len(answers), stream, stream.rejections.uniform
+
+    def ones(self, truth: float) -> int:
+        return sum(self.answers)
+
+    rounded = ones
+
+
+def answer(policy: str, reward: float, n: int, b: int, spec, coin) -> int:
+    """What one user of a batch of n adds to its sum, but for the share of the noise."""
+    if policy == "shuffle-se":
+        return coin() < 0.5 + (1 - spec["noisy"][b - 1]) * (reward - 0.5)
+    rate = spec["epsilon"] if policy == "dist-dp-se" else spec["scale"] * spec["rate"]
+    level = reward * math.ceil(rate * math.sqrt(n))
+    fraction = level - math.floor(level)
+    return math.floor(level) + (1 if fraction > 0 and coin() < fraction else 0)
+
+
+def late_play(policy: str, instance, words, spec) -> tuple[list[int], list[list[int]]]:
+    """The arms one trial pulls where rewards are counted late, and the users of every batch that was complete."""
+    stream, late = Stream(words), Late(instance)
+    arms, left, b, began, pulled, batches = instance.arms, list(range(len(instance.arms))), 1, 1, [], []
+    given: dict[int, list[tuple[int, int]]] = {a: [] for a in left}
+    for t in range(1, instance.horizon + 1):
+        n = spec["growth"] ** b
+        if len(left) > 1 and all(len(given[a]) == n for a in left):
+            found = {}
+            for a in left:
+                batches.append([user for user, _ in given[a]])
+                found[a] = learn(policy, Answered([each for _, each in given[a]], stream), spec, len(left), b)
+            best, radius = max(mean for mean, _ in found.values()), found[left[0]][1]
+            left = [a for a in left if best - found[a][0] <= 2 * radius]
+            b, began, given = b + 1, t, {a: [] for a in left}
+        a = left[(t - began) % len(left)]
+        pulled.append(a)
+        for arm, (user, reward) in late.counted(a, (t, reward_of(arms[a], stream.uniform(), stream))):
+            if user >= began and len(left) > 1 and len(given[arm]) < (n := spec["growth"] ** b):
+                given[arm].append((user, answer(policy, reward, n, b, spec, stream.rejections.uniform)))
+    return pulled, batches
 
 
 def play(policy: str, instance, words, at_once: bool, spec) -> list[int]:

@@ -202,7 +202,8 @@ class Late:
 
     def __init__(self, instance) -> None:
         self.batch, self.delay = instance.feedback.batch, instance.feedback.delay
-        self.users, self.queue, self.waiting = 0, [], [0] * len(instance.arms)
+        arms = len(instance.arms) if instance.contexts is None else instance.contexts.arms
+        self.users, self.queue, self.waiting = 0, [], [0] * arms
 
     def counted(self, arm: int, answer):
         """The arms and answers that are counted once the next user has answered, in the order of their users."""

@@ -1,6 +1,7 @@
 """The contextual policies again: plain Python and NumPy, line by line from their papers.
 
-Nothing here knows the kernels. A trial reads its own stream in the documented order: theta, then for each user the
+Nothing here knows the kernels. What users send is learnt when their rewards are counted, by `reference.Late`, which
+without lateness is at once. A trial reads its own stream in the documented order: theta, then for each user the
 context(s) and the reward's noise from the first generator; privacy noise from the second one. Each function returns
 the regret after every step, the arms chosen, and the distance of the estimate from theta after every step.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from reference import Stream
+from reference import Late, Stream
 from scipy import optimize, stats
 
 LAYERS, EDGE, GRID = 256, 3.6541528853610088, 2.0**52
@@ -191,33 +192,34 @@ def ldp_ols(instance, words):
     gram, moment, releases = np.zeros((m, d, d)), np.zeros((m, d)), np.zeros(m)
     estimate, early = np.zeros((m, d)), np.zeros((m, d))
     warm = k * given.warm_up if m > 1 else 0
-    rows = []
+    rows, late, counted = [], Late(instance), 0
     for t in range(1, instance.horizon + 1):
         x = users.features()
-        if t <= warm:
+        if counted < warm or t <= warm:
             arm = (t - 1) % k
         elif m > 1 and given.h != "off":
             arm = surviving(early, x, estimate, given.h / 2)
         else:
             arm = greedy(estimate, x)
         reward = users.pay(x, arm)
-        z, r = inside(x[arm], reward, given.context_bound, given.reward_bound)
-        for i in range(m):
-            mine = i == arm % m
-            if t <= warm and not mine:
-                continue
-            gram[i] += symmetric(stream.rejections, d, 2 * given.context_bound**2 * sigma)
-            moment[i] += [
-                given.context_bound * given.reward_bound * sigma * normal(stream.rejections) for _ in range(d)
-            ]
-            if mine:
-                gram[i] += np.outer(z, z)
-                moment[i] += r * z
-            releases[i] += 1
-            ridge = c * given.context_bound**2 * math.sqrt(releases[i])
-            estimate[i] = np.linalg.solve(gram[i] + ridge * np.eye(d), moment[i])
-        if t == warm:
-            early = estimate.copy()
+        for b, (z, r) in late.counted(arm, inside(x[arm], reward, given.context_bound, given.reward_bound)):
+            counted += 1
+            for i in range(m):
+                mine = i == b % m
+                if counted <= warm and not mine:
+                    continue
+                gram[i] += symmetric(stream.rejections, d, 2 * given.context_bound**2 * sigma)
+                moment[i] += [
+                    given.context_bound * given.reward_bound * sigma * normal(stream.rejections) for _ in range(d)
+                ]
+                if mine:
+                    gram[i] += np.outer(z, z)
+                    moment[i] += r * z
+                releases[i] += 1
+                ridge = c * given.context_bound**2 * math.sqrt(releases[i])
+                estimate[i] = np.linalg.solve(gram[i] + ridge * np.eye(d), moment[i])
+            if counted == warm:
+                early = estimate.copy()
         rows.append((users.regret, arm, users.error(estimate)))
     return rows
 
@@ -234,36 +236,38 @@ def ldp_sgd(instance, words):
     reach *= math.gamma((d + 1) / 2) / math.gamma(d / 2)
     estimate, early = np.zeros((m, d)), np.zeros((m, d))
     warm = k * given.warm_up if m > 1 else 0
-    rows = []
+    rows, late, counted = [], Late(instance), 0
     for t in range(1, instance.horizon + 1):
         x = users.features()
-        if t <= warm:
+        if counted < warm or t <= warm:
             arm = (t - 1) % k
         elif m > 1 and given.h != "off":
             arm = surviving(early, x, estimate, given.h / 2)
         else:
             arm = greedy(estimate, x)
         reward = users.pay(x, arm)
-        gradient = (users.mean(float(x[arm] @ estimate[arm % m])) - reward) * x[arm]
-        gradient *= min(1.0, limit / max(1e-300, np.linalg.norm(gradient)))
-        for i in range(m):
-            mine = i == arm % m
-            if t <= warm and not mine:
-                continue
-            z = np.array([normal(stream.rejections) for _ in range(d)])
-            z *= reach / np.linalg.norm(z)
-            coins = stream.rejections.uniform(), stream.rejections.uniform()
-            size = np.linalg.norm(gradient)
-            if mine and size > 0:
-                towards = gradient if coins[0] < 0.5 + size / (2 * limit) else -gradient
-                ahead = coins[1] < math.exp(epsilon) / (1 + math.exp(epsilon))
-                if (z @ towards > 0) != ahead:
-                    z = -z
-            estimate[i] -= given.step / (t + given.offset) ** given.decay * (z + given.ridge * estimate[i])
-            if given.project != "off":
-                estimate[i] *= min(1.0, given.project / np.linalg.norm(estimate[i]))
-        if t == warm:
-            early = estimate.copy()
+        for b, (own, r) in late.counted(arm, (x[arm], reward)):
+            counted += 1
+            gradient = (users.mean(float(own @ estimate[b % m])) - r) * own
+            gradient *= min(1.0, limit / max(1e-300, np.linalg.norm(gradient)))
+            for i in range(m):
+                mine = i == b % m
+                if counted <= warm and not mine:
+                    continue
+                z = np.array([normal(stream.rejections) for _ in range(d)])
+                z *= reach / np.linalg.norm(z)
+                coins = stream.rejections.uniform(), stream.rejections.uniform()
+                size = np.linalg.norm(gradient)
+                if mine and size > 0:
+                    towards = gradient if coins[0] < 0.5 + size / (2 * limit) else -gradient
+                    ahead = coins[1] < math.exp(epsilon) / (1 + math.exp(epsilon))
+                    if (z @ towards > 0) != ahead:
+                        z = -z
+                estimate[i] -= given.step / (counted + given.offset) ** given.decay * (z + given.ridge * estimate[i])
+                if given.project != "off":
+                    estimate[i] *= min(1.0, given.project / np.linalg.norm(estimate[i]))
+            if counted == warm:
+                early = estimate.copy()
         rows.append((users.regret, arm, users.error(estimate)))
     return rows
 
@@ -282,8 +286,8 @@ def zheng(instance, words, gloc: bool):
     level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / given.alpha)
     slope = {"identity": 1, "poisson": math.exp(-1), "logistic": math.exp(-1) / (1 + math.exp(-1)) ** 2}[contexts.link]
     v, u, theta, online, inverse, beta = np.zeros((size, size)), np.zeros(size), np.zeros(size), np.zeros(size), None, 0
-    rows = []
-    for t in range(1, horizon + 1):
+    rows, late, counted = [], Late(instance), 0
+    for _ in range(horizon):
         x = users.features()
         blocks = np.zeros((contexts.arms, size))
         for a in range(contexts.arms):
@@ -295,24 +299,27 @@ def zheng(instance, words, gloc: bool):
         arm = int(np.argmax(index))
         reward = users.pay(x, arm)
         scale = min(1.0, 1 / np.linalg.norm(x[arm]))
-        z, r = scale * blocks[arm], (scale * reward if contexts.link == "identity" else reward)
-        if gloc:
-            gradient = (users.mean(float(np.clip(z @ online, -5, 5))) - r) * z
-            gradient = gradient / max(1.0, np.linalg.norm(gradient))
-            noise = sigma * np.array([normal(stream.rejections) for _ in range(size)])
-            online = online - given.zeta * (gradient + noise)
-            r = float(np.clip(z @ online, -1, 1))
-        else:
-            r = float(np.clip(r, -1, 1))
-        v += np.outer(z, z) + symmetric(stream.rejections, size, sigma)
-        u += r * z + sigma * np.array([normal(stream.rejections) for _ in range(size)])
-        upsilon = sigma * math.sqrt(t) * level
-        inverse = np.linalg.inv(v + 2 * upsilon * np.eye(size))
-        theta = inverse @ u
-        beta = math.sqrt(sigma / slope * math.sqrt(size * t))
-        if not gloc:
-            beta = 2 * sigma * math.sqrt(size * math.log(horizon))
-            beta += (math.sqrt(3 * upsilon) + sigma * math.sqrt(size * t / upsilon)) * size * math.log(horizon)
+        shown = scale * blocks[arm], (scale * reward if contexts.link == "identity" else reward)
+        for _, (z, paid) in late.counted(arm, shown):
+            counted, r = counted + 1, paid
+            if gloc:
+                gradient = (users.mean(float(np.clip(z @ online, -5, 5))) - r) * z
+                gradient = gradient / max(1.0, np.linalg.norm(gradient))
+                noise = sigma * np.array([normal(stream.rejections) for _ in range(size)])
+                online = online - given.zeta * (gradient + noise)
+                r = float(np.clip(z @ online, -1, 1))
+            else:
+                r = float(np.clip(r, -1, 1))
+            v += np.outer(z, z) + symmetric(stream.rejections, size, sigma)
+            u += r * z + sigma * np.array([normal(stream.rejections) for _ in range(size)])
+            upsilon = sigma * math.sqrt(counted) * level
+            inverse = np.linalg.inv(v + 2 * upsilon * np.eye(size))
+            theta = inverse @ u
+            beta = math.sqrt(sigma / slope * math.sqrt(size * counted))
+            if not gloc:
+                beta = 2 * sigma * math.sqrt(size * math.log(horizon))
+                spread = math.sqrt(3 * upsilon) + sigma * math.sqrt(size * counted / upsilon)
+                beta += spread * size * math.log(horizon)
         rows.append((users.regret, arm, users.error(theta.reshape(m, d))))
     return rows
 
@@ -326,7 +333,7 @@ def without_privacy(instance, words):
     moment = np.zeros((m, d))
     width = getattr(given, "width", 0.0)
     warm = contexts.arms * getattr(given, "warm_up", 0) if m > 1 else 0
-    rows = []
+    rows, late, counted = [], Late(instance), 0
     for t in range(1, instance.horizon + 1):
         x = users.features()
         index = [
@@ -334,10 +341,12 @@ def without_privacy(instance, words):
             + width * math.sqrt(x[a] @ np.linalg.solve(gram[a % m], x[a]))
             for a in range(contexts.arms)
         ]
-        arm = (t - 1) % contexts.arms if t <= warm else int(np.argmax(index))
+        arm = (t - 1) % contexts.arms if counted < warm or t <= warm else int(np.argmax(index))
         reward = users.pay(x, arm)
-        gram[arm % m] += np.outer(x[arm], x[arm])
-        moment[arm % m] += reward * x[arm]
+        for b, (own, r) in late.counted(arm, (x[arm], reward)):
+            counted += 1
+            gram[b % m] += np.outer(own, own)
+            moment[b % m] += r * own
         estimate = np.array([np.linalg.solve(gram[i], moment[i]) for i in range(m)])
         rows.append((users.regret, arm, users.error(estimate)))
     return rows

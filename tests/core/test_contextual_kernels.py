@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import reference_contextual as reference
+from lateness import LATENESS, Immediate
 from scipy import stats
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.decorators import kernel
+from bandit_core.kernels import late_contextual
 from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_theta, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
 from bandit_core.kernels.normals import normal
@@ -17,6 +21,7 @@ from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
+from bandit_core.spec.feedback import Feedback
 
 GO_ON = np.zeros(2, np.int64)  # a signal that asks for nothing
 NAMES = [name for name, policy in registry().items() if policy.setting == "contexts"]
@@ -36,6 +41,7 @@ USERS = {
     "one parameter": ONE, "many": MANY, "logistic": LOGISTIC, "poisson": POISSON, "margin": MARGIN, "worst": WORST,
     "priced": PRICED,
 }  # fmt: skip
+WARMED = [name for name in NAMES if "warm_up" in registry()[name].parameters.model_fields]
 AS_DEFINED = {"ldp-ols": {"refresh": 0}, "ldp-linucb": {"refresh": 0}, "ldp-gloc": {"refresh": 0}}
 
 
@@ -99,6 +105,48 @@ def test_the_same_arms_as_the_reference(policy, users):
 @pytest.mark.parametrize("epsilon", [0.4, 1.0])
 def test_parameters_as_the_reference_has_them(policy, params, epsilon):
     compare(policy, MANY, 60, epsilon=epsilon, **params)
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+@pytest.mark.parametrize("contexts", [ONE, MANY], ids=["one parameter", "many"])
+@pytest.mark.parametrize("policy", NAMES)
+def test_the_same_arms_as_the_reference_where_rewards_are_counted_late(policy, contexts, batch, delay):
+    contexts = contexts | {"law": {"kind": "cube"}}  # at norm 1 the first bonuses are equal up to rounding
+    params = AS_DEFINED.get(policy, {}) | ({"warm_up": 5} if policy in WARMED else {})
+    instance = experiment_of(policy, contexts, 120, **params).setups[0]
+    instance = replace(instance, feedback=(Feedback if batch > 1 or delay else Immediate)(batch=batch, delay=delay))
+    assert registry()[policy].prepare(instance).kernel.__module__ == late_contextual.__name__
+    rows = streams(3, 0, 2)
+    block = registry()[policy].play(instance, rows, np.arange(1, 121), Signal())
+    for trial in range(2):
+        regret, arms, error = reference.played(policy, instance, rows[trial])
+        np.testing.assert_allclose(block.regret[trial], regret, rtol=1e-8, atol=1e-10)
+        np.testing.assert_array_equal(block.pulls[trial], np.bincount(arms, minlength=instance.contexts.arms))
+        np.testing.assert_allclose(block.error[trial], error, rtol=1e-6)
+
+
+@pytest.mark.parametrize("policy", NAMES)
+def test_without_lateness_the_loop_is_the_plain_kernel_bit_for_bit(policy):
+    """Also where the server solves at growing intervals."""
+    setup = experiment_of(policy, MANY, 900).setups[0]
+    times, rows = np.array([1, 10, 77, 900]), streams(5, 0, 3)
+    late = replace(setup, feedback=Immediate())
+    plain, looped = (registry()[policy].play(each, rows, times, Signal()) for each in (setup, late))
+    for name in ("regret", "best_pulls", "pulls", "error"):
+        assert getattr(looped, name).tobytes() == getattr(plain, name).tobytes()
+
+
+@pytest.mark.parametrize("policy", NAMES)
+def test_late_rewards_are_held_and_can_be_stopped(policy):
+    soon, later = (
+        replace(experiment_of(policy, ONE, 5000).setups[0], feedback=Feedback(batch=batch)) for batch in (2, 4000)
+    )
+    held = registry()[policy].held
+    assert held(later, 1) - held(soon, 1) == pytest.approx(3998 * (ONE["arms"] * ONE["dimension"] + 2))
+    signal = Signal()
+    signal.stop()
+    with pytest.raises(Stopped):
+        registry()[policy].play(soon, streams(0, 0, 1), np.array([10, 5000]), signal)
 
 
 @pytest.mark.parametrize("policy", NAMES)

@@ -16,24 +16,33 @@ from spec_strategies import lines, told_well
 
 from bandit_core import Experiment, InputError, bounds, simulate
 from bandit_core.experiments import links
+from bandit_core.experiments.curves import line_bounds
 from bandit_core.kernels import feedback
 from bandit_core.kernels.streams import streams
-from bandit_core.model import Signal, Stopped
+from bandit_core.model import Policy, Signal, Stopped
 from bandit_core.model.bound import TRIVIAL
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
+from bandit_core.studies.accounts import composed
 from bandit_core.studies.decisions import stopping_lines
 from bandit_core.theory import accounting
 
 WIDE = [{"kind": "gaussian", "mean": 0.5, "sd": 1.0}, {"kind": "pareto", "mean": 1.0, "shape": 2.5}]
 GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
 SPREAD = {"kind": "lognormal", "median": 1.0, "sigma": 1.0}
-LATE = [name for name, policy in registry().items() if policy.late]
+LATE = [name for name, policy in registry().items() if policy.late and policy.setting == "arms"]
 BATCHES = {  # their runs: test_late_batches.py
     *("adap-ucb", "adap-klucb", "dp-klucb", "dp-imed", "adac-ucb", "anytime-lazy-ucb", "lazy-dp-ts", "dp-ucb-int"),
     *("se", "ldp-se", "dp-se"),
 }
+# Theirs: test_gaussian_ts.py, test_heavy.py, test_trees.py, test_ladder.py; with features: test_contextual_kernels.py.
+OTHERS = {
+    *("gaussian-ts", "robust-ucb", "dp-robust-ucb", "dp-robust-se", "ldp-robust-se"),
+    *("private-ucb", "dp-ucb-bound", "dp-ucb"),
+    *("shuffle-se", "dist-dp-se", "dist-rdp-se"),
+}
+NEVER = ["top-two", "ctb-tt", "adap-tt"]
 TESTS = [name for name in LATE if name.startswith("explore-then-commit")]
 CASES = [
     *((name, line_of(name, 1.0), UNIT if "kl" in name or "ts" in name else COINS) for name in reference.POLICIES),
@@ -44,8 +53,15 @@ CASES = [
 
 
 def test_every_plain_reference_has_a_late_kernel():
-    assert set(LATE) == {*reference.POLICIES, *TESTS, *BATCHES}
+    assert set(LATE) == {*reference.POLICIES, *TESTS, *BATCHES, *OTHERS}
     assert len(TESTS) == 3
+    assert {name for name, policy in registry().items() if not policy.late} == set(NEVER)
+
+
+@pytest.mark.parametrize("name", NEVER)
+def test_who_cannot_wait_says_why(name):
+    """In words of its own, not in those that hold for any policy."""
+    assert registry()[name].cannot_wait != Policy.cannot_wait
 
 
 @pytest.mark.parametrize(("batch", "delay"), LATENESS)
@@ -111,7 +127,7 @@ def test_a_shorter_horizon_is_a_prefix(name):
     assert short.regret.tobytes() == long.regret[:, [0, 2]].tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name in LATE if name not in BATCHES])
+@pytest.mark.parametrize("name", [name for name in LATE if name not in BATCHES | OTHERS])
 def test_lateness_costs(name):
     line, arms = line_of(name, 4.0, **({"users": 60} if name in TESTS else {})), COINS
     if name in SIGMOID_POLICIES:  # rewards that the sigmoid maps to 0 and 1
@@ -141,11 +157,13 @@ def test_when_a_reward_is_counted(batch, delay, user, counted):
 
 def test_defaults_change_neither_document_nor_link_nor_identity():
     plain = Experiment.model_validate({"arms": COINS, "lines": [line_of("ucb"), line_of("heldp-ucb-l", SPREAD)]})
-    said = Experiment.model_validate({**plain.spec(), "feedback": {"batch": 1, "delay": 0}, "visits": 1})
+    said = Experiment.model_validate(
+        {**plain.spec(), "feedback": {"batch": 1, "delay": 0}, "visits": 1, "visits_delta": 0.0}
+    )
     assert said == plain
     assert said.spec() == plain.spec()
-    assert not {"feedback", "visits"} & set(plain.spec())
-    assert not {"batch", "delay", "visits"} & set(links.write(plain))
+    assert not {"feedback", "visits", "visits_delta"} & set(plain.spec())
+    assert not {"batch", "delay", "visits", "visits_delta"} & set(links.write(plain))
     assert [line.identity for line in prepared_lines(said)] == [line.identity for line in prepared_lines(plain)]
 
 
@@ -157,22 +175,24 @@ def test_a_link_carries_them_and_opens_without_what_cannot_be():
     opened, issues = links.read({**query, "batch": "0"})
     assert [issue.path for issue in issues] == ["batch"]
     assert opened.feedback == Feedback(delay=3)
-    opened, issues = links.read({**query, "lines": "private-ucb(1)"})
+    opened, issues = links.read({**query, "lines": "ctb-tt(1)"})
     assert [issue.path for issue in issues] == ["feedback"]
     assert opened.feedback.immediate
-    assert [line.policy for line in opened.lines] == ["private-ucb"]
+    assert [line.policy for line in opened.lines] == ["ctb-tt"]
 
 
 def test_who_cannot_wait_is_refused_by_name():
     with refused("feedback", value="batch 5, delay 0") as issues:
-        experiment_of(line_of("shuffle-se"), line_of("ucb"), line_of("private-ucb"), batch=5)
-    assert all(name in issues[0].allowed for name in ("shuffle-se", "private-ucb", "heldp-ucb-b"))
+        experiment_of(line_of("ctb-tt"), line_of("ucb"), line_of("top-two"), batch=5)
+    assert all(name in issues[0].allowed for name in ("ctb-tt", "top-two", "heldp-ucb-b"))
 
 
 @pytest.mark.parametrize(("field", "value", "path"), [
     ("feedback", {"batch": 0}, "feedback.batch"), ("feedback", {"delay": -1}, "feedback.delay"),
     ("feedback", {"batch": 1.5}, "feedback.batch"), ("feedback", {"every": 2}, "feedback.every"),
     ("feedback", 7, "feedback"), ("visits", 0, "visits"), ("visits", True, "visits"),
+    ("visits_delta", 1.0, "visits_delta"), ("visits_delta", -1e-9, "visits_delta"),
+    ("visits_delta", "tight", "visits_delta"),
 ])  # fmt: skip
 def test_fields_that_cannot_be_are_refused_by_path(field, value, path):
     with refused(path):
@@ -284,6 +304,113 @@ def test_the_tight_part_is_the_largest_that_keeps_the_promise(epsilon, times, de
         assert part > 2 * epsilon / times
 
 
+@pytest.mark.parametrize(("part", "times"), [(0.2, 1), (0.7, 2), (0.4, 9), (1.5, 6), (0.05, 40)])
+def test_the_tight_account_is_that_of_theorem_3_3(part, times):
+    """Of Kairouz, Oh and Viswanath, which has delta at epsilon = (k - 2i) part for whole i."""
+    for i in range(times // 2 + 1):
+        printed = sum(
+            math.comb(times, j) * (math.exp((times - j) * part) - math.exp((times - 2 * i + j) * part))
+            for j in range(i)
+        ) / (1 + math.exp(part)) ** times  # fmt: skip
+        assert accounting.tight_delta((times - 2 * i) * part, part, times) == pytest.approx(printed, abs=1e-14)
+        if i:
+            assert accounting.tight_epsilon(part, times, printed) == pytest.approx((times - 2 * i) * part, abs=1e-9)
+
+
+def _private_pair(rng, part, outcomes):
+    """Two distributions, neither more than e^part times the other, at random; half of them as far apart as can be."""
+    while True:
+        first = rng.dirichlet(np.ones(outcomes))
+        ratio = np.exp(
+            part * (rng.choice([-1.0, 1.0], outcomes) if rng.random() < 0.5 else rng.uniform(-1, 1, outcomes))
+        )
+        second = first * ratio / (first * ratio).sum()
+        if np.abs(np.log(second / first)).max() <= part:
+            return first, second
+
+
+@pytest.mark.parametrize("part", [0.3, 1.0, 2.0])
+def test_no_answers_that_depend_on_earlier_ones_lose_more_than_the_tight_account(part):
+    """Every way of three answers of random devices, each of its own for whatever was answered before."""
+    rng = np.random.default_rng(0)
+    largest = 0.0
+    for _ in range(60):
+        law = {(): (1.0, 1.0)}
+        for _ in range(3):
+            law = {
+                (*said, k): (one * p, other * q)
+                for said, (one, other) in law.items()
+                for k, (p, q) in enumerate(zip(*_private_pair(rng, part, 3), strict=True))
+            }
+        for epsilon in (0.0, 0.5 * part, part, 2 * part, 2.5 * part):
+            allowed = accounting.tight_delta(epsilon, part, 3)
+            for one, other in ((0, 1), (1, 0)):
+                lost = sum(max(0.0, pair[one] - math.exp(epsilon) * pair[other]) for pair in law.values())
+                assert lost <= allowed + 1e-12
+                largest = max(largest, lost / allowed) if allowed > 0 else largest
+    assert largest > 0.3
+
+
+COMPOSED = [name for name in PURE if registry()[name].privacy == "local"]
+
+
+@pytest.mark.parametrize("name", [*COMPOSED, "ldp-sgd"])
+def test_tight_composition_lets_one_answer_spend_more(name):
+    """The part is the largest that keeps the promise by the enumerated account; what is played is a plain spec's."""
+    policy, delta = registry()[name], 1e-3
+    arms = {"arms": COINS} if policy.setting == "arms" else {"contexts": {"dimension": 2, "arms": 3}}
+    document = {**arms, "lines": [line_of(name, 2.0)], "horizon": 500, "trials": 2, "visits": 4}
+    basic, tight = (Experiment.model_validate({**document, "visits_delta": each}) for each in (0.0, delta))
+    part = tight.setups[0].fixed_epsilon
+    assert part > 0.5 * (1 + 1e-3)
+    assert _enumerated(2.0, part, 4) <= delta < _enumerated(2.0, part * (1 + 1e-9), 4) * (1 + 1e-6)
+    alone = basic.with_changes(lines=[line_of(name, part)], visits=1)
+    for left, right in zip(*(prepared_lines(each) for each in (tight, alone)), strict=True):
+        assert left.identity == right.identity
+    kept = policy.guarantee(tight.setups[0])
+    assert (kept.model, kept.measure, kept.delta) == ("local", "approximate", delta)
+    assert kept.epsilon == pytest.approx(2.0)
+    assert f"{part:.4g}" in kept.words and kept.budget in kept.words
+    spent = policy.spent(tight.setups[0], np.array([1, 2, 4, 10**9]))
+    by_hand = [part, *(accounting.tight_epsilon(part, count, delta) for count in (2, 4, 4))]
+    np.testing.assert_allclose(spent, by_hand)
+    listed = policy.releases(tight.setups[0])
+    assert composed(listed) == pytest.approx(4 * part)
+    assert 1.9 < composed(listed, delta) <= 2.0 * (1 + 1e-9)  # Laplace noise is a little better than the worst
+    assert Experiment.model_validate(tight.spec()) == tight
+    assert links.read(links.write(tight)) == (tight, [])
+
+
+def _enumerated(epsilon, part, times):
+    truth = 1 / (1 + math.exp(-part))
+    patterns = itertools.product((truth, 1 - truth), repeat=times)
+    return sum(max(0.0, math.prod(p) - math.exp(epsilon) * math.prod(1 - each for each in p)) for p in patterns)
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_bounds_beside_tight_composition_are_those_of_one_answer(name):
+    """Which is pure: what is drawn is what a plain spec with the part for epsilon has, and says whose epsilon it is."""
+    tight = experiment_of(line_of(name, 2.0), visits=4, visits_delta=1e-3)
+    part = tight.setups[0].fixed_epsilon
+    alone = experiment_of(line_of(name, part))
+    pairs = list(zip(line_bounds(tight, 0), line_bounds(alone, 0), strict=True))
+    for mine, theirs in pairs:
+        assert (mine.name, mine.not_applicable) == (theirs.name, theirs.not_applicable)
+        assert (f"{part:.4g}" in mine.assumptions) == (mine.model != "none")
+    assert bounds(tight).value.equals(bounds(alone).value)
+
+
+@pytest.mark.parametrize("line", [
+    *(line_of(name, 1.0) for name in ("dp-imed", "shuffle-se", "gaussian-ts", "private-ucb", "adac-ucb")),
+    line_of("heldp-ucb-l", GROUPS, eps_min=0.5),
+])  # fmt: skip
+def test_who_composes_nothing_is_refused_by_name(line):
+    with refused("visits_delta", value=1e-6) as issues:
+        experiment_of(line, line_of("ucb"), line_of("ts-cf", 1.0), visits=3, visits_delta=1e-6)
+    assert line["policy"] in issues[0].allowed and "ts-cf" not in issues[0].allowed
+    experiment_of(line, visits_delta=1e-6)  # whoever comes once composes nothing
+
+
 def test_visits_change_nothing_without_privacy():
     plain = experiment_of(line_of("ucb"), line_of("thompson"))
     again = plain.with_changes(visits=9)
@@ -307,6 +434,7 @@ def coming(draw):
         "trials": 2,
         "feedback": {"batch": draw(st.integers(1, 50)), "delay": draw(st.integers(0, 400))},
         "visits": draw(st.integers(1, 20)),
+        "visits_delta": draw(st.sampled_from([0.0, 0.0, 1e-300, 1e-12, 1e-6, 0.5, 1 - 2**-53])),
     }
     if draw(st.booleans()):
         del document["feedback"]
@@ -327,7 +455,7 @@ def test_any_spec_runs_or_is_refused_in_words(document):
     assert result.complete
     for line in result.lines:
         np.testing.assert_array_equal(line.pulls.sum(axis=1), experiment.horizon)
-    plain = {name: value for name, value in document.items() if name not in ("feedback", "visits")}
+    plain = {name: value for name, value in document.items() if name not in ("feedback", "visits", "visits_delta")}
     said = plain | {"feedback": {"batch": 1, "delay": 0}, "visits": 1}
     both = [simulate(Experiment.model_validate(each), jobs=1, store=memory()) for each in (plain, said)]
     assert numbers(both[0]) == numbers(both[1])

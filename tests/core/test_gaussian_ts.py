@@ -1,14 +1,17 @@
 """Gaussian Thompson sampling: its choices by a plain reference, and what its draws keep by an account from scratch."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from helpers import refused
-from reference import Stream, by_labels
+from lateness import LATENESS, Immediate, arms_pulled
+from reference import Late, Stream, by_labels
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
+from bandit_core.kernels import late_draws
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms.gaussian import smallest_delta
@@ -20,10 +23,10 @@ ARMS = [{"kind": "bernoulli", "mean": 0.7}, {"kind": "two-point", "low": 0.25, "
 POLICY = registry()["gaussian-ts"]
 
 
-def line(horizon=300, arms=ARMS, epsilon=1.0, **params):
+def line(horizon=300, arms=ARMS, epsilon=1.0, feedback=None, **params):
     told = {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-    [setup] = Experiment.model_validate({"arms": arms, "lines": [told], "horizon": horizon, "trials": 1}).setups
-    return setup
+    document = {"arms": arms, "lines": [told], "horizon": horizon, "trials": 1, "feedback": feedback or {}}
+    return Experiment.model_validate(document).setups[0]
 
 
 @kernel
@@ -33,21 +36,22 @@ def _normals(state, drawn):
 
 
 def reference(setup, words, b, c):
-    """Every choice of one trial, from the pseudo-code."""
+    """Every choice of one trial, from the pseudo-code; rewards are known when they are counted."""
     arms, horizon = setup.arms, setup.horizon
     uniform = Stream(words).uniform
     drawn = np.empty(len(arms) * horizon)
     _normals(words[None].copy(), drawn)
-    normals, rewards, chosen = iter(drawn.tolist()), [[] for _ in arms], []
+    normals, rewards, chosen, late = iter(drawn.tolist()), [[] for _ in arms], [], Late(setup)
     for t in range(horizon):
-        if t < b * len(arms):
+        if sum(map(len, rewards)) < b * len(arms):
             choice = t % len(arms)
         else:
             thetas = [sum(r) / (len(r) + 1) + math.sqrt(c / (len(r) + 1)) * next(normals) for r in rewards]
             choice = thetas.index(max(thetas))
         _, low, high, chance, _ = arms[choice].row()
-        rewards[choice].append(high if uniform() < chance else low)
         chosen.append(choice)
+        for arm, reward in late.counted(choice, high if uniform() < chance else low):
+            rewards[arm].append(reward)
     return chosen
 
 
@@ -63,6 +67,31 @@ def test_choices_are_those_of_the_pseudo_code(params, epsilon):
     block = POLICY.play(setup, rows, np.arange(1, 301), Signal())
     np.testing.assert_allclose(block.regret[0], np.cumsum(setup.gaps[chosen]), atol=1e-9)
     np.testing.assert_array_equal(block.pulls[0], np.bincount(chosen, minlength=2))
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+def test_choices_are_those_of_the_pseudo_code_where_rewards_are_counted_late(batch, delay):
+    setup, rows = line(epsilon=8.0, pre_pulls=5, feedback={"batch": batch, "delay": delay}), streams(3, 0, 1)
+    chosen = by_labels(setup, rows[0], lambda here, words: reference(here, words, 5, gaussian_ts.factor(setup)))
+    if setup.feedback.immediate:  # the late loop, though nothing is late
+        setup = replace(setup, feedback=Immediate())
+    call = POLICY.prepare(setup)
+    assert call.kernel.__module__ == late_draws.__name__
+    np.testing.assert_array_equal(arms_pulled(call, rows, 300)[0], chosen)
+
+
+@pytest.mark.parametrize(("batch", "delay", "before"), [(1, 0, 10), (7, 3, 14), (1, 40, 50), (500, 0, 500)])
+def test_there_are_draws_from_when_the_first_pulls_are_counted(batch, delay, before):
+    """Fewer draws need less noise for the same epsilon; what is kept is the account of those that there are."""
+    setup = line(epsilon=2.0, pre_pulls=5, feedback={"batch": batch, "delay": delay})
+    steps = max(0, 300 - before)
+    assert gaussian_ts.draws(setup, 300) == steps
+    assert [release.times for release in POLICY.releases(setup)] == ([steps] if steps else [])
+    kept = math.sqrt(steps / (gaussian_ts.factor(setup) * 6))
+    assert float(gaussian_ts.mu(setup, 300)) == pytest.approx(kept)
+    if steps:
+        assert smallest_delta(kept, 1.0, 2.0) == pytest.approx(1e-6, rel=1e-3)
+    assert POLICY.guarantee(setup).epsilon == (pytest.approx(2.0) if steps else 0.0)
 
 
 def worst_distance(b, c, arms, horizon):

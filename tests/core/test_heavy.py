@@ -1,11 +1,14 @@
 """Heavy tails: kernels against slow references, truncated sums and moments, noise, refusals, epochs, and theory."""
 
 import math
+from dataclasses import replace
 
 import heavy_reference
 import numpy as np
 import pytest
 from helpers import refused
+from lateness import LATENESS, Immediate
+from lateness import arms_pulled as arms_of_all
 from reference import Stream, by_labels
 from scipy import integrate, stats
 
@@ -13,6 +16,7 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.presets import load_preset
 from bandit_core.kernels import heavy as kernels
+from bandit_core.kernels import late_heavy
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
@@ -29,11 +33,12 @@ MIXED = [
 ]
 
 
-def instance_of(policy, arms=S1, epsilon=1.0, horizon=10_000, **params):
+def instance_of(policy, arms=S1, epsilon=1.0, horizon=10_000, batch=1, delay=0, **params):
     line = {"policy": policy, "params": params}
     if registry()[policy].epsilon != "none":
         line["epsilon"] = {"kind": "fixed", "value": epsilon}
-    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1}
+    feedback = {"batch": batch, "delay": delay}
+    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1, "feedback": feedback}
     return Experiment.model_validate(document).setups[0]
 
 
@@ -68,11 +73,7 @@ def test_robust_ucb_plays_like_its_reference(arms, v, kappa):
         arms = PLAIN[1:]
     instance = instance_of("robust-ucb", arms, horizon=3000, v=v, kappa=kappa)
     for row in streams(1, 0, 2):
-        expected = by_labels(
-            instance,
-            row,
-            lambda here, row: heavy_reference.robust_ucb(here.arms, v, here.parameters.u, kappa, 3000, row),
-        )
+        expected = by_labels(instance, row, lambda here, row: heavy_reference.robust_ucb(here, kappa, row))
         assert pulled_arms("robust-ucb", instance, row[None]) == expected
         assert len(set(expected)) == len(arms)
 
@@ -81,11 +82,7 @@ def test_robust_ucb_plays_like_its_reference(arms, v, kappa):
 def test_dp_robust_ucb_plays_like_its_reference_with_an_explicit_tree(v, kappa, epsilon):
     instance = instance_of("dp-robust-ucb", S1, epsilon, horizon=3000, v=v, kappa=kappa)
     for row in streams(2, 0, 2):
-        expected = by_labels(
-            instance,
-            row,
-            lambda here, row: heavy_reference.dp_robust_ucb(here.arms, v, here.parameters.u, kappa, epsilon, 3000, row),
-        )
+        expected = by_labels(instance, row, lambda here, row: heavy_reference.dp_robust_ucb(here, kappa, row))
         assert pulled_arms("dp-robust-ucb", instance, row[None]) == expected
 
 
@@ -111,6 +108,57 @@ def test_elimination_plays_like_its_reference(policy, epsilon, shrink):
             np.testing.assert_allclose(table[["tau", "D", "R", "B", "err", "arms left"]][: len(complete)], complete)
         sizes.add(complete[-1][-1])
     assert 1 in sizes
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+@pytest.mark.parametrize(("policy", "kappa", "plays"), [
+    ("robust-ucb", 0.05, heavy_reference.robust_ucb), ("dp-robust-ucb", 0.001, heavy_reference.dp_robust_ucb),
+])  # fmt: skip
+def test_an_index_plays_like_its_reference_where_rewards_are_counted_late(policy, kappa, plays, batch, delay):
+    instance = instance_of(policy, PLAIN, 2.0, horizon=1500, batch=batch, delay=delay, v=0.5, kappa=kappa)
+    rows = streams(2, 0, 2)
+    if instance.feedback.immediate:  # the late loop, though nothing is late
+        instance = replace(instance, feedback=Immediate())
+    call = registry()[policy].prepare(instance)
+    assert call.kernel.__module__ == late_heavy.__name__
+    for pulled, row in zip(arms_of_all(call, rows, 1500), rows, strict=True):
+        np.testing.assert_array_equal(pulled, by_labels(instance, row, lambda here, row: plays(here, kappa, row)))
+        assert len(set(pulled)) == len(PLAIN)
+
+
+SHORT = {"dp-robust-se": {"kappa": 3e-4}, "ldp-robust-se": {"kappa": 2e-9, "shrink": 2}}  # epochs
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+@pytest.mark.parametrize("policy", SHORT)
+def test_elimination_plays_like_its_reference_where_rewards_are_counted_late(policy, batch, delay):
+    given = {"v": 0.8, "beta": 0.01, **SHORT[policy]}
+    instance = instance_of(policy, PLAIN, 3.0, horizon=6000, batch=batch, delay=delay, **given)
+    rows = streams(3, 0, 2)
+    if instance.feedback.immediate:
+        instance = replace(instance, feedback=Immediate())
+    for pulled, row in zip(arms_of_all(registry()[policy].prepare(instance), rows, 6000), rows, strict=True):
+        used: list[int] = []
+
+        def plays(here, row, used=used):
+            arms, released = heavy_reference.late_elimination(here, row)
+            used += [user for each in released for user in each]
+            return arms
+
+        np.testing.assert_array_equal(pulled, by_labels(instance, row, plays))
+        assert len(used) == len(set(used)) > 0  # every reward is in one release at most
+
+
+@pytest.mark.parametrize("policy", SHORT)
+def test_elimination_by_users_has_the_law_of_that_by_epochs(policy):
+    """Other draws (the plain kernels draw an epoch by its sum), the same distribution where nothing is late."""
+    plain = instance_of(policy, PLAIN, 3.0, horizon=4000, v=0.8, beta=0.01, **SHORT[policy])
+    both = [(1, plain), (2, replace(plain, feedback=Immediate()))]
+    pulls = [registry()[policy].play(each, streams(seed, 0, 400), np.array([4000]), Signal()).pulls
+             for seed, each in both]  # fmt: skip
+    for mine, theirs in zip(*(each.T for each in pulls), strict=True):
+        assert mine.std() > 0
+        assert stats.ks_2samp(mine, theirs, method="asymp").pvalue > 1e-3
 
 
 # --- sums and moments -----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Elimination in growing batches, by steps of trust: a plain reference, the laws of the shortcuts, privacy, radii."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import ladder_reference
@@ -8,18 +9,21 @@ import numpy as np
 import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from helpers import refused
+from lateness import LATENESS, Immediate, arms_pulled
+from reference import by_labels
 from scipy import stats
 from scipy.special import logsumexp
 from test_binomial import chi_square_p
 from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 
 from bandit_core import Experiment, simulate
-from bandit_core.kernels import poisson
+from bandit_core.kernels import late_ladder, poisson
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import modular_sums, shuffled_bits
 from bandit_core.model import Signal
 from bandit_core.policies import ladder_family, registry
 from bandit_core.simulation.store import Store
+from bandit_core.spec.feedback import Feedback
 from bandit_core.theory import accounting, ladder
 
 STEPS = ("se", "dp-se", "dist-dp-se", "dist-rdp-se", "shuffle-se", "ldp-se")
@@ -82,6 +86,45 @@ def test_the_arms_of_the_reference(monkeypatch, at_once, policy, arms, epsilon, 
         np.testing.assert_array_equal(pulled, expected)
         np.testing.assert_array_equal(sparse.pulls[trial], np.bincount(expected, minlength=len(setup.arms)))
         np.testing.assert_allclose(sparse.regret[trial], np.cumsum(setup.gaps[expected])[few - 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+@pytest.mark.parametrize("policy", ["dist-dp-se", "dist-rdp-se", "shuffle-se"])
+def test_the_arms_of_the_reference_where_rewards_are_counted_late(policy, batch, delay):
+    """Batches of exactly as many users as the noise is made for, the first that they meet."""
+    entry, setup = instance(policy, UNIT, 8.0, 3000, growth=3, beta=0.9)
+    setup = replace(setup, feedback=(Feedback if batch > 1 or delay else Immediate)(batch=batch, delay=delay))
+    spec = {"epsilon": 8.0, "growth": 3, "beta": 0.9, "noisy": None}
+    if policy == "shuffle-se":
+        spec["noisy"] = ladder.noisy_shares(setup)
+    elif policy == "dist-rdp-se":
+        spec |= {"scale": setup.parameters.scale, "rate": ladder.rate(setup)}
+    rows, call, complete = streams(7, 0, 2), entry.prepare(setup), []
+    assert call.kernel.__module__ == late_ladder.__name__
+    for pulled, words in zip(arms_pulled(call, rows, 3000), rows, strict=True):
+
+        def plays(here, words):
+            arms, batches = ladder_reference.late_play(policy, here, words, spec)
+            complete.append(batches)
+            return arms
+
+        np.testing.assert_array_equal(pulled, by_labels(setup, words, plays))
+    for batches in complete:
+        users = [user for each in batches for user in each]
+        assert len(users) == len(set(users)) > 0
+        assert {len(each) for each in batches} <= {3**b for b in range(1, 9)}
+
+
+@pytest.mark.parametrize("policy", ["dist-dp-se", "dist-rdp-se", "shuffle-se"])
+def test_batches_by_users_have_the_law_of_those_by_their_sums(policy):
+    entry, setup = instance(policy, TWO, 2.0, 4000, growth=2, beta=0.9)
+    late = replace(setup, feedback=Immediate())
+    plain, looped = (
+        entry.play(each, streams(seed, 0, 800), np.array([4000]), Signal()).pulls
+        for seed, each in ((1, setup), (2, late))
+    )
+    assert plain.std() > 0
+    assert same_law(plain, looped) > 1e-3
 
 
 def same_law(one, other):

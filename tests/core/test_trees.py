@@ -1,18 +1,20 @@
 """Counters and the policies that play on them: against the pseudo-code of their papers, audits, error distributions."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from counter_reference import SignedTree
 from helpers import refused
-from reference import by_labels
+from lateness import LATENESS, Immediate, arms_pulled
+from reference import INFINITY, Late, by_labels
 from scipy import stats
 
 from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import trees
+from bandit_core.kernels import late_trees, trees
 from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, SignedDigits, laplace_sum_bound
 from bandit_core.model import Signal, Stopped, run_kernel
@@ -290,10 +292,6 @@ def taps(seed, trial, count):
     return tuple(iterator.__next__ for iterator in iterators)
 
 
-def argmax(values):
-    return max(range(len(values)), key=lambda arm: (values[arm], -arm))
-
-
 def pays(instance, arm, uniform):
     _, low, high, chance, _ = instance.arms[arm].row()
     return high if uniform < chance else low
@@ -313,7 +311,7 @@ def tossou_nu(instance, t, n, epsilon):
 
 
 def reference_arms(name, instance, seed, trial):
-    """The arms of one trial, straight from the pseudo-code of the papers."""
+    """The arms of one trial, straight from the pseudo-code; rewards are inserted when they are counted."""
     horizon, arms, epsilon = instance.horizon, len(instance.arms), instance.epsilon.value
     reward_tap, noise_tap = taps(seed, trial, 2 * horizon * (arms if name == "dp-ucb" else 1) + 50 * arms)
     parameters = instance.parameters
@@ -326,38 +324,35 @@ def reference_arms(name, instance, seed, trial):
     else:
         part = epsilon / 2 if parameters.accounting == "tight" else epsilon
         counters = [ChanHybrid(part, part) for _ in range(arms)]
-    sums, pulls, chosen = [0.0] * arms, [0] * arms, []
+    sums, counts, chosen, late = [0.0] * arms, [0] * arms, [], Late(instance)
     for t in range(1, horizon + 1):
-        if t <= arms:
-            choice = t - 1
-        else:
-            indices = []
-            for arm in range(arms):
-                n = pulls[arm]
-                index = sums[arm] / n
-                if name == "private-ucb" or parameters.index == "with root":
-                    index += math.sqrt(2 * math.log(t) / n)
-                if name == "private-ucb":
-                    gamma = t**-4.0 if parameters.gamma == "t^-4" else parameters.gamma
-                    inside = math.log(arms * horizon * math.log(horizon) / gamma)
-                    index += parameters.margin * split * math.log(horizon) ** 2 * inside / epsilon / n
-                elif name == "dp-ucb-bound":
-                    index += tossou_nu(instance, t, n, epsilon) / n
-                indices.append(index)
-            choice = argmax(indices)
-        reward = pays(instance, choice, reward_tap())
-        pulls[choice] += 1
+        indices = [INFINITY] * arms
+        for arm in (arm for arm in range(arms) if counts[arm]):
+            n = counts[arm]
+            index = sums[arm] / n
+            if name == "private-ucb" or parameters.index == "with root":
+                index += math.sqrt(2 * math.log(t) / n)
+            if name == "private-ucb":
+                gamma = t**-4.0 if parameters.gamma == "t^-4" else parameters.gamma
+                inside = math.log(arms * horizon * math.log(horizon) / gamma)
+                index += parameters.margin * split * math.log(horizon) ** 2 * inside / epsilon / n
+            elif name == "dp-ucb-bound":
+                index += tossou_nu(instance, t, n, epsilon) / n
+            indices[arm] = index
+        choice = late.first_largest(indices)
         chosen.append(choice)
-        for arm in range(arms) if name == "dp-ucb" else [choice]:
-            sums[arm] = counters[arm].insert(reward if arm == choice else 0.0, noise_tap)
+        for counted, reward in late.counted(choice, pays(instance, choice, reward_tap())):
+            counts[counted] += 1
+            for arm in range(arms) if name == "dp-ucb" else [counted]:
+                sums[arm] = counters[arm].insert(reward if arm == counted else 0.0, noise_tap)
     return np.array(chosen)
 
 
-def instance_of(name, means, horizon, epsilon, **params):
+def instance_of(name, means, horizon, epsilon, feedback=None, **params):
     arms = [{"kind": "bernoulli", "mean": mean} for mean in means[:-1]]
     arms.append({"kind": "two-point", "low": 0.25, "high": 0.75, "p_high": (means[-1] - 0.25) * 2})
     line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon}, "params": params}
-    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1}
+    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1, "feedback": feedback or {}}
     return Experiment.model_validate(document).setups[0]
 
 
@@ -410,6 +405,19 @@ def test_arms_are_those_of_the_pseudo_code(name, params, means, epsilon, horizon
     np.testing.assert_array_equal(sparse.pulls[0], pulls)
     best = np.cumsum(instance.gaps[chosen] == 0)
     np.testing.assert_array_equal(sparse.best_pulls[0], best[np.array(few) - 1])
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATENESS)
+@pytest.mark.parametrize(("name", "params"), CASES)
+def test_arms_are_those_of_the_pseudo_code_where_rewards_are_counted_late(name, params, batch, delay):
+    instance = instance_of(name, FEW, 500, 20.0, {"batch": batch, "delay": delay}, **params)
+    rows = streams(4, 1, 2)
+    chosen = by_labels(instance, rows[0], lambda here, _: reference_arms(name, here, seed=4, trial=1))
+    if instance.feedback.immediate:  # the late loop, though nothing is late
+        instance = replace(instance, feedback=Immediate())
+    call = registry()[name].prepare(instance)
+    assert call.kernel.__module__ == late_trees.__name__
+    np.testing.assert_array_equal(arms_pulled(call, rows, 500)[0], chosen)
 
 
 @pytest.mark.parametrize("shape", [trees.FLAT, trees.LOG_PULLS, trees.LOG_SINCE])

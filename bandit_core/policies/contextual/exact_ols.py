@@ -63,6 +63,7 @@ _COMMON: dict[str, Any] = dict(
     bounds=contextual.nothing_stated,
     guarantee=lambda setup: Guarantee("none", "no privacy: the learner sees every context and reward"),
     setting="contexts",
+    late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: users.models * users.dimension**2),
 )

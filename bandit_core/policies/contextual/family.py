@@ -9,12 +9,22 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
+from bandit_core.kernels import gradient, late_contextual, least_squares, optimism, ridge
 from bandit_core.kernels.contexts import MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
+from bandit_core.policies import index_family
 from bandit_core.spec.contexts import Contexts, Discrete, Table
 from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
+
+# What plays them where rewards are counted late.
+_LATE: dict[Callable[..., None], Callable[..., None]] = {
+    ridge.play: late_contextual.by_ridge,
+    gradient.play: late_contextual.by_gradient,
+    least_squares.play: late_contextual.by_least_squares,
+    optimism.play: late_contextual.by_optimism,
+}
 
 HAN = "Han, Liang, Wang, Zhang 2021"
 ZHENG = "Zheng, Cai, Huang, Li, Wang 2020"
@@ -104,7 +114,10 @@ def one_message(
 def kernel_call(setup: RunSetup, kernel: Callable[..., None], learner: NamedTuple) -> KernelCall:
     """The call of a contextual kernel: the users that it meets, and the learner's own numbers."""
     contexts = contexts_of(setup)
-    return KernelCall(kernel, (contexts.kernel_form(), learner), contexts.arms, error=True)
+    arguments: tuple[Any, ...] = (contexts.kernel_form(), learner)
+    if not setup.feedback.immediate:
+        kernel, arguments = _LATE[kernel], (*arguments, index_family.late(setup))
+    return KernelCall(kernel, arguments, contexts.arms, error=True)
 
 
 def solutions(horizon: int, refresh: float) -> float:
@@ -156,6 +169,9 @@ def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, in
         distribution, size = contexts.law, contexts.vectors * contexts.dimension
         users = size * (1 + (distribution.points if isinstance(distribution, Discrete) else 0))
         table = len(distribution.rows) * len(distribution.rows[0]) if isinstance(distribution, Table) else 0
+        feedback = setup.feedback
+        waiting = 0 if feedback.immediate else min(feedback.batch + feedback.delay, setup.horizon)
+        users += waiting * (size + 2)
         return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
 
     return numbers

@@ -138,6 +138,7 @@ POLICY = Policy(
     releases=_releases,
     parent="greedy-ols",
     setting="contexts",
+    late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
     pseudo_code="""theta = 0; M = 0; u = 0

@@ -141,6 +141,7 @@ POLICY = Policy(
     settle=_settled,
     parent="greedy-ols",
     setting="contexts",
+    late=True,
     step_cost=_cost,
     held=family.numbers_held(lambda users: 0.0),
     pseudo_code="""theta = 0

@@ -159,6 +159,7 @@ _COMMON: dict[str, Any] = dict(
     bounds=contextual.optimistic_private,
     parent="linucb",
     setting="contexts",
+    late=True,
     held=family.numbers_held(lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2),
 )
 
