@@ -175,7 +175,7 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
     if setup.visits > 1:
         named["visits"] = str(setup.visits)
     named["arms"] = str(len(setup.arms) or (setup.contexts.arms if setup.contexts else 0))
-    if not policy.anytime:
+    if policy.knows_horizon(setup):
         named["horizon"] = f"{setup.horizon:,}"
     named |= {name: write_value(value) for name, value in setup.parameters.model_dump().items() if value is not None}
     numbers = ", ".join(f"{name} = {value}" for name, value in named.items())
@@ -184,7 +184,7 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
     told = [f"The rule itself and its numbers, chosen before anybody looks at a reward: {numbers}."]
     if setup.epsilon is not None and setup.epsilon.fixed is None:
         told += [PUBLIC["budgets"], PUBLIC["eps_min"]]
-    if not policy.anytime:
+    if policy.knows_horizon(setup):
         told.append(PUBLIC["horizon"])
     if policy.setting == "arms" and policy.accepts is not any_rewards:
         told.append(PUBLIC["ranges"])
