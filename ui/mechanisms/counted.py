@@ -11,21 +11,36 @@ import streamlit as st
 from bandit_core import InputError, load_preset, simulate
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Guarantee
+from bandit_core.policies import registry
 from ui import charts, gallery, render_lock, theme, words
 
 PRESET = "better-counters"
 ON = {"hybrid": "hybrid counters", "binary": "binary trees", "k-ary": "k-ary trees", "square-root": "square roots"}
+COUNTED = {  # policies on running sums, each on the counter of its paper, one with less noise, and a weaker promise
+    "dp-ucb": ("hybrid", "k-ary", "square-root"),
+    "dp-ucb-bound": ("hybrid", "k-ary", "square-root"),
+    "private-ucb": ("binary", "k-ary", "square-root"),
+}
+ROWS = [(policy, counter) for policy, counters in COUNTED.items() for counter in counters]
 _SURE = 3.0  # standard errors of a paired difference
 
 
+def _named(policy: str, counter: str) -> str:
+    """A line by policy and counter."""
+    return f"{registry()[policy].title} on {ON[counter]}"
+
+
 def experiment_at(epsilon: float) -> Experiment:
-    """The lesson's experiment with all its budgets at ``epsilon``."""
+    """The lesson's experiment with all policies that can choose their counter, all budgets at ``epsilon``."""
     lesson = load_preset(PRESET)
-    lines = lesson.spec()["lines"]
+    open_one, *_, batches = lesson.spec()["lines"]
     budget = {"kind": "fixed", "value": epsilon}
-    return lesson.with_changes(
-        lines=[{**line, "epsilon": budget} if "epsilon" in line else line for line in lines], title="", note=""
-    )
+    lines = [
+        {"policy": policy, "epsilon": budget, "params": {"counter": counter}, "label": _named(policy, counter)}
+        for policy, counter in ROWS
+    ]
+    batches |= {"epsilon": budget, "label": "DP-KLUCB, in batches"}
+    return lesson.with_changes(lines=[open_one, *lines, batches], title="", note="")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -41,12 +56,6 @@ def surely(less: np.ndarray, more: np.ndarray) -> bool:
     return bool(apart.mean() > _SURE * apart.std(ddof=1) / math.sqrt(len(apart)))
 
 
-def _named(number: int) -> str:
-    """A line of the lesson by policy and counter."""
-    lesson = load_preset(PRESET)
-    return f"{lesson.lines[number].entry.title} on {ON[lesson.setups[number].parameters.counter]}"
-
-
 def _kept(experiment: Experiment) -> list[Guarantee]:
     """What each line keeps."""
     return [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
@@ -60,7 +69,7 @@ def verdict(losses: np.ndarray) -> str:
     means, batches = losses.mean(axis=1), losses[-1]
     told, helped, pure, weaker = [], [], [], []
     for first in range(1, len(losses) - 1, 3):
-        title = load_preset(PRESET).lines[first].entry.title
+        title = registry()[ROWS[first - 1][0]].title
         printed, signed, roots = (f"**{words.count(round(mean))}**" for mean in means[first : first + 3])
         told.append(f"{title} loses {printed}, {signed} on k-ary trees, {roots} on square roots")
         helped += [title] if surely(losses[first + 1], losses[first]) else []
@@ -73,9 +82,9 @@ def verdict(losses: np.ndarray) -> str:
     rest += f"**{words.count(round(means[-1]))}**"
     if all(surely(batches, losses[line]) for line in (*pure, *weaker)):
         return f"{gain}No counter rescues running sums: {rest}."
-    if ahead := [_named(line) for line in pure if surely(losses[line], batches)]:
+    if ahead := [_named(*ROWS[line - 1]) for line in pure if surely(losses[line], batches)]:
         return f"{gain}{rest}. Ahead of it: {', '.join(ahead)}."
-    if ahead := [_named(line) for line in weaker if surely(losses[line], batches)]:
+    if ahead := [_named(*ROWS[line - 1]) for line in weaker if surely(losses[line], batches)]:
         return f"{gain}{rest}. Ahead of it, with a weaker promise: {', '.join(ahead)}."
     return f"{gain}{rest}, which {losses.shape[1]} runs cannot tell apart from at least one of the others."
 
@@ -83,11 +92,7 @@ def verdict(losses: np.ndarray) -> str:
 def chart(losses: np.ndarray, experiment: Experiment) -> go.Figure:
     """Mean loss of every line with twice its standard error; what keeps a weaker promise is hollow."""
     dark = theme.is_dark()
-    labels = [experiment.label(number) for number in range(len(experiment.lines))]
-    titles = [
-        label.rsplit(", ", 1)[0] if line.epsilon else label
-        for label, line in zip(labels, experiment.lines, strict=True)
-    ]
+    titles = [experiment.label(number) for number in range(len(experiment.lines))]
     delta = [kept.delta > 0 for kept in _kept(experiment)]
     colours = [theme.policy_colour(line.policy, dark) for line in experiment.lines]
     figure = go.Figure()
