@@ -113,9 +113,7 @@ def chart(losses: np.ndarray, experiment: Experiment) -> go.Figure:
     )
     charts.style(figure, 420, dark)
     figure.update_layout(hovermode="closest")
-    figure.update_xaxes(
-        title=f"regret after {words.count(experiment.horizon)} users", type="log", **charts.AMOUNTS, dtick=1
-    )
+    figure.update_xaxes(title="regret at the end", type="log", **charts.AMOUNTS, dtick=1)
     figure.update_yaxes(autorange="reversed", automargin=True, title=None)
     return figure
 
