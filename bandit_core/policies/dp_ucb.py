@@ -9,9 +9,9 @@ parts have the full epsilon, and a reward enters both: 2 epsilon.
 Deviations from print: "Algorithm 1 with nu = 0" is S / n alone; the root, which the text and the proofs have, is added
 (parameter ``index``). The counter is the hybrid one, as in the paper; parameter ``counter`` offers two that must know
 the horizon: the k-ary tree with signed digits, which has a tenth of its noise, and the square root of the counting
-matrix, whose normal noise is smaller still and keeps (epsilon, delta) only. No bound on regret is proved for them here.
-Beware: the counters grow with t while an arm's pulls may not, and nothing in the index covers
-that noise, so an arm with few pulls can look far better or worse than it is.
+matrix, whose normal noise is often smaller still and keeps (epsilon, delta) only. No bound on regret is proved for them
+here. Beware: the counters grow with t while an arm's pulls may not, and nothing in the index covers that noise, so an
+arm with few pulls can look far better or worse than it is.
 """
 
 from __future__ import annotations

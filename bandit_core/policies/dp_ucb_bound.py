@@ -12,11 +12,11 @@ Guarantee: epsilon-central DP with accounting "tight" (both parts of the counter
 As printed both parts have the full epsilon, and a reward enters both: 2 epsilon.
 Deviations from print: Algorithm 1 leaves out sqrt(2 ln t / n), which the text and the proofs have (parameter
 ``index``); log2 n' is undefined at n' = 0, where only the logarithmic mechanism speaks and the factor is 1.
-Parameter ``counter`` offers two counters that must know the horizon, each with a margin that its noise leaves at one
-step with chance t^-4 at most (proof: `tree_family.prepare_covered`): the k-ary tree with signed digits, where m nodes
-of Laplace(b) give nu = b (2 sqrt(m l) + l), l = ln(2 t^4), and the square root of the counting matrix, whose normal
-noise of standard deviation s gives nu = s sqrt(8 ln t) and keeps (epsilon, delta) only. No bound on regret is proved
-for them here.
+Parameter ``counter`` offers two counters that must know the horizon, each with a margin that its noise after n pulls
+leaves with chance t^-4 at most, for every n and t (proof: `tree_family.prepare_covered`): the k-ary tree with signed
+digits, where m nodes of Laplace(b) give nu = b (2 sqrt(m l) + l), l = ln(2 t^4), and the square root of the counting
+matrix, whose normal noise of standard deviation s gives nu = s sqrt(8 ln t) and keeps (epsilon, delta) only. No bound
+on regret is proved for them here.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ proved. Guarantee: epsilon-central DP; the variant of 2015 really keeps epsilon 
 The split over tree levels takes logarithms to base 2, as it must (see `bandit_core.mechanisms.binary`).
 
 Gamma_t covers the noise of every node of all trees at once, but for a chance of gamma. Parameter ``counter`` offers two
-counters with less noise, and a margin that covers every sum of all arms with the same chance (proof:
+counters with less noise in long runs, and a margin that covers every sum of all arms with the same chance (proof:
 `tree_family.prepare_covered`, for K T sums): the k-ary tree with signed digits, b (2 sqrt(m l) + l) with
 l = ln(2 K T / gamma) for m nodes of Laplace(b); and the square root of the counting matrix, s sqrt(2 ln(K T / gamma))
 for normal noise of standard deviation s, which keeps (epsilon, delta) only. No bound on regret is proved for them here.

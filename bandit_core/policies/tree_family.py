@@ -29,9 +29,9 @@ Gamma = Annotated[
 
 PRINTED = ("hybrid", "binary")  # counters of the papers; the others need the horizon, and no bound is proved for them
 COUNTERS = (
-    "k-ary: a tree with many branches and signed digits, for a horizon that is known; much less noise at the same "
-    "epsilon. square-root: normal noise that is spread over later sums, with less noise still, for a weaker promise, "
-    "(epsilon, delta)."
+    "k-ary: a tree with many branches and signed digits, for a horizon that is known; in long runs much less noise at "
+    "the same epsilon. square-root: normal noise that is spread over later sums, often less still, for a weaker "
+    "promise, (epsilon, delta)."
 )
 
 
@@ -238,7 +238,7 @@ def prepare_covered(
 ) -> KernelCall:
     """The kernel of counters that grow with the pulls of their arm, and ``part`` of a margin that covers their noise.
 
-    Of one arm at step t the noise leaves the whole margin with chance e^-l at most, l = ``slope`` ln t + ``offset``.
+    Noise after n items leaves the whole margin of step t with chance e^-l at most, l = ``slope`` ln t + ``offset``.
     Trees: m nodes of Laplace(b), b (2 sqrt(m l') + l') with l' = l + ln 2 (`counter.equal_laplace_bound`). Square
     roots: P(|N| > x sd) <= e^(-x^2 / 2), so x = sqrt(2 l).
     """
