@@ -34,7 +34,7 @@ class DPUCBParameters(ReadIndexParameters):
         Literal["hybrid", "k-ary", "square-root"],
         Field(description=f"hybrid: as in the paper, for any number of users. {tree_family.COUNTERS}"),
     ] = "hybrid"
-    delta: tree_family.Delta = 1e-6
+    delta: tree_family.Delta = "auto"
 
 
 def _prepare(setup: RunSetup) -> KernelCall:

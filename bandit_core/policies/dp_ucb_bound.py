@@ -54,7 +54,7 @@ class DPUCBBoundParameters(ReadIndexParameters):
             "noise follows from the counter."
         ),
     ] = "hybrid"
-    delta: tree_family.Delta = 1e-6
+    delta: tree_family.Delta = "auto"
 
 
 def _prepare(setup: RunSetup) -> KernelCall:

@@ -54,7 +54,7 @@ class PrivateUCBParameters(Parameters):
         Literal["binary", "k-ary", "square-root"],
         Field(description=f"binary: as in the paper. {tree_family.COUNTERS} The margin follows from the counter."),
     ] = "binary"
-    delta: tree_family.Delta = 1e-6
+    delta: tree_family.Delta = "auto"
 
 
 def _split(setup: RunSetup) -> int:

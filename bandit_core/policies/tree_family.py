@@ -35,21 +35,19 @@ COUNTERS = (
 )
 
 
-def _of_square_root(delta: float, given: ValidationInfo) -> float:
+def _of_square_root(delta: float | Literal["auto"], given: ValidationInfo) -> float | Literal["auto"]:
     """Refuse a delta beside a counter that has none; ``given`` are the fields before it."""
-    if given.data.get("counter", "square-root") != "square-root":
+    if delta != "auto" and given.data.get("counter", "square-root") != "square-root":
         raise ValueError("leave it out, or set counter to square-root: the promise of the others does not fail")
     return delta
 
 
 Delta = Annotated[
-    Number,
+    Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"],
     AfterValidator(_of_square_root),
     Field(
-        gt=0,
-        lt=1,
         description="Probability with which the bound epsilon on the privacy loss may fail, with counter square-root; "
-        "the others have no such probability.",
+        "the others have no such probability. auto: 1e-6.",
         json_schema_extra={"with": {"counter": "square-root"}},
     ),
 ]
@@ -69,11 +67,11 @@ def in_place_of_printed(setup: RunSetup) -> bool:
 
 
 def settle(setup: RunSetup) -> Parameters:
-    """Without a delta where the counter has none."""
-    if setup.parameters.counter == "square-root":
-        return setup.parameters
-    settled: Parameters = setup.parameters.model_copy(update={"delta": None})
-    return settled
+    """A delta for the counter that has one, none for the others."""
+    parameters: Parameters = setup.parameters
+    if setup.parameters.counter != "square-root":
+        return parameters.model_copy(update={"delta": None})
+    return parameters.model_copy(update={"delta": 1e-6}) if setup.parameters.delta == "auto" else parameters
 
 
 def refuse_with_others(setup: RunSetup) -> str | None:
