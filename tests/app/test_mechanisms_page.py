@@ -164,6 +164,8 @@ def test_what_is_said_of_counters_and_bandits_follows_from_the_runs() -> None:
     every = "DP-UCB, DP-UCB-BOUND, Private-UCB"
     assert said(20) == (True, every, "", False)
     assert said(20, **{"dp-ucb": (200, 200, 190)}) == (True, "DP-UCB-BOUND, Private-UCB", "", False)
+    told = counted.verdict(noise + np.array([100, *(500, 200, 190), *(300, 500, 200), *(900, 300, 250), 20])[:, None])
+    assert "help DP-UCB, Private-UCB. They harm DP-UCB-BOUND." in told
     assert said(190) == (False, every, "", True)
     assert said(195) == (False, every, "", False)  # square roots alone are ahead, with their weaker promise
     assert said(250) == (False, every, "DP-UCB on k-ary trees", False)

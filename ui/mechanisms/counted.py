@@ -67,17 +67,20 @@ def verdict(losses: np.ndarray) -> str:
     Without privacy; three policies on the counter of their paper, on k-ary trees and on square roots; batches.
     """
     means, batches = losses.mean(axis=1), losses[-1]
-    told, helped, pure, weaker = [], [], [], []
+    told, helped, harmed, pure, weaker = [], [], [], [], []
     for first in range(1, len(losses) - 1, 3):
         title = registry()[ROWS[first - 1][0]].title
         printed, signed, roots = (f"**{words.count(round(mean))}**" for mean in means[first : first + 3])
         told.append(f"{title} loses {printed}, {signed} on k-ary trees, {roots} on square roots")
         helped += [title] if surely(losses[first + 1], losses[first]) else []
+        harmed += [title] if surely(losses[first], losses[first + 1]) else []
         pure += [first, first + 1]
         weaker.append(first + 2)
     gain = f"On the counters of their papers, {'; '.join(told)}. "
     if helped:
         gain += f"At the same promise k-ary trees help {', '.join(helped)}. "
+    if harmed:
+        gain += f"They harm {', '.join(harmed)}. " if helped else f"k-ary trees harm {', '.join(harmed)}. "
     rest = "DP-KLUCB, which publishes one noisy sum for each batch and needs no counter, loses "
     rest += f"**{words.count(round(means[-1]))}**"
     if all(surely(batches, losses[line]) for line in (*pure, *weaker)):
