@@ -113,9 +113,23 @@ def _parameters(policy: Policy, stated: dict[str, Any], row: int) -> dict[str, A
         value = _parameter(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
         if value is None and name in stated and stated[name] == field.default:
             value = stated[name]  # a preset may state what is the default anyway
-        if value is not None:
+        if value is not None and _belongs(policy, stated, row, field):
             params[name] = value
     return params
+
+
+def _belongs(policy: Policy, stated: dict[str, Any], row: int, field: FieldInfo) -> bool:
+    """Whether a parameter can change the line beside what others say: a delta needs a counter that has one."""
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    others: Any = extra.get("with", {})
+    fields = policy.parameters.model_fields
+
+    def says(other: str) -> Any:
+        shown = stated.get(other, fields[other].default)
+        found = _parameter(policy, other, fields[other], shown, f"{other}-{row}")
+        return fields[other].default if found is None else found
+
+    return all(says(other) == value for other, value in others.items())
 
 
 def _followed(base: Experiment, row: int, shared: dict[str, Any]) -> dict[str, Any]:
@@ -224,7 +238,8 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool) -> 
                 "Else, for example, 0.5 or discrete(0, 1, 2).",
             )
         for name, field in policy.parameters.model_fields.items():
-            if name not in stated and not _matters(base, row, shared, name, field):
+            shown = name in stated or _matters(base, row, shared, name, field)
+            if not shown or not _belongs(policy, stated, row, field):
                 continue
             _control(policy, name, field, stated.get(name, field.default), f"{name}-{row}")
         st.text_input(

@@ -34,7 +34,7 @@ from bandit_core.mechanisms.description import Audited
 from bandit_core.mechanisms.gaussian import gaussian_sd, smallest_epsilon
 from bandit_core.mechanisms.modular_sums import PolyaSum
 from bandit_core.mechanisms.shuffled_bits import ShuffledBits, noisy_share
-from bandit_core.model import Signal
+from bandit_core.model import RunSetup, Signal
 from bandit_core.policies import registry as policies
 from bandit_core.spec.errors import InputError, Issue
 
@@ -188,6 +188,16 @@ def _in_listed_order(rng: np.random.Generator, count: int) -> np.ndarray:
     return found[:count]
 
 
+def _watched(policy: str, users: int, value: float, epsilon: float) -> RunSetup:
+    """The run whose first choices are looked at."""
+    from bandit_core.experiments.experiment import Experiment
+
+    line = {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
+    arms = [{"kind": "bernoulli", "mean": value}, {"kind": "bernoulli", "mean": 0.0}]
+    [setup] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users, "trials": 1}).setups
+    return setup
+
+
 def _first_choices(policy: str, users: int) -> Sampler:
     """How often arm 1 was chosen by the kernel itself, where the first user's reward is 0 or 1 and all others' are 0.
 
@@ -196,15 +206,11 @@ def _first_choices(policy: str, users: int) -> Sampler:
     """
 
     def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
-        from bandit_core.experiments.experiment import Experiment
-
         pulls = np.empty(len(inputs))
         for value in np.unique(inputs):
             chosen = inputs == value
-            line = {"policy": policy, "epsilon": {"kind": "fixed", "value": epsilon}}
-            arms = [{"kind": "bernoulli", "mean": float(value)}, {"kind": "bernoulli", "mean": 0.0}]
-            [setup] = Experiment.model_validate({"arms": arms, "lines": [line], "horizon": users, "trials": 1}).setups
             streams = _in_listed_order(rng, int(chosen.sum()))
+            setup = _watched(policy, users, float(value), epsilon)
             block = policies()[policy].play(setup, streams, np.array([users]), Signal())
             pulls[chosen] = block.pulls[:, 1]
         return pulls
@@ -279,7 +285,7 @@ def _first_of_runs() -> list[Subject]:
             inputs="the first user's reward, from arm 0, is 0 or 1; everybody else's is 0",
             seen=f"how many of the first {users} users got arm 1",
             sampler=_first_choices(name, users),
-            delta=getattr(policies()[name].parameters(), "delta", 0.0),
+            delta=policies()[name].guarantee(_watched(name, users, 0.0, 1.0)).delta,
             words="Choices tell less than the answers or sums behind them: the lower bound may be far below epsilon.",
         )
         for name, users in RUNS.items()

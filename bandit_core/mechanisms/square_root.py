@@ -11,6 +11,14 @@ the releases tell the same as the numbers (R x + Z)_t, one by one. Before item i
 items x and x' for i are fixed, and whoever knows both and the rule by which later items are chosen can take all other
 items out of what follows: what is left is (x f_(t-i) + Z_t) for t >= i, normal noise on a vector that x against x'
 moves by at most |f|. So the claim holds given every past before i, and therefore altogether.
+
+Long runs draw the same noise in steps of equal cost. With x = e^-s the coefficients are a mixture of exponentials,
+
+    f_j = (1/pi) integral over 0 < x < 1 of x^j / sqrt(x (1 - x)) dx,
+
+and the trapezoid rule in ln s meets all of f_0, ..., f_(T-1) to ten digits with few terms w_k r_k^j, as many as ln T
+times a constant (`exponentials`; sums of exponentials in this place: Dvijotham, McMahan, Pillutla, Steinke and
+Thakurta 2024, arXiv 2404.16706). So the noise after t items is the sum over k of h_k(t) = r_k h_k(t-1) + w_k Z_t.
 """
 
 from __future__ import annotations
@@ -23,11 +31,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.counter import Counter, Noise, checked_horizon, within
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.gaussian import analytic_sd, checked_target, smallest_epsilon
 
 DELTA = 1e-5
+_TABLED = 2**16  # sums of squares that are added up; beyond, their expansion is exact to 14 digits
+_STEP = 0.36  # of the trapezoid rule, whose error falls like e^(-pi^2 / step)
+_CUT = 1e-10  # what the slowest exponentials may be off by, taken as one
+_FASTEST = 3.1  # ln s beyond which an exponential is gone after one item
 
 
 @lru_cache(maxsize=32)
@@ -45,6 +58,55 @@ def squared_lengths(count: int) -> np.ndarray:
     found = np.cumsum(coefficients(count) ** 2)
     found.setflags(write=False)
     return found
+
+
+def squared_length(counts: ArrayLike) -> np.ndarray:
+    """Sums of the squares of the first ``counts`` (each at least 1) coefficients, in the shape of ``counts``.
+
+    These are Landau's constants: (ln n + 0.5772... + 4 ln 2) / pi - 1/(4 pi n) + 5/(192 pi n^2) + ... (Watson 1930).
+
+    >>> squared_length([1, 2, 3]).tolist()
+    [1.0, 1.25, 1.390625]
+    """
+    n = np.asarray(counts)
+    tabled = squared_lengths(_TABLED)[np.minimum(n, _TABLED) - 1]
+    large = (np.log(n) + np.euler_gamma + 4 * math.log(2) - 1 / (4 * n) + 5 / (192 * n**2.0)) / math.pi
+    return np.where(n <= _TABLED, tabled, large)
+
+
+@lru_cache(maxsize=32)
+def exponentials(horizon: int) -> tuple[np.ndarray, np.ndarray]:
+    """Weights w and rates r, shapes (terms,), with f_j = sum of w r^j for j < ``horizon``, to ten decimals.
+
+    All exponentials that are too slow to be told apart until the horizon are taken as one, with their mean rate; a
+    last one that is gone at once mends f_0.
+
+    >>> weights, rates = exponentials(1000)
+    >>> [round(float(weights @ rates**lag), 9) for lag in (0, 1, 2)]
+    [1.0, 0.5, 0.375]
+    """
+    slowest = 0.4 * math.log(_CUT / max(1000.0, horizon) ** 2)
+    decays = np.exp(np.arange(_FASTEST, slowest, -_STEP))
+    weights = _STEP / math.pi * decays / np.sqrt(np.expm1(decays))
+    shares = np.exp(-_STEP * np.array([0.5, 1.5]))
+    still, moved = _STEP / math.pi * decays[-1] ** np.array([0.5, 1.5]) * shares / (1 - shares)  # all that are slower
+    found = (
+        np.concatenate([weights, [still, 1 - weights.sum() - still]]),
+        np.concatenate([np.exp(-decays), [math.exp(-moved / still), 0.0]]),
+    )
+    for array in found:
+        array.setflags(write=False)
+    return found
+
+
+@inlined
+def spread_noise(held: np.ndarray, row: int, weights: np.ndarray, rates: np.ndarray, fresh: float) -> float:
+    """Noise of the sum after one more item, whose normal variable is ``fresh``; ``held`` (rows, terms) starts at 0."""
+    noise = 0.0
+    for term in range(rates.shape[0]):
+        held[row, term] = rates[term] * held[row, term] + weights[term] * fresh
+        noise += held[row, term]
+    return noise
 
 
 @lru_cache(maxsize=64)
@@ -81,7 +143,7 @@ class SquareRoot(Counter):
     @property
     def sensitivity(self) -> float:
         """The farthest that an item moves R x: the length of the first column."""
-        return math.sqrt(squared_lengths(self.horizon)[-1])
+        return math.sqrt(squared_length(self.horizon))
 
     @property
     def sd(self) -> float:
@@ -90,14 +152,17 @@ class SquareRoot(Counter):
 
     def spent(self, count: ArrayLike) -> np.ndarray:
         # The first item, whose column has the largest part above any row.
-        lengths = np.sqrt(squared_lengths(self.horizon))
         counts = np.minimum(np.asarray(count), self.horizon)
         levels, places = np.unique(counts, return_inverse=True)
-        found = [smallest_epsilon(lengths[one - 1], self.sd, self.delta) if one else 0.0 for one in levels]
+        lengths = np.sqrt(squared_length(np.maximum(levels, 1)))
+        found = [
+            smallest_epsilon(length, self.sd, self.delta) if one else 0.0
+            for one, length in zip(levels, lengths, strict=True)
+        ]
         return np.minimum(np.array(found)[places], self.epsilon).reshape(counts.shape)
 
     def variance(self, count: int) -> float:
-        return float(self.sd**2 * squared_lengths(self.horizon)[count - 1])
+        return float(self.sd**2 * squared_length(count))
 
     def density(self, count: int, places: ArrayLike) -> np.ndarray:
         sd = math.sqrt(self.variance(count))

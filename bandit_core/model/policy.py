@@ -50,6 +50,7 @@ class Policy:
     ``held(setup, trials)`` counts the numbers (of 8 bytes) that a kernel holds while it plays so many trials,
     besides the arms' tables and the block it fills (for estimates of memory).
     ``setting`` says whether it plays arms, or chooses by the features of users.
+    ``anytime`` says that it needs no horizon, ``for_one_horizon(setup)`` which of its lines need it all the same.
     ``late`` says whether ``prepare``, ``sampler``, ``step_cost`` and ``held`` heed ``setup.feedback``; an experiment
     refuses others where feedback is not immediate, in the words of ``cannot_wait``.
     ``stops`` says whether it searches until it is sure and then shows what it recommends, so that its runs have a
@@ -85,6 +86,11 @@ class Policy:
     late: bool = False
     cannot_wait: str = "has no rule here for rewards that are not there yet"
     stops: bool = False
+    for_one_horizon: Callable[[RunSetup], bool] = lambda setup: False
+
+    def knows_horizon(self, setup: RunSetup) -> bool:
+        """Whether the line is made for its number of users: stopped earlier, it is not the line for fewer users."""
+        return not self.anytime or self.for_one_horizon(setup)
 
     @property
     def promise(self) -> Promise:

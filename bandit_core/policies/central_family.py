@@ -79,7 +79,7 @@ def approximate(setup: RunSetup, epsilon: float, delta: float) -> Guarantee:
     )
     if epsilon > nominal(setup) * (1 + 1e-9):
         words += f": as printed it spends more than the chosen epsilon {nominal(setup):g}"
-    elif setup.parameters.accounting == "advanced":
+    elif getattr(setup.parameters, "accounting", "tight") == "advanced":
         words += f": advanced composition, which counts more, allows the chosen epsilon {nominal(setup):g}"
     return Guarantee("central", words, epsilon, delta)
 

@@ -12,6 +12,11 @@ Guarantee: epsilon-central DP with accounting "tight" (both parts of the counter
 As printed both parts have the full epsilon, and a reward enters both: 2 epsilon.
 Deviations from print: Algorithm 1 leaves out sqrt(2 ln t / n), which the text and the proofs have (parameter
 ``index``); log2 n' is undefined at n' = 0, where only the logarithmic mechanism speaks and the factor is 1.
+Parameter ``counter`` offers two counters that must know the horizon, each with a margin that its noise after n pulls
+leaves with chance t^-4 at most, for every n and t (proof: `tree_family.prepare_covered`): the k-ary tree with signed
+digits, where m nodes of Laplace(b) give nu = b (2 sqrt(m l) + l), l = ln(2 t^4), and the square root of the counting
+matrix, whose normal noise of standard deviation s gives nu = s sqrt(8 ln t) and keeps (epsilon, delta) only. No bound
+on regret is proved for them here.
 """
 
 from __future__ import annotations
@@ -24,45 +29,62 @@ from pydantic import Field
 from bandit_core.kernels import trees
 from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import index_family, tree_family
+from bandit_core.policies import tree_family
 from bandit_core.policies.central_family import ReadIndexParameters, unit_rewards
 from bandit_core.policies.tree_family import Gamma
 from bandit_core.theory import central
 
 
 class DPUCBBoundParameters(ReadIndexParameters):
-    """Privacy accounting, reading of the index, and form of the margin for noise."""
+    """Privacy accounting, reading of the index, form of the margin for noise, and the counter of each arm."""
 
     version: Annotated[
         Literal["AAAI", "arXiv"],
-        Field(description="Margin for noise: AAAI counts the pulls since the last power of two, arXiv all pulls."),
+        Field(
+            description="Margin for the noise of hybrid counters: AAAI counts the pulls since the last power of two, "
+            "arXiv all pulls.",
+            json_schema_extra={"with": {"counter": "hybrid"}},
+        ),
     ] = "AAAI"
     gamma: Gamma = "t^-4"
+    counter: Annotated[
+        Literal["hybrid", "k-ary", "square-root"],
+        Field(
+            description=f"hybrid: as in the paper, for any number of users. {tree_family.COUNTERS} The margin for "
+            "noise follows from the counter."
+        ),
+    ] = "hybrid"
+    delta: tree_family.Delta = "auto"
 
 
 def _prepare(setup: RunSetup) -> KernelCall:
-    parameters = setup.parameters
-    counter = tree_family.hybrid_counter(setup)
-    scale = math.sqrt(8) / counter.tree_epsilon  # half the budget doubles the margin
-    printed = parameters.version == "AAAI"
-    if parameters.gamma == "t^-4":
-        slope, offset = 4.0, 0.0 if printed else math.log(4)
+    parameters, per_pull = setup.parameters, tree_family.per_pull(setup)
+    always = parameters.gamma == "t^-4"
+    if tree_family.in_place_of_printed(setup):
+        counter, slope = tree_family.other_counter(setup), 4.0 if always else 0.0
+        offset = 0.0 if always else -math.log(parameters.gamma)
+        return tree_family.prepare_covered(setup, counter, per_pull=per_pull, slope=slope, offset=offset)
+    printed = tree_family.hybrid_counter(setup)
+    scale = math.sqrt(8) / printed.tree_epsilon  # half the budget doubles the margin
+    since = parameters.version == "AAAI"
+    if always:
+        slope, offset = 4.0, 0.0 if since else math.log(4)
     else:
         slope, offset = 0.0, math.log(2 / parameters.gamma)
     return tree_family.prepare(
         setup,
-        counter=counter, per_pull=tree_family.per_pull(setup),
-        shape=trees.LOG_SINCE if printed else trees.LOG_PULLS, slope=scale * slope, offset=scale * offset,
+        counter=printed, per_pull=per_pull,
+        shape=trees.LOG_SINCE if since else trees.LOG_PULLS, slope=scale * slope, offset=scale * offset,
     )  # fmt: skip
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:
-    upper = central.dp_ucb_bound(setup)
+    upper = tree_family.without_proof(setup, central.dp_ucb_bound(setup), "hybrid")
     if setup.parameters.gamma != "t^-4":
         upper = [
             bound.ruled_out("it is proved for gamma = t^-4, not for a constant failure probability") for bound in upper
         ]
-    return [*central.lower_bounds(setup, tree_family.hybrid_guarantee(setup)), *upper]
+    return [*central.lower_bounds(setup, tree_family.guarantee(setup)), *upper]
 
 
 POLICY = Policy(
@@ -71,26 +93,33 @@ POLICY = Policy(
     paper="Tossou, Dimitrakakis 2016, Algorithm 1",
     summary="UCB on noisy running sums, with a margin that covers their noise.",
     privacy="central",
-    guarantee_words="epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon",
+    guarantee_words="epsilon-central DP (pure) when accounted tightly; as printed 2 epsilon; (epsilon, delta) with "
+    "counter square-root",
     epsilon="one",
     anytime=True,
+    for_one_horizon=tree_family.in_place_of_printed,
     parameters=DPUCBBoundParameters,
     accepts=unit_rewards,
     prepare=_prepare,
     late=True,
-    held=index_family.held_late,
     bounds=_bounds,
-    guarantee=tree_family.hybrid_guarantee,
-    spending=tree_family.hybrid_spending,
-    releases=tree_family.hybrid_releases,
+    guarantee=tree_family.guarantee,
+    settle=tree_family.settle,
+    refuses=tree_family.refuse_with_others,
+    spending=tree_family.spending,
+    releases=tree_family.releases,
+    held=tree_family.held,
     parent="ucb",
-    pseudo_code="""one hybrid counter for each arm  (tight: epsilon / 2 for its blocks and for its trees)
+    pseudo_code="""one counter for each arm: hybrid (tight: epsilon / 2 for its blocks and for its trees), k-ary or
+square root
 pull each arm once
 for t = K+1, K+2, ...:
     S_a = noisy sum of arm a from its counter
     n' = N_a - 2^floor(log2 N_a)
     nu_a = (4 sqrt(8) / epsilon) ln t (log2 n' + 1)         (factor 1 at n' = 0; doubled when tight)
+           k-ary: b (2 sqrt(m l) + l),  l = ln(2 t^4),  m nodes of Laplace(b) in S_a
+           square root: sd of the noise in S_a times sqrt(8 ln t)
     pull the arm with the largest  S_a / N_a + sqrt(2 ln t / N_a) + nu_a / N_a
     insert its reward into its counter""",
-    step_cost=lambda setup: 0.4 + 0.065 * len(setup.arms),
+    step_cost=lambda setup: tree_family.step_cost(setup, 0.4, 0.065),
 )

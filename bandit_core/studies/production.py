@@ -178,7 +178,7 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
         if setup.visits_delta > 0:
             named["delta of the visits"] = write_number(setup.visits_delta)
     named["arms"] = str(len(setup.arms) or (setup.contexts.arms if setup.contexts else 0))
-    if not policy.anytime:
+    if policy.knows_horizon(setup):
         named["horizon"] = f"{setup.horizon:,}"
     named |= {name: write_value(value) for name, value in setup.parameters.model_dump().items() if value is not None}
     numbers = ", ".join(f"{name} = {value}" for name, value in named.items())
@@ -187,7 +187,7 @@ def _public(line: Line, setup: RunSetup) -> tuple[str, ...]:
     told = [f"The rule itself and its numbers, chosen before anybody looks at a reward: {numbers}."]
     if setup.epsilon is not None and setup.epsilon.fixed is None:
         told += [PUBLIC["budgets"], PUBLIC["eps_min"]]
-    if not policy.anytime:
+    if policy.knows_horizon(setup):
         told.append(PUBLIC["horizon"])
     if policy.setting == "arms" and policy.accepts is not any_rewards:
         told.append(PUBLIC["ranges"])

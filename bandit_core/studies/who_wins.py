@@ -60,7 +60,10 @@ def weaker(experiment: Experiment) -> set[int]:
 
 def left_out(experiment: Experiment) -> set[int]:
     """Lines that take no part in the map: a weaker promise, or made for one number of users."""
-    return weaker(experiment) | {number for number, line in enumerate(experiment.lines) if not line.entry.anytime}
+    pairs = zip(experiment.lines, experiment.setups, strict=True)
+    return weaker(experiment) | {
+        number for number, (line, setup) in enumerate(pairs) if line.entry.knows_horizon(setup)
+    }
 
 
 def until(line: LineResult, place: int) -> LineResult:

@@ -198,6 +198,24 @@ def test_lines_are_added_edited_and_removed() -> None:
     assert on.control(screen, "button", "remove-2").disabled
 
 
+def test_a_parameter_is_shown_beside_what_it_belongs_to_only() -> None:
+    """A delta needs a counter that has one, and is forgotten with it; its promise and its bounds follow."""
+    screen = on.visit(arms="0.9,0.5", lines="ucb,dp-ucb-bound(1)", **on.SMALL)
+
+    def shown(name: str) -> bool:
+        return on.key(screen, name) in [each.key for each in (*screen.sidebar.text_input, *screen.sidebar.selectbox)]
+
+    assert shown("version-1") and not shown("delta-1")
+    on.change(screen, "selectbox", "counter-1", "square-root")
+    assert shown("delta-1") and not shown("version-1")
+    on.change(screen, "text_input", "delta-1", "0.001")
+    assert experiment(screen).lines[1].params == {"counter": "square-root", "delta": 0.001}
+    assert "δ = 0\\.001" in on.words(screen) and not screen.error
+    on.change(screen, "selectbox", "counter-1", "k-ary")
+    assert experiment(screen).lines[1].params == {"counter": "k-ary"} and not screen.error
+    assert "δ = 0\\.001" not in on.words(screen) and not shown("delta-1")
+
+
 @pytest.mark.parametrize("kind", ["discrete", "clamped-gaussian", "uniform", "lognormal", "empirical", "fixed"])
 def test_every_kind_of_budget(kind: str) -> None:
     screen = on.visit(**TWO)

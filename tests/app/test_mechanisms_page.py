@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -145,22 +146,30 @@ def test_better_counters_are_compared_with_a_bandit_that_needs_none() -> None:
     losses = np.array([line.regret[:, -1] for line in simulate(experiment).lines])
     assert all(f"**{words.count(round(mean))}**" in on.words(screen) for mean in losses.mean(axis=1)[1:])
     [bars] = on.chart(screen, "sums-bandits").traces
-    assert len(bars["y"]) == 4
-    assert losses[3].mean() < losses[2].mean() < losses[1].mean()
+    hollow = [line for line in experiment.lines if line.params.get("counter") == "square-root"]
+    assert len(bars["y"]) == 11 and bars["marker"]["symbol"].count("diamond-open") == len(hollow) == 3
+    for first in (1, 4, 7):  # each policy on its paper's counter, on k-ary trees, on square roots; batches need none
+        assert losses[10].mean() < losses[first + 2].mean() < losses[first + 1].mean() < losses[first].mean()
 
 
 def test_what_is_said_of_counters_and_bandits_follows_from_the_runs() -> None:
-    noise = np.random.default_rng(0).normal(size=(4, 20))
+    noise = np.random.default_rng(0).normal(size=(11, 20))
 
-    def said(*means: float) -> tuple[bool, bool, bool, bool]:
-        told = counted.verdict(noise + np.array(means)[:, None])
-        return "helps" in told, "not rescue" in told, "are ahead" in told, "cannot tell" in told
+    def said(batches: float, **means: tuple[float, float, float]) -> tuple[bool, str, str, bool]:
+        each = {"dp-ucb": (500, 200, 190), "dp-ucb-bound": (500, 300, 200), "private-ucb": (900, 300, 250), **means}
+        told = counted.verdict(noise + np.array([100, *sum(each.values(), ()), batches])[:, None])
+        helped, ahead = (re.search(rf"{before} (.*?)\.(?: |$)", told) for before in ("trees help", "Ahead of it:"))
+        return "No counter" in told, *(each[1] if each else "" for each in (helped, ahead)), "cannot tell" in told
 
-    assert said(100, 500, 200, 20) == (True, True, False, False)
-    assert said(100, 500, 200, 200) == (True, False, False, True)
-    assert said(100, 200, 200, 20) == (False, True, False, False)
-    assert said(100, 500, 20, 200) == (True, False, True, False)
-    assert said(100, 20, 500, 200) == (False, True, False, False)
+    every = "DP-UCB, DP-UCB-BOUND, Private-UCB"
+    assert said(20) == (True, every, "", False)
+    assert said(20, **{"dp-ucb": (200, 200, 190)}) == (True, "DP-UCB-BOUND, Private-UCB", "", False)
+    told = counted.verdict(noise + np.array([100, *(500, 200, 190), *(300, 500, 200), *(900, 300, 250), 20])[:, None])
+    assert "help DP-UCB, Private-UCB. They harm DP-UCB-BOUND." in told
+    assert said(190) == (False, every, "", True)
+    assert said(195) == (False, every, "", False)  # square roots alone are ahead, with their weaker promise
+    assert said(250) == (False, every, "DP-UCB on k-ary trees", False)
+    assert said(950)[2].count(" on ") == 6
 
 
 def test_the_game_keeps_its_secret_until_a_guess_and_its_odds_in_the_cone() -> None:

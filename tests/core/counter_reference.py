@@ -1,4 +1,8 @@
-"""A k-ary tree with signed digits, straight from its definition: nodes as intervals of items, each with its sum."""
+"""Two counters straight from their definitions.
+
+A k-ary tree with signed digits: nodes as intervals of items, each with its sum. A square root: every normal variable
+that was drawn, and the coefficients of 1 / sqrt(1 - y).
+"""
 
 import math
 
@@ -38,3 +42,24 @@ class SignedTree:
             total += sign * (sum(self.items[first:end]) + self.noise[first, end])
         self.used.append(nodes)
         return total
+
+
+class SquareRoots:
+    """``sd`` of each normal variable; ``coefficients`` of those that were drawn so far."""
+
+    def __init__(self, sd):
+        self.sd, self.total = sd, 0.0
+        self.drawn, self.coefficients = [], []
+
+    def insert(self, item, draw):
+        """The noisy sum with one more item."""
+        self.total += item
+        self.drawn.append(self.sd * draw())
+        last = len(self.coefficients)
+        self.coefficients.append(self.coefficients[-1] * (2 * last - 1) / (2 * last) if last else 1.0)
+        noise = sum(f * z for f, z in zip(self.coefficients, reversed(self.drawn), strict=True))
+        return self.total + noise
+
+    def noise_sd(self):
+        """Standard deviation of the noise in the present sum."""
+        return self.sd * math.sqrt(sum(f**2 for f in self.coefficients))

@@ -26,10 +26,10 @@ SPREAD = {"kind": "discrete", "values": [0.5, 2.0], "probs": [0.5, 0.5]}
 
 
 def cases(name):
-    """Every account of a policy, at several budgets, horizons and structures."""
-    field = registry()[name].parameters.model_json_schema()["properties"].get("accounting", {})
-    for word in field.get("enum", [None]):
-        params = {} if word is None else {"accounting": word}
+    """Every account and every counter of a policy, at several budgets, horizons and structures."""
+    fields = registry()[name].parameters.model_json_schema()["properties"]
+    choices = [{field: word} for field in ("accounting", "counter") for word in fields.get(field, {}).get("enum", [])]
+    for params in choices or [{}]:
         for epsilon, horizon in ((0.1, 1), (1.0, 77), (0.5, 100_000), (4.0, 2**20), (1.0, 10**9)):
             for structure in ("single", "multi") if registry()[name].setting == "contexts" else ("single",):
                 yield experiment_of(name, fixed(epsilon), horizon, structure, **params)

@@ -7,12 +7,18 @@ import numpy as np
 import pytest
 from counter_reference import SignedTree
 from helpers import refused
-from scipy import stats
+from scipy import special, stats
 
+from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.experiment import Experiment
+from bandit_core.kernels.covered_counters import Margin
+from bandit_core.kernels.labels import labels
 from bandit_core.mechanisms import Binary, SignedDigits, SquareRoot
-from bandit_core.mechanisms.gaussian import smallest_delta
+from bandit_core.mechanisms.counter import equal_laplace_bound
+from bandit_core.mechanisms.gaussian import smallest_delta, smallest_epsilon
 from bandit_core.mechanisms.signed_digits import best_base, levels, nodes_of
+from bandit_core.mechanisms.square_root import coefficients, exponentials, squared_length
+from bandit_core.model import Signal
 from bandit_core.policies import registry
 
 TREES = pytest.mark.parametrize(("base", "horizon"), [(3, 13), (3, 40), (5, 62), (7, 90), (41, 20)])
@@ -179,6 +185,71 @@ def test_noise_follows_its_density_and_keeps_its_bound(counter):
         assert np.mean(np.abs(drawn[:, count - 1]) > counter.error_bound(count, 0.05)) < 0.05
 
 
+@pytest.mark.parametrize("horizon", [1, 30, 1000, 200_000])
+def test_exponentials_are_the_coefficients(horizon):
+    """At every lag, to ten decimals; and the noise they make hides an item as well as that of the square root."""
+    weights, rates = exponentials(horizon)
+    lags = np.unique(np.concatenate([np.arange(min(horizon, 3000)), np.geomspace(1, horizon, 500).astype(int) - 1]))
+    met = (weights * rates ** lags[:, None]).sum(axis=1)
+    np.testing.assert_allclose(met, coefficients(horizon)[lags], rtol=0, atol=1e-10)
+    if horizon == 1000:  # R' Z hides A x as well as Z hides the solution of R' y = A x: the first column is the longest
+        column = np.zeros(horizon)
+        for row in range(horizon):
+            column[row] = (1 - met[1 : row + 1] @ column[:row][::-1]) / met[0]
+        assert np.linalg.norm(column) == pytest.approx(SquareRoot(1.0, horizon).sensitivity, rel=1e-9)
+
+
+def test_squared_lengths_beyond_the_table_are_those_of_the_sum():
+    exact = np.cumsum(coefficients(2**18) ** 2)
+    counts = np.array([1, 7, 2**16, 2**16 + 1, 10**5, 2**18])
+    np.testing.assert_allclose(squared_length(counts), exact[counts - 1], rtol=1e-12)
+    assert SquareRoot(1.0, 10**9).variance(10**9) > SquareRoot(1.0, 10**9).variance(10**8)  # and need no memory
+
+
+# ---- How far the noise of a sum goes ----
+
+
+def tail(count, x):
+    """P(sum of ``count`` Laplace variables of scale 1 > x), from the difference of two Gamma(count) variables."""
+    chances = special.comb(count - 1 + np.arange(count), np.arange(count)) * 2.0 ** -(count + np.arange(count))
+    return float(chances @ special.gammaincc(count - np.arange(count), x))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 23, 100])
+@pytest.mark.parametrize("gamma", [0.2, 1e-4, 1e-12, 1e-20])
+def test_the_margin_of_a_k_ary_sum_holds_and_wastes_little(count, gamma):
+    """Against the exact tail; at most 1.8 times as far as needed where failures are rare."""
+    bound = equal_laplace_bound(count, 3.0, gamma)
+    assert 2 * tail(count, bound / 3.0) <= gamma
+    if gamma < 0.1:
+        assert 2 * tail(count, bound / 3.0 / 1.8) > gamma
+    assert tail(1, 2.0) == pytest.approx(math.exp(-2) / 2) and tail(count, 0.0) == pytest.approx(0.5)
+
+
+def test_margins_by_hand():
+    """The numbers that the kernels get, and one margin: 1000 users, two arms, epsilon 1."""
+
+    def margin(policy, **params):
+        document = {"policy": policy, "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
+        arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
+        experiment = Experiment.model_validate({"arms": arms, "lines": [document], "horizon": 1000, "trials": 1})
+        found = registry()[policy].prepare(experiment.setups[0]).arguments[2]
+        assert isinstance(found, Margin)
+        return found
+
+    # 13 branches and 3 levels: Laplace(3) nodes.
+    np.testing.assert_allclose(margin("dp-ucb-bound", counter="k-ary"), (2, 4, math.log(2), 6, 3))
+    np.testing.assert_allclose(
+        margin("private-ucb", counter="k-ary", margin=0.5, gamma=0.01), (2, 0, math.log(2 * 2000 / 0.01), 3, 1.5)
+    )
+    sd = SquareRoot(1.0, 1000, 1e-6).sd
+    np.testing.assert_allclose(margin("dp-ucb-bound", counter="square-root"), (2, 4, 0, math.sqrt(2) * sd, 0))
+    np.testing.assert_allclose(
+        margin("private-ucb", counter="square-root"), (2, 4, math.log(2000), math.sqrt(2) * sd, 0)
+    )
+    assert equal_laplace_bound(4, 3.0, 10.0**-4) == pytest.approx(3 * (2 * math.sqrt(4 * 9.903488) + 9.903488))
+
+
 # ---- Bad input ----
 
 
@@ -202,25 +273,97 @@ def test_bad_input_is_told(make, path, value):
         make()
 
 
-# ---- DP-UCB on k-ary trees ----
+# ---- Policies on other counters than their papers print ----
+
+POLICIES = pytest.mark.parametrize("name", ["dp-ucb", "dp-ucb-bound", "private-ucb"])
 
 
-def document(**params):
-    line = {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
+def setup_of(name, visits=1, horizon=10_000, **params):
+    line = {"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
     arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
-    return {"arms": arms, "lines": [line], "horizon": 10_000, "trials": 1}
+    document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1, "visits": visits}
+    return Experiment.model_validate(document).setups[0]
 
 
-def test_what_a_run_on_k_ary_trees_tells_of_itself():
-    [setup] = Experiment.model_validate(document(counter="k-ary")).setups
-    policy, tree = registry()["dp-ucb"], SignedDigits(1.0, 10_000)
+@POLICIES
+def test_what_a_run_on_k_ary_trees_tells_of_itself(name):
+    setup, policy, tree = setup_of(name, counter="k-ary"), registry()[name], SignedDigits(1.0, 10_000)
     [row] = policy.releases(setup)
     assert (row.times, row.scale, row.epsilon) == (tree.depth, tree.node_scale, pytest.approx(1 / tree.depth))
-    assert policy.guarantee(setup).epsilon == 1.0
+    assert policy.guarantee(setup).epsilon == 1.0 and policy.guarantee(setup).measure == "pure"
+    assert setup.parameters.delta is None
+    assert policy.knows_horizon(setup) and policy.knows_horizon(setup_of(name)) == (name == "private-ucb")
     uppers = [bound for bound in policy.bounds(setup) if bound.side == "upper"]
     assert uppers and all(bound.not_applicable for bound in uppers)
-    assert policy.held(setup, 1) > policy.held(Experiment.model_validate(document()).setups[0], 1)
-    with refused("lines[0].params"):
-        Experiment.model_validate(document(counter="k-ary", accounting="paper"))
+    assert policy.held(setup, 1) > policy.held(setup_of(name), 1)
+
+
+@POLICIES
+def test_what_a_run_on_square_roots_tells_of_itself(name):
+    """The promise is weaker, and no bound of a stronger one stands beside it."""
+    setup, policy = setup_of(name, counter="square-root", delta=0.01), registry()[name]
+    root, kept = SquareRoot(1.0, 10_000, 0.01), policy.guarantee(setup)
+    assert (kept.epsilon, kept.delta, kept.measure) == (1.0, 0.01, "approximate")
+    [row] = policy.releases(setup)
+    assert smallest_epsilon(row.sensitivity, row.scale, 0.01) == pytest.approx(1.0) and row.scale == root.sd
+    np.testing.assert_allclose(policy.spent(setup, np.array([0, 1, 10_000])), root.spent([0, 1, 10_000]))
+    for bound in policy.bounds(setup):
+        assert bound.not_applicable or (bound.side == "lower" and bound.model == "none"), bound.name
+    assert any(not bound.not_applicable for bound in policy.bounds(setup))
+    # Of a person who comes twice each answer has a part of epsilon and of delta.
+    twice = setup_of(name, counter="square-root", delta=0.01, visits=2)
+    whole = policy.guarantee(twice)
+    assert whole.epsilon == pytest.approx(1.0) and whole.delta == pytest.approx(0.01)
+    assert 0 < twice.parameters.delta < 0.005
+
+
+def test_the_square_root_of_2015_keeps_a_part():
+    kept = registry()["private-ucb"].guarantee(setup_of("private-ucb", counter="square-root", variant="2015"))
+    assert (kept.epsilon, kept.delta) == (0.5, 1e-6)
+
+
+@POLICIES
+def test_what_belongs_to_the_printed_counter_is_refused_with_others(name):
+    if name != "private-ucb":
+        with refused("lines[0].params"):
+            setup_of(name, counter="k-ary", accounting="paper")
+    if name == "dp-ucb-bound":
+        with refused("lines[0].params"):
+            setup_of(name, counter="square-root", version="arXiv")
+    with refused("lines[0].params.delta", value=0.01):
+        setup_of(name, counter="k-ary", delta=0.01)
+    with refused("lines[0].params.delta", value=0.0):
+        setup_of(name, counter="square-root", delta=0.0)
     with refused("lines[0].params.counter", value="ternary"):
-        Experiment.model_validate(document(counter="ternary"))
+        setup_of(name, counter="ternary")
+
+
+def first_choice(name, counter, part=1.0):
+    """A sampler for `audit`: who gets the third user, where the first user's reward is 0 or 1 and the second's is 0."""
+
+    def sampler(rewards, epsilon, rng):
+        found = np.empty(len(rewards))
+        for reward in np.unique(rewards):
+            mine = rewards == reward
+            streams = rng.integers(0, 2**64, (3 * int(mine.sum()), 8), dtype=np.uint64)
+            streams = streams[labels(streams, 2)[:, 0] == 0][: mine.sum()]  # whoever looks knows which arm came first
+            line = {"policy": name, "epsilon": {"kind": "fixed", "value": epsilon / part}}
+            line["params"] = {"counter": counter, **({"delta": 0.01} if counter == "square-root" else {})}
+            arms = [{"kind": "bernoulli", "mean": float(reward)}, {"kind": "bernoulli", "mean": 0.0}]
+            document = {"arms": arms, "lines": [line], "horizon": 3, "trials": 1}
+            setup = Experiment.model_validate(document).setups[0]
+            found[mine] = registry()[name].play(setup, streams, np.array([3]), Signal()).pulls[:, 1]
+        return found
+
+    return sampler
+
+
+@POLICIES
+@pytest.mark.parametrize(("counter", "delta"), [("k-ary", 0.0), ("square-root", 0.01)])
+def test_whole_runs_pass_an_audit_and_runs_with_an_eighth_of_the_noise_do_not(name, counter, delta):
+    inputs = [(0.0, 1.0)]
+    found = audit(first_choice(name, counter), 1.0, inputs, samples=60_000, delta=delta)
+    assert found.verdict == "consistent", found.words
+    assert found.lower_bound > 0.15  # the choice does tell of the reward
+    found = audit(first_choice(name, counter, part=1 / 8), 1.0, inputs, samples=60_000, delta=delta)
+    assert found.verdict == "violates", found.words

@@ -27,8 +27,11 @@ TURNS = ("turns", "rivals")  # without a number that decides for every user
 LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
 
 
-def experiment_of(name, arms, horizon=2500, epsilon=2.0, **fields):
-    line = {"policy": name, "params": PARAMETERS.get(name, {})}
+COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") for other in ("k-ary", "square-root")]
+
+
+def experiment_of(name, arms, horizon=2500, epsilon=2.0, params=None, **fields):
+    line = {"policy": name, "params": params or PARAMETERS.get(name, {})}
     if registry()[name].epsilon != "none":
         line["epsilon"] = epsilon if isinstance(epsilon, dict) else {"kind": "fixed", "value": epsilon}
     document = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 2, "seed": 8, **fields}
@@ -57,7 +60,9 @@ def deciding(run):
 
 def test_every_kernel_for_arms_has_its_replay():
     assert {name for name, arms in CASES if arms is BERNOULLI} == set(ON_ARMS)
-    kernels = {ON_ARMS[name].prepare(experiment_of(name, arms).setups[0]).kernel for name, arms in CASES}
+    asked = [(name, experiment_of(name, arms)) for name, arms in CASES]
+    asked += [(name, experiment_of(name, BERNOULLI, params={"counter": other})) for name, other in COUNTERS]
+    kernels = {ON_ARMS[name].prepare(experiment.setups[0]).kernel for name, experiment in asked}
     assert kernels <= set(replays.REPLAYS)
 
 
@@ -65,7 +70,15 @@ def test_every_kernel_for_arms_has_its_replay():
     ("name", "arms"), CASES, ids=lambda value: value if isinstance(value, str) else value[0]["kind"]
 )
 def test_the_run_is_the_first_trial_and_shows_what_decided(name, arms):
-    experiment = experiment_of(name, arms, LATE.get(name, 2500))
+    assert_first_trial(name, experiment_of(name, arms, LATE.get(name, 2500)))
+
+
+@pytest.mark.parametrize(("name", "counter"), COUNTERS)
+def test_a_run_on_another_counter_is_the_first_trial(name, counter):
+    assert_first_trial(name, experiment_of(name, BERNOULLI, params={"counter": counter}))
+
+
+def assert_first_trial(name, experiment):
     users = LATE.get(name, 1500)  # fewer than the horizon, which some policies know
     run = one_run(experiment, users=users)
     result = simulate(experiment, jobs=1, store=Store(None, 2**24))
@@ -77,7 +90,7 @@ def test_the_run_is_the_first_trial_and_shows_what_decided(name, arms):
     misses, sizes = deciding(run)
     assert (misses <= 1e-11 * sizes).all()
     assert len(misses) > 1000 or run.decides in TURNS
-    felt = [run.rewards[(run.arms == arm) & ~np.isnan(run.rewards)] for arm in range(len(arms))]
+    felt = [run.rewards[(run.arms == arm) & ~np.isnan(run.rewards)] for arm in range(len(experiment.single_arms))]
     for rewards, mean, arm in zip(felt, experiment.setups[0].means, experiment.setups[0].arms, strict=True):
         low, high = arm.support
         assert ((rewards >= low) & (rewards <= high)).all()

@@ -163,6 +163,7 @@ LINES = [
     *({"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}} for name in ("ucb-cf", "heldp-ucb-l", "adap-ucb")),
     {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"accounting": "paper"}},
     *({"policy": name, "epsilon": {"kind": "fixed", "value": 1.0}} for name in ("dp-klucb", "dp-se", "dp-ucb-int")),
+    {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}, "params": {"counter": "k-ary"}},
 ]
 
 
@@ -170,7 +171,7 @@ def test_the_map_is_that_of_runs_of_every_length():
     """Who wins among so many users is looked up in runs of exactly that length, which know of no others."""
     base = BASE.with_changes(lines=LINES, horizon=2000, trials=12)
     swept = sweep(base, [0.5, 4.0], store=memory())
-    assert left_out(swept.results[0].experiment) == {4, 6, 7}  # 2 epsilon, made for T, with a delta
+    assert left_out(swept.results[0].experiment) == {4, 6, 7, 8}  # 2 epsilon, made for T (two), with a delta
     local, central = who_wins(swept)
     assert (local.privacy, central.privacy) == ("local", "central") and local.users[-1] == 2000
     for found, kept in ((local, (1, 2)), (central, (3, 5))):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from counter_reference import SignedTree
+from counter_reference import SignedTree, SquareRoots
 from helpers import refused
 from lateness import LATENESS, Immediate, arms_pulled
 from reference import INFINITY, Late, by_labels
@@ -14,9 +14,10 @@ from scipy import stats
 from bandit_core.auditing.auditor import audit
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import late_trees, trees
+from bandit_core.kernels import late_covered, late_trees, trees
+from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
-from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, SignedDigits, laplace_sum_bound
+from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, SignedDigits, SquareRoot, laplace_sum_bound
 from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import registry, tree_family
 from bandit_core.spec.errors import InputError
@@ -282,12 +283,18 @@ def _uniforms(state, column, drawn):
         drawn[place] = next_uniform(state, 0, column)
 
 
-def taps(seed, trial, count):
-    """Functions that give the next uniform for rewards and for noise of one trial."""
+@kernel
+def _normals(state, column, drawn):
+    for place in range(drawn.shape[0]):
+        drawn[place] = normal(state, 0, column)
+
+
+def taps(seed, trial, count, noise=_uniforms):
+    """Functions that give the next uniform for rewards, and the next number for noise, of one trial."""
     iterators = []
-    for column in (0, 4):
+    for column, fill in ((0, _uniforms), (4, noise)):
         drawn = np.empty(count)
-        _uniforms(streams(seed, trial, trial + 1), column, drawn)
+        fill(streams(seed, trial, trial + 1), column, drawn)
         iterators.append(iter(drawn.tolist()))
     return tuple(iterator.__next__ for iterator in iterators)
 
@@ -310,35 +317,59 @@ def tossou_nu(instance, t, n, epsilon):
     return twice * math.sqrt(8) / epsilon * certainty * depth
 
 
+def counters_of(name, instance):
+    """A counter for each arm, from the pseudo-code of the papers."""
+    horizon, arms, epsilon, parameters = (
+        instance.horizon,
+        len(instance.arms),
+        instance.epsilon.value,
+        instance.parameters,
+    )
+    if name == "private-ucb" and parameters.variant == "2015":
+        epsilon /= arms
+    if parameters.counter == "binary":
+        return [ChanBinary(epsilon, horizon) for _ in range(arms)]
+    if parameters.counter == "k-ary":
+        return [Signed(epsilon, horizon, SignedDigits(epsilon, horizon).base) for _ in range(arms)]
+    if parameters.counter == "square-root":
+        return [SquareRoots(SquareRoot(epsilon, horizon, parameters.delta).sd) for _ in range(arms)]
+    part = epsilon / 2 if parameters.accounting == "tight" else epsilon
+    return [ChanHybrid(part, part) for _ in range(arms)]
+
+
+def covering(name, instance, counter, t, n):
+    """The margin for the noise of one counter after ``n`` items at step ``t``."""
+    horizon, arms, parameters = instance.horizon, len(instance.arms), instance.parameters
+    if name == "dp-ucb":
+        return 0.0
+    gamma = t**-4.0 if parameters.gamma == "t^-4" else parameters.gamma
+    sums = arms * horizon if name == "private-ucb" else 1
+    part = parameters.margin if name == "private-ucb" else 1.0
+    if parameters.counter == "k-ary":
+        nodes, rest = len(counter.used[-1]), math.log(2 * sums / gamma)
+        return part * counter.scale * (2 * math.sqrt(nodes * rest) + rest)
+    if parameters.counter == "square-root":
+        return part * counter.noise_sd() * math.sqrt(2 * math.log(sums / gamma))
+    if name == "dp-ucb-bound":
+        return tossou_nu(instance, t, n, instance.epsilon.value)
+    split = arms if parameters.variant == "2015" else 1
+    inside = math.log(sums * math.log(horizon) / gamma)
+    return part * split * math.log(horizon) ** 2 * inside / instance.epsilon.value
+
+
 def reference_arms(name, instance, seed, trial):
     """The arms of one trial, straight from the pseudo-code; rewards are inserted when they are counted."""
-    horizon, arms, epsilon = instance.horizon, len(instance.arms), instance.epsilon.value
-    reward_tap, noise_tap = taps(seed, trial, 2 * horizon * (arms if name == "dp-ucb" else 1) + 50 * arms)
-    parameters = instance.parameters
-    if name == "private-ucb":
-        split = arms if parameters.variant == "2015" else 1
-        counters = [ChanBinary(epsilon / split, horizon) for _ in range(arms)]
-    elif name == "dp-ucb" and parameters.counter == "k-ary":
-        base = SignedDigits(epsilon, horizon).base
-        counters = [Signed(epsilon, horizon, base) for _ in range(arms)]
-    else:
-        part = epsilon / 2 if parameters.accounting == "tight" else epsilon
-        counters = [ChanHybrid(part, part) for _ in range(arms)]
+    horizon, arms, parameters = instance.horizon, len(instance.arms), instance.parameters
+    noise = _normals if parameters.counter == "square-root" else _uniforms
+    reward_tap, noise_tap = taps(seed, trial, 2 * horizon * (arms if name == "dp-ucb" else 1) + 50 * arms, noise)
+    counters, root = counters_of(name, instance), name == "private-ucb" or parameters.index == "with root"
     sums, counts, chosen, late = [0.0] * arms, [0] * arms, [], Late(instance)
     for t in range(1, horizon + 1):
         indices = [INFINITY] * arms
         for arm in (arm for arm in range(arms) if counts[arm]):
             n = counts[arm]
-            index = sums[arm] / n
-            if name == "private-ucb" or parameters.index == "with root":
-                index += math.sqrt(2 * math.log(t) / n)
-            if name == "private-ucb":
-                gamma = t**-4.0 if parameters.gamma == "t^-4" else parameters.gamma
-                inside = math.log(arms * horizon * math.log(horizon) / gamma)
-                index += parameters.margin * split * math.log(horizon) ** 2 * inside / epsilon / n
-            elif name == "dp-ucb-bound":
-                index += tossou_nu(instance, t, n, epsilon) / n
-            indices[arm] = index
+            bonus = math.sqrt(2 * math.log(t) / n) if root else 0.0
+            indices[arm] = (sums[arm] + covering(name, instance, counters[arm], t, n)) / n + bonus
         choice = late.first_largest(indices)
         chosen.append(choice)
         for counted, reward in late.counted(choice, pays(instance, choice, reward_tap())):
@@ -373,6 +404,14 @@ CASES = [
     ("dp-ucb", {"accounting": "paper", "index": "as printed"}),
     ("dp-ucb", {"counter": "k-ary"}),
     ("dp-ucb", {"counter": "k-ary", "index": "as printed"}),
+    ("dp-ucb", {"counter": "square-root", "delta": 0.01}),
+    ("dp-ucb-bound", {"counter": "k-ary"}),
+    ("dp-ucb-bound", {"counter": "k-ary", "index": "as printed", "gamma": 0.1}),
+    ("dp-ucb-bound", {"counter": "square-root"}),
+    ("dp-ucb-bound", {"counter": "square-root", "gamma": 0.1}),
+    ("private-ucb", {"counter": "k-ary"}),
+    ("private-ucb", {"counter": "k-ary", "variant": "2015", "margin": 0.1}),
+    ("private-ucb", {"counter": "square-root", "gamma": 0.1, "delta": 0.001}),
 ]
 FEW = [0.9, 0.62, 0.5]
 
@@ -416,7 +455,7 @@ def test_arms_are_those_of_the_pseudo_code_where_rewards_are_counted_late(name, 
     if instance.feedback.immediate:  # the late loop, though nothing is late
         instance = replace(instance, feedback=Immediate())
     call = registry()[name].prepare(instance)
-    assert call.kernel.__module__ == late_trees.__name__
+    assert call.kernel.__module__ in (late_trees.__name__, late_covered.__name__)
     np.testing.assert_array_equal(arms_pulled(call, rows, 500)[0], chosen)
 
 
@@ -449,6 +488,26 @@ def test_without_noise_and_margin_they_are_ucb(common):
     np.testing.assert_array_equal(noisy.regret, plain.regret)
 
 
+@pytest.mark.parametrize("counter", ["k-ary", "square-root"])
+def test_without_noise_and_margin_other_counters_are_ucb(counter):
+    """Same rewards, same arms, where the counters have no noise: the index is UCB's."""
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.4, 0.8, 0.5, 0.75)]
+    fixed = {"kind": "fixed", "value": 1.0}
+    names, quiet = ("dp-ucb", "dp-ucb-bound", "private-ucb"), {"counter": counter}
+    lines = [{"policy": name, "epsilon": fixed, "params": quiet} for name in names]
+    document = {"arms": arms, "lines": [{"policy": "ucb"}, *lines], "horizon": 5000, "trials": 1}
+    plain, *others = Experiment.model_validate(document).setups
+    expected = registry()["ucb"].play(plain, streams(0, 0, 3), np.array([10, 5000]), Signal())
+    for name, setup in zip(names, others, strict=True):
+        call = registry()[name].prepare(setup)
+        rewards, made, margin = call.arguments
+        made = made._replace(node_scale=1e-300) if counter == "k-ary" else made._replace(sd=0.0)
+        margin = margin if isinstance(margin, float) else margin._replace(spread=0.0, tail=0.0)
+        without = replace(call, arguments=(rewards, made, margin))
+        found = run_kernel(without, streams(0, 0, 3), np.array([10, 5000]), Signal())
+        np.testing.assert_array_equal(found.pulls, expected.pulls)
+
+
 @pytest.mark.parametrize("law", [{"kind": "uniform", "low": 0.1, "high": 0.9}, {"kind": "beta", "a": 2.0, "b": 3.0}])
 @pytest.mark.parametrize("name", ["private-ucb", "dp-ucb-bound", "dp-ucb"])
 def test_any_reward_in_the_unit_interval_can_be_played(name, law):
@@ -470,6 +529,9 @@ def test_any_reward_in_the_unit_interval_can_be_played(name, law):
 @pytest.mark.parametrize(
     ("name", "params", "epsilon"),
     [
+        ("private-ucb", {"counter": "k-ary"}, 0.6),
+        ("private-ucb", {"counter": "k-ary", "variant": "2015"}, 0.2),
+        ("dp-ucb-bound", {"counter": "k-ary"}, 0.6),
         ("private-ucb", {}, 0.6),
         ("private-ucb", {"variant": "2015"}, 0.2),
         ("dp-ucb-bound", {}, 0.6),

@@ -10,20 +10,37 @@ import streamlit as st
 
 from bandit_core import InputError, load_preset, simulate
 from bandit_core.experiments.experiment import Experiment
+from bandit_core.model import Guarantee
+from bandit_core.policies import registry
 from ui import charts, gallery, render_lock, theme, words
 
 PRESET = "better-counters"
+ON = {"hybrid": "hybrid counters", "binary": "binary trees", "k-ary": "k-ary trees", "square-root": "square roots"}
+COUNTED = {  # policies on running sums, each on the counter of its paper, one with less noise, and a weaker promise
+    "dp-ucb": ("hybrid", "k-ary", "square-root"),
+    "dp-ucb-bound": ("hybrid", "k-ary", "square-root"),
+    "private-ucb": ("binary", "k-ary", "square-root"),
+}
+ROWS = [(policy, counter) for policy, counters in COUNTED.items() for counter in counters]
 _SURE = 3.0  # standard errors of a paired difference
 
 
+def _named(policy: str, counter: str) -> str:
+    """A line by policy and counter."""
+    return f"{registry()[policy].title} on {ON[counter]}"
+
+
 def experiment_at(epsilon: float) -> Experiment:
-    """The lesson's experiment with all its budgets at ``epsilon``."""
+    """The lesson's experiment with all policies that can choose their counter, all budgets at ``epsilon``."""
     lesson = load_preset(PRESET)
-    lines = lesson.spec()["lines"]
+    open_one, *_, batches = lesson.spec()["lines"]
     budget = {"kind": "fixed", "value": epsilon}
-    return lesson.with_changes(
-        lines=[{**line, "epsilon": budget} if "epsilon" in line else line for line in lines], title="", note=""
-    )
+    lines = [
+        {"policy": policy, "epsilon": budget, "params": {"counter": counter}, "label": _named(policy, counter)}
+        for policy, counter in ROWS
+    ]
+    batches |= {"epsilon": budget, "label": "DP-KLUCB, in batches"}
+    return lesson.with_changes(lines=[open_one, *lines, batches], title="", note="")
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -33,48 +50,73 @@ def _losses(epsilon: float) -> np.ndarray:
     return np.array([line.regret[:, -1] for line in lines if line is not None])
 
 
+def surely(less: np.ndarray, more: np.ndarray) -> bool:
+    """Whether the one loses less than the other by more than luck explains; the same trials of both, (trials,)."""
+    apart = more - less
+    return bool(apart.mean() > _SURE * apart.std(ddof=1) / math.sqrt(len(apart)))
+
+
+def _kept(experiment: Experiment) -> list[Guarantee]:
+    """What each line keeps."""
+    return [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
+
+
 def verdict(losses: np.ndarray) -> str:
-    """What the four lines say: without privacy, hybrid counter, k-ary counter, batches; shape (lines, trials)."""
-    _, hybrid, signed, batches = losses.mean(axis=1)
+    """What the lines say; shape (lines, trials).
 
-    def surely(less: np.ndarray, more: np.ndarray) -> bool:
-        apart = more - less
-        return bool(apart.mean() > _SURE * apart.std(ddof=1) / math.sqrt(len(apart)))
-
-    gain = (
-        f"DP-UCB loses **{words.count(round(hybrid))}** on hybrid counters, **{words.count(round(signed))}** on k-ary"
-    )
-    gain += " trees"
-    if surely(losses[2], losses[1]):
-        gain += ": a better counter helps"
+    Without privacy; three policies on the counter of their paper, on k-ary trees and on square roots; batches.
+    """
+    means, batches = losses.mean(axis=1), losses[-1]
+    told, helped, harmed, pure, weaker = [], [], [], [], []
+    for first in range(1, len(losses) - 1, 3):
+        title = registry()[ROWS[first - 1][0]].title
+        printed, signed, roots = (f"**{words.count(round(mean))}**" for mean in means[first : first + 3])
+        told.append(f"{title} loses {printed}, {signed} on k-ary trees, {roots} on square roots")
+        helped += [title] if surely(losses[first + 1], losses[first]) else []
+        harmed += [title] if surely(losses[first], losses[first + 1]) else []
+        pure += [first, first + 1]
+        weaker.append(first + 2)
+    gain = f"On the counters of their papers, {'; '.join(told)}. "
+    if helped:
+        gain += f"At the same promise k-ary trees help {', '.join(helped)}. "
+    if harmed:
+        gain += f"They harm {', '.join(harmed)}. " if helped else f"k-ary trees harm {', '.join(harmed)}. "
     rest = "DP-KLUCB, which publishes one noisy sum for each batch and needs no counter, loses "
-    rest += f"**{words.count(round(batches))}**"
-    if surely(losses[3], losses[2]):
-        return f"{gain}. It does not rescue running sums: {rest}."
-    if surely(losses[2], losses[3]):
-        return f"{gain}. Here running sums are ahead: {rest}."
-    return f"{gain}. {rest}, which {losses.shape[1]} runs cannot tell apart from the k-ary trees."
+    rest += f"**{words.count(round(means[-1]))}**"
+    if all(surely(batches, losses[line]) for line in (*pure, *weaker)):
+        return f"{gain}No counter rescues running sums: {rest}."
+    if ahead := [_named(*ROWS[line - 1]) for line in pure if surely(losses[line], batches)]:
+        return f"{gain}{rest}. Ahead of it: {', '.join(ahead)}."
+    if ahead := [_named(*ROWS[line - 1]) for line in weaker if surely(losses[line], batches)]:
+        return f"{gain}{rest}. Ahead of it, with a weaker promise: {', '.join(ahead)}."
+    return f"{gain}{rest}, which {losses.shape[1]} runs cannot tell apart from at least one of the others."
 
 
 def chart(losses: np.ndarray, experiment: Experiment) -> go.Figure:
-    """Mean loss of every line with twice its standard error."""
+    """Mean loss of every line with twice its standard error; what keeps a weaker promise is hollow."""
     dark = theme.is_dark()
-    labels = [experiment.label(line) for line in range(len(experiment.lines))]
-    colours = theme.line_colours(experiment, dark)
+    titles = [experiment.label(number) for number in range(len(experiment.lines))]
+    delta = [kept.delta > 0 for kept in _kept(experiment)]
+    colours = [theme.policy_colour(line.policy, dark) for line in experiment.lines]
     figure = go.Figure()
-    figure.add_bar(
+    figure.add_scatter(
         x=losses.mean(axis=1),
-        y=labels,
-        orientation="h",
-        marker_color=colours,
+        y=[f"{title} (δ)" if weaker else title for title, weaker in zip(titles, delta, strict=True)],
+        mode="markers",
+        marker={
+            "color": colours,
+            "size": 12,
+            "line": {"width": 2},
+            "symbol": ["diamond-open" if weaker else "circle" for weaker in delta],
+        },
         showlegend=False,
         name="loss",
         error_x={"array": 2 * losses.std(axis=1, ddof=1) / math.sqrt(losses.shape[1]), "color": theme.quiet(dark)},
         hovertemplate="%{x:.0f}<extra></extra>",
     )
-    charts.style(figure, 260, dark)
+    charts.style(figure, 420, dark)
     figure.update_layout(hovermode="closest")
-    figure.update_xaxes(title=f"regret after {words.count(experiment.horizon)} users", rangemode="tozero")
+    figure.update_xaxes(title="regret at the end", type="log", **charts.AMOUNTS, dtick=1)
     figure.update_yaxes(autorange="reversed", automargin=True, title=None)
     return figure
 
@@ -82,7 +124,7 @@ def chart(losses: np.ndarray, experiment: Experiment) -> go.Figure:
 def draw(epsilon: float) -> None:
     """The whole part."""
     experiment = experiment_at(epsilon)
-    st.markdown("**Does a better counter make a better bandit?** Played now, all private lines at equal ε")
+    st.markdown("**Does a better counter make a better bandit?** Played now, all private policies at equal ε")
     try:
         with render_lock.computing():
             losses = _losses(epsilon)
@@ -90,11 +132,13 @@ def draw(epsilon: float) -> None:
         st.info(str(refused))
         return
     figure = chart(losses, experiment)
-    told = charts.read_aloud(figure, "Regret of bandits on two counters and of one without counters")
+    told = charts.read_aloud(figure, "Regret of bandits on several counters and of one without counters")
     st.plotly_chart(figure, key="sums-bandits", config=charts.CONFIG, alt=told)
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
+    failing = ", ".join(sorted({kept.failure for kept in _kept(experiment) if kept.failure}))
     st.caption(
-        f"{verdict(losses)} Arms that pay with chance {means}; {words.count(experiment.horizon)} users, "
+        f"{verdict(losses)} Hollow: normal noise, whose ε may fail ({failing}), a weaker promise than the others'. "
+        f"Arms that pay with chance {means}; {words.count(experiment.horizon)} users, "
         f"{experiment.trials} runs, bars with two standard errors."
     )
     gallery.link_to_explore("Explore this experiment", experiment)

@@ -15,6 +15,7 @@ from typing import Any
 
 from bandit_core.kernels import (
     batched,
+    covered_counters,
     explore_commit,
     gaussian_batches,
     gaussian_posterior,
@@ -44,6 +45,9 @@ REPLAYS: dict[Any, type[Replay]] = {
     trees.own_counters: each_user.OwnCounters,
     trees.common_counters: each_user.CommonCounters,
     signed_trees.common_trees: each_user.SignedTrees,
+    covered_counters.own_trees: each_user.OwnTrees,
+    covered_counters.own_roots: each_user.OwnRoots,
+    covered_counters.common_roots: each_user.CommonRoots,
     batched.by_index: batches.Commitment,
     gaussian_batches.by_index: batches.NormalCommitment,
     batched.elimination: batches.Elimination,

@@ -15,6 +15,7 @@ from bandit_core.kernels.normals import normal
 from bandit_core.kernels.rewards import sigmoid
 from bandit_core.kernels.users import draw_epsilon
 from bandit_core.mechanisms.signed_digits import nodes_of
+from bandit_core.mechanisms.square_root import squared_length
 from bandit_core.spec.budgets import FIXED
 from bandit_core.studies.replays.base import (
     SECOND,
@@ -263,12 +264,12 @@ class OwnCounters(Counters):
 class CommonCounters(Counters):
     """All counters grow at every step."""
 
-    def root(self) -> float:
+    def per_pull(self) -> float:
         """2 if the index has its root, 0 without."""
         return float(self.arguments[2].per_pull)
 
     def believes(self, t: int) -> Belief:
-        return self.noisy(lambda n: np.sqrt(math.log(t) * self.root() * n) / n)
+        return self.noisy(lambda n: np.sqrt(math.log(t) * self.per_pull() * n) / n)
 
     def pull(self, label: int, t: int) -> None:
         self.keep(label, t)
@@ -276,25 +277,79 @@ class CommonCounters(Counters):
             self.grow(each)
 
 
-class SignedTrees(CommonCounters):
-    """`kernels.signed_trees`: k-ary trees that all grow at every step; the noise of every node by itself."""
+class _Trees(Counters):
+    """k-ary trees; the noise of every node by itself."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.nodes: list[dict[tuple[int, int], float]] = [{} for _ in range(self.size)]
-
-    def root(self) -> float:
-        return float(self.arguments[2])
+        self.spreads = np.zeros(self.size)  # square roots of the nodes that are in the sums
 
     def grow(self, label: int) -> None:
         tree, known, total = self.arguments[1], self.nodes[label], 0.0
         self.items[label] += 1
-        for sign, *node in nodes_of(int(self.items[label]), 2 * tree.half + 1):
+        nodes = nodes_of(int(self.items[label]), 2 * tree.half + 1)
+        for sign, *node in nodes:
             place = (node[0], node[1])
             if place not in known:
                 known[place] = laplace(self.uniform(SECOND), tree.node_scale)
             total += sign * known[place]
-        self.noises[label] = total
+        self.noises[label], self.spreads[label] = total, math.sqrt(len(nodes))
+
+
+class _Roots(Counters):
+    """Square roots; the normal variables as they were drawn, through sums of exponentials as the kernel has them."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.root = self.arguments[1]
+        self.terms = np.zeros((self.size, len(self.root.rates)))
+        self.spreads = np.zeros(self.size)  # lengths of the rows that stand behind the sums
+
+    def grow(self, label: int) -> None:
+        fresh, terms = self.root.sd * _normal(self.state), self.terms[label]
+        terms[:] = self.root.rates * terms + self.root.weights * fresh
+        self.items[label] += 1
+        self.noises[label], self.spreads[label] = terms.sum(), math.sqrt(squared_length(self.items[label]))
+
+
+class _Covered(Counters):
+    """`kernels.covered_counters`: an index whose margin covers the counter's noise; grows with the pulls of its arm."""
+
+    spreads: np.ndarray
+
+    def believes(self, t: int) -> Belief:
+        form, clock = self.arguments[2], math.log(t)
+        certainty = form.slope * clock + form.offset
+
+        def margin(n: np.ndarray) -> np.ndarray:
+            covered = math.sqrt(certainty) * form.spread * self.spreads + form.tail * certainty
+            return np.sqrt(clock * form.per_pull * n) / n + covered / n
+
+        return self.noisy(margin)
+
+    def pull(self, label: int, t: int) -> None:
+        self.keep(label, t)
+        self.grow(label)
+
+
+class OwnTrees(_Covered, _Trees):
+    """`kernels.covered_counters.own_trees`."""
+
+
+class OwnRoots(_Covered, _Roots):
+    """`kernels.covered_counters.own_roots`."""
+
+
+class SignedTrees(_Trees, CommonCounters):
+    """`kernels.signed_trees`: k-ary trees that all grow at every step."""
+
+    def per_pull(self) -> float:
+        return float(self.arguments[2])
+
+
+class CommonRoots(_Roots, CommonCounters):
+    """`kernels.covered_counters.common_roots`: square roots that all grow at every step."""
 
 
 class Truncated(Counters):
