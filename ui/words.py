@@ -72,6 +72,11 @@ odds, budget = sentences.odds, sentences.budget
 NOT_ALIKE, COULD_TRUST_NOBODY = sentences.NOT_ALIKE, sentences.COULD_TRUST_NOBODY
 
 
+def called(label: str) -> str:
+    """A line's label as a name within a sentence, whatever it says, safe inside markdown."""
+    return sentences.called(label, plain)
+
+
 def reference(against: Reference) -> str:
     """What a price is relative to, safe inside markdown."""
     return sentences.reference(against, plain)

@@ -50,7 +50,7 @@ def verdict(losses: np.ndarray) -> str:
     rest = "DP-KLUCB, which publishes one noisy sum for each batch and needs no counter, loses "
     rest += f"**{words.count(round(batches))}**"
     if surely(losses[3], losses[2]):
-        return f"{gain}. It does not rescue running sums: {rest}."
+        return f"{gain}. Still, {rest}, which is less."
     if surely(losses[2], losses[3]):
         return f"{gain}. Here running sums are ahead: {rest}."
     return f"{gain}. {rest}, which {losses.shape[1]} runs cannot tell apart from the k-ary trees."

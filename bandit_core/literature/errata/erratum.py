@@ -11,8 +11,8 @@ Rule = Literal["equal to", "at most", "at least", "below"]
 Kind = Literal["error", "sharpening", "misprint"]
 KINDS: dict[Kind, str] = {
     "error": "the printed version fails its check, the corrected one passes",
-    "sharpening": "what is printed is true, and more than it says can be had",
-    "misprint": "by inspection: a slip of the pen that the reader sees, nothing to compute and no check claimed",
+    "sharpening": "what is printed is true, and a stronger statement holds as well",
+    "misprint": "a slip that any reader can see; there is nothing to compute, so it comes without a check",
 }
 
 
