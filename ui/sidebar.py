@@ -338,8 +338,9 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
     size = {"horizon": base.horizon, "trials": base.trials, "seed": base.seed}
     if not asked & {"T", "n", "seed"}:
         return size
-    users, runs = (words.count(state.current(name, getattr(base, name))) for name in ("horizon", "trials"))
-    told = {"T": f"{users} users", "n": f"{runs} trials", "seed": f"seed {state.current('seed', base.seed)}"}
+    users, runs = (state.current(name, getattr(base, name)) for name in ("horizon", "trials"))
+    trials = f"{words.count(runs)} {'trial' if runs == 1 else 'trials'}"
+    told = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {state.current('seed', base.seed)}"}
     headline = ", ".join(told[name] for name in told if name in asked)
     with st.expander(f"Size · {headline}", key=state.key("size-section")):
         if "T" in asked:

@@ -63,6 +63,17 @@ min-width:min(100%,340px)}
 aspect-ratio:460/300}
 """
 
+# On paper the page is narrower than on the screen, and pictures keep their width: all of it becomes smaller, by how
+# much ui/theme_watch.py finds out.
+_PAPER = """
+@media print{[data-testid=stSidebar],[data-testid=stHeader],.modebar-container,[data-testid=stElementToolbar]{
+display:none!important}
+[data-testid=stMainBlockContainer]{padding-left:0!important;padding-right:0!important;zoom:var(--paper,1)}
+:is([data-testid=stPlotlyChart],[data-testid=stDataFrame],[data-testid=stImage],[data-testid=stColumn]){
+break-inside:avoid}
+[data-testid=stElementContainer]:has([data-testid=stHeading]){break-after:avoid}}
+"""
+
 _LEARN = """
 .st-key-learn-step,.st-key-learn-above,.st-key-learn-below{gap:.6rem}
 .st-key-learn-told{gap:.3rem}
@@ -72,7 +83,7 @@ _LEARN = """
 @media (min-width:641px){.st-key-learn-below{display:none!important}}
 """
 
-STYLE = (_FRAME + _MENU + _CHARTS + _ROOM + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+STYLE = (_FRAME + _MENU + _CHARTS + _ROOM + _PAPER + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
 
 # The room of a sidebar, until the menu is there, and with it the sidebar.
 ROOM_FOR_SIDEBAR = f"""

@@ -99,14 +99,15 @@ def verdict(result: SweepResult) -> str:
     """Who is best where, and from where privacy is nearly free."""
     experiment, found = result.experiment, tradeoff.traces(result)
     private = [trace for trace in found if experiment.lines[trace.line].epsilon is not None]
-    alone = "In a single run of each line, which proves little: " * (experiment.trials == 1)
-    sentences = [alone + (_ends(private[0]) if len(private) == 1 else _winners(result, private))]
+    alone = "In a single run of each line, which proves little, " * (experiment.trials == 1)
+    sentences = [words.sentence(alone + (_ends(private[0]) if len(private) == 1 else _winners(result, private)))]
     for trace in private:
         free = tradeoff.free_from(trace)
         if free is not None and set(trace.epsilons[trace.epsilons >= free]) - set(tradeoff.cheaper_at(trace)):
             assert trace.against is not None
+            where = _spans(trace.epsilons[trace.epsilons >= free].tolist(), result.epsilons)
             sentences.append(
-                f"From ε ≈ {free:g} on, the regret of {words.called(trace.label)} is at most 5 % above that of "
+                f"At {where} the regret of {words.called(trace.label)} is at most 5 % above that of "
                 f"{words.reference(trace.against)}."
             )
     below = [(trace, trace.against) for trace in private if len(tradeoff.cheaper_at(trace))]
@@ -137,17 +138,17 @@ def _winners(result: SweepResult, private: list[tradeoff.Trace]) -> str:
     clear = [winner for winner in winners if not winner.tied_with]
     done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
     if not clear:
-        return f"At none of the budgets {done} is a private line clearly ahead with {result.experiment.trials} trials."
+        return f"at none of the budgets {done} is a private line clearly ahead with {result.experiment.trials} trials."
     rest = "; at the others the errors leave it open" * (len(clear) < len(winners))
     lines = list(dict.fromkeys(winner.line for winner in clear))
     if len(lines) == 1:
         where = "at every budget" if not rest else f"at {len(clear)} of {len(winners)} budgets"
-        return f"Of the private lines **{names[lines[0]]}** loses least {where} {done}{rest}."
+        return f"of the private lines **{names[lines[0]]}** loses least {where} {done}{rest}."
     parts = [
         f"**{names[line]}** at {_spans([each.epsilon for each in clear if each.line == line], result.epsilons)}"
         for line in lines
     ]
-    return f"Which private line loses least: {', '.join(parts)}{rest}."
+    return f"of the private lines these lose least: {', '.join(parts)}{rest}."
 
 
 def _spans(chosen: Sequence[float], grid: Sequence[float]) -> str:
@@ -228,7 +229,8 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
         low, high = _price_range(shown)
         figure.add_hline(y=1, line={"color": "#8a949e", "width": 1})
     else:
-        low, high = charts.vertical_range({each.line: each.mean for each in shown}, log=True)
+        lowest = {each.line: np.concatenate([each.mean, np.maximum(each.q05, each.mean / 3)]) for each in shown}
+        low, high = charts.vertical_range(lowest, log=True)
     figure.update_yaxes(
         type="log",
         range=(low, high),

@@ -33,9 +33,9 @@ def called(label: str, escape: Escape = str) -> str:
 def odds(epsilon: float) -> str:
     """What one response at this budget can teach an observer."""
     sure = 100 / (1 + math.exp(-min(epsilon, 700.0)))
-    shown = f"{sure:.0f}" if sure < 99 else f"{sure:.4g}"
-    shown = "practically 100" if sure > 99.99 else f"at most {shown}"
-    return f"An observer who was 50 % sure of somebody's answer can become {shown} % sure."
+    shown = f"{sure:.0f}" if 51 < sure < 99 else f"{sure:.4g}"
+    shown = "practically 100" if sure > 99.99 else f"about {shown}"
+    return f"An observer who was 50 % sure of somebody's answer can become {shown} % sure at most."
 
 
 def budget(distribution: BudgetDistribution | None) -> str:
@@ -81,13 +81,11 @@ def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
     return f"A price below 1 does not mean that privacy helps: {how}"
 
 
-def _cost(row: Summary, users: str, escape: Escape) -> str:
+def _cost(row: Summary, escape: Escape) -> str:
     assert row.against is not None
     name, other = called(row.label, escape), reference(row.against, escape)
     ratio = with_error(row.price, row.price_stderr)
-    if row.trials == 1:
-        return f"in a single run of {users}, which proves little, **{ratio}** times that of {other} (**{name}**)"
-    if not row.differs:
+    if row.trials > 1 and not row.differs:
         return f"not clearly different from that of {other} (**{name}**: {ratio} times, in {row.trials} trials)"
     return f"**{ratio}** times that of {other} (**{name}**)"
 
@@ -108,11 +106,13 @@ def verdict(result: Result, escape: Escape = str) -> str:
         return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
     cheapest, costliest = (pick(private, key=lambda row: row.price) for pick in (min, max))
     told = [cheapest] if cheapest is costliest else [cheapest, costliest]
-    costs = [_cost(row, users, escape) for row in told]
+    costs = [_cost(row, escape) for row in told]
     extra = cheapest.extra
     distribution = experiment.lines[cheapest.line].epsilon
     same = all(experiment.lines[row.line].epsilon == distribution for row in private)
-    head = f"At {budget(distribution)} the regret is " if same else "The regret is "
+    head = f"at {budget(distribution)} the regret is " if same else "the regret is "
+    if cheapest.trials == 1:
+        head = f"in a single run of {users}, which proves little, {head}"
     if cheapest.differs:
         costs[0] += f", {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
     elif cheapest.trials > 1:
@@ -120,4 +120,4 @@ def verdict(result: Result, escape: Escape = str) -> str:
     sentences = ["; ".join(costs)]
     sentences += [why for row in told if (why := below_one(row, result, escape))]
     sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
-    return f"{head}{'. '.join(sentences)}."
+    return f"{head[0].upper()}{head[1:]}{'. '.join(sentences)}."

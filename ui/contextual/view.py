@@ -128,7 +128,8 @@ def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height:
         )
     charts.style(figure, height, dark)
     figure.update_layout(showlegend=False, hovermode="closest")
-    square = {"range": [-reach, reach], "zeroline": False, "nticks": 4, "constrain": "domain", "tickangle": 0}
+    step = max(nice for nice in (10.0**power * base for power in range(-3, 6) for base in (1, 2, 5)) if nice <= reach)
+    square = {"range": [-reach, reach], "zeroline": False, "constrain": "domain", "tickvals": [-step, 0, step]}
     figure.update_xaxes(title="feature 1", **square)
     figure.update_yaxes(title="feature 2", scaleanchor="x", **square)
     return figure

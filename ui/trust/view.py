@@ -74,7 +74,7 @@ def verdict(result: Result) -> str:
     told = []
     for measure, climbed in ladders.items():
         head = f"{words.sentence(MEASURES[measure].name)}: " if len(ladders) > 1 else ""
-        told.append(f"{head}{'; '.join(_saved(experiment, step) for step in climbed)}.")
+        told.append(words.sentence(f"{head}{'; '.join(_saved(experiment, step) for step in climbed)}."))
     return f"Lost rewards after {users} users, step by step. {' '.join(told)}"
 
 
@@ -130,7 +130,7 @@ def _bar(figure: go.Figure, place: int, name: str, step: Step, colour: str, dark
     figure.add_annotation(
         x=max(0.0, step.saved) + 2 * error,
         y=place,
-        text=words.with_error(step.saved, step.stderr),
+        text=words.with_error(step.saved, step.stderr).replace("-", "−"),
         xanchor="left",
         xshift=4,
         showarrow=False,

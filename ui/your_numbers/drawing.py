@@ -68,7 +68,7 @@ def methods(answer: Reply) -> None:
             f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader, and the worse half "
             "of the others. The leader at the end is chosen. Its card shows runs that played no part in the choice, so "
             "that it does not look better than it is. Methods with few runs are known roughly only. Left out: "
-            "methods that keep their promise only up to a small probability δ, and those that need rewards or budgets "
+            "methods that keep their promise only with a δ, and those that need rewards or budgets "
             "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
         )
 
@@ -252,7 +252,7 @@ def take_away(answer: Reply, found: dict[str, list[Found]], until: Until | None 
         file_name="price-of-privacy.html",
         mime="text/html",
         on_click="ignore",
-        help="One page to print or forward; it needs nothing else. It holds means, never single rewards.",
+        help="A page to forward or to print; it needs nothing else. It holds means, never single rewards.",
         width="stretch",
     )
     if private:

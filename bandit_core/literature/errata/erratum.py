@@ -16,6 +16,10 @@ KINDS: dict[Kind, str] = {
 }
 
 
+def _said(value: float) -> str:
+    return f"{value:.5g}".replace("inf", "∞")
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a check found: one measured quantity as it must be, as it is when printed, and as it is when corrected."""
@@ -64,9 +68,9 @@ class Outcome:
     def words(self) -> str:
         """The finding as one plain sentence."""
         return (
-            f"{self.measure}: should be {self.rule} {self.wanted:.5g}; "
-            f"as printed {self.printed:.5g} ({'holds' if self.printed_holds else 'does not hold'}), "
-            f"corrected {self.corrected:.5g} ({'holds' if self.corrected_holds else 'does not hold'})."
+            f"{self.measure}: should be {self.rule} {_said(self.wanted)}; "
+            f"as printed {_said(self.printed)} ({'holds' if self.printed_holds else 'does not hold'}), "
+            f"corrected {_said(self.corrected)} ({'holds' if self.corrected_holds else 'does not hold'})."
         )
 
 
