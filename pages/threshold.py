@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.spec.number_text import percent
-from ui import charts, figures, page_fields, page_frame, runner, shared, state, theme, threshold_view, words
+from ui import charts, exports, figures, page_fields, page_frame, runner, shared, state, theme, threshold_view, words
 from ui.menu import Page
 
 PAGE = Page(
@@ -53,7 +53,12 @@ with right:
     )
     figures.show(picture, "cost")
     st.caption(threshold_view.legend(distribution, threshold))
-figures.fold_for_print(lambda: threshold_view.cost_chart(search, threshold, False), "predicted-cost")
+drawn = exports.telling(
+    lambda: threshold_view.cost_chart(search, threshold, False),
+    lambda: threshold_view.made(experiment, distribution),
+    shared.is_own(experiment),
+)
+figures.fold_for_print(drawn, "predicted-cost")
 
 st.subheader("Is the prediction right?")
 st.markdown(

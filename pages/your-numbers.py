@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import build_view, figures, page_frame, shared, theme
+from ui import build_view, exports, figures, page_frame, shared, theme
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, until
 
@@ -52,7 +52,10 @@ picture = shared.figure(
 )
 figures.show(picture, "own-chart")
 st.caption(f"Shaded: middle 90 % of {question.reported} runs, which shows how far a single roll-out may differ.")
-figures.fold_for_print(lambda: drawing.chart(answer, answer.result, False), "price-of-privacy")
+drawn = exports.telling(
+    lambda: drawing.chart(answer, answer.result, False), lambda: exports.made(answer.result), store is not None
+)
+figures.fold_for_print(drawn, "price-of-privacy")
 decision_times = until.until_when(answer, store)
 found = drawing.search(answer, store)
 drawing.take_away(answer, found, decision_times)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment
+from bandit_core import Experiment, places
 from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.experiments import links
 from bandit_core.policies import registry
@@ -165,6 +166,15 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
     wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
     figure.update_yaxes(type="log", title="V: regret grows in proportion", **charts.AMOUNTS, dtick=1 if wide else "D2")
     return figure
+
+
+def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, Any]:
+    """What the predicted costs follow from; nothing in them is random."""
+    return {
+        "spec": experiment.spec(),
+        "distribution": notation.write_epsilon(distribution),
+        "versions": {"private-bandit-lab": places.project_version()},
+    }
 
 
 def legend(distribution: BudgetDistribution, threshold: float) -> str:

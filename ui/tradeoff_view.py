@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -519,6 +520,14 @@ def tables(result: SweepResult) -> None:
             mime="text/csv",
             on_click="ignore",
             help="Every line, budget and checkpoint.",
+        )
+        st.download_button(
+            "How it was made",
+            data=lambda: json.dumps(exports.made_of_sweep(result), indent=2),
+            file_name="sweep-metadata.json",
+            mime="application/json",
+            on_click="ignore",
+            help="Spec, budgets, seed, versions and sampler.",
         )
         st.code(exports.sweep_command(result.epsilons), language="bash")
 

@@ -31,7 +31,7 @@ def test_the_printed_version_fails_and_the_corrected_one_passes(name):
     assert not outcome.printed_holds and outcome.corrected_holds
     assert not math.isnan(outcome.wanted)
     told = (f"{value:.5g}".replace("inf", "∞") for value in (outcome.wanted, outcome.printed, outcome.corrected))
-        assert all(number in outcome.words for number in told)
+    assert all(number in outcome.words for number in told)
 
 
 @pytest.mark.parametrize("name", CHECKED)

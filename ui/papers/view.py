@@ -153,7 +153,10 @@ def draw(shipped: Shipped, figure: Figure, panel: str, dark: bool, direct: bool)
 
 def _for_print(shipped: Shipped, figure: Figure, panel: str) -> go.Figure:
     drawn = draw(shipped, figure, panel, False, False)
-    return drawn if is_fit(figure) else charts.name_band(drawn, _without_bounds(shipped, panel))
+    if not is_fit(figure):
+        charts.name_band(drawn, _without_bounds(shipped, panel))
+    drawn.layout.meta = {"spec": shipped.experiment.spec(), "seed": shipped.experiment.seed, **shipped.made}
+    return drawn
 
 
 def _told(shipped: Shipped, figure: Figure) -> str:
