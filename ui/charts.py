@@ -379,7 +379,7 @@ def read_aloud(figure: go.Figure, what: str) -> str:
             found = _at(trace, places[0])
         else:
             found = f"from {_at(trace, places[0])} to {_at(trace, places[-1])}"
-        parts.append(f"{html.unescape(trace.name)}: {found}.")
+        parts.append(f"{html.unescape(trace.name.replace('<br>', ' '))}: {found}.")
     return " ".join(parts)
 
 

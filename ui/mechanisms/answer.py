@@ -507,7 +507,8 @@ def _stream(chosen: Choice, live: bool) -> None:
         decoded = one.mechanism.estimate(answers, chosen.epsilon)
         truth, error = _average(one, chosen, has)
         notes.append(
-            f"{one.told.title}: the server's average **{decoded.mean():.3f}** ± {error:.2g}, really {truth:.3f}"
+            f"{one.told.title}: the server's average is **{decoded.mean():.3f}** ± {error:.2g}, the true one "
+            f"{truth:.3f}"
         )
     st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch", alt="Rewards of users and what the server sees")
     st.markdown(f"After **{words.count(seen)}** users. " + "; ".join(notes) + ".")
