@@ -198,7 +198,11 @@ def measures(experiment: Experiment) -> str:
         if number not in experiment.view.hidden
         if (kept := line.entry.guarantee(experiment.setups[number])).measure != "pure"
     ]
-    return f"Not every ε here is pure: {'; '.join(found)}. That is less than the same ε without a δ." if found else ""
+    return (
+        f"Not every ε here is pure: {'; '.join(found)}. That promises less than the same ε without a δ."
+        if found
+        else ""
+    )
 
 
 def luck(found: Difference) -> str:

@@ -109,7 +109,7 @@ def test_no_page_hides_in_the_menu(visits: Visits, width: int) -> None:
     boxes = [link.bounding_box() for link in visitor.element("menu").get_by_role("link").all()]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
     visitor.element("menu").get_by_role("link", name="Errata").click()
-    visitor.sees("What do the papers say")
+    visitor.sees("What is printed wrongly")
     assert "/errata" in visitor.tab.url
 
 
