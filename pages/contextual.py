@@ -21,11 +21,11 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("Can it suit everyone and know no one?")
+st.title("Can a learner suit each user and know none of them?")
 opening, controls = st.container(key="contextual-opening"), st.container()
 opening.markdown(
-    "What suits a person depends on the person. Here each phone keeps to itself what it knows about its user, what it "
-    "chose and how well that went; all that ever leaves it is **one noisy message**."
+    "What suits a person depends on the person. With the private policies here, each phone keeps to itself what it "
+    "knows about its user, what it chose and how well that went; all that ever leaves it is **one noisy message**."
 )
 own = data.panel()
 if own is None:
@@ -53,7 +53,7 @@ if result is None:
         page_frame.leave()
     st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 
-st.subheader("What the server learns all the same")
+st.subheader("What the server learns nevertheless")
 played, dark, direct = result, theme.is_dark(), not theme.is_phone()
 st.markdown(shared.kept("verdict", played, None, lambda: words.verdict(played)))
 picture = shared.picture(
@@ -78,10 +78,7 @@ with left:
         lambda drawn: charts.read_aloud(drawn, "Error of the estimate"),
     )
     figures.show(picture, "error")
-    st.caption(
-        "Dotted: knowing nothing, where θ has length 1. To choose well the direction of θ is enough, so a policy can "
-        "be good long before its estimate is."
-    )
+    st.caption(view.error_words(played))
 with right:
     st.markdown("**How many users get what is best for them?**")
     picture = shared.picture(
@@ -92,7 +89,7 @@ with right:
         lambda drawn: charts.read_aloud(drawn, "Best choices"),
     )
     figures.show(picture, "share")
-    st.caption("Of the latest users at each point. Dotted: choosing at random.")
+    st.caption("Share among the latest users at each point. Dotted: choosing at random.")
 view.regimes_panel(result)
 panels.cards(result)
 view.explanation()

@@ -11,11 +11,11 @@ from ui.menu import Page
 PAGE = Page(title="Errata", icon="spellcheck", place=11, group="check", fields="paper erratum")
 page_frame.enter()
 
-st.title("What do the papers say that cannot be so?")
+st.title("What is printed wrongly in the papers?")
 st.markdown(
     "Formulas lose exponents on their way into print, and proofs have gaps. Each entry below says what is printed, "
-    "what should stand there and why. An error comes with a small check that anybody can run: it puts the same "
-    "question to both versions, and either may fail."
+    "what should stand there, and why. For each error there is a small check that anybody can run. It asks the same "
+    "question of both versions, and either may fail."
 )
 found = errata_view.outcomes()
 st.markdown(errata_view.verdict(found))
@@ -28,8 +28,8 @@ picture = shared.figure(
 )
 figures.show(picture, "errata-chart")
 st.caption(
-    "Only errors whose check measures a positive number. The dashed line is the value that is wanted, or the limit: "
-    "some must equal it, others must stay below or above it."
+    "Errors whose check compares two positive numbers. At the dashed line what is printed would be what it should be: "
+    "some must equal that value, others must stay below or above it."
 )
 
 paper = errata_view.choice()

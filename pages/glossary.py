@@ -12,5 +12,5 @@ PAGE = Page(title="Glossary", icon="dictionary", place=10, group="learn", fields
 page_frame.enter()
 
 st.title("What do the words mean?")
-st.markdown("Every term of the lab in one plain sentence, and the page where you see it at work.")
+st.markdown("The terms of the lab in plain words, each with the page where you see it at work.")
 glossary.listing(glossary.search())

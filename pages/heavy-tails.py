@@ -20,12 +20,13 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("When rewards are wild")
+st.title("What if a few rewards outweigh all others?")
 st.markdown(
     "Sales, insurance claims or price jumps have no largest value, and often no finite variance: one reward in a "
-    "thousand can outweigh all others. Noise that hides such a reward would drown the rest. So rewards beyond a level "
-    "**B are counted as 0**. That throws the tail away, which makes estimates too small (bias), but then noise of size "
-    "B is enough for privacy. As more rewards arrive, B grows and both errors shrink."
+    "thousand can outweigh all others. Noise that hides such a reward would hide everything else, too. So the private "
+    "policies here **count rewards beyond a level B as 0**. That throws the tail away and makes estimates wrong by a "
+    "little (bias), but then noise in proportion to B is enough for privacy. As more rewards arrive, B grows and both "
+    "errors shrink."
 )
 whole = state.experiment()
 chosen = view.controls(whole)

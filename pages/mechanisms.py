@@ -22,10 +22,9 @@ page_frame.enter()
 
 st.title("What does the server see?")
 st.markdown(
-    "Privacy is noise that is added **before** anybody looks. A mechanism is the recipe for it. It is private when two "
-    "people with different secrets would send almost the same: the two distributions of what the server sees "
-    "overlap, and "
-    "**their log ratio stays under the line ε**."
+    "Privacy comes from noise that is added **before** anybody looks. A mechanism is the recipe for it. It is private "
+    "when two people with different secrets send answers that look almost alike: the two distributions of what the "
+    "server sees overlap, and **their log ratio stays between the lines at −ε and ε**."
 )
 fields = Fields(answer.DEFAULTS)
 part = answer.part_control(fields)

@@ -12,11 +12,12 @@ from ui.papers import view
 PAGE = Page(title="Papers", icon="menu_book", place=9, group="check", fields="paper figure held")
 page_frame.enter()
 
-st.title("Do the papers' pictures come out again?")
+st.title("Do the papers' figures come out again?")
 st.markdown(
-    "Every figure of the five papers this lab is built on, and some of later ones, played again at the paper's own "
-    "scale. Beside each picture stands what the paper says of it, in our words, and whether our numbers agree. "
-    + view.tally()
+    "Every figure of the five papers that this lab is built on, and some figures of other papers, computed again at "
+    "the "
+    "paper's own scale. Beside each picture you read what the paper says of it, in our words, and whether our numbers "
+    "agree. " + view.tally()
 )
 chosen, wanted = view.choose()
 shown = view.figures_of(chosen, wanted)

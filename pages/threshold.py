@@ -5,7 +5,8 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, figures, page_fields, page_frame, runner, shared, state, theme, threshold_view, words
+from bandit_core.spec.number_text import percent
+from ui import charts, exports, figures, page_fields, page_frame, runner, shared, state, theme, threshold_view, words
 from ui.menu import Page
 
 PAGE = Page(
@@ -37,7 +38,10 @@ with left:
         lambda _: charts.read_users_aloud(distribution, threshold),
     )
     figures.show(picture, "density")
-    st.caption(f"At ε_min = {threshold:g}, {distribution.share_above(threshold):.0%} of the users' answers are kept.")
+    st.caption(
+        f"Dashed: ε_min = {threshold:.3g}, as the slider says; {percent(distribution.share_above(threshold))} of the "
+        "users' answers are kept."
+    )
 with right:
     st.markdown("**Predicted cost** of each threshold")
     picture = shared.drawing(
@@ -49,12 +53,17 @@ with right:
     )
     figures.show(picture, "cost")
     st.caption(threshold_view.legend(distribution, threshold))
-figures.fold_for_print(lambda: threshold_view.cost_chart(search, threshold, False), "predicted-cost")
+drawn = exports.telling(
+    lambda: threshold_view.cost_chart(search, threshold, False),
+    lambda: threshold_view.made(experiment, distribution),
+    shared.is_own(experiment),
+)
+figures.fold_for_print(drawn, "predicted-cost")
 
 st.subheader("Is the prediction right?")
 st.markdown(
-    "Simulate both mechanisms at several thresholds on the experiment's arms, with enough users: if the heuristic is "
-    "right, regret drawn against V is a straight line."
+    "The check plays both mechanisms at several thresholds on the experiment's arms, with many users. If the "
+    "prediction is right, the points of regret against V lie on a straight line."
 )
 check = threshold_view.check_experiment(distribution)
 if check and page_fields.toggle(

@@ -45,7 +45,10 @@ tradeoff_view.opened_point(result, chosen)
 who_wins_view.fold(result)
 tradeoff_view.question(experiment)
 tradeoff_view.tables(result)
-figures.fold_for_print(lambda: tradeoff_view.chart(swept, False), f"{exports.file_name(experiment)}-tradeoff")
+drawn = exports.telling(
+    lambda: tradeoff_view.chart(swept, False), lambda: exports.made_of_sweep(swept), shared.is_own(experiment)
+)
+figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
 with st.expander("Take it along"):
     take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(verdict))
 tradeoff_view.explanation(experiment)

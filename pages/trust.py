@@ -21,8 +21,9 @@ page_frame.enter()
 
 st.title("Whom must you trust, and what does it save?")
 st.markdown(
-    "The same ε can hide a reward from the public only, from a learner who sees sums or shuffled answers, or from "
-    "everybody. Whoever is not trusted must see noise; how much trust saves is measured here, step by step."
+    "The same ε can hide a reward from the public only, or also from a learner who sees no more than sums or shuffled "
+    "answers, or from everybody. Whoever is not trusted gets to see noise; how many rewards each step of trust saves "
+    "is measured here."
 )
 experiment, dark = state.experiment(), theme.is_dark()
 view.slider(experiment)
@@ -33,7 +34,7 @@ if result is None:
 
 played = result
 st.markdown(shared.kept("trust-verdict", played, None, lambda: view.verdict(played)))
-left, right = st.columns([3, 2])
+left, right = st.container(key="trust-pictures").columns([3, 2])
 with left:
     st.markdown("**Regret as users come**")
     picture = shared.picture(
@@ -52,8 +53,8 @@ with right:
     )
     st.plotly_chart(picture, key="trust-bars", config=charts.CONFIG, alt=picture.alt)
     st.caption(
-        "The first line of each promise counts, least trust first; whiskers: two standard errors over pairs of runs. "
-        f"Equal ε of different promises hide from different people. {view.unlike_steps(played)}"
+        "Of each promise the first line counts, least trust first; whiskers: two standard errors over pairs of runs. "
+        f"The same ε of two promises hides a reward from different people. {view.unlike_steps(played)}"
     )
 st.caption(view.along_users(played))
 st.subheader("At every budget")

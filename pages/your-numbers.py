@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import build_view, figures, page_frame, shared, theme
+from ui import build_view, exports, figures, page_frame, shared, theme
 from ui.menu import Page
 from ui.your_numbers import address, answers, drawing, inputs, until
 
@@ -36,7 +36,7 @@ st.subheader("The price")
 store = inputs.store() if inputs.is_private(asked, chosen) else None
 decision = drawing.decided(question, store)
 if decision is None:
-    st.info("No answer yet: the best method of each trust model is being looked for, or waits for Run.")
+    st.info("No answer yet: the search for the best method of each trust model is going on, or waits for Run.")
     page_frame.leave()
 answer = answers.reply(asked, chosen, question, decision)
 st.markdown(answers.verdict(answer))
@@ -51,8 +51,11 @@ picture = shared.figure(
     own=store is not None,
 )
 figures.show(picture, "own-chart")
-st.caption(f"Shaded: middle 90 % of {question.reported} runs, that is what a single roll-out may look like.")
-figures.fold_for_print(lambda: drawing.chart(answer, answer.result, False), "price-of-privacy")
+st.caption(f"Shaded: middle 90 % of {question.reported} runs, which shows how far a single roll-out may differ.")
+drawn = exports.telling(
+    lambda: drawing.chart(answer, answer.result, False), lambda: exports.made(answer.result), store is not None
+)
+figures.fold_for_print(drawn, "price-of-privacy")
 decision_times = until.until_when(answer, store)
 found = drawing.search(answer, store)
 drawing.take_away(answer, found, decision_times)

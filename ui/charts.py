@@ -19,6 +19,7 @@ from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Drawable, LineResult, Result, band
 from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale
 from bandit_core.spec.notation import write_epsilon
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import each
 from ui import legends, stylesheet, theme, words
 
@@ -378,7 +379,7 @@ def read_aloud(figure: go.Figure, what: str) -> str:
             found = _at(trace, places[0])
         else:
             found = f"from {_at(trace, places[0])} to {_at(trace, places[-1])}"
-        parts.append(f"{html.unescape(trace.name)}: {found}.")
+        parts.append(f"{html.unescape(trace.name.replace('<br>', ' '))}: {found}.")
     return " ".join(parts)
 
 
@@ -387,7 +388,7 @@ def read_users_aloud(epsilon: Any, threshold: float | None) -> str:
     kept = (
         ""
         if threshold is None
-        else (f" Threshold at {threshold:.3g}: {epsilon.share_above(threshold):.0%} of the users are kept.")
+        else f" Threshold at {threshold:.3g}: {percent(epsilon.share_above(threshold))} of the users are kept."
     )
     return f"How the budget ε is spread over users: {write_epsilon(epsilon)[:300]}.{kept}"
 
@@ -519,7 +520,9 @@ def density_chart(epsilon, threshold: float | None, dark: bool = False, height: 
         zero = floor if (solid & (values == 0)).any() else None
         names = [f"ε = {value:g}" if value > 0 else "ε = 0: shares nothing" for value in values]
         shares = probabilities[solid]
-        told = [f"{name}: {share:.1%} of users" for name, share in zip(np.array(names)[solid], shares, strict=True)]
+        told = [
+            f"{name}: {percent(share)} of users" for name, share in zip(np.array(names)[solid], shares, strict=True)
+        ]
         gap = np.full(len(shares), np.nan)  # one curve for all, however many there are
         figure.add_scatter(
             x=np.column_stack([spots[solid], spots[solid], gap]).ravel(),

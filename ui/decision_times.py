@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from bandit_core import Experiment, InputError
+from bandit_core.spec.number_text import percent
 from bandit_core.studies.best_arm import StoppingResult, StoppingStudy
 from bandit_core.studies.decisions import StoppingLine, searches_of
 from ui import shared, words
@@ -28,8 +29,9 @@ def draw(experiment: Experiment) -> None:
         return
     if study.missing_seconds > _MOST_SECONDS:
         st.caption(
-            "So many decisions take long: `python -m bandit_core decide` tells their times. They stand here with a "
-            "larger growth, fewer runs or fewer users."
+            "Simulating so many decisions takes long: the command `python -m bandit_core decide` does it. With a "
+            "larger "
+            "growth, fewer trials or fewer users the table stands here."
         )
         return
     st.dataframe(
@@ -37,9 +39,9 @@ def draw(experiment: Experiment) -> None:
         alt="Users until each search ends, the share of runs that do not, and the share of wrong recommendations",
     )  # fmt: skip
     st.caption(
-        "Until then the leader and its closest rival are shown in turns, afterwards what is recommended. At least, on "
-        "average: a lower bound on the mean time of every method that keeps the promise and errs with probability δ at "
-        "most."
+        "Until the end of its search a line tries arms; from then on it plays the arm that it recommends. At least, on "
+        "average: a lower bound on the mean number of users of every method that keeps the promise and errs with "
+        "probability δ at most."
     )
 
 
@@ -58,7 +60,7 @@ def row_of(line: StoppingLine, result: StoppingResult) -> dict[str, str]:
         "line": line.label,
         "users until it ends, median": middle,
         "middle 90 %": low if low == high else f"{low} to {high}",
-        f"not over after {words.count(spec.cap)}": f"{result.not_stopped:.0%}",
+        f"not over after {words.count(spec.cap)}": percent(result.not_stopped),
         "wrong (95 % limits)": f"{first} to {last}",
         "allowed, δ": f"{words.number(100 * spec.delta, 2)} %" + ("" if spec.rule != "heuristic" else ", not proved"),
         "at least, on average": words.number(least) if math.isfinite(least) else "–",

@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.literature.errata import KINDS, Erratum, Outcome, errata
-from ui import charts, menu, page_fields, state
+from ui import charts, menu, page_fields, state, words
 
 ALL = "all papers"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900", "#777777")
 SYMBOLS = ("circle", "square", "diamond", "x", "star", "triangle-up")
-APART = {"sharpening": "True, and can be sharpened", "misprint": "Misprints, by inspection"}
+APART = {"sharpening": "True, but more holds", "misprint": "Misprints that any reader can see"}
 
 
 @st.cache_data(max_entries=1, show_spinner="Checking …")
@@ -41,10 +41,11 @@ def verdict(found: dict[str, Outcome]) -> str:
     errors = [found[erratum.name] for erratum in errata() if erratum.kind == "error"]
     sharpenings, misprints = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
     return (
-        f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errata are confirmed by their checks, "
-        "run just now: what is printed fails, what should stand there passes. Counted apart: "
-        f"**{sharpenings}** where what is printed is true and can be sharpened, and **{misprints}** misprints by "
-        "inspection, which claim no check."
+        f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errors are confirmed by their checks, "
+        "run "
+        "just now: what is printed fails, and what should stand there passes. Besides, there are "
+        f"**{sharpenings}** where what is printed is true and a stronger statement holds, and **{misprints}** "
+        "misprints that any reader can see; these need no check."
     )
 
 
@@ -57,7 +58,7 @@ def choice() -> str:
         list(names).index(page_fields.choice("paper", "all", names)),
         format_func=names.__getitem__,
         key=state.own_key("errata-paper"),
-        help="The papers of which something is said below.",
+        help="Whose errata to list below.",
     )
     state.keep_page_field("paper", chosen, "all")
     return names[chosen]
@@ -107,7 +108,8 @@ def listing(chosen: str, found: dict[str, Outcome]) -> None:
         for erratum in entries:
             outcome = found.get(erratum.name)
             apart = "" if erratum.kind == "error" else f"{_short(erratum.paper)}, "
-            with st.expander(f"{_sign(outcome)} {apart}{_heading(erratum)}", expanded=erratum.name == opened):
+            heading = words.sentence(f"{apart}{_heading(erratum)}")
+            with st.expander(f"{_sign(outcome)} {heading}", expanded=erratum.name == opened):
                 _one(erratum, outcome)
 
 
@@ -125,7 +127,7 @@ def _heading(erratum: Erratum) -> str:
 
 
 def _one(erratum: Erratum, outcome: Outcome | None) -> None:
-    better = "Could be" if erratum.kind == "sharpening" else "Should be"
+    better = "Also true" if erratum.kind == "sharpening" else "Should be"
     st.markdown(
         f"**Printed:** {erratum.printed}\n\n**{better}:** {erratum.corrected}\n\n**Why:** {erratum.why}"
         + (f"\n\n**Checked just now:** {outcome.words}" if outcome else "")

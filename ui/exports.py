@@ -20,6 +20,7 @@ from bandit_core.experiments.presets import presets
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
 from bandit_core.studies.accounts import releases
+from bandit_core.studies.sweep import SweepResult
 from ui import charts, figures, shared, stylesheet, theme, words
 
 
@@ -117,6 +118,27 @@ def made(result: Result) -> dict[str, Any]:
     return {**result.metadata, "prices": prices}
 
 
+def made_of_sweep(result: SweepResult) -> dict[str, Any]:
+    """How the numbers of all budgets were made; the spec is that of the page, at the budget of its sidebar."""
+    made_at_one = result.results[0].metadata
+    kept = {name: made_at_one[name] for name in ("seed", "kernels", "versions", "samplers")}
+    return {"spec": result.experiment.spec(), "epsilons": list(result.epsilons), **kept}
+
+
+def telling(draw: Callable[[], go.Figure], told: Callable[[], dict[str, Any]], own: bool) -> Callable[[], go.Figure]:
+    """``draw``, with what ``told`` says of how it was made in ``layout.meta``; not where it shows ``own`` data.
+
+    A picture is published, and what a visitor brought in a file need not be.
+    """
+
+    def drawn() -> go.Figure:
+        figure = draw()
+        figure.layout.meta = None if own else told()
+        return figure
+
+    return drawn
+
+
 DATA_HELP = "Mean, spread and quantiles at every checkpoint."
 SPEC_HELP = "The experiment itself; opens here and on the command line."
 FINAL_HELP = (
@@ -133,18 +155,12 @@ def file_name(experiment: Experiment) -> str:
 
 
 def for_file(result: Result, height: int = 520, direct_labels: bool = False) -> Callable[[], go.Figure]:
-    """What draws the chart for a file: its legend names curves and band, and ``layout.meta`` says how it was made.
-
-    Not so where the spec holds data of the visitor's own: a picture is published, and rewards need not be.
-    """
-    own = shared.is_own(result.experiment)  # asked now: when the file is made, it is unknown whose session it is
-
-    def draw() -> go.Figure:
-        figure = charts.name_band(charts.regret_chart(result, height=height, direct_labels=direct_labels), result)
-        figure.layout.meta = None if own else made(result)
-        return figure
-
-    return draw
+    """What draws the chart for a file: its legend names curves and band, and ``layout.meta`` says how it was made."""
+    return telling(
+        lambda: charts.name_band(charts.regret_chart(result, height=height, direct_labels=direct_labels), result),
+        lambda: made(result),
+        shared.is_own(result.experiment),  # asked now: when the file is made, it is unknown whose session it is
+    )
 
 
 def downloads(result: Result) -> None:

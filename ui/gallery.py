@@ -111,11 +111,12 @@ def doors() -> None:
         link_to_explore("Shy users", load_preset("shy-users"))
     with decide.container(border=True, height="stretch"):
         st.markdown(
-            "#### I decide\nWhat would an ε cost with my numbers, and which ε can I afford? Type rates or upload a CSV."
+            "#### I decide\nWhat would privacy cost with my numbers, and which ε can I afford? Type rates, or upload "
+            "a CSV."
         )
         st.page_link(YOUR_NUMBERS, label="Your numbers", icon=":material/arrow_forward:")
         st.page_link(TRADEOFF, label="How much privacy can you afford?", icon=":material/arrow_forward:")
-        st.page_link(THRESHOLD, label="Which users' answers are too noisy to keep?", icon=":material/arrow_forward:")
+        st.page_link(THRESHOLD, label="Which answers are too noisy to keep?", icon=":material/arrow_forward:")
     with research.container(border=True, height="stretch"):
         st.markdown(
             "#### I research\nThe figures of the papers at their own settings, with every bound that really applies."

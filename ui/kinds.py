@@ -31,7 +31,7 @@ class Kind:
 
 
 def _without_arms(experiment: Experiment) -> str:
-    return "arms (its users have features)" if experiment.contexts is not None else ""
+    return "options that are the same for every user" if experiment.contexts is not None else ""
 
 
 def _people_again(experiment: Experiment) -> str:
@@ -114,7 +114,7 @@ def tell() -> None:
     own = state.kept()
     with st.container(border=True):
         st.caption(
-            f"This page needs {KINDS[kind].lacks(own)}, which your experiment lacks. Yours is kept: "
+            f"This page needs {KINDS[kind].lacks(own)}. Your experiment is of another kind and is kept: "
             f"{words.plain(words.heading(own)[0])} ({words.summary(own)})."
         )
         st.page_link("pages/explore.py", label="Back to my experiment", icon=":material/arrow_back:")

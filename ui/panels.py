@@ -135,10 +135,10 @@ def comparisons(result: Result) -> None:
     st.caption(
         "Differences of mean regret at the horizon, over pairs of runs with the same random numbers. p is that of a "
         "paired t test, or of a sign test whose pairs all agree where that is larger, corrected by Holm's method for "
-        f"{counted} of lines, hidden ones among them. *Could be luck*: corrected p above {LEVEL:g}; that does not "
+        f"{counted} of lines, including hidden ones. *Could be luck*: corrected p above {LEVEL:g}; that does not "
         "prove two lines equal, and more runs may tell them apart. Each interval is for its own difference, not "
-        "corrected. With few runs, or where rare runs lose very much, all is rough; fewer than six runs never make "
-        "a difference clear."
+        "corrected. With few runs, or where a few of them lose very much, all of this is rough; fewer than six "
+        "runs never make a difference clear."
     )
 
 
@@ -194,8 +194,8 @@ def _late(experiment: Experiment) -> str:
             else "nothing of this user is learnt; a warm-up in turns lasts until all of it is counted"
         )
         told = (
-            f"Here the reward of user *t* is counted after the first user from *t* + {feedback.delay} on whose number "
-            f"{feedback.batch} divides, and until then {until_then}. "
+            f"Here the reward of user *t* is counted after the first user, from *t* + {feedback.delay} on, whose "
+            f"number is a multiple of {feedback.batch}; until then {until_then}. "
         )
     if experiment.visits > 1:
         told += (

@@ -43,7 +43,7 @@ MOST_PREVIEW = 4  # times as many seconds: a preview that is still more expensiv
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
-FIRST_RUN = "The simulator is compiled now: about half a minute on a fresh machine, then never again."
+FIRST_RUN = "The simulator is being compiled. On a fresh machine that takes about half a minute, once."
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
 
@@ -330,8 +330,8 @@ def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:
 def elsewhere(experiment: Experiment, command: str, name: str) -> None:
     """How to get these numbers where this server's limits do not hold."""
     st.markdown(
-        "The limits keep this server quick for all its visitors. On your own machine, with the project installed, "
-        "you set them yourself: save the spec as `experiment.json` and run"
+        "The limits keep this server quick for all its visitors. On a machine of your own, where the project is "
+        "installed, you set the limits: save the spec as `experiment.json` and run"
     )
     st.code(command, language="bash")
     st.download_button(
@@ -414,14 +414,15 @@ def _watch(slot: str, command: str) -> None:
     with st.container(border=True):  # of the same size as the panel that it replaces
         left, right = st.columns([4, 1], vertical_alignment="center")
         waiting = run.simulation.waiting
-        left.progress(fraction, "waiting for its turn …" if waiting else f"computing … {fraction:.0%}")
+        left.progress(fraction, "waiting for its turn …" if waiting else f"computing … {100 * fraction:.0f} %")
         if right.button("Cancel", key=f"cancel-{slot}", help="Stop; finished blocks are kept.", width="stretch"):
             run.cancel()
             st.rerun()
         if waiting:
             st.caption(
-                "Other visitors' long runs are going, and this server takes only so many at once. Yours begins by "
-                "itself, in order of arrival, and all controls stay alive."
+                "Other visitors' long runs are going on, and this server computes only so many at once. Yours begins "
+                "by "
+                "itself, in order of arrival; meanwhile you can use all controls."
                 + (
                     f" Without waiting: on your own machine, with the spec saved as experiment.json, `{command}`."
                     * bool(command)

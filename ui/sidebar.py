@@ -24,6 +24,7 @@ from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
 from ui import charts, epsilon_grid, figures, kinds, line_cards, menu, render_lock, shared, state, theme, words
@@ -198,7 +199,7 @@ def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, An
                 epsilon_grid.EPSILONS,
                 1.0 if opening.fixed is None else opening.fixed,
                 "epsilon",
-                "The privacy budget in nats: how much one answer may change an observer's belief.",
+                "The privacy budget: how much one answer may change what an observer believes (in nats).",
                 lambda value: f"{value:g}",
                 disabled=private > 0 and not following,
             )
@@ -233,12 +234,13 @@ def _budget_picture(distribution: dict[str, Any], experiment: Experiment) -> Non
     drawn = BUDGETS[distribution["kind"]].model_validate(distribution)
     if drawn.fixed is not None:
         return
-    thresholds = [
-        setup.parameters.eps_min * setup.visits  # of a person, as the distribution is
-        for line, setup in zip(experiment.lines, experiment.setups, strict=True)
+    found = [
+        (number, setup.parameters.eps_min * setup.visits)  # of a person, as the distribution is
+        for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True))
         if hasattr(setup.parameters, "eps_min") and line.epsilon == drawn
     ]
-    threshold, dark = thresholds[0] if thresholds else None, theme.is_dark()
+    number, threshold = found[0] if found else (0, None)
+    dark = theme.is_dark()
     picture = shared.drawing(
         "budget",
         experiment,
@@ -248,7 +250,10 @@ def _budget_picture(distribution: dict[str, Any], experiment: Experiment) -> Non
     )
     figures.show(picture, state.key("budget-picture"), figures.QUIET)
     if threshold is not None:
-        st.caption(f"{1 - drawn.share_above(threshold):.0%} of users are below ε_min = {words.number(threshold)}.")
+        st.caption(
+            f"Dashed: ε_min = {words.number(threshold)}, the threshold of {words.called(experiment.label(number))}; "
+            f"{percent(1 - drawn.share_above(threshold))} of the users are below it."
+        )
 
 
 def _budget_words(opening: BudgetDistribution) -> str:
@@ -333,8 +338,9 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
     size = {"horizon": base.horizon, "trials": base.trials, "seed": base.seed}
     if not asked & {"T", "n", "seed"}:
         return size
-    users, runs = (words.count(state.current(name, getattr(base, name))) for name in ("horizon", "trials"))
-    told = {"T": f"{users} users", "n": f"{runs} trials", "seed": f"seed {state.current('seed', base.seed)}"}
+    users, runs = (state.current(name, getattr(base, name)) for name in ("horizon", "trials"))
+    trials = f"{words.count(runs)} {'trial' if runs == 1 else 'trials'}"
+    told = {"T": f"{words.count(users)} users", "n": trials, "seed": f"seed {state.current('seed', base.seed)}"}
     headline = ", ".join(told[name] for name in told if name in asked)
     with st.expander(f"Size · {headline}", key=state.key("size-section")):
         if "T" in asked:
@@ -390,7 +396,7 @@ _SWITCHES = {
         "Also what is no limit at any one number of users: slopes that hold in the long run only, and shapes whose "
         "constant is not known. Curves may lie on either side.",
     ),
-    "runs": ("20 sample runs", "Single runs, to see what the band hides."),
+    "runs": ("20 sample runs", "Up to 20 single runs of each line, to see what the band hides."),
 }
 
 
@@ -409,14 +415,14 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) ->
         if "price" in own:
             said["against"] = _choice(
                 "Price compares with", words.AGAINST_WORDS, base.view.against, "against",
-                "A method's price is its regret relative to the same method without privacy, which is played along "
-                "where it is not shown; or relative to whatever is best of those shown without privacy.",
+                "A method's price is its regret divided by that of the same method without privacy, which is played "
+                "along where it is not shown; or by that of the best one shown without privacy.",
             )  # fmt: skip
         for axis, name in (("x", "Users axis"), ("y", "Regret axis")):
             if axis in own:
                 said[axis] = st.segmented_control(
                     name, ["linear", "log"], default=said[axis], required=True, key=state.key(axis),
-                    help="Scale of the axis.",
+                    help="Linear: equal steps are equal amounts. Log: equal steps are equal ratios.",
                 )  # fmt: skip
         if "band" in own:
             said["band"] = _choice(

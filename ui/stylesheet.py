@@ -21,6 +21,9 @@ _FRAME = """
 [data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
 [data-testid=stHeader] :is(button,a,button *,a *){pointer-events:auto!important}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
+[data-testid=stPageLink-NavLink]:not([class*=st-key-menu-] *) :is(span:not([data-testid]),div,p){
+white-space:normal!important}
+@media (hover:none){[data-testid=stFullScreenFrame]:has([data-testid=stDataFrame]){padding-top:2rem}}
 :is([data-testid=stPageLink-NavLink],[data-testid=stBaseButton-elementToolbar]):focus-visible{
 outline:2px solid INK;outline-offset:-2px}
 [data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
@@ -54,8 +57,21 @@ _ROOM = """
 [data-testid=stMain] [class*=st-key-]:not([class*=st-key-learn-])>[data-testid=stSkeleton]{min-height:68px}
 .st-key-glossary [data-testid=stColumn]+* [data-testid=stSkeleton]{height:2rem}
 .st-key-contextual-opening{min-height:700px}
+:is(.st-key-theory-pictures,.st-key-trust-pictures,.st-key-heavy-pictures) [data-testid=stColumn]{
+min-width:min(100%,340px)}
 .st-key-theory-pictures :last-child>[data-testid=stSkeleton]{height:auto;width:100%;max-width:460px;
 aspect-ratio:460/300}
+"""
+
+# On paper the page is narrower than on the screen, and pictures keep their width: all of it becomes smaller, by how
+# much ui/theme_watch.py finds out.
+_PAPER = """
+@media print{[data-testid=stSidebar],[data-testid=stHeader],.modebar-container,[data-testid=stElementToolbar]{
+display:none!important}
+[data-testid=stMainBlockContainer]{padding-left:0!important;padding-right:0!important;zoom:var(--paper,1)}
+:is([data-testid=stPlotlyChart],[data-testid=stDataFrame],[data-testid=stImage],[data-testid=stColumn]){
+break-inside:avoid}
+[data-testid=stElementContainer]:has([data-testid=stHeading]){break-after:avoid}}
 """
 
 _LEARN = """
@@ -67,7 +83,7 @@ _LEARN = """
 @media (min-width:641px){.st-key-learn-below{display:none!important}}
 """
 
-STYLE = (_FRAME + _MENU + _CHARTS + _ROOM + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+STYLE = (_FRAME + _MENU + _CHARTS + _ROOM + _PAPER + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
 
 # The room of a sidebar, until the menu is there, and with it the sidebar.
 ROOM_FOR_SIDEBAR = f"""

@@ -1,5 +1,5 @@
 """What Streamlit's browser side does not do by itself: draw the page again when a visitor switches between light and
-dark, and scroll when a finger swipes over a chart."""
+dark, scroll when a finger swipes over a chart, and print a page whose charts are wider than paper."""
 
 from __future__ import annotations
 
@@ -7,10 +7,22 @@ import streamlit as st
 
 from ui import charts, theme
 
+# Charts keep the width that they have on the screen, so the page is printed smaller (see `stylesheet`). A sheet of A4
+# with narrow margins is 700 pixels wide.
+_PAPER = """
+addEventListener("beforeprint", () => {
+  const widths = [...document.querySelectorAll("[data-testid=stMain] [data-testid=stVerticalBlock]")]
+    .map(each => each.clientWidth);
+  const charts = document.querySelector("[data-testid=stMain] .js-plotly-plot");
+  document.documentElement.style.setProperty("--paper", charts ? Math.min(1, 700 / Math.max(...widths)) : 1);
+});
+"""
+
 # Asked once for a ground: should the server not believe it, the page is not drawn for ever.
 _watch = st.components.v2.component(
     "theme_watch",
     js=charts.SWIPE
+    + _PAPER
     + """
 let asked = null;
 

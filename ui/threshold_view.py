@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core import Experiment
+from bandit_core import Experiment, places
 from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.experiments import links
 from bandit_core.policies import registry
@@ -25,7 +26,7 @@ from ui import charts, page_fields, state, theme, words
 
 EXAMPLES = {
     "Ren et al.: five groups of users": "discrete(0, 0.2, 1, 2, 100)",
-    "Ren et al.: bell-shaped, a fifth shares nothing": "clamped-gaussian(1, 1, 0, 100)",
+    "Ren et al.: bell-shaped, about a sixth shares nothing": "clamped-gaussian(1, 1, 0, 100)",
     "Spread over orders of magnitude": "lognormal(1, 1)",
 }
 CHECK_USERS = tuple(10**power for power in range(4, 9))
@@ -105,9 +106,12 @@ def search(_law: BudgetDistribution, key: str = "") -> Search:
 def verdict(found: Search) -> str:
     """The recommendation in words."""
     if np.isclose(found.best_l, found.best_b):
-        return f"Ignore users below **ε = {words.number(found.best_b)}**, whichever mechanism is used."
+        return (
+            f"Recommended: ignore users below **ε = {words.number(found.best_b)}** with both mechanisms, Bernoulli and "
+            "Laplace."
+        )
     return (
-        f"Ignore users below **ε = {words.number(found.best_b)}** with the Bernoulli mechanism, "
+        f"Recommended: ignore users below **ε = {words.number(found.best_b)}** with the Bernoulli mechanism, and "
         f"below **ε = {words.number(found.best_l)}** with the Laplace mechanism."
     )
 
@@ -150,12 +154,13 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
             y=[float(np.nanmin(values))],
             mode="markers",
             marker={"size": 13, "symbol": "star", "color": colour},
-            name=f"best: {best:.3g}",
+            name=f"its best: {best:.3g}",
             hovertemplate="recommended<extra></extra>",
         )
     figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
     charts.style(figure, 330, dark)
-    figure.update_xaxes(type="log", title="threshold ε_min", **charts.AMOUNTS)
+    ends = np.log10(found.thresholds[[0, -1]])
+    figure.update_xaxes(type="log", title="threshold ε_min", tickangle=0, **charts.ticks(True, *ends))
     costs = np.concatenate([found.v_l, found.v_b])
     costs = costs[np.isfinite(costs)]
     wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
@@ -163,11 +168,24 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
     return figure
 
 
+def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, Any]:
+    """What the predicted costs follow from; nothing in them is random."""
+    return {
+        "spec": experiment.spec(),
+        "distribution": notation.write_epsilon(distribution),
+        "versions": {"private-bandit-lab": places.project_version()},
+    }
+
+
 def legend(distribution: BudgetDistribution, threshold: float) -> str:
     """The numbers at the chosen threshold."""
     v_l, v_b = theory.v_l(distribution, threshold), theory.v_b(distribution, threshold)
     kept = distribution.share_above(threshold)
-    return f"At ε_min = {threshold:.3g}: p₀ = {kept:.3f}, V_L = {words.number(v_l)}, V_B = {words.number(v_b)}."
+    return (
+        f"At ε_min = {threshold:.3g} (dashed): V_L = {words.number(v_l)}, V_B = {words.number(v_b)}; the share of "
+        "users "
+        f"who are kept is p₀ = {kept:.3f}."
+    )
 
 
 def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
@@ -182,7 +200,7 @@ def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
         )
         return threshold_check.experiment_of(base, distribution, threshold_check.spread_thresholds(distribution))
     except InputError as error:
-        st.info(f"These arms cannot be used for the check:\n{words.issues(error.issues[:1])}")
+        st.info(f"The check cannot be played with these arms:\n{words.issues(error.issues[:1])}")
         return None
 
 
@@ -234,9 +252,9 @@ def fit_chart(points: pd.DataFrame, dark: bool) -> go.Figure:
 def line_words(r_squared: float, users: int) -> str:
     """What the fit says about the prediction."""
     if r_squared >= threshold_check.STRAIGHT:
-        return "The points lie on a line: here V predicts which threshold costs how much."
-    early = " With more users they come closer to one." if users < threshold_check.ENOUGH_USERS else ""
-    return f"The points do not lie on a line: here V predicts the regret only roughly.{early}"
+        return "The points lie close to the line: here V predicts what each threshold costs."
+    early = " V is about many users: try more of them." if users < threshold_check.ENOUGH_USERS else ""
+    return f"The points do not lie close to a line: here V predicts the regret only roughly.{early}"
 
 
 def check_panel(result: Result) -> None:
@@ -266,10 +284,11 @@ def explanation() -> None:
     """How the recommendation is computed."""
     with st.expander("How is this computed?"):
         st.markdown(
-            "A noisy answer is better than none, up to a point: very noisy answers widen the margin of every arm. "
-            "The leading term of the regret bounds of Ren et al. 2020 grows with V, which weighs the noise of the kept "
-            "answers against the share p₀ of users that are kept. The recommended threshold is the smallest V on the "
-            "whole curve above. It is a heuristic: the bound's leading term, not the regret itself."
+            "A noisy answer is better than none, up to a point: very noisy answers make the estimate of every arm less "
+            "certain. The leading term of the regret bounds of Ren et al. 2020 grows with V, which weighs the noise of "
+            "the kept answers against the share p₀ of users who are kept. Recommended is the threshold with the "
+            "smallest V on the whole curve above. It is a heuristic: it looks at the bound's leading term, not at the "
+            "regret itself."
         )
         st.latex(
             r"V_L=\frac1{p_0}\,\mathbb E\Big[\big(1+\tfrac4{\varepsilon}\big)^2"

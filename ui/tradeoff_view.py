@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -96,49 +98,70 @@ def marked(experiment: Experiment) -> float | None:
 
 def verdict(result: SweepResult) -> str:
     """Who is best where, and from where privacy is nearly free."""
-    experiment = result.experiment
-    by_line = {trace.line: trace for trace in tradeoff.traces(result)}
-    winners = tradeoff.frontier(result)
-    sentences = []
-    clear = [winner for winner in winners if not winner.tied_with]
-    private = [trace for trace in by_line.values() if experiment.lines[trace.line].epsilon is not None]
-    if len(private) == 1:
-        trace = private[0]
-        ends = [
-            f"{words.with_error(trace.mean[place], trace.stderr[place])} rewards at ε = {trace.epsilons[place]:g}"
-            for place in dict.fromkeys((0, len(trace.epsilons) - 1))
-        ]
-        sentences.append(f"**{words.plain(trace.label)}** loses {' and '.join(ends)}.")
-    elif winners and len({winner.line for winner in clear}) == 1:
-        name = words.plain(by_line[clear[0].line].label)
-        where = "at every budget" if len(clear) == len(winners) else f"at {len(clear)} of {len(winners)} budgets"
-        rest = "" if len(clear) == len(winners) else "; at the others the errors leave it open"
-        done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
-        sentences.append(f"**{name}** loses least {where} {done}{rest}.")
-    elif clear:
-        parts = []
-        for line in dict.fromkeys(winner.line for winner in clear):
-            span = [winner.epsilon for winner in clear if winner.line == line]
-            parts.append(f"**{words.plain(by_line[line].label)}** at ε from {min(span):g} to {max(span):g}")
-        sentences.append("Loses least: " + ", ".join(parts) + ".")
-    for line, trace in by_line.items():
-        if experiment.lines[line].epsilon is None:
-            continue
+    experiment, found = result.experiment, tradeoff.traces(result)
+    private = [trace for trace in found if experiment.lines[trace.line].epsilon is not None]
+    alone = "In a single run of each line, which proves little, " * (experiment.trials == 1)
+    sentences = [words.sentence(alone + (_ends(private[0]) if len(private) == 1 else _winners(result, private)))]
+    for trace in private:
         free = tradeoff.free_from(trace)
         if free is not None and set(trace.epsilons[trace.epsilons >= free]) - set(tradeoff.cheaper_at(trace)):
             assert trace.against is not None
-            other = words.reference(trace.against)
-            sentences.append(f"From ε ≈ {free:g} on, {words.plain(trace.label)} costs at most 5 % more than {other}.")
-    below = [(trace, trace.against) for trace in by_line.values() if len(tradeoff.cheaper_at(trace))]
+            where = _spans(trace.epsilons[trace.epsilons >= free].tolist(), result.epsilons)
+            sentences.append(
+                f"At {where} the regret of {words.called(trace.label)} is at most 5 % above that of "
+                f"{words.reference(trace.against)}."
+            )
+    below = [(trace, trace.against) for trace in private if len(tradeoff.cheaper_at(trace))]
     for trace, against in below:
         assert against is not None
+        where = _spans(tradeoff.cheaper_at(trace).tolist(), result.epsilons)
         sentences.append(
-            f"**{words.plain(trace.label)}** surely loses less than **{words.plain(against.label)}** at "
-            f"ε = {', '.join(f'{epsilon:g}' for epsilon in tradeoff.cheaper_at(trace))}."
+            f"**{words.called(trace.label)}** clearly loses less than **{words.called(against.label)}** at {where}."
         )
     if below:
-        sentences.append(f"That is no gift of privacy: {words.NOT_ALIKE}.")
-    return " ".join(sentences) or "No line is clearly ahead at any budget with this many trials."
+        sentences.append(f"That does not mean that privacy helps: {words.NOT_ALIKE}.")
+    return " ".join(sentences)
+
+
+def _ends(trace: tradeoff.Trace) -> str:
+    """What the only private line loses at the smallest and at the largest budget."""
+    ends = [
+        f"{words.with_error(trace.mean[place], trace.stderr[place])} rewards at ε = {trace.epsilons[place]:g}"
+        for place in dict.fromkeys((0, len(trace.epsilons) - 1))
+    ]
+    return f"**{words.called(trace.label)}** loses {' and '.join(ends)}."
+
+
+def _winners(result: SweepResult, private: list[tradeoff.Trace]) -> str:
+    """Which of several private lines is clearly ahead at which budgets."""
+    names = {trace.line: words.called(trace.label) for trace in private}
+    winners = tradeoff.frontier(result)
+    clear = [winner for winner in winners if not winner.tied_with]
+    done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
+    if not clear:
+        return f"at none of the budgets {done} is a private line clearly ahead with {result.experiment.trials} trials."
+    rest = "; at the others the errors leave it open" * (len(clear) < len(winners))
+    lines = list(dict.fromkeys(winner.line for winner in clear))
+    if len(lines) == 1:
+        where = "at every budget" if not rest else f"at {len(clear)} of {len(winners)} budgets"
+        return f"of the private lines **{names[lines[0]]}** loses least {where} {done}{rest}."
+    parts = [
+        f"**{names[line]}** at {_spans([each.epsilon for each in clear if each.line == line], result.epsilons)}"
+        for line in lines
+    ]
+    return f"of the private lines these lose least: {', '.join(parts)}{rest}."
+
+
+def _spans(chosen: Sequence[float], grid: Sequence[float]) -> str:
+    """Budgets of a grid, with neighbours drawn together: ``ε = 0.1 to 1 and 5.62``."""
+    groups: list[list[float]] = []
+    for epsilon in chosen:
+        if groups and grid.index(groups[-1][-1]) + 1 == grid.index(epsilon):
+            groups[-1].append(epsilon)
+        else:
+            groups.append([epsilon])
+    told = [f"{group[0]:g}" + (f" to {group[-1]:g}" if group[1:] else "") for group in groups]
+    return "ε = " + (f"{', '.join(told[:-1])} and {told[-1]}" if told[1:] else told[0])
 
 
 def compared(result: SweepResult) -> str:
@@ -146,7 +169,7 @@ def compared(result: SweepResult) -> str:
     pairs: dict[str, list[str]] = {}
     for trace in tradeoff.traces(result):
         if trace.against is not None:
-            pairs.setdefault(words.reference(trace.against), []).append(words.plain(trace.label))
+            pairs.setdefault(words.reference(trace.against), []).append(words.called(trace.label))
     told = "; ".join(f"{', '.join(names)} against {other}" for other, names in pairs.items())
     return f"Price of privacy: {told}." if told else ""
 
@@ -200,14 +223,15 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
         type="log",
-        title="privacy budget ε  (← more private · less regret →)",
+        title="budget ε  (← more private · less regret →)",
         **charts.ticks(True, *np.log10([result.epsilons[0], result.epsilons[-1]])),
     )
     if price:
         low, high = _price_range(shown)
         figure.add_hline(y=1, line={"color": "#8a949e", "width": 1})
     else:
-        low, high = charts.vertical_range({each.line: each.mean for each in shown}, log=True)
+        lowest = {each.line: np.concatenate([each.mean, np.maximum(each.q05, each.mean / 3)]) for each in shown}
+        low, high = charts.vertical_range(lowest, log=True)
     figure.update_yaxes(
         type="log",
         range=(low, high),
@@ -261,42 +285,34 @@ def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.T
     private = [trace for trace in found if result.experiment.lines[trace.line].epsilon is not None]
     free = [value for trace in private if (value := tradeoff.free_from(trace)) is not None]
     noisy = [value for trace in private if (value := tradeoff.noise_until(trace, result.experiment)) is not None]
-    quiet = {"fillcolor": "#888888", "opacity": 0.10, "line_width": 0, "layer": "below"}
-    if len(free) == len(private) and max(free) < result.epsilons[-1]:
-        figure.add_vrect(
-            x0=max(free),
-            x1=result.epsilons[-1],
-            **quiet,
-        )
-        _name_region(figure, "privacy is nearly free here", max(free), result.epsilons[-1])
-    if len(noisy) == len(private) and min(noisy) > result.epsilons[0]:
-        figure.add_vrect(
-            x0=result.epsilons[0],
-            x1=min(noisy),
-            **quiet,
-        )
-        _name_region(figure, "all noise here", result.epsilons[0], min(noisy))
+    low, high = result.epsilons[0], result.epsilons[-1]
+    if len(free) == len(private) and max(free) < high:
+        _region(figure, "privacy nearly free", max(free), high, "right")
+    if len(noisy) == len(private) and min(noisy) > low:
+        _region(figure, "hardly better than random", low, min(noisy), "left")
     central = any(result.experiment.lines[trace.line].entry.privacy == "central" for trace in private)
     change = tradeoff.regime_change(result.experiment)
     if central and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
         figure.add_vline(x=change, line={"dash": "dot", "color": theme.TRUST_COLOURS["central"], "width": 1})
 
 
-def _name_region(figure: go.Figure, text: str, low: float, high: float) -> None:
-    """Plotly places annotations of a log axis by the logarithm, shapes by the value."""
-    middle = (math.log10(low) + math.log10(high)) / 2
-    figure.add_annotation(x=middle, yref="paper", y=0.02, yanchor="bottom", text=text, showarrow=False)
+def _region(figure: go.Figure, text: str, low: float, high: float, side: str) -> None:
+    """Shade the budgets from ``low`` to ``high``; the words begin at one ``side``, as they may be wider than that.
+
+    Plotly places annotations of a log axis by the logarithm, shapes by the value.
+    """
+    figure.add_vrect(x0=low, x1=high, fillcolor="#888888", opacity=0.10, line_width=0, layer="below")
+    at = math.log10(low if side == "left" else high)
+    figure.add_annotation(x=at, yref="paper", y=0.98, xanchor=side, yanchor="top", text=text, showarrow=False)
 
 
 def legend(result: SweepResult, opens: bool = True) -> str:
     """What shading and dashes mean, and whether a click ``opens`` a curve."""
-    trials = result.experiment.trials
-    shaded = (
-        f"Shaded: middle 90 % of {trials} runs (for the price: ± 2 standard errors)"
-        if trials > 1
-        else "A single run, so no band"
-    )
-    text = f"{words.sentence(shaded)}. {'Click a point to open its curve. ' * opens}{compared(result)}"
+    trials, price = result.experiment.trials, quantity(result.experiment) == "price"
+    shaded = "A single run, so no band"
+    if trials > 1:
+        shaded = f"Shaded: {'± 2 standard errors over' if price else 'middle 90 % of'} {trials} runs"
+    text = f"{shaded}. {'Click a point to open its curve. ' * opens}{compared(result)}"
     here = marked(result.experiment)
     if here in result.epsilons:
         text += f" Dashed: ε = {here:g}, the budget of the sidebar."
@@ -306,10 +322,14 @@ def legend(result: SweepResult, opens: bool = True) -> str:
             f" Dotted blue: ε = {change:.3g}; from there on the best policies of a curator pay nothing for privacy in "
             "the long run on these arms."
         )
-    if result.experiment.view.bounds:
+    view = result.experiment.view
+    if view.bounds and not price:
+        text += " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most. "
         text += (
-            " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most. Slopes and shapes, which are no "
-            "limits at one number of users, are drawn if the sidebar's View asks for them."
+            "Dotted slopes and long-dashed shapes are no limits at one number of users."
+            if view.shapes
+            else "Slopes and shapes, which are no limits at one number of users, are drawn if the sidebar's View asks "
+            "for them."
         )
     return " ".join(filter(None, (text, words.measures(result.experiment))))
 
@@ -373,7 +393,7 @@ def question(experiment: Experiment) -> None:
     )
     state.keep_page_field("goal", kind, "price")
     state.keep_page_field("limit", f"{limit:g}", START[kind])
-    how = "Bisects over simulations; what was computed before is reused."
+    how = "Tries one ε after another by simulation; what was computed before is used again."
     if not page_fields.toggle("Search the smallest ε", "search", "goal-search", how):
         return
     goal = Goal(kind, limit)
@@ -435,7 +455,7 @@ def answers(
         )
     )
     st.caption(
-        "In brackets: every ε that the simulations do not rule out at two standard errors. More trials narrow it. "
+        "In brackets: every ε that the simulations do not rule out at two standard errors; more trials narrow it. "
         "The budgets of different trust models are different promises: the same number is not the same protection."
     )
     if all(len(answer.points) == 1 for _, _, answer in rows):
@@ -501,6 +521,14 @@ def tables(result: SweepResult) -> None:
             on_click="ignore",
             help="Every line, budget and checkpoint.",
         )
+        st.download_button(
+            "How it was made",
+            data=lambda: json.dumps(exports.made_of_sweep(result), indent=2),
+            file_name="sweep-metadata.json",
+            mime="application/json",
+            on_click="ignore",
+            help="Spec, budgets, seed, versions and sampler.",
+        )
         st.code(exports.sweep_command(result.epsilons), language="bash")
 
 
@@ -511,8 +539,9 @@ def explanation(experiment: Experiment) -> None:
     with st.expander("How is this computed?"):
         st.markdown(
             "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "
-            f"thresholds are chosen automatically. {words.PRICE} The search bisects a fixed lattice of budgets, eight "
-            "per doubling, so the same question always gets the same answer. *Nearly free* means a price surely (two "
-            "standard errors) below 1.05; *all noise* means at least 90 % of the regret of choosing at random "
+            f"thresholds are chosen automatically. {words.PRICE} The search halves its interval again and again on a "
+            "fixed grid of budgets, eight for each doubling, so the same question always gets the same answer. Shaded "
+            "grey, where all private lines are so: *privacy nearly free*, a price clearly (two standard errors) below "
+            "1.05; *hardly better than random*, at least 90 % of the regret of choosing at random "
             f"({words.number(tradeoff.blind_regret(experiment))} here)."
         )

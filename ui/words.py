@@ -72,6 +72,11 @@ odds, budget = sentences.odds, sentences.budget
 NOT_ALIKE, COULD_TRUST_NOBODY = sentences.NOT_ALIKE, sentences.COULD_TRUST_NOBODY
 
 
+def called(label: str) -> str:
+    """A line's label as a name within a sentence, whatever it says, safe inside markdown."""
+    return sentences.called(label, plain)
+
+
 def reference(against: Reference) -> str:
     """What a price is relative to, safe inside markdown."""
     return sentences.reference(against, plain)
@@ -193,7 +198,11 @@ def measures(experiment: Experiment) -> str:
         if number not in experiment.view.hidden
         if (kept := line.entry.guarantee(experiment.setups[number])).measure != "pure"
     ]
-    return f"Not every ε here is pure: {'; '.join(found)}. That is less than the same ε without a δ." if found else ""
+    return (
+        f"Not every ε here is pure: {'; '.join(found)}. That promises less than the same ε without a δ."
+        if found
+        else ""
+    )
 
 
 def luck(found: Difference) -> str:

@@ -269,7 +269,7 @@ MEASURES: dict[Measure, MeasureWords] = {
             key="approximate",
             name="approximate DP",
             symbol="(ε, δ)",
-            says="As pure DP, but for outcomes of probability δ in all.",
+            says="As pure DP, with δ added to what each chance may become.",
         ),
     )
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from bandit_core.policies import registry
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import Reference, Summary, counterpart, local_wins, summaries
 from bandit_core.spec.budgets import BudgetDistribution
@@ -16,19 +17,25 @@ from bandit_core.spec.number_text import count, number, with_error
 
 Escape = Callable[[str], str]
 MOST_GROUPS = 5  # of users, that a sentence names one by one
-NOT_ALIKE = "the two do not explore alike, and more users or other arms may turn that round"
+NOT_ALIKE = "the two explore differently, and with more users or on other arms their order may change"
 COULD_TRUST_NOBODY = (
-    "The policy that trusts nobody loses less than the curator's here; a curator could use it, too, for it keeps the "
-    "curator's promise as well"
+    "Here the policy that trusts nobody loses less than the curator's; a curator could use it, too, because it also "
+    "keeps the curator's promise"
 )
+
+
+def called(label: str, escape: Escape = str) -> str:
+    """A line's label as a name within a sentence: in quotation marks, as it may say anything; titles need none."""
+    titles = {policy.title for policy in registry().values()}
+    return escape(label) if label in titles else f"“{escape(label)}”"
 
 
 def odds(epsilon: float) -> str:
     """What one response at this budget can teach an observer."""
     sure = 100 / (1 + math.exp(-min(epsilon, 700.0)))
-    shown = f"{sure:.0f}" if sure < 99 else f"{sure:.4g}"
-    shown = "practically 100" if sure > 99.99 else f"at most {shown}"
-    return f"An observer who was 50 % sure of somebody's answer becomes {shown} % sure."
+    shown = f"{sure:.0f}" if 51 < sure < 99 else f"{sure:.4g}"
+    shown = "practically 100" if sure > 99.99 else f"about {shown}"
+    return f"An observer who was 50 % sure of somebody's answer can become {shown} % sure at most."
 
 
 def budget(distribution: BudgetDistribution | None) -> str:
@@ -49,14 +56,14 @@ def budget(distribution: BudgetDistribution | None) -> str:
 
 def reference(against: Reference, escape: Escape = str) -> str:
     """What a price is relative to."""
-    return escape(against.label) + (" (not drawn, played along)" if against.along else "")
+    return called(against.label, escape) + (" (not drawn, played along)" if against.along else "")
 
 
 def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
     """How a private line can surely lose less than what it is compared with; empty where it does not."""
     if row.against is None or not row.differs or row.price > 1:
         return ""
-    name, other, line = escape(row.label), escape(row.against.label), result.lines[row.line]
+    name, other, line = called(row.label, escape), called(row.against.label, escape), result.lines[row.line]
     assert line is not None
     parent = counterpart(result.experiment.lines[row.line].entry)
     if parent is not None and row.against.policy != parent.name:
@@ -67,22 +74,19 @@ def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
     missed = [1 - float(each.best_pulls[:, -1].mean()) / result.times[-1] for each in (line, row.against.played)]
     shares = [f"{number(100 * share)} %" for share in missed]
     if missed[0] < missed[1]:
-        how = f"{name} explores less at this horizon (it gave {shares[0]} of the users another arm than the best, "
-        how += f"{other} {shares[1]})"
-        how += "; with more users or other arms that may turn round"
+        how = f"{name} explores less at this horizon (it gave {shares[0]} of the users another arm than the best one, "
+        how += f"{other} {shares[1]}); with more users or on other arms that may change"
     else:
         how = NOT_ALIKE
-    return f"A price below 1 is no gift of privacy: {how}"
+    return f"A price below 1 does not mean that privacy helps: {how}"
 
 
-def _cost(row: Summary, users: str, escape: Escape) -> str:
+def _cost(row: Summary, escape: Escape) -> str:
     assert row.against is not None
-    name, other = escape(row.label), reference(row.against, escape)
+    name, other = called(row.label, escape), reference(row.against, escape)
     ratio = with_error(row.price, row.price_stderr)
-    if row.trials == 1:
-        return f"in a single run of {users}, which proves little, **{ratio}** times that of {other} (**{name}**)"
-    if not row.differs:
-        return f"not clearly other than that of {other} (**{name}**: {ratio} times, in {row.trials} trials)"
+    if row.trials > 1 and not row.differs:
+        return f"not clearly different from that of {other} (**{name}**: {ratio} times, in {row.trials} trials)"
     return f"**{ratio}** times that of {other} (**{name}**)"
 
 
@@ -96,15 +100,19 @@ def verdict(result: Result, escape: Escape = str) -> str:
     users = f"{count(experiment.horizon)} users"
     if not private:
         ends = [pick(rows, key=lambda row: row.regret) for pick in (min, max)]
-        lost = [f"**{escape(row.label)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]]
+        lost = [
+            f"**{called(row.label, escape)}** loses {with_error(row.regret, row.stderr)}" for row in ends[: len(rows)]
+        ]
         return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
     cheapest, costliest = (pick(private, key=lambda row: row.price) for pick in (min, max))
     told = [cheapest] if cheapest is costliest else [cheapest, costliest]
-    costs = [_cost(row, users, escape) for row in told]
+    costs = [_cost(row, escape) for row in told]
     extra = cheapest.extra
     distribution = experiment.lines[cheapest.line].epsilon
     same = all(experiment.lines[row.line].epsilon == distribution for row in private)
-    head = f"At {budget(distribution)} the regret is " if same else "The regret is "
+    head = f"at {budget(distribution)} the regret is " if same else "the regret is "
+    if cheapest.trials == 1:
+        head = f"in a single run of {users}, which proves little, {head}"
     if cheapest.differs:
         costs[0] += f", {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
     elif cheapest.trials > 1:
@@ -112,4 +120,4 @@ def verdict(result: Result, escape: Escape = str) -> str:
     sentences = ["; ".join(costs)]
     sentences += [why for row in told if (why := below_one(row, result, escape))]
     sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
-    return f"{head}{'. '.join(sentences)}."
+    return f"{head[0].upper()}{head[1:]}{'. '.join(sentences)}."

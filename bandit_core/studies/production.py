@@ -47,7 +47,7 @@ LEFT_OUT = {
     "people, too. The promise speaks of the released numbers only.",
     "other uses": "Every other number computed from the same rewards (a dashboard, a test, a copy for somebody) is a "
     "further release, and its ε adds up with this one.",
-    "change": "Here rewards follow laws that never change. Where they do change, the regret is another one; the "
+    "change": "Here the distributions of rewards never change. Where they do, the regret is another one; the "
     "promise does not depend on it.",
 }
 
@@ -252,7 +252,7 @@ def _again(line: Line, setup: RunSetup, guarantee: Guarantee) -> tuple[str, ...]
     unit = "reward" if line.entry.setting == "arms" else "visit"
     whose = "m times their own" if guarantee.epsilon is None else f"m times {guarantee.epsilon:g}"
     return (
-        f"The promise is for one {unit}. For a person who comes m times ε is up to {whose}"
+        f"The promise is for one {unit}. For a person who comes m times, ε is up to {whose}"
         + (", and δ grows at least as fast" if guarantee.delta else "")
         + ": limit the visits that count, or give each a part of ε.",
     )
@@ -286,7 +286,7 @@ def _questions(line: Line, releases: list[Release]) -> tuple[str, ...]:
 def _about_releases(releases: list[Release]) -> tuple[str, ...]:
     first, times = releases[0], sum(each.times for each in releases)
     limit = (
-        "Where is what goes in cut to its range, before the noise?"
+        "Where are rewards cut to their range, before noise is added?"
         if first.sensitivity is None
         else f"Where is it enforced that {first.unit} moves what is released by at most {first.sensitivity:g} "
         f"({first.norm}, in the units of the release)?"

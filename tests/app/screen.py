@@ -106,6 +106,9 @@ class Chart:
         figure = json.loads(spec)
         self.layout: dict[str, Any] = figure["layout"]
         self.traces: list[dict[str, Any]] = figure["data"]
+        for trace in self.traces:
+            if trace.get("name"):
+                trace["name"] = trace["name"].replace("<br>", " ")  # long ones stand in rows
 
     @property
     def names(self) -> list[str]:

@@ -225,7 +225,7 @@ def test_every_kind_of_budget(kind: str) -> None:
     if kind != "fixed":
         picture = on.chart(screen, on.key(screen, "budget-picture"))
         assert picture.traces and picture.layout["xaxis"]["type"] == "log"
-        assert "users are below ε_min" in "".join(each.value for each in screen.sidebar.caption)
+        assert "ε_min = " in "".join(each.value for each in screen.sidebar.caption)
 
 
 def test_a_wrong_distribution_is_named() -> None:

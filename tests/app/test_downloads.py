@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 import screen as on
 from matplotlib.colors import to_hex
@@ -30,7 +31,7 @@ from bandit_core.experiments import links
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import PRICE_BAND, baseline, counterpart
 from bandit_core.studies.accounts import releases
-from ui import charts, exports, legends, printing, words
+from ui import charts, exports, figures, legends, printing, words
 
 EXPERIMENT = Experiment.model_validate(
     {
@@ -283,6 +284,21 @@ def test_every_picture_says_how_it_was_made(files: dict[str, Any]) -> None:
     for each in told.values():
         assert Experiment.model_validate(each["spec"]) == EXPERIMENT
         assert {"seed", "kernels", "versions", "guarantees"} <= set(each)
+
+
+def test_pictures_of_other_pages_say_how_they_were_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On each page what would be printed carries a spec that is valid, and the version of the lab."""
+    drawn: list[Any] = []
+    monkeypatch.setattr(figures, "fold_for_print", lambda draw, *_: drawn.append(draw()))
+    asked = {"arms": "0.9,0.6", "lines": "ucb,heldp-ucb-b(1)", "T": "300", "n": "3"}
+    spread = asked | {"lines": "ucb,heldp-ucb-b(discrete(0,1,2))"}
+    for page, fields in (("tradeoff", asked), ("threshold", spread), ("papers", {})):
+        on.visit(page, **fields)
+        told = json.loads(json.dumps(drawn.pop().layout.meta))
+        assert not drawn and "private-bandit-lab" in told["versions"], page
+        experiment = Experiment.model_validate(told["spec"])
+        assert page == "papers" or experiment.horizon == 300
+    assert exports.telling(go.Figure, dict, own=True)().layout.meta is None
 
 
 def test_a_picture_of_own_data_does_not_hold_them(monkeypatch: pytest.MonkeyPatch) -> None:

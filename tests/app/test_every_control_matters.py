@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -11,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core.policies import registry
 from bandit_core.theory import accounting
-from ui import menu
+from ui import menu, runner
+from ui.your_numbers import until
 
 LINKS = {
     "heavy-tails": {"users": "3000"},
@@ -183,7 +185,7 @@ MOVED_OWN: dict[str, Any] = {
     "papers-held": "not checked",
     "glossary-term": "arm",
 }
-# A long computation, or seen in a file or somewhat later; each has tests of its own, as has all of Your numbers.
+# A long computation, or seen in a file or somewhat later; each has tests of its own.
 TESTED_ELSEWHERE = ("again", "lesson-slider", "goal", "mechanisms-live", "data-source", "papers-reading", "theory-old")
 
 
@@ -213,6 +215,38 @@ def test_every_control_on_a_page_changes_something_on_it(page: str) -> None:
         screen = on.visit(page, **asked)
         before = content(screen)
         move(own_controls(screen)[name], name)
+        on.run(screen)
+        if content(screen) == before:
+            idle.append(name)
+    assert not idle, " ".join(idle)
+
+
+# Where the controls of Your numbers are moved to; files, and what is seen once a search runs, have tests of their own.
+MOVED_NUMBERS: dict[str, Any] = {
+    "own-base": 20.0,
+    "own-lifts": "30",
+    "own-by": "plain",
+    "own-users": 300,
+    "own-unit": "clicks",
+    "own-eps": 1.0,
+    "own-delta": 0.1,
+    "own-power": 0.9,
+    "own-rule": "heuristic",
+    "own-epsl": "0.5",
+    "own-epsc": "0.5",
+    "own-as": "amount",
+}
+
+
+def test_every_control_of_your_numbers_changes_something_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One after the other on one screen: none of these moves brings back what was shown before."""
+    monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)  # all is computed on the spot
+    monkeypatch.setattr(until, "TRIALS", 60)
+    screen = on.visit("your-numbers", users="400")
+    idle = []
+    for name, value in MOVED_NUMBERS.items():
+        before = content(screen)
+        own_controls(screen)[name].set_value(value)
         on.run(screen)
         if content(screen) == before:
             idle.append(name)

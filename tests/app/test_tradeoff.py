@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
-from bandit_core.studies.sweep import SweepResult, at_budget, sweep
+from bandit_core.studies.sweep import Sweep, SweepResult, at_budget, sweep
 from bandit_core.studies.who_wins import who_wins
 from ui import tradeoff_view
 from ui.tradeoff_view import GRID
@@ -178,3 +179,25 @@ def _swept(screen: AppTest, lines: str) -> SweepResult:
     experiment, _ = links.read({**SHARED, "lines": lines})
     trace = next(trace for trace in on.chart(screen, "tradeoff-chart").traces if trace.get("name") == "● UCB-CF")
     return sweep(experiment, [float(each) for each in on.numbers_in(trace["x"])], jobs=1)
+
+
+def test_labels_are_names_in_the_verdict_whatever_they_say() -> None:
+    labels = ("the plain ones", "two curves", "This wins. Always!")
+    lines = [{"policy": "ucb", "label": labels[0]}] + [
+        {"policy": policy, "label": label, "epsilon": {"kind": "fixed", "value": 1.0}}
+        for policy, label in zip(("heldp-ucb-b", "kl-ucb-cf"), labels[1:], strict=True)
+    ]
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4)]
+    for trials in (1, 8):
+        experiment = Experiment.model_validate({"arms": arms, "lines": lines, "horizon": 500, "trials": trials})
+        told = tradeoff_view.verdict(Sweep(experiment, (0.1, 1.0, 10.0)).run()).replace("\\", "")
+        unquoted = re.sub("“[^”]*”", "", told)
+        assert "“" in told and not any(label in unquoted for label in labels)
+        assert ("single run" in told) == (trials == 1)
+
+
+def test_budgets_that_follow_each_other_are_told_as_a_span() -> None:
+    grid = (0.1, 0.5, 1.0, 5.0, 10.0)
+    # private: this is what is tested
+    assert tradeoff_view._spans([0.1, 0.5, 5.0], grid) == "ε = 0.1 to 0.5 and 5"
+    assert tradeoff_view._spans([0.1, 1.0, 10.0], grid) == "ε = 0.1, 1 and 10"

@@ -115,13 +115,15 @@ def test_the_verdict_gives_ratio_error_and_rewards() -> None:
     made = result(2.0 * FREE + [9, -9, 9, -9, 9, -9], FREE)
     error = np.std([9, -9, 9, -9, 9, -9], ddof=1) / np.sqrt(6) / 100
     assert f"{error:.2f}" == "0.04"
-    told = "At ε = 2 the regret is **2.00 ± 0.04** times that of free (**x**), 100 more lost rewards in 1,000 users."
+    told = (
+        "At ε = 2 the regret is **2.00 ± 0.04** times that of “free” (**“x”**), 100 more lost rewards in 1,000 users."
+    )
     assert words.verdict(made) == told
 
 
 def test_the_verdict_does_not_claim_a_difference_that_is_not_there() -> None:
     told = words.verdict(result(FREE[::-1] + 2, FREE))
-    assert "**x**" in told and "in 6 trials" in told
+    assert "**“x”**" in told and "in 6 trials" in told
     assert "more" not in told and "fewer" not in told
 
 
@@ -144,7 +146,7 @@ def test_a_price_surely_below_one_says_how_that_can_be() -> None:
     made = result(0.8 * FREE, FREE)
     told = words.verdict(made)
     [row] = [row for row in summaries(made) if row.line == 1]
-    assert "**0.8** times that of free" in told and told.endswith(words.below_one(row, made) + ".")
+    assert "**0.8** times that of “free”" in told and told.endswith(words.below_one(row, made) + ".")
     assert words.below_one(row, made)  # and nothing where it is not sure, or above 1
     for ends in (FREE[::-1] - 2, 1.2 * FREE):
         other = result(ends, FREE)
@@ -184,14 +186,14 @@ def test_without_a_baseline_only_the_loss_is_told() -> None:
     lone = result(FREE, FREE)
     experiment = lone.experiment.with_changes(lines=lone.experiment.spec()["lines"][:1])
     told = words.verdict(Result(experiment, lone.times, lone.lines[:1]))
-    assert told == "**free** loses 100.0 ± 2.9 rewards in 1,000 users."
+    assert told == "**“free”** loses 100.0 ± 2.9 rewards in 1,000 users."
 
 
 def test_without_a_price_the_best_and_the_worst_are_told() -> None:
     made = result(2 * FREE, FREE)
     lines = [dict(line, policy="ucb", epsilon=None) for line in made.experiment.spec()["lines"]]
     told = words.verdict(replace(made, experiment=made.experiment.with_changes(lines=lines)))
-    assert told == "**free** loses 100.0 ± 2.9 rewards in 1,000 users, **x** loses 200 ± 6."
+    assert told == "**“free”** loses 100.0 ± 2.9 rewards in 1,000 users, **“x”** loses 200 ± 6."
 
 
 def test_a_preview_speaks_of_fewer_users_only_where_there_are_fewer() -> None:

@@ -22,6 +22,7 @@ from streamlit.testing.v1.element_tree import Toggle
 from bandit_core.model import PROMISES
 from bandit_core.simulation import engine
 from bandit_core.simulation.store import Store
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.best_method import COMPARED, Question, best_methods, candidates
 from bandit_core.studies.business_case import Cost, typed_arms
@@ -286,7 +287,7 @@ def test_one_amount_of_a_million_is_cut_when_the_visitor_says_so(monkeypatch: py
             assert asked.observed[0].high == asked.high == 50
             assert asked.observed[0].mean == pytest.approx((60 * 80 + 50) / 121)
             table = next(frame.value for frame in screen.main.dataframe if "cut" in frame.value)
-            assert table["cut"].tolist() == ["1 (0.83%)", "0 (0.00%)"]
+            assert table["cut"].tolist() == ["1 (0.826 %)", "0 (0 %)"]
             monkeypatch.setattr(inputs, "write_address", lambda private: None)
             question = inputs.question_of(asked, inputs.Setting(2000, "euros", 2.0))
             assert {each.note for each in candidates(question, "local")} == {asked.cut}  # the spec tells it, too
@@ -504,7 +505,7 @@ def test_users_until_a_decision_are_those_of_the_study_in_the_visitors_unit() ->
         assert cells[0] == lost[0] == until.who(row)
         assert cells[1] == answers.words.count(row.test_users)
         assert cells[2] == until.users_words(row.times.mean_users)
-        assert cells[5] == f"{until.decided_share(row, 400):.0%}" and cells[7] == row.times.spec.entry.title
+        assert cells[5] == percent(until.decided_share(row, 400)) and cells[7] == row.times.spec.entry.title
         assert row.bound is not None and cells[4].startswith(answers.words.number(row.bound.users))
         for cell, values in ((lost[1], row.lost_by_test), (lost[2], row.lost_by_search)):
             error = 20 * values.std(ddof=1) / math.sqrt(60)

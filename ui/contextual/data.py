@@ -52,7 +52,7 @@ def panel() -> Own | None:
         )
         source = st.segmented_control(
             "Data", list(SOURCES), default="none", required=True, format_func=SOURCES.__getitem__, key="data-source",
-            help="What the users of this page are made of.",
+            help="Where the users of this page come from: the experiment of the sidebar (none), or a table.",
         )  # fmt: skip
         if source == "none":
             uploads.forget(*SLOTS)

@@ -13,8 +13,8 @@ DIMENSIONS = (2, 3, 5, 8)
 ARMS = (2, 3, 5, 10, 20)
 BETAS = tuple(round(0.1 * step, 1) for step in range(11))
 BETA_HELP = (
-    "P(gap ≤ h) grows like h^β. At 0 users whose two best options are nearly equal are as common as can be; at 1 they "
-    "are rare."
+    "The share of users whose two best options differ by at most h grows like h^β. β = 0: nearly equal options are "
+    "common; β = 1: they are rare."
 )
 
 

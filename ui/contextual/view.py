@@ -116,6 +116,7 @@ def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height:
             mode="lines+markers",
             line={"width": 1.5, "color": theme.transparent(colour, 0.6)},
             marker={"size": [0, 18], "color": colour},
+            cliponaxis=False,
             hovertemplate=f"user {number}: (%{{x:.3~g}}, %{{y:.3~g}})<extra></extra>",
         )
         figure.add_annotation(
@@ -127,8 +128,10 @@ def _vectors(points: np.ndarray, colour: str, circle: float, dark: bool, height:
         )
     charts.style(figure, height, dark)
     figure.update_layout(showlegend=False, hovermode="closest")
-    figure.update_xaxes(range=[-reach, reach], title="feature 1", zeroline=False, nticks=5)
-    figure.update_yaxes(range=[-reach, reach], title="feature 2", zeroline=False, nticks=5, scaleanchor="x")
+    step = max(nice for nice in (10.0**power * base for power in range(-3, 6) for base in (1, 2, 5)) if nice <= reach)
+    square = {"range": [-reach, reach], "zeroline": False, "constrain": "domain", "tickvals": [-step, 0, step]}
+    figure.update_xaxes(title="feature 1", **square)
+    figure.update_yaxes(title="feature 2", scaleanchor="x", **square)
     return figure
 
 
@@ -169,17 +172,18 @@ def messages_panel(whole: Experiment) -> None:
         grey = "#c0c8d0" if dark else "#505860"
         alt = f"Contexts of {SHOWN_USERS} users: " + "; ".join(_tuple(x) for x in users.contexts)
         arrows("raw-contexts", users.contexts, grey, min(1.0, bound), alt)
-        st.caption("Their contexts. The disc has radius 1. These never leave the phones, nor do choice and reward.")
+        drawn = "" if users.contexts.shape[1] < 3 else " Drawn: the first two features."
+        st.caption(f"Contexts, choices and rewards never leave the phones. The disc has radius 1.{drawn}")
     for column, sent in zip(columns[1:], told, strict=True):
         with column:
             st.markdown(f"**What the server gets: {_title(sent.policy)}**")
             alt = f"Messages of the same users under {_title(sent.policy)}: " + "; ".join(_tuple(x) for x in sent.sent)
             arrows(f"sent-{sent.policy}", sent.sent, theme.policy_colour(sent.policy, dark), 1.0, alt)
             st.caption(_caption(sent))
-    needed = " and ".join(f"**{_needed(each)}** under {_title(each.policy)}" for each in told)
+    needed = " and ".join(f"**{_needed(each)}** of {_title(each.policy)}" for each in told)
     st.markdown(
-        "One message says almost nothing; many together do, because noise averages out. To know the average of what "
-        f"users tell to within 0.1 in every feature, the server needs about {needed}."
+        "The noise of many messages averages out, that of a single one does not: to know the average of what users "
+        f"tell to within 0.1 in every feature, the server needs about so many messages: {needed}."
     )
     numbers = st.expander("The same messages as numbers", key="messages-table", on_change="rerun")
     if not numbers.open:
@@ -202,13 +206,13 @@ def _caption(sent: Messages) -> str:
     if sent.policy == "ldp-ols":
         return (
             f"Reward times context plus normal noise of standard deviation {words.number(sent.spread)} ({budget}). "
-            "Truth lies in the small disc of radius 1."
+            "Without noise it would lie in the disc of radius 1."
         )
     reach = float(np.linalg.norm(sent.sent[0]))
     chance = "" if sent.side is None else f": for these users in {100 * sent.side:.0f} of 100 cases"
     return (
         f"A random point at distance {words.number(reach)} from 0, more often on the side of the truth{chance} "
-        f"({budget}). Truth lies in the small disc."
+        f"({budget}). Without noise it would lie in the disc of radius 1."
     )
 
 
@@ -277,6 +281,16 @@ def error_chart(result: Result, dark: bool) -> go.Figure:
     axis = {"dtick": 1} if wide else {}
     figure.update_yaxes(title="distance of estimate from θ", type="log", **charts.AMOUNTS, **axis)
     return figure
+
+
+def error_words(result: Result) -> str:
+    """What the picture of the estimate's error shows."""
+    contexts = result.experiment.contexts
+    dotted = "Dotted: knowing nothing, as θ has length 1. " if contexts is not None and not len(contexts.given) else ""
+    return (
+        f"{dotted}To choose well the direction of θ is enough, so a policy can choose well before its estimate is "
+        "close."
+    )
 
 
 def share_chart(result: Result, dark: bool) -> go.Figure:
@@ -414,16 +428,17 @@ def regimes_panel(result: Result) -> None:
     assert contexts is not None
     st.subheader("How rare are close calls?")
     st.markdown(
-        "A private learner chooses wrongly where two options are nearly equal for a user, and then it loses little. "
-        "The margin exponent β says how rare such close calls are: regret grows like √T where they are common (β = 0), "
-        "like T^((1−β)/2) between, and like ln T where they are rare (β = 1)."
+        "A learner most often chooses wrongly where two options are nearly equal for a user, and then it loses little. "
+        "The margin exponent β says how rare such close calls are. By the theorems of Han et al., the regret of the "
+        "greedy policies then grows at most like √T where they are common (β = 0), like T^((1−β)/2) between, and like "
+        "ln T where they are rare (β = 1)."
     )
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
     distribution = contexts.law
     with left:
         if isinstance(distribution, Margin):
             beta = distribution.beta
-            st.caption(f"β = {beta:g}: the users of this experiment follow it.")
+            st.caption(f"The users of this experiment have β = {beta:g}.")
         else:
             beta = beta_slider()
     with right:
@@ -478,8 +493,13 @@ def regimes_panel(result: Result) -> None:
             if asked
             else ""
         )
-        + "Right: grey, the exponents that the theorems state for long horizons; dots, the slope of the measured "
-        "curves over the last tenfold of users, near 1 while the server knows nothing yet."
+        + "Exponents: grey, what the theorems state for long horizons"
+        + (
+            "; dots, the slope of the measured curves over the last tenfold of users, which is near 1 while the server "
+            "has not learned yet."
+            if measured
+            else "."
+        )
     )
 
 
@@ -493,8 +513,8 @@ def explanation() -> None:
             "context, choice and reward together (local differential privacy).\n\n"
             "- **LDP-OLS** sends x xᵀ and r x, with normal noise on every number, and the server solves for θ.\n"
             "- **LDP-SGD** sends one gradient, replaced by a random point of a sphere (l2-ball mechanism).\n"
-            "- **LDP-LinUCB** and **LDP-GLOC** explore by optimism; they are made for contexts chosen by an adversary "
-            "and pay for that where contexts are random.\n\n"
+            "- **LDP-LinUCB** and **LDP-GLOC** explore by optimism; they are made for contexts that an adversary "
+            "chooses, which costs them regret where contexts are random.\n\n"
             "Regret sums, over users, the mean reward of the best option for this user minus that of the option played."
         )
         st.latex(r"R_T=\sum_{t\le T}\Big(\max_a\mu(x_{t,a}^{\top}\theta)-\mu(x_{t,a_t}^{\top}\theta)\Big)")

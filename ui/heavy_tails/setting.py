@@ -23,15 +23,15 @@ MEANS = {
     "S3": (0.9, 0.85, 0.7, 0.45, 0.1),
 }
 INSTANCES = {
-    "S1": "S1: evenly spread means",
-    "S2": "S2: most arms far behind",
-    "S3": "S3: most arms close",
-    "own": "others, written in the sidebar",
+    "S1": "S1: evenly spread",
+    "S2": "S2: most far behind",
+    "S3": "S3: most close by",
+    "own": "as in the sidebar",
 }
 DISTRIBUTIONS = {
-    "pareto": "Pareto: never below a minimum, wild above",
-    "student": "Student: wild on both sides",
-    "own": "others, written in the sidebar",
+    "pareto": "Pareto: wild above",
+    "student": "Student: wild both ways",
+    "own": "as in the sidebar",
 }
 TRUST: dict[Trust, str] = {"central": PROMISES["central"].who, "local": PROMISES["local"].who}
 EXPONENTS = tuple(round(0.1 * step, 1) for step in range(2, 11))

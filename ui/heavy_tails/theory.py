@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from html import escape
+from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -34,9 +35,9 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
         "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "
         + ("when nobody is trusted." if local else "when a curator is trusted.")
         + " Of most bounds only the **shape** is known: how regret grows, not how large it is. Switch the shapes on, "
-        "and move the multiplier until one can be compared with the curves. With heavier tails small gaps cost more."
+        "and change the multiplier until a shape can be compared with the curves."
     )
-    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    left, right = st.columns(2, vertical_alignment="bottom")
     with left:
         asked = page_fields.toggle(
             "Draw slopes and shapes",
@@ -49,7 +50,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
             "Draw superseded versions, in grey",
             "old",
             "heavy-old",
-            "Theorems as printed that cannot be right, next to the corrected ones.",
+            "Theorems that cannot be right as they are printed, beside the corrected ones.",
         )
     with right:
         multiplier = st.number_input(
@@ -60,14 +61,14 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
             key=state.own_key("heavy-multiplier"),
             format="%g",
             disabled=not asked,
-            help="Most bounds are known in order only: this stands for their unknown constant. For the shapes only.",
+            help="Of a shape the constant is not known; this number stands for it. It changes the shapes only.",
         )
         page_fields.keep("C", multiplier, "1")
     bounds = heavy.of_model(instance, local, multiplier)
     budget = instance.epsilon
     small = budget is not None and budget.fixed is not None and budget.fixed <= 1
     in_range = small or not local
-    first, second = st.columns(2)
+    first, second = st.container(key="heavy-pictures").columns(2)
     for column, free, heading, name in (
         (first, False, "**For these gaps**, and the measured curves", "heavy-shapes"),
         (second, True, "**However small the gaps are** (not for these arms)", "heavy-worst"),
@@ -131,7 +132,7 @@ def shapes_chart(
                 x=result.times,
                 y=np.where(line.mean > 0, line.mean, np.nan).astype(np.float32),
                 mode="lines",
-                name=f"measured: {escape(experiment.label(number))}",
+                name=_rows(f"measured: {experiment.label(number)}"),
                 line={"width": 2.5, "color": colours[number]},
                 hovertemplate="%{y:,.3~g}",
             )
@@ -145,7 +146,7 @@ def shapes_chart(
             x=times,
             y=bound.values(times, experiment.largest_gap).astype(np.float32),
             mode="lines",
-            name=f"{bound.sign} {escape(bound.label)}{', superseded' if old else ''}",
+            name=_rows(f"{bound.sign} {bound.label}{', superseded' if old else ''}"),
             line={
                 "dash": "dot" if old else theme.dash(bound),
                 "width": 1.2 if old else 1.8,
@@ -159,12 +160,18 @@ def shapes_chart(
     if len(gone) > 1:
         look = {"color": _GREY, "width": 1.2, "dash": "dot"}
         legends.collect(figure, gone, "superseded", f"{len(gone)} superseded", mode="lines", line=look)
-    rows = len(legends.entries(figure))
+    rows = sum(1 + name.count("<br>") for name in legends.entries(figure))
     charts.style(figure, 350 + 22 * rows, dark)
-    figure.layout.showlegend, figure.layout.legend.orientation = True, "v"
+    figure.layout.showlegend = True
+    figure.layout.legend.update(entrywidth=1, entrywidthmode="fraction")  # names are long: one in a row
     figure.update_xaxes(title="users so far", **charts.USERS_LOG)
     figure.update_yaxes(type="log", title="regret", **charts.AMOUNTS, dtick=1, range=_range(figure))
     return figure
+
+
+def _rows(name: str) -> str:
+    """A name in rows that fit into the legend of a phone."""
+    return "<br>".join(escape(row) for row in wrap(name, 30))
 
 
 def _range(figure: go.Figure) -> list[float]:

@@ -19,6 +19,7 @@ from bandit_core.experiments import links
 from bandit_core.policies.heavy_family import epochs
 from bandit_core.simulation.costs import estimated_seconds, worker_count
 from bandit_core.simulation.results import Result
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
 from ui import charts, page_fields, render_lock, runner, shared, theme, words
@@ -47,12 +48,13 @@ def controls(experiment: Experiment) -> Setting:
     with first:
         select(
             "Arms", "instance", setting.INSTANCES, now.instance,
-            "Three instances of Tao et al. 2022 with five arms. Others can be written in the sidebar.",
+            "The means of five arms, three sets of Tao et al. 2022. Others can be written in the sidebar.",
         )  # fmt: skip
     with second:
         select(
             "Rewards", "distribution", setting.DISTRIBUTIONS, now.distribution,
-            "Both have finite moments below the order 1.05 + v only.",
+            "Pareto rewards have a smallest value and no largest one, Student's have neither. Both have finite moments "
+            "below the order 1.05 + v only.",
         )  # fmt: skip
     with third:
         select(
@@ -166,7 +168,9 @@ def tail_words(chosen: Setting, experiment: Experiment, n: int) -> str:
     distribution, level = _best_arm(experiment), _level(chosen, experiment, n)
     first, _ = robust_mean.truncated_moments(distribution, level)
     lost = 1 - float(first) / distribution.expected if distribution.expected else 0.0
-    return f"After {words.count(n)} rewards B = {level:.3g}: what lies beyond carries {lost:.1%} of the mean."
+    beyond = percent(float(robust_mean.chance_beyond(distribution, np.array([level]))[0]))
+    moved = f"{'lowers' if lost >= 0 else 'raises'} the mean by {percent(abs(lost))}"
+    return f"After {words.count(n)} rewards B = {level:.3g}: {beyond} of the rewards lie beyond, which {moved}."
 
 
 def error_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> go.Figure:
@@ -192,7 +196,10 @@ def error_chart(chosen: Setting, experiment: Experiment, n: int, dark: bool) -> 
 def error_words(chosen: Setting) -> str:
     """What the three curves are."""
     whose = "one sum of all rewards" if chosen.trust == "central" else "every single reward"
-    return f"Best arm. Noise is added to {whose}; standard deviations, and the absolute bias, in reward units."
+    return (
+        "For the best arm, in units of reward: the size of the bias, and standard deviations. Noise is added to "
+        f"{whose}."
+    )
 
 
 def constants_words(chosen: Setting, experiment: Experiment) -> str:
@@ -204,17 +211,17 @@ def constants_words(chosen: Setting, experiment: Experiment) -> str:
     if chosen.printed:
         return (
             "Running with the **constants of the theory** (κ = 1): the orders of regret below are proved for this run, "
-            "but the first epoch may last longer than the whole run, and then nothing is learned. Privacy is what it "
-            f"is with any κ.{beyond}"
+            "but the first epoch may last longer than the whole run, and then nothing is learned. The privacy "
+            f"guarantee is the same for every κ.{beyond}"
         )
     names = ", ".join(
         f"{line.entry.title} κ = {instance.parameters.kappa:.2g}"
         for line, instance in zip(experiment.lines, experiment.setups, strict=True)
     )
     return (
-        f"Running with **reduced constants** ({names}; chosen by experiment): with the printed ones next to nothing "
-        "would be learned within this run. The privacy noise is exact and the privacy guarantee is untouched; what is "
-        f"lost is the proof of the bound on the regret.{beyond}{_no_help_words(experiment)}"
+        f"Running with **reduced constants** ({names}; chosen by experiment), because with the printed ones runs of "
+        "ordinary length learn next to nothing. The privacy guarantee stays as it is; what is lost is "
+        f"the proof of the bound on the regret.{beyond}{_no_help_words(experiment)}"
     )
 
 
@@ -226,17 +233,17 @@ def _no_help_words(experiment: Experiment) -> str:
         return ""
     return (
         f" **Here they do not help**: {experiment.lines[number].entry.title} drops no arm before the users run out "
-        "(table below), so it loses as much as choosing in turn. It takes more users, a larger ε or a v nearer to 1."
+        "(table below), so it loses as much as taking turns. It needs more users, a larger ε or a v nearer to 1."
     )
 
 
 def band_words(result: Result) -> str:
     """What is shaded, and what is left out."""
-    told = f"{words.sentence(words.band(result.experiment.trials, result.experiment.view))}. Regret in reward units."
+    told = f"{words.sentence(words.band(result.experiment.trials, result.experiment.view))}. Regret in units of reward."
     if result.experiment.horizon > setting.STEP_BY_STEP:
         told += (
-            f" Beyond {words.count(setting.STEP_BY_STEP)} users only policies that play in epochs are shown: with "
-            "Pareto rewards they need one draw for an epoch, the others a step for every user."
+            f" Beyond {words.count(setting.STEP_BY_STEP)} users only policies that play in epochs are shown: they are "
+            "computed an epoch at a time, the others user by user."
         )
     return told
 
@@ -294,7 +301,7 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
     """Regret at the horizon against the exponent."""
     st.subheader("Regret against v")
     if "own" in (chosen.instance, chosen.distribution):
-        st.caption("With your own arms the tails stay as they are; choose S1, S2 or S3 to vary them.")
+        st.caption("The tails of arms from the sidebar stay as they are; choose S1, S2 or S3 above to vary them.")
         return
     cost = _seconds(runner.numbers_of(experiment)) / worker_count()
     wanted = page_fields.toggle(
@@ -346,18 +353,19 @@ def epoch_table(experiment: Experiment) -> None:
     rows, fate = shared.of_experiment("epochs", experiment, number, lambda: _epochs(experiment, number))
     with st.expander(f"The epochs of one run of {title}", expanded=True):
         st.markdown(
-            "In epoch τ every arm that is left is pulled R times. Rewards beyond B count 0. Then arms whose mean is "
-            "further below the best one than the threshold are dropped, and the next epoch is more precise."
+            "In epoch τ every arm that is left is pulled R times. Rewards beyond B count as 0. Then every arm is "
+            "dropped whose estimate is further below the highest one than the threshold, and the next epoch is more "
+            "precise."
         )
         st.dataframe(rows, hide_index=True, width="stretch", key="epochs", alt="Epochs of one run")
-        st.caption(f"{fate} D: target precision; noise: scale of the Laplace noise; trial 0.")
+        st.caption(f"{fate} D: target precision; noise: scale of the Laplace noise; arms count from 0; first trial.")
 
 
 def _epochs(experiment: Experiment, number: int) -> tuple[pa.Table, str]:
     """The rows of the table, and how the run ended."""
     frame = epochs(experiment.setups[number], experiment.seed, 0)
     whole = ["R", "first pull", "last pull"]
-    shown = frame.rename(columns={"tau": "τ"}).drop(columns=["arms"])
+    shown = frame.rename(columns={"tau": "τ", "left": "which arms"}).drop(columns=["arms"])
     shown[whole] = shown[whole].map(lambda value: "–" if math.isnan(value) else f"{int(value):,}")
     real = ["D", "B", "err", "threshold", "noise"]
     shown[real] = shown[real].map(lambda value: "–" if math.isnan(value) else words.number(float(value)))
@@ -373,4 +381,4 @@ def _fate(frame: pd.DataFrame, experiment: Experiment) -> str:
     names = ", ".join(f"arm {arm} (mean {words.number(float(experiment.means[arm]))})" for arm in left[:5])
     if len(left) > 1:
         return f"When the users ran out, {len(left)} arms were left: {names}{', …' if len(left) > 5 else ''}."
-    return f"The run settled on {names}, {'the best one' if left[0] in best else 'which is NOT the best one'}."
+    return f"One arm was left, {names}: {'the best one' if left[0] in best else 'not the best one'}."

@@ -121,7 +121,7 @@ def mechanism_box(fields: Fields, label: str = "Mechanism", name: str = "mech", 
         allowed.index(fields.word(name, allowed)),
         format_func=lambda one: ANSWERS[one].title if one in ANSWERS else "nothing",
         key=state.own_key(f"mechanisms-{name}"),
-        help="What leaves the device of a user in place of the reward.",
+        help="How a user's device turns the reward into what it sends.",
     )
     fields.keep(name, chosen)
     return chosen
@@ -133,11 +133,11 @@ def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     if "delta" in wanted:
         found["delta"] = st.select_slider(
-            "δ: chance that the promise may fail",
+            "δ that the promise allows",
             *fields.stops("delta", DELTAS),
             key=state.own_key("mechanisms-delta"),
             format_func=lambda value: f"{value:g}",
-            help="Of the Gaussian mechanism: the loss may exceed ε, at the price of at most δ.",
+            help="Of the Gaussian mechanism: chances may differ by the factor e^ε and, beyond that, by δ.",
         )
         fields.keep("delta", found["delta"])
     if "dimension" in wanted:
@@ -145,7 +145,7 @@ def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
             "Dimension d of the vector",
             *fields.stops("d", DIMENSIONS),
             key=state.own_key("mechanisms-d"),
-            help="Of the l2-ball mechanism. Drawn is the coordinate along the vector.",
+            help="Of the l2-ball mechanism. What is drawn is the coordinate along the vector.",
         )
         fields.keep("d", found["dimension"])
     return found
@@ -166,7 +166,7 @@ def _input_sliders(fields: Fields, mechanisms: list[Mechanism]) -> tuple[float, 
             *fields.stops(name, grid, start),
             key=state.own_key(f"mechanisms-{name}:{low:g}:{high:g}"),
             format_func=lambda value: f"{value:g}",
-            help="What the user has. The promise holds for every two inputs; far apart it is used up most.",
+            help="What the user has. The promise holds for any two inputs; two that are far apart use it up most.",
         )
         fields.keep(name, value, start)
         values.append(float(value))
@@ -285,11 +285,10 @@ def picture_words(one: Shown, chosen: Choice) -> str:
             f"more than {math.exp(largest):.3g} times as likely after one input as after the other."
         )
     if above == 0:
-        return f"For these two inputs the log ratio hardly ever passes ε = {chosen.epsilon:g}."
+        return f"For these two inputs the chance that the log ratio passes ε = {chosen.epsilon:g} rounds to 0."
     return (
-        f"**The log ratio crosses the line**: with chance {above:.2g} the loss is above ε = {chosen.epsilon:g}. What "
-        f"that costs is δ = {delta:.2g} for these two inputs; the promise allows "
-        f"{getattr(one.mechanism, 'delta', 0):g}."
+        f"**The log ratio crosses the line**: with chance {above:.2g} the loss is above ε = {chosen.epsilon:g}. For "
+        f"these two inputs that takes δ = {delta:.2g}; the promise allows {getattr(one.mechanism, 'delta', 0):g}."
     )
 
 
@@ -401,20 +400,24 @@ def cost(chosen: Choice) -> None:
     left, right = st.columns(2)
     with left:
         _drawn("means", chosen, mean_chart, "Mean of the answer")
-        st.caption("A mean that moves with ε is decoded afterwards; where both inputs meet, nothing is told.")
+        st.caption(
+            "Where the mean moves with ε, the server decodes the answers. Where the curves of both inputs of a "
+            "mechanism "
+            "meet, its answers tell nothing."
+        )
     with right:
         _drawn("variances", chosen, variance_chart, "Variance of the answer")
         st.caption(
-            f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate; compare these."
+            f"For input A = {chosen.inputs[0]:g}. Dotted: after decoding into an unbiased estimate. Compare mechanisms "
+            "by the decoded answer."
         )
     decoded = {one.told.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
     parts = [
-        f"**{title}** {sd:.3g}, and a mean known to ±0.1 takes {words.count(max(1, round((sd / 0.1) ** 2)))} users"
+        f"{sd:.3g} with **{title}**, so that {words.count(max(1, round((sd / 0.1) ** 2)))} users make a mean known to "
+        "±0.1"
         for title, sd in decoded.items()
     ]
-    st.markdown(
-        f"At ε = {chosen.epsilon:g} one answer, decoded, is off by a standard deviation of " + "; ".join(parts) + "."
-    )
+    st.markdown(f"At ε = {chosen.epsilon:g} the standard deviation of one decoded answer is " + "; ".join(parts) + ".")
 
 
 def promise_chart(chosen: Choice) -> go.Figure:
@@ -462,11 +465,12 @@ def promise(chosen: Choice) -> None:
     )
     st.markdown(
         "A **pure** promise needs no δ from ε on: its curve ends at the dashed line. Normal noise has no such end. Its "
-        "loss is above ε now and then, and δ says what that is worth: it is smaller than the chance of a crossing, "
-        "because a crossing is usually a narrow one. The classical recipe adds more noise than its δ needs."
+        "loss is above ε now and then, and δ measures by how much: it is smaller than the chance of a loss above ε, "
+        "because most such losses are only a little above. For ε up to 1 the classical recipe adds more "
+        "noise than its δ needs."
         if any(not one.told.pure for one in chosen.shown)
-        else "The promise is **pure**: no loss is ever larger than ε (dashed), with certainty. Choose the Gaussian "
-        "mechanism to see a promise that holds up to a δ."
+        else "The promise is **pure**: no loss is ever larger than ε (dashed). Choose the Gaussian mechanism to see a "
+        "promise with a δ."
     )
 
 
@@ -503,13 +507,14 @@ def _stream(chosen: Choice, live: bool) -> None:
         decoded = one.mechanism.estimate(answers, chosen.epsilon)
         truth, error = _average(one, chosen, has)
         notes.append(
-            f"{one.told.title}: the server's average **{decoded.mean():.3f}** ± {error:.2g}, really {truth:.3f}"
+            f"{one.told.title}: the server's average is **{decoded.mean():.3f}** ± {error:.2g}, the true one "
+            f"{truth:.3f}"
         )
     st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch", alt="Rewards of users and what the server sees")
     st.markdown(f"After **{words.count(seen)}** users. " + "; ".join(notes) + ".")
     st.caption(
-        "Every user has input A or B, by a coin. One answer says little about one user; the average of many says what "
-        "is needed about all."
+        "Every user has input A or B, by the toss of a coin. The average of many answers comes close to the truth, "
+        "however noisy a single one is."
         + (
             " A sigmoid mechanism is decoded into the sigmoid of the reward."
             if any(one.name.endswith("-s") for one in chosen.shown)

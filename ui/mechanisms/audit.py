@@ -11,6 +11,7 @@ import streamlit as st
 from bandit_core import AuditResult
 from bandit_core.auditing.auditor import audit, power
 from bandit_core.auditing.subjects import Subject, subjects
+from bandit_core.spec.number_text import percent
 from ui import charts, render_lock, state, theme, words
 from ui.mechanisms.answer import epsilon_slider
 from ui.page_fields import Fields
@@ -245,9 +246,9 @@ def show(found: AuditResult, subject: Subject, seed: int) -> None:
     (p_low, p, p_high), (q_low, q, q_high) = found.chances
     st.markdown(
         f"The event: {subject.seen}, **{_interval(found.event)}**. After input {found.pair[0]:g} it was seen in "
-        f"{p:.2%} of the samples ({p_low:.2%} to {p_high:.2%}), after input {found.pair[1]:g} in {q:.2%} "
-        f"({q_low:.2%} to {q_high:.2%}). "
-        f"The bound is ln of the lowest first{' less δ' if found.delta else ''} over the highest second."
+        f"{percent(p)} of the samples ({percent(p_low)} to {percent(p_high)}), after input {found.pair[1]:g} in "
+        f"{percent(q)} ({percent(q_low)} to {percent(q_high)}). The lower bound on ε is the logarithm of a ratio: the "
+        f"lower end of the first interval{' less δ' if found.delta else ''}, divided by the upper end of the second."
     )
     if subject.flaw:
         real = f" By calculation its ε here is {subject.real(found.epsilon):.3g}." if subject.real else ""
@@ -261,10 +262,16 @@ def _caught_words(found: AuditResult, subject: Subject) -> str:
     """How often an audit of this size catches the negative control."""
     size = f"an audit with {words.count(found.samples)} samples for each input"
     if subject.real is not None and subject.real(found.epsilon) <= found.epsilon:
-        return "Not caught, and nothing to catch: at this ε the flaw does no harm."
+        return "At this ε the flaw does no harm, so there is nothing to catch."
     chance = power(found)
-    told = "practically always" if chance > 0.999 else "hardly ever" if chance < 0.001 else f"in {chance:.0%} of draws"
-    again = f"{size} catches it {told}, if its event is as likely as seen here."
+    told = (
+        "practically always"
+        if chance > 0.999
+        else "hardly ever"
+        if chance < 0.001
+        else f"in {percent(round(chance, 2))} of draws"
+    )
+    again = f"{size} catches it {told}, if the event is as likely as it was here."
     return f"{'Caught' if found.verdict == 'violates' else 'Broken, and not caught'}: {again}"
 
 
@@ -279,12 +286,13 @@ def explanation() -> None:
             "4. If it has at least the chance p after one input and at most q after the other, then no ε below "
             "ln((p − δ)/q) can be true.\n\n"
             "**It can refute, never prove.** It looks at one pair of inputs and at ranges of one number. A leak "
-            "elsewhere, or one too rare for the samples, stays unseen; a small lower bound may only mean a dull eye. "
-            "And a sound mechanism is accused wrongly at most as often as the confidence leaves room for: at 95 % one "
-            "time in twenty.\n\n"
+            "elsewhere, or one too rare for the samples, stays unseen, so a small lower bound proves nothing. And a "
+            "sound mechanism is accused wrongly at most as often as the confidence leaves room for: at 95 % one time "
+            "in "
+            "twenty.\n\n"
             "For policies the outputs are choices: which arm the first users get, played by the simulator's own "
-            "compiled code. Longer runs are audited only of Gaussian Thompson sampling, where one time tells of one "
-            "reward; of the others they would differ in more rewards than one."
+            "compiled code. Longer runs are audited for Gaussian Thompson sampling only, where one time tells of one "
+            "reward; with other policies, such times would differ in more than one reward."
         )
         st.latex(r"\epsilon\ \ge\ \ln\frac{p_{\text{low}}-\delta}{q_{\text{high}}}")
         st.code("python -m bandit_core audit ctb-as-printed --epsilon 0.1", language="bash")
@@ -293,8 +301,9 @@ def explanation() -> None:
 def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
-        "Do not take anybody's word for ε. **Run the audit**: it draws samples, looks for outputs that betray the "
-        "input, and says which ε they prove at least. Try the *negative controls*, too: they are broken on purpose."
+        "Do not take anybody's word for ε. **Run the audit**: it draws samples, looks for outputs that give the input "
+        "away, and computes the ε that they prove at least. Try the *negative controls*, too: they are broken on "
+        "purpose."
     )
     subject, epsilon, samples, confidence, seed = controls(fields)
     st.caption(

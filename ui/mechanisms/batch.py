@@ -62,17 +62,17 @@ def controls(fields: Fields) -> tuple[Shown, float, float]:
         *fields.stops("users", SIZES),
         key=state.own_key("mechanisms-users-of-batch"),
         format_func=words.count,
-        help="All of them add their share of the noise: the more they are, the less each needs.",
+        help="All of them add a share of the noise: the more users, the less each needs to add.",
     )
     fields.keep("users", users)
     delta = 0.0
     if "delta" in BATCHES[name].settings:
         delta = columns[3].select_slider(
-            "δ: chance that the promise may fail",
+            "δ that the promise allows",
             *fields.stops("delta", DELTAS),
             key=state.own_key("mechanisms-delta"),
             format_func=lambda value: f"{value:g}",
-            help="The loss may exceed ε, at the price of at most δ.",
+            help="Chances may differ by the factor e^ε and, beyond that, by δ.",
         )
         fields.keep("delta", delta)
     return _shown(name, epsilon, int(users), float(delta)), epsilon, float(delta)
@@ -110,8 +110,8 @@ def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
 def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
-        "Many users answer together, and the server sees **one number** of all of them. Each adds only a share of the "
-        "noise; what hides one is the noise of the others. All but one user have reward 0 here."
+        "Many users answer together, and the server sees **one number** for all of them. Each adds only a share of the "
+        "noise; what hides one user is mostly the noise of the others. Here all users but one have reward 0."
     )
     shown, epsilon, delta = controls(fields)
     figure = batch_chart(shown, epsilon)

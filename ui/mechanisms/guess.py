@@ -70,8 +70,9 @@ def _answers_text(game: Round, bits: bool) -> str:
 def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
-        "A coin gave one user **input A or input B**. The user's device answers, again and again, always about the "
-        "same secret. Which is it? Guess, then look. The curve is what the best possible guesser believes."
+        "The toss of a coin gave one user **input A or input B**. The user's device answers again and again, always "
+        "about the same secret. Which is it? Look at the answers, then guess. The curve is what the best possible "
+        "guesser believes."
     )
     chosen = choice(fields, compare=False)
     one = chosen.shown[0]
@@ -145,8 +146,8 @@ def draw(fields: Fields) -> None:
             f" After {answers} answers at ε = {chosen.epsilon:g} nobody can ever be more than **{limit:.4g} %** sure: "
             f"the odds stay below e^(nε) = {words.number(math.exp(min(nats, 700.0)))}. Promises add up."
             if one.told.pure
-            else f" The odds of a Gaussian mechanism have **no** upper limit: with probability up to nδ = "
-            f"{answers * getattr(one.mechanism, 'delta', 0.0):.2g} they may leave what nε = {nats:g} allows."
+            else " The odds of a Gaussian mechanism have **no** upper limit: together the answers promise "
+            f"nε = {nats:g} with nδ = {answers * getattr(one.mechanism, 'delta', 0.0):.2g}. Promises add up."
         )
         + tally
     )

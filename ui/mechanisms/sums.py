@@ -233,9 +233,7 @@ def distributions(fields: Fields, chosen: Sums) -> None:
     if COUNTERS[name].pure:
         told += f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
     else:
-        told += (
-            f"Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} but for δ = {DELTA:g}."
-        )
+        told += f"Normal noise has no largest loss: all sums together keep ε = {chosen.epsilon:g} with δ = {DELTA:g}."
     st.caption(told)
 
 
@@ -311,9 +309,9 @@ def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
         "A **trusted curator** sees every item and publishes a running sum after each. Fresh noise for each sum would "
-        "cost ε again and again; a tree of partial sums pays for it with a logarithm. All below keep the **same ε** "
-        "for every item, over all releases together (central DP, not local); the square-root factorisation alone may "
-        f"miss it with probability δ = {DELTA:g}, which is a weaker promise."
+        "spend ε again and again; with a tree of partial sums the noise grows only like a power of the logarithm. All "
+        "counters below keep the **same ε** for every item, over all releases together (central DP, not local); only "
+        f"the square-root factorisation needs a δ = {DELTA:g} besides, which is a weaker promise."
     )
     chosen = controls(fields)
     left, right = st.columns(2)
@@ -335,9 +333,10 @@ def draw(fields: Fields) -> None:
         told = charts.read_aloud(figure, "Standard deviation of the noise of each counter")
         st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=told)
         st.caption(
-            "Line: quadratic mean over nearby counts. Band: from the luckiest to the unluckiest count (a count with "
-            "small digits adds up few nodes). The logarithmic mechanism pays in another way: between powers of "
-            "two its sum stands still. The adaptive tree protects rewards of any size, which costs more. "
+            "Line: quadratic mean over nearby counts. Band: from the count with the least to that with the most noise "
+            "(a count with small digits adds up few nodes). The sum of the logarithmic mechanism stands still between "
+            "powers of two, an error that is not drawn here. The adaptive tree protects rewards of any size, which "
+            "costs more. "
             f"{mean_errors(chosen)}"
         )
     with right:

@@ -21,6 +21,7 @@ from bandit_core.literature.papers import Figure, Paper
 from bandit_core.literature.reproductions import Shipped
 from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.number_text import percent
 from bandit_core.studies import threshold_check
 from ui import charts, figures, page_fields, shared, state, theme, threshold_view, words
 from ui.papers import rerun
@@ -79,7 +80,7 @@ def tally() -> str:
     return (
         f"Of **{checked}** statements that we checked, **{counts['held']}** held, **{counts['not held']}** did not, "
         f"and {counts['not decided']} could not be decided by so many trials; {counts['not checked']} were not "
-        "checked, each with its reason."
+        "checked, and for each of these the reason is told."
     )
 
 
@@ -152,7 +153,10 @@ def draw(shipped: Shipped, figure: Figure, panel: str, dark: bool, direct: bool)
 
 def _for_print(shipped: Shipped, figure: Figure, panel: str) -> go.Figure:
     drawn = draw(shipped, figure, panel, False, False)
-    return drawn if is_fit(figure) else charts.name_band(drawn, _without_bounds(shipped, panel))
+    if not is_fit(figure):
+        charts.name_band(drawn, _without_bounds(shipped, panel))
+    drawn.layout.meta = {"spec": shipped.experiment.spec(), "seed": shipped.experiment.seed, **shipped.made}
+    return drawn
 
 
 def _told(shipped: Shipped, figure: Figure) -> str:
@@ -203,7 +207,7 @@ def scale_words(shipped: Shipped) -> str:
 def made_words(shipped: Shipped) -> str:
     """When, where, and in how much time the numbers were made."""
     made = shipped.made
-    found = f" ({made['found']:.0%} of the work had been done for other figures)" if made["found"] else ""
+    found = f" ({percent(made['found'])} of the work had been done for other figures)" if made["found"] else ""
     versions = ", ".join(f"{name} {text}" for name, text in made["versions"].items())
     return words.plain(
         f"Computed on {made['date']} in {words.number(made['seconds'])} s, {words.number(made['processor_seconds'])} s "
@@ -286,8 +290,8 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
 
 
 AS_STATED = (
-    "The picture is of this reading; the statements beside it are judged *as stated*. What each gives under this "
-    "reading stands in *How each was tested*."
+    "The picture shows this reading; the verdicts beside it are those of *as stated*. What each statement gives under "
+    "this reading is told in *How each was tested*."
 )
 
 
@@ -303,7 +307,7 @@ def _reading(panel: str) -> str:
         key=f"papers-reading-{panel}",
         required=True,
         format_func=lambda name: offered[name],
-        help="What the paper leaves open, read otherwise; the same statements are judged under it, too.",
+        help="Where the paper leaves something open, other ways to read it; the same statements are tested under each.",
     )
     if chosen != panel:
         st.caption(AS_STATED)

@@ -30,7 +30,7 @@ def slider(experiment: Experiment) -> None:
     """The budget that the private lines share, as a control of the experiment."""
     shared = shared_budget(experiment)
     if shared is None or shared.fixed is None:
-        st.caption("The lines have budgets of their own, which the labels tell: their steps compare different ε.")
+        st.caption("The private lines have different budgets, so their steps change ε as well as trust.")
         return
     page_fields.changes(
         "trust-epsilon",
@@ -69,12 +69,12 @@ def verdict(result: Result) -> str:
     """What each step saves at the horizon, no more surely than the errors allow."""
     experiment, found = result.experiment, steps(result)
     if not found:
-        return "Lines of two promises at least are needed to see what trust saves: choose some in the sidebar."
+        return "To see what trust saves, choose lines of at least two promises in the sidebar."
     users, ladders = words.count(experiment.horizon), _by_measure(found)
     told = []
     for measure, climbed in ladders.items():
         head = f"{words.sentence(MEASURES[measure].name)}: " if len(ladders) > 1 else ""
-        told.append(f"{head}{'; '.join(_saved(experiment, step) for step in climbed)}.")
+        told.append(words.sentence(f"{head}{'; '.join(_saved(experiment, step) for step in climbed)}."))
     return f"Lost rewards after {users} users, step by step. {' '.join(told)}"
 
 
@@ -94,7 +94,7 @@ def bars(result: Result, dark: bool) -> go.Figure:
             rows.append(f"<b>{escape(MEASURES[measure].name)}</b>")
         for step in climbed:
             signs = [PROMISES[_privacy(experiment, line)].sign for line in (step.stronger, step.weaker)]
-            rows.append(f"{' → '.join(signs)} {escape(_rung(experiment, step.weaker))}")
+            rows.append(f"{' → '.join(signs)} {_in_two_rows(escape(_rung(experiment, step.weaker)))}")
             _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[_privacy(experiment, step.weaker)].colour, dark)
     charts.style(figure, 120 + 52 * max(1, len(rows)), dark)
     figure.update_layout(hovermode="closest", bargap=0.35)
@@ -107,6 +107,11 @@ def bars(result: Result, dark: bool) -> go.Figure:
         tickvals=places, ticktext=rows, range=[max(1, len(rows)) - 0.5, -0.5], automargin=True, zeroline=False
     )
     return figure
+
+
+def _in_two_rows(rung: str) -> str:
+    """The name of a step cut before "is trusted" or its delta, for narrow windows."""
+    return rung.replace(", ", ",<br>", 1) if ", " in rung else rung.replace(" is ", "<br>is ", 1)
 
 
 def _bar(figure: go.Figure, place: int, name: str, step: Step, colour: str, dark: bool) -> None:
@@ -125,7 +130,7 @@ def _bar(figure: go.Figure, place: int, name: str, step: Step, colour: str, dark
     figure.add_annotation(
         x=max(0.0, step.saved) + 2 * error,
         y=place,
-        text=words.with_error(step.saved, step.stderr),
+        text=words.with_error(step.saved, step.stderr).replace("-", "−"),
         xanchor="left",
         xshift=4,
         showarrow=False,
@@ -140,20 +145,21 @@ def unlike_steps(result: Result) -> str:
         if step.measure != "pure"
     )
     told = (
-        "Promises with a δ have steps of their own: whether they or pure ones lose less says nothing of trust. Their "
-        "first step begins at a pure line, which keeps the promise with a δ, too; it changes both, whom one trusts "
-        "and what is promised."
+        "Promises with a δ have steps of their own, because they promise less than pure ones whoever is trusted. Their "
+        "first step begins at a pure line, which keeps the promise with a δ, too; that step changes both whom one "
+        "trusts and what is promised."
     )
     return " ".join(filter(None, (words.measures(result.experiment), told if apart else "")))
 
 
-def _told(experiment: Experiment, what: str, found: Sequence[Crossing], where: Callable[[Crossing], str]) -> str:
+def _told(experiment: Experiment, what: str, found: Sequence[Crossing], at: Callable[[float], str]) -> str:
     if not found:
-        return f"{what}, no two of these lines clearly change places."
-    named = [(words.plain(_name(experiment, each.first)), words.plain(_name(experiment, each.then)))
-             for each in found]  # fmt: skip
-    told = [f"from **{one}** to **{other}** {where(each)}" for each, (one, other) in zip(found, named, strict=True)]
-    return f"{what}, lines clearly change places: {'; '.join(told)}."
+        return f"{what}, the order of no two of these lines clearly changes."
+    told = []
+    for each in found:
+        first, then = (words.plain(_name(experiment, line)) for line in (each.first, each.then))
+        told.append(f"**{first}** loses less at {at(each.low)}, **{then}** at {at(each.high)}")
+    return f"{what}, the order of lines clearly changes: {'; '.join(told)}."
 
 
 def _name(experiment: Experiment, line: int) -> str:
@@ -168,7 +174,7 @@ def along_users(result: Result) -> str:
         result.experiment,
         "As users come",
         crossings(result),
-        lambda each: f"between {words.number(each.low)} and {words.number(each.high)} users",
+        lambda users: f"{words.number(users)} users",
     )
 
 
@@ -178,7 +184,7 @@ def along_budgets(result: SweepResult) -> str:
         result.experiment,
         f"As ε grows, at {words.count(result.experiment.horizon)} users",
         budget_crossings(result),
-        lambda each: f"between ε = {each.low:g} and {each.high:g}",
+        lambda epsilon: f"ε = {epsilon:g}",
     )
 
 
@@ -197,7 +203,7 @@ def table(result: Result) -> pd.DataFrame:
         entry, played = experiment.lines[line].entry, result.lines[line]
         has, promise = kept(experiment, line), entry.promise
         saved = [
-            f"{words.with_error(step.saved, step.stderr)} (after {_rung(experiment, step.stronger)})"
+            f"{words.with_error(step.saved, step.stderr)} after {PROMISES[_privacy(experiment, step.stronger)].sign}"
             for step in climbed
             if step.weaker == line
         ]

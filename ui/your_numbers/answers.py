@@ -66,7 +66,7 @@ def verdict(answer: Reply) -> str:
     base, *private = answer.rows
     users, unit = f"{words.count(answer.chosen.users)} users", answer.amounts
     if answer.blind == 0:
-        return "All options bring the same, so there is nothing to find out and nothing to lose."
+        return "All options are equally good, so there is nothing to find out and nothing to lose."
     sentences = [
         f"Without privacy, finding the best option costs **{words.with_error(base.lost, base.lost_stderr)} {unit}** "
         f"among {users} ({answer.method(base)}).",
@@ -94,8 +94,8 @@ def _price(row: Cost, answer: Reply) -> str:
         )
     if row.price_of_privacy == "less":
         return (
-            f"{who}, {method} at {answer.chosen.budget} loses **{extra} {unit} less** than the best method without "
-            "privacy that is known here; it could be used there as well, so privacy costs nothing."
+            f"{who}, {method} at {answer.chosen.budget} loses **{extra} {unit} less** than the best method known here "
+            "without privacy; without privacy it could be used as well, so privacy costs nothing."
         )
     times = f": {words.with_error(row.price, row.price_stderr)} times as much" if math.isfinite(row.price) else ""
     return f"{who}, privacy at {answer.chosen.budget} costs **{extra} {unit} more**{times} ({method})."

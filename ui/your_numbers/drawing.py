@@ -65,10 +65,10 @@ def methods(answer: Reply) -> None:
         )
         rounds = ", ".join(str(trials) for trials in answer.question.rounds)
         st.caption(
-            f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader and the worse half "
-            "of the others. The leader at the end is chosen, and its card shows other runs than those it was chosen "
-            "by, so the choice does not flatter it. Methods with few runs are known roughly only. Left out: "
-            "methods that keep their promise only up to a small probability δ, and those that need rewards or budgets "
+            f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader, and the worse half "
+            "of the others. The leader at the end is chosen. Its card shows runs that played no part in the choice, so "
+            "that it does not look better than it is. Methods with few runs are known roughly only. Left out: "
+            "methods that keep their promise only with a δ, and those that need rewards or budgets "
             "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
         )
 
@@ -144,7 +144,7 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
         GOALS.index(address.first_value("goal")),
         format_func=kinds.__getitem__,
         key=address.key_of("goal"),
-        help="What must not exceed the number beside it, after all users.",
+        help="What must not exceed your limit, after all users.",
     )
     limit = left.number_input(
         "I accept at most",
@@ -152,7 +152,7 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
         value=address.number_at_first("limit"),
         format="%g",
         key=address.key_of("limit"),
-        help="Your limit.",
+        help="The largest amount that you accept.",
     )
     address.remember(goal=kind, limit=f"{limit:.12g}")
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
@@ -252,7 +252,7 @@ def take_away(answer: Reply, found: dict[str, list[Found]], until: Until | None 
         file_name="price-of-privacy.html",
         mime="text/html",
         on_click="ignore",
-        help="One page to print or forward; it needs nothing else. It holds means, never single rewards.",
+        help="A page to forward or to print; it needs nothing else. It holds means, never single rewards.",
         width="stretch",
     )
     if private:

@@ -26,6 +26,7 @@ from bandit_core.data.spreadsheets import defused
 from bandit_core.data.tables import MOST_BYTES, MOST_ROWS, Trouble, read_sheet
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
+from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import read_lifts, typed_arms
@@ -97,7 +98,7 @@ def options() -> Asked | None:
         required=True,
         format_func={"typed": "I type rates", "upload": "I upload observations"}.__getitem__,
         key="own-source",
-        help="Type what you expect, or upload what you have observed.",
+        help="Type what you expect, or upload what you have observed (CSV).",
     )
     return _typed() if source == "typed" else _uploaded()
 
@@ -111,7 +112,7 @@ def _typed() -> Asked | None:
         required=True,
         format_func=kinds.__getitem__,
         key=key_of("as"),
-        help="A share of users who convert, click or recover; or a mean amount such as euros or minutes.",
+        help="A rate is the share of users who convert, click or recover; an amount is, for example, euros or minutes.",
     )
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     name = "Baseline rate, %" if amount == "share" else "Baseline mean per user"
@@ -126,7 +127,7 @@ def _typed() -> Asked | None:
         "Expected lifts, one per new option",
         first_value("lifts"),
         key=key_of("lifts"),
-        help="With commas between them: 20, 50 stands for two new options. Minus is a loss.",
+        help="With commas between them: 20, 50 stands for two new options. A minus sign stands for a loss.",
     )
     ways = {"percent": "% of the baseline", "plain": "points" if amount == "share" else "plain amounts"}
     by = right.selectbox(
@@ -135,7 +136,7 @@ def _typed() -> Asked | None:
         list(ways).index(first_value("by")),
         format_func=ways.__getitem__,
         key=key_of("by"),
-        help="20 % of a baseline of 10 gives 12; 20 points give 30.",
+        help="A lift of 20 on a baseline of 10 gives 12 in % of the baseline, and 30 in points or plain amounts.",
     )
     low, high = 0.0, 100.0
     fields = {}
@@ -168,12 +169,12 @@ def _typed() -> Asked | None:
         return None
     names = ("baseline", *(f"option {number}" for number in range(1, len(arms))))
     means = [low + (high - low) * arm.mean for arm in arms]
-    best = int(np.argmax(means))
+    best = [name for name, mean in zip(names, means, strict=True) if mean == max(means)]
     unit = " %" if amount == "share" else ""
     st.markdown(
         "You compare "
         + ", ".join(f"**{name}** {words.number(mean)}{unit}" for name, mean in zip(names, means, strict=True))
-        + f". Best: **{names[best]}**. Typed numbers are taken as exact."
+        + f". Best: **{' and '.join(best)}**. Typed numbers are taken as exact."
     )
     worth = (0.0, 1.0) if amount == "share" else (low, high)
     return Asked(arms, names, *worth, None, "The numbers were typed and taken as exact.", unit.strip())
@@ -264,8 +265,8 @@ def _uploaded() -> Asked | None:
     st.markdown(chosen.sure)
     if any(option.summarised for option in seen.options):
         st.caption(
-            "Options with more than 1,000 different rewards are simulated by 1,000 means of equally large groups of "
-            "neighbouring rewards, which keeps their mean."
+            "Where an option has more than 1,000 different rewards, they are put into 1,000 equally large groups of "
+            "neighbours, and each group is simulated by its mean; that keeps the mean of the option."
         )
     return chosen
 
@@ -315,7 +316,8 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     before, after = words.number(moved.mean), words.number(moved.clipped(*limits).mean)
     return (
         f"Rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} of {count:,} "
-        f"({outside / count:.2%}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and no "
+        f"({percent(outside / count)}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and "
+        "no "
         "other mean by more."
     )
 
@@ -351,7 +353,8 @@ def _consequence(seen: Observations, limits: tuple[float, float], narrowest: flo
     told = "cuts nothing"
     if outside:
         told = (
-            f"cuts {outside:,} of {count:,} rewards ({outside / count:.2%}); means move by up to {words.number(shift)}"
+            f"cuts {outside:,} of {count:,} rewards ({percent(outside / count)}); means move by up to "
+            f"{words.number(shift)}"
         )
     more = (limits[1] - limits[0]) / narrowest
     return words.plain(
@@ -424,7 +427,7 @@ def _observed_table(options: Sequence[Option], asked: Asked) -> None:
         row = {"option": defused(option.name), "observations": f"{option.count:,}"}
         if asked.cut:
             outside = option.outside(asked.low, asked.high)
-            row |= {"cut": f"{outside:,} ({outside / option.count:.2%})", "mean uncut": words.number(option.mean)}
+            row |= {"cut": f"{outside:,} ({percent(outside / option.count)})", "mean uncut": words.number(option.mean)}
         row |= {"mean": words.number(used.mean), "95 % interval": ends}
         row |= {"smallest": words.number(option.low), "largest": words.number(option.high)}
         rows.append(row)
@@ -444,11 +447,13 @@ def certainty(options: Sequence[Option]) -> str:
     if chance > 0.99:
         return f"You can be more than 99 % sure that **{name}** is the best of these options. {after}"
     if chance >= 0.8:
-        return f"You can be about {chance:.0%} sure that **{name}** is the best of these options. {after}"
+        return (
+            f"You can be about {percent(round(chance, 2))} sure that **{name}** is the best of these options. {after}"
+        )
     second = words.plain(options[order[1]].name)
     return (
-        f"It is open which option is best: **{name}** with a chance of about {chance:.0%}, **{second}** with about "
-        f"{chances[order[1]]:.0%}. {after}"
+        f"It is open which option is best: **{name}** with a chance of about {percent(round(chance, 2))}, "
+        f"**{second}** with about {percent(round(chances[order[1]], 2))}. {after}"
     )
 
 
@@ -479,7 +484,7 @@ def setting(asked: Asked) -> Setting | None:
         list(dict.fromkeys([first, *own])),
         key=key_of("unit-of-amounts" if amounts else "unit"),
         accept_new_options=True,
-        help="The word for what you count: choose one or type your own.",
+        help="The word for what you count: choose one, or type your own.",
     )
     unit = " ".join(str(unit or own[0]).split())[:30] or own[0]
     start = number_at_first("eps")

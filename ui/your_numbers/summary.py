@@ -30,7 +30,8 @@ table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25rem .
 border-bottom:1px solid var(--rule)}.lead{font-size:1.1rem}.small{color:var(--soft);font-size:.85rem}
 .bar{display:grid;grid-template-columns:11rem 1fr;gap:.1rem .8rem;align-items:center;margin:.3rem 0}
 @media (max-width:34rem){.bar{grid-template-columns:1fr}}
-@media print{body{margin:0}}
+@media print{html,body{font-size:10.5px}body{margin:0;max-width:none;line-height:1.35}
+h2{break-after:avoid;margin-top:.9rem}tr,.bar{break-inside:avoid}}
 """
 
 

@@ -15,6 +15,7 @@ from bandit_core import InputError
 from bandit_core.model import PROMISES, Privacy
 from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
+from bandit_core.spec.number_text import percent
 from bandit_core.studies.roll_out import CAP, TRIALS, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
 from ui import charts, epsilon_grid, figures, runner, shared, theme, uploads, words
 from ui.your_numbers import address
@@ -25,10 +26,10 @@ RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"
 _BUDGETS: dict[Privacy, str] = {"local": "epsl", "central": "epsc"}
 _MEMORY = "own-until"
 LEAST = (
-    "“At least, on average” bounds the mean of every method with this trust that errs with probability δ at most, "
-    "whatever the options are; whether that is proved or derived here stands beside it."
+    "“At least, on average”: no method with this trust that errs with probability δ at most, whatever the options are, "
+    "needs fewer users on average; the word beside it says whether a paper proves that or it was derived here."
 )
-NOTHING_TO_FIND = "Several options are best, so there is no single best one to find, however many users come."
+NOTHING_TO_FIND = "Several options are equally good and best, so there is no single best one to find."
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Until:
 def until_when(answer: Reply, store: Store | None) -> Until | None:
     """The controls and the answer; None as long as there is none."""
     st.subheader("Until when?")
-    st.markdown("How many users does it take until you may stop and give everybody the winner?")
+    st.markdown("How many users does it take until you can stop trying and give everybody the winner?")
     question = _asked(answer)
     if question.effect == 0:
         st.info(NOTHING_TO_FIND)
@@ -64,8 +65,9 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
     )
     figures.show(drawn, "until-chart")
     st.caption(
-        f"{question.trials:,} simulated runs of the method that stops by itself: the thin line holds the middle 90 %, "
-        "the thick one the middle half, the sign is the median. Dashed: your number of users."
+        f"{question.trials:,} simulated runs of the method that stops by itself: the thin line spans the middle 90 %, "
+        "the "
+        "thick one the middle half, and the sign is the median. Dashed: your number of users."
     )
     _tables(until)
     return until
@@ -107,13 +109,13 @@ def _asked(answer: Reply) -> RollOutQuestion:
         required=True,
         format_func=RULES.__getitem__,
         key=address.key_of("rule"),
-        help="Proved: wrong with probability δ at most, on any options. Heuristic: as public code stops; how often it "
-        "errs can only be measured.",
+        help="Proved: wrong with probability δ at most, whatever the options are. Heuristic: the rule that published "
+        "programs use; how often it is wrong can only be measured.",
     )
     address.remember(delta=f"{delta:.12g}", power=f"{power:.12g}", rule=rule)
     address.write_address(is_private(answer.asked, answer.chosen))
     if not isinstance(answer.chosen.epsilon, float):
-        st.caption(f"Here all users have one ε, where none is chosen that of the slider: ε = {shown}.")
+        st.caption(f"In this section all users have one ε: the one chosen here, or else that of the slider, {shown}.")
     return RollOutQuestion(answer.question.arms, answer.chosen.users, budgets, float(delta), float(power), rule, TRIALS)
 
 
@@ -178,8 +180,9 @@ def sentence(until: Until) -> str:
     local, central = by_trust["local"], by_trust["central"]
     if local.epsilon == central.epsilon and local.times.quantile(0.5) < central.times.quantile(0.5):
         told += (
-            " Here the method that trusts nobody needs fewer users than the best known one with a curator, who can use "
-            "it as well."
+            " Here the method that trusts nobody needs fewer users than the best one known with a curator; a curator "
+            "can "
+            "use it as well."
         )
     return told
 
@@ -208,7 +211,7 @@ def times_rows(until: Until) -> list[dict[str, str]]:
                 "stops by itself, mean": users_words(row.times.mean_users if row.times.stopped.all() else math.inf),
                 "middle 90 %": f"{low} to {high}",
                 "at least, on average": least_words(row),
-                decided: f"{decided_share(row, until.question.users):.0%}",
+                decided: percent(decided_share(row, until.question.users)),
                 "wrong (95 % limits)": wrong,
                 "which method": row.times.spec.entry.title,
             }
@@ -261,7 +264,9 @@ def bits_words(until: Until) -> str:
     observed = until.answer.asked.observed
     if observed is None or all(option.yes_or_no for option in observed):
         return ""
-    return "Amounts count here as the largest or the smallest one, with the same mean: the case that takes longest."
+    return (
+        "Every amount counts here as the largest or the smallest one, with the same mean: the case that takes longest."
+    )
 
 
 def _tables(until: Until) -> None:
@@ -278,8 +283,8 @@ def _tables(until: Until) -> None:
         alt="What is lost for each trust model: by an A/B test, by a method that stops, and by one that always learns",
     )  # fmt: skip
     st.caption(
-        "± is one standard error. Whoever has not decided by the last user goes on trying until then. The last column "
-        "is the answer of the page: the methods that lose least among so many users, and need not announce a winner."
+        "± is one standard error. A method that has not decided by the last user goes on trying until then. The last "
+        "column repeats the answer above: the methods that lose least among so many users, which name no winner."
     )
 
 
@@ -324,7 +329,7 @@ def picture(until: Until, dark: bool) -> go.Figure:
     shown = np.array([users, *sizes, *(x for trace in figure.data for x in trace.x if x)], float)
     ends = [math.log10(shown.min()) - 0.15, math.log10(shown.max()) + 0.15]
     step = charts.log_step(*ends)  # at 2 and 5 Plotly writes small digits unless it is told a format
-    named = charts.USERS if step == 1 else charts.AMOUNTS
+    named = charts.USERS if step == 1 else {"tickformat": "~s", "tickangle": 0}  # 500, 2k, 50k, 1M
     figure.update_xaxes(title="users until a decision", type="log", range=ends, dtick=step, **named)
     figure.update_yaxes(autorange="reversed")
     return figure

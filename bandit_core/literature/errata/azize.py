@@ -64,9 +64,9 @@ ERRATA = (
         "the index of AdaP-KLUCB (that of DP-KLUCB, Azize et al. 2025, likewise)",
         r"pull $\arg\max_a$ of an index that is at most 1, which programs read as the first of the largest",
         "one of the largest at random (or relabel the arms at random before a run, which is what this lab does)",
-        "An arm with few rewards, or with much noise, has the index 1, and so have most arms for a long time when ε is "
-        "small. Whoever then takes the first of them plays the arm that is listed first, and instances are usually "
-        "listed best first: more privacy seems to cost less.",
+        "An arm with few rewards, or with much noise, has the index 1, and so do most arms for a long time when ε is "
+        "small. A program that then takes the first of them plays the arm that is listed first. As papers usually list "
+        "the best arm first, more privacy seems to cost less.",
         order_of_arms,
     ),
 )

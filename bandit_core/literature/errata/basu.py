@@ -98,7 +98,7 @@ ERRATA = (
         r"$\mathrm{KL}\le2\,\alpha_\epsilon\sum_a\mathrm E[N_a]\,\mathrm{KL}(\nu_a\|\nu_a')$",
         r"$\tfrac12\,\alpha_\epsilon\sum_a\mathrm E[N_a]\,\mathrm{KL}(\nu_a\|\nu_a')$ is enough",
         "Pinsker's inequality for the total variation has the constant 1/2; 2 is that of the L1 distance, which is "
-        "twice as large. The printed lemma is true but makes Theorem 4 four times weaker than it could be.",
+        "twice as large. The printed lemma is true, but it makes Theorem 4 four times weaker than it could be.",
         lemma_4,
         "theory",
         "sharpening",
@@ -109,8 +109,8 @@ ERRATA = (
         "Lemma 6 and Corollary 3",
         '"local" and "instantaneous" privacy',
         "central DP in both",
-        "Their proofs use the promise for a curator. A policy may keep that promise while its learner sees every "
-        "reward, so it keeps no local one at all.",
+        "Their proofs use the promise of a curator. A policy can keep that promise while its learner sees every "
+        "reward, so that it keeps no local promise at all.",
         lemma_6_names,
         "theory",
     ),
@@ -131,8 +131,9 @@ ERRATA = (
         "section 6",
         "kl-UCB-CF and TS-CF are not optimal",
         "with randomised response they are, in the long run, for arms that pay 0 or 1",
-        "The gap that the paper sees is that of its own lower bound. Of all locally private channels randomised "
-        "response lets through the most about a yes-or-no reward, and both policies reach the bound that follows.",
+        "The gap that the paper sees comes from its own lower bound, which is too small. Of all locally private "
+        "channels randomised response lets through the most about a yes-or-no reward, and both policies reach the "
+        "bound that follows from this.",
         kl_ucb_cf,
         "theory",
     ),

@@ -11,9 +11,13 @@ Rule = Literal["equal to", "at most", "at least", "below"]
 Kind = Literal["error", "sharpening", "misprint"]
 KINDS: dict[Kind, str] = {
     "error": "the printed version fails its check, the corrected one passes",
-    "sharpening": "what is printed is true, and more than it says can be had",
-    "misprint": "by inspection: a slip of the pen that the reader sees, nothing to compute and no check claimed",
+    "sharpening": "what is printed is true, and a stronger statement holds as well",
+    "misprint": "a slip that any reader can see; there is nothing to compute, so it comes without a check",
 }
+
+
+def _said(value: float) -> str:
+    return f"{value:.5g}".replace("inf", "∞")
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,9 @@ class Outcome:
     def words(self) -> str:
         """The finding as one plain sentence."""
         return (
-            f"{self.measure}: should be {self.rule} {self.wanted:.5g}; "
-            f"as printed {self.printed:.5g} ({'holds' if self.printed_holds else 'does not hold'}), "
-            f"corrected {self.corrected:.5g} ({'holds' if self.corrected_holds else 'does not hold'})."
+            f"{self.measure}: should be {self.rule} {_said(self.wanted)}; "
+            f"as printed {_said(self.printed)} ({'holds' if self.printed_holds else 'does not hold'}), "
+            f"corrected {_said(self.corrected)} ({'holds' if self.corrected_holds else 'does not hold'})."
         )
 
 

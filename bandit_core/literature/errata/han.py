@@ -79,7 +79,8 @@ ERRATA = tuple(
             "Lemma 2.2",
             r"radius with the factor $\frac{\sqrt\pi e^\epsilon+1}{2}$",
             r"$r=R\sqrt\pi\,\frac{e^\epsilon+1}{e^\epsilon-1}\,\frac{\Gamma((d+1)/2)}{\Gamma(d/2)}$",
-            "A fraction lost its line. Only with the corrected radius the answers average to the vector.",
+            "The line of a fraction was lost. Only with the corrected radius is the average of many answers the "
+            "vector.",
             radius,
         ),
         (
@@ -87,8 +88,8 @@ ERRATA = tuple(
             "Lemma 2.2",
             r"$\tilde X=(2b-1)x$, also for $x=0$",
             "a random direction where x = 0",
-            "0 is no direction, so there is no half sphere to choose. The synthetic messages for arms that were not "
-            "played are exactly this case.",
+            "The vector 0 has no direction, so there is no half of the sphere to choose. The messages about arms that "
+            "were not played are exactly this case.",
             zero_vector,
         ),
         (
@@ -105,7 +106,7 @@ ERRATA = tuple(
             "the bounds under a margin, Theorem 3.3",
             r"$0\le\beta<1$",
             r"$0<\beta<1$, as in Assumption 4",
-            "At β = 0 the condition allows arms that tie for every user, so it is none.",
+            "At β = 0 the condition allows arms that tie for every user, so it excludes nothing.",
             margin_range,
         ),
         (

@@ -87,7 +87,7 @@ def theorem_7_exponent() -> Check:
     def term(exponent: float) -> float:
         return (math.log(kept * users) + exponent * kappa**2) / (2 * kept * kappa**2)
 
-    measure = "the term in κ as κ grows, for p₀ = 1/2, beside that of Theorem 10"
+    measure = "the term in κ as κ grows, for p₀ = 1/2, compared with that of Theorem 10"
     return Check(measure, "equal to", 1.0, term, 2, 2 * kept, tolerance=1e-3)
 
 
@@ -132,7 +132,7 @@ ERRATA = tuple(
             "Curator 3 (the Bernoulli mechanism)",
             r"answers 1 with chance $\frac{r\epsilon+1-r}{1+\epsilon}$",
             r"$\frac{re^\epsilon+1-r}{e^\epsilon+1}$",
-            "The exponential was lost. As printed two rewards change the chance of an answer by the factor "
+            "The exponential was lost. As printed, another reward changes the chance of an answer by up to the factor "
             "max(ε, 1/ε), which is 10 at ε = 0.1: hardly private where much privacy was asked for.",
             curator_3,
             "mechanisms",
@@ -142,8 +142,8 @@ ERRATA = tuple(
             "Lemma 9",
             r"mean of the answers with slope $\frac{\epsilon-1}{2(\epsilon+1)}$",
             r"$\frac{e^\epsilon-1}{2(e^\epsilon+1)}$",
-            "The same loss as in Curator 3. Only the corrected slope is undone by the map g, so that estimates are "
-            "unbiased.",
+            "The exponential was lost as in Curator 3. The map g undoes the corrected slope only, and then estimates "
+            "are unbiased.",
             lemma_9,
             "mechanisms",
         ),
@@ -152,8 +152,8 @@ ERRATA = tuple(
             "section 3.2, concentration after the map g",
             r"mean of $g(R_{a,r};\epsilon_{a,r})$",
             r"mean of $g(X_{a,r};\epsilon_{a,r})$, of the answers",
-            "Rewards R never leave the device; g is made for answers X, which are 0 or 1. Of rewards it would "
-            "overshoot.",
+            "Rewards R never leave the device; g is made for answers X, which are 0 or 1. Applied to rewards it would "
+            "give estimates that are too far from 1/2.",
             response_not_reward,
             "explore",
         ),
@@ -172,8 +172,8 @@ ERRATA = tuple(
             "Agent 2, line 21",
             "renew the index of the other arms as in line 14",
             "as in line 15",
-            "Line 14 adds up noise, line 15 is the index. Who follows the reference literally alternates between the "
-            "arms for ever.",
+            "Line 14 adds up noise, line 15 is the index. A program that follows the printed reference alternates "
+            "between the arms for ever.",
             line_21,
             "explore",
         ),
@@ -182,8 +182,8 @@ ERRATA = tuple(
             "Theorem 7",
             r"$\ln(p_0T\exp\{2\kappa^2\})$",
             r"probably $\ln(p_0T\exp\{2p_0\kappa^2\})$, as in Theorem 10",
-            "Both theorems count how many answers are kept, in the same way; they differ only where p₀ < 1. The "
-            "printed bound is the larger one, so it is safe, and it is what we draw.",
+            "Both theorems count in the same way how many answers are kept; they differ only where p₀ < 1. The printed "
+            "bound is the larger one, so it is safe, and it is the one that is drawn here.",
             theorem_7_exponent,
             "theory",
         ),
@@ -212,7 +212,7 @@ ERRATA = tuple(
             "the index of every arm is renewed at every step, with $N_a=0$ too; Agent 2, line 4 reads $A_{a,t}$ "
             "before it exists",
             r"an arm without kept answers keeps the index $\infty$; line 4 reads $A_{a,t-1}$",
-            "0/0 is no number, and no comparison with it is true: the arm would never be tried.",
+            "0/0 is not a number, and no comparison with it is true, so the arm would never be tried.",
             untried_arm,
             "threshold",
         ),

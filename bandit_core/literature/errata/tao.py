@@ -34,7 +34,7 @@ def line_21() -> Check:
     def dropped_beyond(accuracy: float) -> float:
         return 14 * (math.sqrt(log) / (accuracy * epsilon)) ** (v / (1 + v))
 
-    measure = "distance that drops an arm, beside the noise of one estimate (epoch 2, v = 0.5, ε = 1)"
+    measure = "distance that drops an arm, compared with the noise of one estimate (epoch 2, v = 0.5, ε = 1)"
     return Check(measure, "at least", noise, dropped_beyond, pulls, math.sqrt(pulls))
 
 
@@ -60,7 +60,7 @@ def optimality() -> Check:
     def power(name: str) -> float:
         return math.log10(_value(name, 0.001) / _value(name, 0.01))
 
-    measure = "power of 1/gap in the upper bound, beside that of the lower bound (v = 0.5)"
+    measure = "power of 1/gap in the upper bound, compared with that of the lower bound (v = 0.5)"
     wanted = power("Heavy-tailed LDP bound")
     return Check(measure, "equal to", wanted, power, "Theorem 7 as printed", "Theorem 7, corrected", tolerance=0.01)
 
@@ -112,8 +112,8 @@ ERRATA = tuple(
             "Algorithm 4, line 21",
             r"$R_\tau\,\epsilon$ in the denominator of $err_\tau$",
             r"$\sqrt{R_\tau}\,\epsilon$",
-            "The appendix has the root, and only with it is 28 err at most D for the printed length of an epoch. "
-            "As printed arms are dropped for differences smaller than the noise.",
+            "The appendix has the square root, and only with it is 28 err at most D for the printed length of an "
+            "epoch. As printed, arms are dropped for differences smaller than the noise.",
             line_21,
         ),
         (
@@ -121,7 +121,7 @@ ERRATA = tuple(
             "Algorithm 4, lines 19 to 23",
             r"estimates are $\bar\mu$ in lines 19 and 20 and $\tilde\mu$ below; a maximum over $a$ of $\bar\mu_i$",
             "one symbol, one index",
-            "Read to the letter, the elimination compares numbers that were never assigned.",
+            "Taken literally, the elimination compares numbers that were never assigned.",
             None,
         ),
         (
@@ -129,8 +129,8 @@ ERRATA = tuple(
             "Lemma 4 and Theorem 4",
             r"$u^{\frac1{1+v}}$ and, in the worst case, $u^{\frac{v}{(1+v)^2}}$",
             r"$u^{1/v}$ and $u^{\frac1{1+v}}$",
-            "A regret is counted in units of reward: who measures in cents instead of euros must find a hundred times "
-            "the number. Only the corrected powers do.",
+            "Regret is counted in units of reward: in cents it must be a hundred times the number that it is in euros. "
+            "That is so with the corrected powers only.",
             powers_of_u,
         ),
         (
@@ -172,7 +172,7 @@ ERRATA = tuple(
             "proofs of the local lower bounds",
             r"$8(e^\epsilon-1)^2\approx8\epsilon^2$ for $\epsilon\le1$",
             r"$(e^\epsilon-1)^2\le(e-1)^2\epsilon^2\approx2.95\,\epsilon^2$",
-            "At ε = 1 the left side is almost three times the right one. Only constants change.",
+            "At ε = 1 the left side is almost three times the right side. Only constants change.",
             lower_bound_constant,
         ),
         (

@@ -30,7 +30,7 @@ def exploration() -> Check:
     def margin(root: bool) -> float:
         return _margin(pulls, t, epsilon) + root * chance
 
-    measure = "margin of an arm after 50 of 10,000 pulls at ε = 100, beside what chance alone needs"
+    measure = "margin of an arm after 50 of 10,000 pulls at ε = 100, compared with what chance alone needs"
     return Check(measure, "at least", chance, margin, False, True)
 
 
@@ -41,7 +41,7 @@ def logarithm_of_zero() -> Check:
     def margin(alone: bool) -> float:
         return 4 * _SQRT_8 / epsilon * math.log(t) / pulls if alone else _margin(pulls, t, epsilon)
 
-    measure = "margin of an arm after 64 pulls, a power of two, beside the standard deviation of its noise"
+    measure = "margin of an arm after 64 pulls, a power of two, compared with the standard deviation of its noise"
     return Check(measure, "at least", spread, margin, False, True)
 
 
@@ -66,7 +66,7 @@ def noise_bound() -> Check:
             return _SQRT_8 * math.log(2 / gamma) * (math.log(pulls) + 1)
         return float(laplace_sum_bound(np.full(nodes, scale), gamma))
 
-    measure = "bound on 20 nodes' noise of scale 20 that may fail with chance 0.1, beside 20,000 draws"
+    measure = "bound on the noise of 20 nodes of scale 20 that may fail with chance 0.1, compared with 20,000 draws"
     return Check(measure, "at least", wanted, bound, True, False)
 
 
@@ -80,7 +80,7 @@ def summation_index() -> Check:
     def theorem(under_the_sum: np.ndarray) -> float:
         return float(np.sum(each * np.expm1(under_the_sum ** (-v / 2)))) + spread
 
-    measure = "ε after 10,000 releases (v = 1.1), beside the composition added up term by term"
+    measure = "ε after 10,000 releases (v = 1.1), compared with the composition added up term by term"
     return Check(measure, "equal to", wanted, theorem, np.full(pulls, float(pulls)), n, tolerance=1e-6)
 
 
@@ -102,9 +102,9 @@ ERRATA = tuple(
             "Algorithm 1",
             r"index $\frac{s_a}{n_a}+\frac{\nu_a}{n_a}$",
             r"$\frac{s_a}{n_a}+\sqrt{\frac{2\ln t}{n_a}}+\frac{\nu_a}{n_a}$",
-            "The text keeps UCB's index and the proofs need its root. Without it the margin covers the privacy noise "
-            "only: with much budget the policy becomes greedy and sometimes never finds the best arm. Parameter "
-            "*index* runs either reading.",
+            "The text says that UCB's index is kept, and the proofs need its square root. Without it the margin covers "
+            "the privacy noise only: with a large budget the policy becomes greedy and sometimes never finds the best "
+            "arm. The parameter *index* of the policy plays either version.",
             exploration,
             "explore",
         ),
@@ -113,8 +113,8 @@ ERRATA = tuple(
             "Algorithm 1",
             r"$\nu_a\propto\log_2n'_a+1$, also for $n'_a=0$",
             r"$\nu_a=\frac{4\sqrt8}{\epsilon}\ln t$ where $n'_a=0$",
-            "After a power of two pulls nothing is left over and the logarithm is minus infinity; the noise of one "
-            "block is there to be covered.",
+            "When the number of pulls is a power of two, nothing is left over and the logarithm is minus infinity, but "
+            "the noise of one block still has to be covered.",
             logarithm_of_zero,
             "explore",
         ),
@@ -123,8 +123,8 @@ ERRATA = tuple(
             "Algorithms 1 and 2, the hybrid counter",
             r"both of its parts with the budget $\epsilon$",
             r"$\epsilon/2$ each",
-            "Every reward enters a tree and a block; what they give away adds up to twice the budget. Parameter "
-            "*accounting* runs either.",
+            "Every reward enters a tree and a block, and what the two give away adds up to twice the budget. The "
+            "parameter *accounting* of the policy plays either version.",
             hybrid_budget,
             "mechanisms",
         ),
@@ -134,7 +134,7 @@ ERRATA = tuple(
             r"$\frac{\sqrt8}{\epsilon}\ln\frac2\gamma(\ln n+1)$ for every $\gamma$",
             r"only where $\ln\frac2\gamma$ is at least the number of nodes; in general "
             r"$\sqrt8\,b\sqrt{\ln\frac2\gamma}\,\max\{\sqrt m,\sqrt{\ln\frac2\gamma}\}$ for $m$ nodes of scale $b$",
-            "The index uses it with γ of the order t⁻⁴, where it is fine; as a general statement it fails.",
+            "The index uses it with γ of the order t⁻⁴, where it holds; in general it does not.",
             noise_bound,
             "mechanisms",
         ),
@@ -143,15 +143,15 @@ ERRATA = tuple(
             "Theorem 3.4",
             r"$\sqrt{t^v}$ under the sum over $n$",
             r"$\sqrt{n^v}$",
-            "Early releases are the expensive ones. With t in place of n almost nothing is counted for them.",
+            "Early releases spend the most. With t in place of n almost nothing is counted for them.",
             summation_index,
             "explore",
         ),
         (
             "tossou-release-interval",
             "Algorithm 3",
-            r"releases every $\lceil1/\epsilon'\rceil$ pulls; new noise at every step while an arm rests; sums of the "
-            "first round not updated",
+            r"releases every $\lceil1/\epsilon'\rceil$ pulls; new noise at every step while an arm is not played; sums "
+            "of the first round not updated",
             r"every $\lceil\epsilon'^{-2/v}\rceil$ pulls; one draw for each release; sums always updated",
             "With the printed interval the releases add up to several times the budget.",
             release_interval,
@@ -170,7 +170,7 @@ ERRATA = tuple(
             "tossou-rate-of-prior-work",
             "abstract",
             r"the rate of earlier work is $\epsilon^{-1}\ln^3T$ in one version and $\epsilon^{-2}\ln^2T$ in another",
-            "quote neither; Private-UCB's own order stands in the catalogue of bounds",
+            "one rate for one policy; the order of Private-UCB is among the bounds on the page Theory",
             "Two different rates cannot both be that of the same policy.",
             None,
             "theory",
