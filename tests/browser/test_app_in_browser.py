@@ -137,7 +137,7 @@ def test_cancel_in_mid_run_keeps_what_is_done(visits: Visits) -> None:
     visitor.sees("800 million pulls")
     visitor.sees("A preview")
     button(visitor, "Run").click()
-    expect(visitor.main().get_by_test_id("stProgress")).to_contain_text(re.compile(r"[1-9]\d?%"))
+    expect(visitor.main().get_by_test_id("stProgress")).to_contain_text(re.compile(r"[1-9]\d?\s?%"))
     button(visitor, "Cancel").click()
     expect(button(visitor, "Run")).to_be_visible()
     visitor.sees("of 80 trials")
@@ -181,7 +181,7 @@ def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
         first = visits(ENDLESS + "&seed=1", at=fresh, new=True)
         button(first, "Run").click()
         expect(first.main().get_by_test_id("stProgress")).to_contain_text(
-            re.compile(r"[1-9]\d?%"), timeout=90 * SECONDS
+            re.compile(r"[1-9]\d?\s?%"), timeout=90 * SECONDS
         )
         first.leave()
         second = visits(ENDLESS + "&seed=2", at=fresh)
@@ -189,7 +189,7 @@ def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
         second.sees("Other visitors' long runs are going")
         # Its turn comes only when the server has seen that nobody waits for the first run any more.
         expect(second.main().get_by_test_id("stProgress")).to_contain_text(
-            re.compile(r"[1-9]\d?%"), timeout=90 * SECONDS
+            re.compile(r"[1-9]\d?\s?%"), timeout=90 * SECONDS
         )
         button(second, "Cancel").click()
         expect(button(second, "Run")).to_be_visible()

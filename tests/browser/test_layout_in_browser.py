@@ -33,12 +33,12 @@ FOCUSED = """() => {
 
 
 def walked(visitor: Visitor) -> list[dict[str, Any]]:
-    """Where the focus stands after each press of Tab, until it leaves the page."""
-    places = []
+    """Where the focus stands after each press of Tab, until it leaves the page or begins anew."""
+    places: list[dict[str, Any]] = []
     for _ in range(150):
         visitor.tab.keyboard.press("Tab")
         place = visitor.tab.evaluate(FOCUSED)
-        if place["body"]:
+        if place["body"] or place in places[:1]:
             break
         if not place["own"]:
             places.append(place)
