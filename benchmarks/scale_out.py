@@ -13,7 +13,7 @@ import os
 import time
 
 from bandit_core import Experiment, simulate
-from bandit_core.simulation import costs, engine
+from bandit_core.simulation import cluster, costs, engine
 from bandit_core.simulation.store import Store
 from benchmarks.measuring import arms_of, machine, print_table
 
@@ -51,8 +51,8 @@ def main() -> None:
     pieces = len(engine.Simulation(long, Store(None, 0))._plan(2))
     rows = []
     for count in numbers:
-        with LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
-            os.environ["LAB_DASK_SCHEDULER"] = cluster.scheduler_address
+        with LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None) as local:
+            os.environ["LAB_DASK_SCHEDULER"] = local.scheduler_address
             timed(long.with_changes(trials=20 * count), 2)  # workers load their machine code
             seconds = timed(long, 2)
             longest, shortest = costs.LONGEST_TASK, costs.SHORTEST_TASK
