@@ -39,7 +39,7 @@ COUNTERS = (
 def _of_square_root(delta: float | Literal["auto"], given: ValidationInfo) -> float | Literal["auto"]:
     """Refuse a delta beside a counter that has none; ``given`` are the fields before it."""
     if delta != "auto" and given.data.get("counter", "square-root") != "square-root":
-        raise ValueError("leave it out, or set counter to square-root: the promise of the others does not fail")
+        raise ValueError("leave it out, or set counter to square-root: the promise of the others has no delta")
     return delta
 
 
@@ -47,8 +47,8 @@ Delta = Annotated[
     Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"],
     AfterValidator(_of_square_root),
     Field(
-        description="Probability with which the bound epsilon on the privacy loss may fail, with counter square-root; "
-        "the others have no such probability. auto: 1e-6.",
+        description="The delta of the promise (epsilon, delta) that counter square-root keeps; the others have none. "
+        "auto: 1e-6.",
         json_schema_extra={"with": {"counter": "square-root"}},
     ),
 ]

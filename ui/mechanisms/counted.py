@@ -137,7 +137,7 @@ def draw(epsilon: float) -> None:
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
     failing = ", ".join(sorted({kept.failure for kept in _kept(experiment) if kept.failure}))
     st.caption(
-        f"{verdict(losses)} Hollow: normal noise, whose ε may fail ({failing}), a weaker promise than the others'. "
+        f"{verdict(losses)} Hollow: normal noise, whose promise has a {failing}; it is weaker than the others'. "
         f"Arms that pay with chance {means}; {words.count(experiment.horizon)} users, "
         f"{experiment.trials} runs, bars with two standard errors."
     )
