@@ -15,8 +15,8 @@ page_frame.enter()
 st.title("Do the papers' figures come out again?")
 st.markdown(
     "Every figure of the five papers that this lab is built on, and some figures of other papers, computed again at "
-    "the "
-    "paper's own scale. Beside each picture you read what the paper says of it, in our words, and whether our numbers "
+    "the paper's own scale. Beside each picture you read what the paper says of it, in our words, and whether our "
+    "numbers "
     "agree. " + view.tally()
 )
 chosen, wanted = view.choose()

@@ -30,8 +30,7 @@ def draw(experiment: Experiment) -> None:
     if study.missing_seconds > _MOST_SECONDS:
         st.caption(
             "Simulating so many decisions takes long: the command `python -m bandit_core decide` does it. With a "
-            "larger "
-            "growth, fewer trials or fewer users the table stands here."
+            "larger growth, fewer trials or fewer users the table stands here."
         )
         return
     st.dataframe(

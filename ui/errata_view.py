@@ -42,8 +42,7 @@ def verdict(found: dict[str, Outcome]) -> str:
     sharpenings, misprints = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
     return (
         f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errors are confirmed by their checks, "
-        "run "
-        "just now: what is printed fails, and what should stand there passes. Besides, there are "
+        "run just now: what is printed fails, and what should stand there passes. Besides, there are "
         f"**{sharpenings}** where what is printed is true and a stronger statement holds, and **{misprints}** "
         "misprints that any reader can see; these need no check."
     )

@@ -421,8 +421,7 @@ def _watch(slot: str, command: str) -> None:
         if waiting:
             st.caption(
                 "Other visitors' long runs are going on, and this server computes only so many at once. Yours begins "
-                "by "
-                "itself, in order of arrival; meanwhile you can use all controls."
+                "by itself, in order of arrival; meanwhile you can use all controls."
                 + (
                     f" Without waiting: on your own machine, with the spec saved as experiment.json, `{command}`."
                     * bool(command)

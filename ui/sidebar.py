@@ -207,9 +207,7 @@ def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, An
             delta = state.current("visits_delta", base.visits_delta)
             part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
             part += (
-                f" The promise to a person may fail with chance δ = {number_text.write_number(delta)}."
-                if delta > 0
-                else ""
+                f" What a person is promised then has a δ, too: {number_text.write_number(delta)}." if delta > 0 else ""
             )
             part = "" if visits == 1 else part
             told = (words.odds(epsilon), part, line_cards.moves(following, private))
@@ -324,9 +322,9 @@ def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
             if "visits" in own and said["visits"] > 1:
                 said["visits_delta"] = _slider(
                     "δ at which a person's answers are composed", VISITS_DELTAS, said["visits_delta"], "visits_delta",
-                    "0: basic composition, ε divided by the visits. More: tight composition. The promise of ε to a "
-                    "person may fail with chance δ, and one answer may spend more. For local policies whose single "
-                    "answers keep a pure ε.",
+                    "0: basic composition, ε divided by the visits. More: tight composition. One answer may then spend "
+                    "more, and a person is promised (ε, δ) in place of ε. For local policies whose single answers "
+                    "keep a pure ε.",
                     number_text.write_number,
                 )  # fmt: skip
     feedback = {"batch": said.pop("batch"), "delay": said.pop("delay")}

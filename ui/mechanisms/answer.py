@@ -402,8 +402,7 @@ def cost(chosen: Choice) -> None:
         _drawn("means", chosen, mean_chart, "Mean of the answer")
         st.caption(
             "Where the mean moves with ε, the server decodes the answers. Where the curves of both inputs of a "
-            "mechanism "
-            "meet, its answers tell nothing."
+            "mechanism meet, its answers tell nothing."
         )
     with right:
         _drawn("variances", chosen, variance_chart, "Variance of the answer")

@@ -317,8 +317,7 @@ def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     return (
         f"Rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} of {count:,} "
         f"({percent(outside / count)}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and "
-        "no "
-        "other mean by more."
+        "no other mean by more."
     )
 
 

@@ -66,8 +66,7 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
     figures.show(drawn, "until-chart")
     st.caption(
         f"{question.trials:,} simulated runs of the method that stops by itself: the thin line spans the middle 90 %, "
-        "the "
-        "thick one the middle half, and the sign is the median. Dashed: your number of users."
+        "the thick one the middle half, and the sign is the median. Dashed: your number of users."
     )
     _tables(until)
     return until
@@ -181,8 +180,7 @@ def sentence(until: Until) -> str:
     if local.epsilon == central.epsilon and local.times.quantile(0.5) < central.times.quantile(0.5):
         told += (
             " Here the method that trusts nobody needs fewer users than the best one known with a curator; a curator "
-            "can "
-            "use it as well."
+            "can use it as well."
         )
     return told
 
