@@ -77,6 +77,7 @@ break-inside:avoid}
 _LEARN = """
 .st-key-learn-step,.st-key-learn-above,.st-key-learn-below{gap:.6rem}
 .st-key-learn-told{gap:.3rem}
+:is([class*=st-key-learn-back],[class*=st-key-learn-next]){min-width:79px}
 [data-testid=stMainBlockContainer]:has(.st-key-learn-step) h1{font-size:1.8rem!important;padding:0 0 .2rem}
 [data-testid=stMainBlockContainer]:has(.st-key-learn-step)>div>[data-testid=stVerticalBlock]{gap:.6rem}
 @media (max-width:640px){.st-key-learn-above{display:none!important}}

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from server import running_server
 from visitor import Profiles, Server, Visitor
 
+expect.set_options(timeout=30_000)  # a busy machine is slow, and a page that never comes is late enough then
 TROUBLE = re.compile(r"Traceback|ScriptRunContext|warning", re.IGNORECASE)
 FLAGS = [
     "--no-sandbox",

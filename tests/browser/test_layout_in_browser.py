@@ -38,7 +38,7 @@ def walked(visitor: Visitor) -> list[dict[str, Any]]:
     for _ in range(150):
         visitor.tab.keyboard.press("Tab")
         place = visitor.tab.evaluate(FOCUSED)
-        if place["body"] or place in places[:1]:
+        if place["body"] or place["name"] in [first["name"] for first in places[:1]]:
             break
         if not place["own"]:
             places.append(place)
