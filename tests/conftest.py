@@ -20,7 +20,6 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "lab"))
 
 
 VERSIONS_KEPT = 4  # of machine code, as in bandit_core.jit.machine_code
-ARRIVALS = ("test_layout_in_browser", "test_privacy_in_browser", "test_reach_in_browser")  # half of the browser's time
 COMPILES = 300.0  # seconds after which one who waits for another process compiles by itself
 
 
@@ -100,18 +99,18 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """``-n auto``: one for each core, and those that drive a browser, which mostly wait."""
+    """``-n auto``: one for each core, and one that drives the browser, which mostly waits."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + (2 if shutil.which("chromium") else 0)
+    return cores + (shutil.which("chromium") is not None)
 
 
 @pytest.hookimpl(tryfirst=True)  # xdist looks for groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Browser tests need a Chromium on PATH; two processes, each with its server and its browser, play all of them."""
+    """Browser tests need a Chromium on PATH, and one process with its one server is enough for all of them."""
     for item in items:
         if item.path.parent.name == "browser":
             item.add_marker("browser")
-            item.add_marker(pytest.mark.xdist_group("arrivals" if item.path.stem in ARRIVALS else "browser"))
+            item.add_marker(pytest.mark.xdist_group("browser"))
             if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))
 
