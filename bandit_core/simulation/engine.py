@@ -265,8 +265,7 @@ class Simulation:
             return self._run(1, None, on_progress)
         queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
         self.waiting = not short
-        most, others = math.inf if short else most_runs(), self.store.claims
-        with queue.admit(most, lambda: self.stopped) as job, others.place(queue.name, most, lambda: self.stopped):
+        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped, self.store.claims) as job:
             self.waiting = False
             if not short and cluster.scheduler():
                 self._run_on_cluster(self._plan(workers), on_progress)

@@ -15,6 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from bandit_core.simulation.claims import Claims
+
+ALONE = Claims(None)
 TICK = 0.1  # seconds after which one who waits looks whether it was stopped
 
 
@@ -42,8 +45,11 @@ class Scheduler:
         self._changed = threading.Condition()
 
     @contextmanager
-    def admit(self, most: float, stopped: Callable[[], bool]) -> Iterator[Job]:
-        """Wait, in order of arrival, until fewer than ``most`` runs are admitted (or this one is stopped)."""
+    def admit(self, most: float, stopped: Callable[[], bool], claims: Claims = ALONE) -> Iterator[Job]:
+        """Wait, in order of arrival, until fewer than ``most`` runs are admitted (or this one is stopped).
+
+        Then likewise among all processes that share ``claims``, in no order.
+        """
         job = Job(stopped)
         with self._changed:
             self._queue.append(job)
@@ -55,7 +61,8 @@ class Scheduler:
             self.jobs.append(job)
             self._changed.notify_all()
         try:
-            yield job
+            with claims.place(self.name, most, stopped):
+                yield job
         finally:
             with self._changed:
                 self.jobs.remove(job)

@@ -336,8 +336,7 @@ class StoppingStudy:
         short = seconds <= SHORT_RUN_SECONDS
         queue = scheduler.SHORT if short else scheduler.MIDDLE if seconds <= MIDDLE_RUN_SECONDS else scheduler.LONG
         self.waiting = not short
-        most, others = math.inf if short else most_runs(), default_store().claims
-        with queue.admit(most, lambda: self.stopped) as job, others.place(queue.name, most, lambda: self.stopped):
+        with queue.admit(math.inf if short else most_runs(), lambda: self.stopped, default_store().claims) as job:
             self.waiting = False
 
             def block(task: _Task) -> bool:
