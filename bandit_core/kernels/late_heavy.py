@@ -29,7 +29,17 @@ from bandit_core.kernels.heavy import (
     truncation_bound,
 )
 from bandit_core.kernels.labels import room_for
-from bandit_core.kernels.late_loop import better, play_and_learn
+from bandit_core.kernels.late_loop import (
+    BEGAN,
+    SIZE,
+    STAGE,
+    TURN,
+    all_left,
+    better,
+    last_in_turn,
+    next_in_turn,
+    play_and_learn,
+)
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.binary import tree_noise
@@ -100,7 +110,6 @@ def by_index(state: np.ndarray, rewards: Rewards, truncation: Truncation, late: 
     play_and_learn(_clear, _choose, _learn, Game(room_for(rewards), truncation), known, late, state, rewards, record)
 
 
-TAU, SIZE, TURN, BEGAN = range(4)  # of the present epoch: its number, arms left, whose turn, its first user
 LENGTH, BOUND, THRESHOLD = range(3)
 
 
@@ -124,25 +133,16 @@ class Left(NamedTuple):
     epoch: np.ndarray  # (3,), the length maybe infinite
 
 
-@inlined
-def _all_left(left: Left) -> None:
-    for arm in range(left.members.shape[0]):
-        left.members[arm] = arm
-    left.place[TAU] = 0
-    left.place[SIZE] = left.members.shape[0]
-    left.place[TURN] = 0
-
-
 @piece
 def _begin(game: Epochs, left: Left, t: int) -> None:
     """Begin an epoch with user ``t``; without an end for a single arm."""
-    left.place[TAU] += 1
+    left.place[STAGE] += 1
     left.place[TURN], left.place[BEGAN] = 0, t
     left.counts[:] = 0.0
     left.sums[:] = 0.0
     left.epoch[:] = np.inf
     if left.place[SIZE] > 1:
-        epoch = epoch_numbers(game.rule, left.place[TAU], left.place[SIZE])
+        epoch = epoch_numbers(game.rule, left.place[STAGE], left.place[SIZE])
         left.epoch[LENGTH], left.epoch[BOUND], left.epoch[THRESHOLD] = epoch.length, epoch.bound, epoch.threshold
 
 
@@ -162,12 +162,10 @@ def _release(game: Epochs, left: Left, state: np.ndarray, trial: int) -> None:
 def _in_turns(game: Epochs, left: Left, t: int, counted: int, state: np.ndarray, trial: int) -> int:
     if t == 1:
         _begin(game, left, t)
-    elif left.counts[left.members[left.place[SIZE] - 1]] >= left.epoch[LENGTH]:  # the last in turn has the fewest
+    elif left.counts[last_in_turn(left)] >= left.epoch[LENGTH]:
         _release(game, left, state, trial)
         _begin(game, left, t)
-    turn = left.place[TURN]
-    left.place[TURN] = turn + 1 if turn + 1 < left.place[SIZE] else 0
-    return left.members[turn]
+    return next_in_turn(left)
 
 
 @inlined
@@ -190,4 +188,4 @@ def elimination(state: np.ndarray, rewards: Rewards, rule: Elimination, late: La
         np.empty(arms, np.int64), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms),
         np.empty(4, np.int64), np.empty(3),
     )  # fmt: skip
-    play_and_learn(_all_left, _in_turns, _count, Epochs(room_for(rewards), rule), left, late, state, rewards, record)
+    play_and_learn(all_left, _in_turns, _count, Epochs(room_for(rewards), rule), left, late, state, rewards, record)

@@ -17,14 +17,21 @@ from bandit_core.kernels.batches import survivors
 from bandit_core.kernels.feedback import Late
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.ladder import BITS, POLYA, Ladder, rounded
-from bandit_core.kernels.late_loop import play_and_learn
+from bandit_core.kernels.late_loop import (
+    BEGAN,
+    SIZE,
+    STAGE,
+    TURN,
+    all_left,
+    last_in_turn,
+    next_in_turn,
+    play_and_learn,
+)
 from bandit_core.kernels.poisson import poisson
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.modular_sums import decoded, discrete_laplace
 from bandit_core.model import Record
-
-NUMBER, SIZE, TURN, BEGAN = range(4)  # of the present batch (from 0), arms left, whose turn it is, its first user
 
 
 class Game(NamedTuple):
@@ -48,26 +55,22 @@ class Left(NamedTuple):
 
 @inlined
 def _clear(left: Left) -> None:
-    for arm in range(left.members.shape[0]):
-        left.members[arm] = arm
+    all_left(left)
     left.counts[:] = 0.0
     left.totals[:] = 0.0
-    left.place[NUMBER] = 0
-    left.place[SIZE] = left.members.shape[0]
-    left.place[TURN] = 0
     left.place[BEGAN] = 1
 
 
 @inlined
 def _open(game: Game, left: Left) -> bool:
     """Whether the present batch is one that is ever complete."""
-    return left.place[SIZE] > 1 and left.place[NUMBER] < game.ladder.lengths.shape[0]
+    return left.place[SIZE] > 1 and left.place[STAGE] < game.ladder.lengths.shape[0]
 
 
 @piece
 def _mean(game: Game, left: Left, arm: int, state: np.ndarray, trial: int) -> float:
     """The mean that the server makes of an arm's complete batch, as `kernels.ladder.learned_mean`."""
-    ladder, number, total = game.ladder, left.place[NUMBER], left.totals[arm]
+    ladder, number, total = game.ladder, left.place[STAGE], left.totals[arm]
     count, spread = ladder.lengths[number], ladder.spread[number]
     if ladder.learns == BITS:
         return 0.5 + (total / count - 0.5) / ladder.contrast[number]
@@ -83,11 +86,11 @@ def _mean(game: Game, left: Left, arm: int, state: np.ndarray, trial: int) -> fl
 @piece
 def _end_batch(game: Game, left: Left, t: int, state: np.ndarray, trial: int) -> None:
     """Learn the means of a batch, drop arms, and begin the next one with user ``t``."""
-    number, size = left.place[NUMBER], left.place[SIZE]
+    number, size = left.place[STAGE], left.place[SIZE]
     for turn in range(size):
         left.means[left.members[turn]] = _mean(game, left, left.members[turn], state, trial)
     left.place[SIZE] = survivors(left.members, size, left.means, game.ladder.margins[number, size])
-    left.place[NUMBER] = number + 1
+    left.place[STAGE] = number + 1
     left.place[TURN], left.place[BEGAN] = 0, t
     left.counts[:] = 0.0
     left.totals[:] = 0.0
@@ -95,18 +98,15 @@ def _end_batch(game: Game, left: Left, t: int, state: np.ndarray, trial: int) ->
 
 @inlined
 def _choose(game: Game, left: Left, t: int, counted: int, state: np.ndarray, trial: int) -> int:
-    last = left.members[left.place[SIZE] - 1]  # in turn: of the arms that are left none has fewer answers
-    if _open(game, left) and left.counts[last] >= game.ladder.lengths[left.place[NUMBER]]:
+    if _open(game, left) and left.counts[last_in_turn(left)] >= game.ladder.lengths[left.place[STAGE]]:
         _end_batch(game, left, t, state, trial)
-    turn = left.place[TURN]
-    left.place[TURN] = turn + 1 if turn + 1 < left.place[SIZE] else 0
-    return left.members[turn]
+    return next_in_turn(left)
 
 
 @inlined
 def _learn(game: Game, left: Left, arm: int, reward: float, user: int, state: np.ndarray, trial: int) -> None:
     """Add a user's answer, if the user is of the batch: a bit, or a level, without a share of the noise."""
-    ladder, number = game.ladder, left.place[NUMBER]
+    ladder, number = game.ladder, left.place[STAGE]
     if user < left.place[BEGAN] or not _open(game, left) or left.counts[arm] >= ladder.lengths[number]:
         return
     left.counts[arm] += 1.0

@@ -28,6 +28,33 @@ def better(index: float, highest: float, waiting: np.ndarray, arm: int, best: in
     return index > highest or (index == np.inf and waiting[arm] < waiting[best])
 
 
+STAGE, SIZE, TURN, BEGAN = range(4)  # of the present batch or epoch: which, arms left, whose turn, its first user
+
+
+@inlined
+def all_left(left: Any) -> None:
+    """Every arm is left, and ``left.place`` is that of the first stage."""
+    for arm in range(left.members.shape[0]):
+        left.members[arm] = arm
+    left.place[STAGE] = 0
+    left.place[SIZE] = left.members.shape[0]
+    left.place[TURN] = 0
+
+
+@inlined
+def last_in_turn(left: Any) -> int:
+    """Of the arms that are left, first of ``left.members``, none has been shown less often than the last."""
+    return left.members[left.place[SIZE] - 1]
+
+
+@inlined
+def next_in_turn(left: Any) -> int:
+    """The arm whose turn it is."""
+    turn = left.place[TURN]
+    left.place[TURN] = turn + 1 if turn + 1 < left.place[SIZE] else 0
+    return left.members[turn]
+
+
 @expanded
 def play_and_learn(  # noqa: PLR0913 (see `batches.play_batches`)
     clear: Callable[..., None],
