@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def check(out: str | None) -> None:
         raise InputError([Issue("out", out, f"a file that ends in {', '.join(ENDINGS)}")])
 
 
-def write(frame: pd.DataFrame, out: str | None, texts: dict[str, Callable[[], str]] | None = None) -> None:
+def write(frame: pd.DataFrame, out: str | None, texts: Mapping[str, Callable[[], str]] = {}) -> None:
     """Write ``frame`` to the file ``out``, or to standard output as CSV; floats with all their digits.
 
     LaTeX and Markdown show six of them, unless ``texts`` gives a table that is better to read for its ending.
@@ -50,8 +51,10 @@ def write(frame: pd.DataFrame, out: str | None, texts: dict[str, Callable[[], st
         elif form == ".parquet":
             frame.to_parquet(out, index=False)
         else:
-            text = {".json": lambda: _rows(frame), **_tables(frame), **(texts or {})}[form]()
-            Path(out).write_text(text, encoding="utf-8")
+            usual: dict[str, Callable[[pd.DataFrame], str]] = {
+                ".json": _rows, ".tex": partial(_table, latex), ".md": partial(_table, markdown),
+            }  # fmt: skip
+            Path(out).write_text(texts[form]() if form in texts else usual[form](frame), encoding="utf-8")
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())
         raise InputError([Issue("out", out, f"cannot be written: {reason}")]) from None
@@ -66,11 +69,11 @@ def _rows(frame: pd.DataFrame) -> str:
     return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows) + "\n]\n"
 
 
-def _tables(frame: pd.DataFrame) -> dict[str, Callable[[], str]]:
-    """The frame as it is, by ending."""
+def _table(write_rows: Callable[..., str], frame: pd.DataFrame) -> str:
+    """The frame as it is, in the words of ``write_rows``."""
     columns = [str(name) for name in frame.columns]
     rows = [
         [f"{value:.6g}" if isinstance(value, float) else str(value) for value in row]
         for row in frame.itertuples(index=False, name=None)
     ]
-    return {".tex": lambda: latex(columns, rows, None), ".md": lambda: markdown(columns, rows, None)}
+    return write_rows(columns, rows, None)
