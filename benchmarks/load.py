@@ -33,7 +33,7 @@ from bandit_core import simulate
 from bandit_core.experiments import links
 from bandit_core.simulation.store import Store
 from benchmarks.measuring import machine, print_table
-from benchmarks.visitors import Server, curves_of, opened, running_server, visiting
+from benchmarks.visitors import Server, Visitor, curves_of, opened, running_server, visiting
 from ui import charts
 
 Check = Callable[[], bool]
@@ -76,6 +76,15 @@ def together(visits: list[tuple[list[float], Check]]) -> tuple[list[float], bool
     return [wait for waits, _ in visits for wait in waits], all([check() for _, check in visits])
 
 
+async def arrived(visitor: Visitor, option: str) -> float:
+    """Seconds until the page with that number of users is done; runs that a newer position cut short end without it."""
+    start, wanted = time.perf_counter(), f"T={HORIZONS[option]}"
+    while True:
+        await asyncio.wait_for(visitor.settle(), 180)
+        if wanted in visitor.address.split("&") or (wanted == "T=10000" and "T=" not in visitor.address):
+            return time.perf_counter() - start
+
+
 async def drags(server: Server, seed: int, times: int, every: float = 0.0) -> tuple[list[float], Check]:
     """One visitor who moves the slider; seconds from the last position to its picture, and how to see that it is right.
 
@@ -95,13 +104,7 @@ async def drags(server: Server, seed: int, times: int, every: float = 0.0) -> tu
                     await asyncio.sleep(0.05)
                 option = position
                 await visitor.move(HORIZON, option)
-            start = time.perf_counter()
-            wanted = f"T={HORIZONS[option]}"
-            while True:  # runs that were cut short by a newer position end without a picture of it
-                await asyncio.wait_for(visitor.settle(), 120)
-                if wanted in visitor.address.split("&") or (wanted == "T=10000" and "T=" not in visitor.address):
-                    break
-            waits.append(time.perf_counter() - start)
+            waits.append(await arrived(visitor, option))
         picture, errors = visitor.picture, visitor.errors
     return waits, lambda: not errors and equal(curves_of(picture), expected(address, HORIZONS[option]))
 

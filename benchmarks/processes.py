@@ -29,7 +29,7 @@ from urllib.request import urlopen
 import numpy as np
 
 from bandit_core.jit.machine_code import cache_folder
-from benchmarks.load import HORIZON, HORIZONS, Check, equal, expected, spread
+from benchmarks.load import HORIZON, HORIZONS, Check, arrived, equal, expected, spread
 from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import ROOT, Server, Visitor, curves_of, opened, running_server, visiting
 
@@ -96,14 +96,8 @@ async def cookie(front: Server) -> str:
 
 async def changed(visitor: Visitor, option: str) -> float:
     """Move the slider; seconds until the page with that position is done."""
-    start = time.perf_counter()
     await visitor.move(HORIZON, option)
-    wanted = f"T={HORIZONS[option]}" if option != "10,000" else ""
-    while True:
-        await asyncio.wait_for(visitor.settle(), 180)
-        fields = visitor.address.split("&")
-        if wanted in fields or (not wanted and not any(field.startswith("T=") for field in fields)):
-            return time.perf_counter() - start
+    return await arrived(visitor, option)
 
 
 async def reader(front: Server, seed: int, changes: int, pause: float, ramp: float) -> tuple[float, list[float], Check]:
