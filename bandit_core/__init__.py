@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from bandit_core.policies.stopping import stopping_policies
     from bandit_core.simulation.summaries import summaries
     from bandit_core.studies.accounts import composed, releases
+    from bandit_core.studies.benchmark_scores import benchmark
     from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy, stopping
     from bandit_core.studies.best_method import Question, best_methods
     from bandit_core.studies.business_case import typed_arms
@@ -62,6 +63,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "SweepResult": "studies.sweep",
     "address": "experiments.links",
     "audit": "auditing.auditor",
+    "benchmark": "studies.benchmark_scores",
     "best_methods": "studies.best_method",
     "build": "studies.production",
     "composed": "studies.accounts",
@@ -111,6 +113,7 @@ __all__ = [
     "SweepResult",
     "address",
     "audit",
+    "benchmark",
     "best_methods",
     "bounds",
     "build",

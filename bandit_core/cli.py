@@ -14,7 +14,6 @@ import math
 import os
 import runpy
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from bandit_core import places
 from bandit_core.export import frames
+from bandit_core.export.terminal import finished
 from bandit_core.spec import notation, number_text
 from bandit_core.spec.errors import InputError, Issue
 
@@ -88,17 +88,22 @@ def _document(spec: str) -> Any:
 
 def _experiment(options: argparse.Namespace) -> Experiment:
     """The experiment that SPEC names, with ``--horizon``, ``--trials`` and ``--seed`` put in."""
-    if files := getattr(options, "policy", None):
-        from bandit_core.policies import add_file
-
-        for file in files:
-            add_file(Path(file))
+    _added(getattr(options, "policy", None))
     from bandit_core.experiments.experiment import Experiment
 
     experiment = Experiment.model_validate(_document(options.spec))
     chosen = {name: getattr(options, name, None) for name in ("horizon", "trials", "seed")}
     changes = {name: notation.read_number(text) for name, text in chosen.items() if text is not None}
     return experiment.with_changes(**changes) if changes else experiment
+
+
+def _added(files: list[str] | None) -> list[str]:
+    """Run files with policies, and say which they are."""
+    if not files:
+        return []
+    from bandit_core.policies import add_file
+
+    return [name for file in files for name in add_file(Path(file))]
 
 
 def _jobs(text: str | None) -> int | None:
@@ -111,64 +116,7 @@ def _jobs(text: str | None) -> int | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------
-# Progress
-
-
-class _Progress:
-    """Percent done, on standard error: one line that is rewritten on a terminal, else a line per tenth."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._shown = 0
-
-    def __call__(self, simulation: Any) -> None:
-        percent = int(100 * simulation.fraction)
-        if percent < self._shown + (1 if self._terminal else 10):
-            return
-        self._shown = percent
-        words = f"{percent} %"
-        sys.stderr.write(f"\r{words:>6}" if self._terminal else f"{words}\n")
-        sys.stderr.flush()
-
-    def end(self) -> None:
-        if self._terminal and self._shown:
-            sys.stderr.write("\r      \r")
-
-
-# ---------------------------------------------------------------------------------------------------------------
 # Commands
-
-
-def _finished(simulation: Any, jobs: int | None) -> Any:
-    """The result of a run, sweep or study, with progress on standard error; None after Ctrl-C."""
-    progress = _Progress()
-    failures: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            simulation.run(jobs, progress)
-        except BaseException as error:
-            failures.append(error)
-
-    # Compiled code hears no Ctrl-C, so it runs beside the thread that does.
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(0.2)
-    except KeyboardInterrupt:
-        simulation.stop()
-        thread.join()
-        progress.end()
-        stored = "; finished blocks of trials are kept and will not be computed again" if simulation.kept else ""
-        print(f"interrupted{stored}", file=sys.stderr)
-        return None
-    progress.end()
-    for notice in simulation.notices:
-        print(notice, file=sys.stderr)
-    if failures:
-        raise failures[0]
-    return simulation.result()
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -177,7 +125,7 @@ def _run(options: argparse.Namespace) -> int:
     experiment = _experiment(options)
     from bandit_core.simulation.engine import Simulation
 
-    result = _finished(Simulation(experiment), jobs)
+    result = finished(Simulation(experiment), jobs)
     if result is None:
         return INTERRUPTED
     if options.compare:
@@ -200,7 +148,7 @@ def _sweep(options: argparse.Namespace) -> int:
         if not (name and equals and values):
             raise InputError([Issue("vary", options.vary, "a parameter and its values, such as alpha=2,3")])
         second = (name.strip(), [notation.read_number(text) for text in values.split(",")])
-    result = _finished(Sweep(experiment, epsilons, second), jobs)
+    result = finished(Sweep(experiment, epsilons, second), jobs)
     if result is None:
         return INTERRUPTED
     frames.write(result.curves, options.out)
@@ -212,7 +160,7 @@ def _study(options: argparse.Namespace) -> int:
     jobs = _jobs(options.jobs)
     from bandit_core.studies.study import StudyRun, read_study
 
-    result = _finished(StudyRun(*read_study(Path(options.file))), jobs)
+    result = finished(StudyRun(*read_study(Path(options.file))), jobs)
     if result is None:
         return INTERRUPTED
     frames.write(result.rows, options.out)
@@ -233,7 +181,7 @@ def _export(options: argparse.Namespace) -> int:
         made[-1]()  # refuses what it must before anything is computed
     lessons = []
     for place, make in enumerate(made):
-        results = _finished(positions := make(), _jobs(options.jobs))
+        results = finished(positions := make(), _jobs(options.jobs))
         if results is None:
             return INTERRUPTED
         lessons.append(course.lesson(names, place, positions, results, folder, options.base))
@@ -291,7 +239,7 @@ def _decide(options: argparse.Namespace) -> int:
     trials: Any = None if options.trials is None else notation.read_number(options.trials)
     delta: Any = notation.read_number(options.delta)
     lines = stopping_lines(_document(options.spec), delta, options.rule, trials)
-    results = _finished(StoppingStudy([line.spec for line in lines]), jobs)
+    results = finished(StoppingStudy([line.spec for line in lines]), jobs)
     if results is None:
         return INTERRUPTED
     frames.write(decision_table(lines, results), options.out)
@@ -305,7 +253,7 @@ def _stopping(options: argparse.Namespace) -> int:
 
     numbers = {name: notation.read_number(getattr(options, name)) for name in _STOPPING_NUMBERS}
     instances, specs = asked(options.means, options.policy, **numbers)
-    results = _finished(StoppingStudy(specs), jobs)
+    results = finished(StoppingStudy(specs), jobs)
     if results is None:
         return INTERRUPTED
     frames.write(table(results, instances), options.out)
@@ -376,10 +324,34 @@ def _reproduce(options: argparse.Namespace) -> int:
         whole = each.experiment.trials
         told = f"{each.name} ({place} of {len(wanted)}), {min(trials or whole, whole)} of {whole} trials"
         print(told, file=sys.stderr)
-        path = reproductions.reproduce(each.name, folder, trials, jobs, options.fresh, _finished)
+        path = reproductions.reproduce(each.name, folder, trials, jobs, options.fresh, finished)
         if path is None:
             return INTERRUPTED
         print(path)
+    return DONE
+
+
+def _benchmark(options: argparse.Namespace) -> int:
+    frames.check(options.out)
+    jobs, added = _jobs(options.jobs), _added(options.policy)
+    from bandit_core.studies import benchmark, benchmark_table
+    from bandit_core.studies.benchmark_scores import all_scores
+
+    names = [*options.names, *added]
+    wanted = benchmark.named(names) if names or options.play else []
+    rows = benchmark.load() if names or not options.play else None
+    for place, policy in enumerate(wanted, 1):
+        print(f"{policy.name} ({place} of {len(wanted)})", file=sys.stderr)
+        played = finished(benchmark.Play(policy), jobs)
+        if played is None:
+            return INTERRUPTED
+        rows = played if rows is None else benchmark.replaced(rows, played)
+    if options.data is not None:
+        benchmark.write(rows, options.data)
+    if options.table:
+        print(benchmark_table.document(rows), end="")
+    else:
+        frames.write(all_scores(rows, names), options.out)
     return DONE
 
 
@@ -524,6 +496,7 @@ def _parser() -> argparse.ArgumentParser:
             options.add_argument(f"--{name}", default=default, metavar=metavar, help=f"{words} (default {default})")
     reproduce = command("reproduce", _reproduce, "compute figures of the papers at their own scale", spec=False)
     _reproduce_options(reproduce)
+    _benchmark_options(command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True))
     app = command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
     app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
     command("check", _check, "print ok, or every error of a spec")
@@ -543,6 +516,19 @@ def _reproduce_options(reproduce: argparse.ArgumentParser) -> None:
     reproduce.add_argument("--fresh", action="store_true", help="use nothing computed before, for honest times")
     reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
     reproduce.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
+
+
+def _benchmark_options(benchmark: argparse.ArgumentParser) -> None:
+    benchmark.add_argument(
+        "names", metavar="NAME", nargs="*", help="policies to play anew; without them what ships is read"
+    )
+    benchmark.add_argument(
+        "--policy", metavar="FILE", action="append", help="run this Python file, and play its policies"
+    )
+    benchmark.add_argument("--play", action="store_true", help="play every policy anew, and read nothing that ships")
+    benchmark.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    benchmark.add_argument("--data", metavar="FILE", help="write the loss of every trial to this CSV file")
+    benchmark.add_argument("--table", action="store_true", help="print all scores as a document (Markdown)")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

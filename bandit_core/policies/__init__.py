@@ -34,8 +34,10 @@ def registry() -> dict[str, Policy]:
     return {policy.name: for_people(policy) for policy in policies}
 
 
-def add_file(path: Path) -> None:
+def add_file(path: Path) -> tuple[str, ...]:
     """Run a Python file on this machine and add its ``POLICY`` (or ``POLICIES``). Call it before `registry` is used.
+
+    Returns their names.
 
     Raises
     ------
@@ -53,6 +55,7 @@ def add_file(path: Path) -> None:
     policies = _checked(getattr(module, "POLICIES", getattr(module, "POLICY", None)), str(path), registry())
     _added.update({policy.name: policy for policy in policies})
     registry.cache_clear()
+    return tuple(policy.name for policy in policies)
 
 
 def _offered(taken: set[str]) -> dict[str, Policy]:

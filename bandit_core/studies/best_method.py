@@ -125,13 +125,13 @@ def _candidate(question: Question, policy: Policy) -> Experiment:
         "view": {"bounds": False},
     }
     candidate = Experiment.model_validate(document)
-    blind = _known_beforehand(policy, candidate)
+    blind = known_beforehand(policy, candidate)
     if not blind:
         return candidate
     return Experiment.model_validate({**document, "lines": [{**line, "params": {**line.get("params", {}), **blind}}]})
 
 
-def _known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
+def known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
     """Parameters that were read off the options, as they are for the largest rewards in [0, 1]."""
     [setup] = candidate.setups
     [line] = candidate.lines

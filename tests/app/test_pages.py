@@ -215,7 +215,18 @@ def test_a_partial_look_at_an_expensive_experiment_is_a_preview_with_a_run_butto
 
 
 def test_too_expensive_for_this_server_is_told_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    others = ("threshold", "tradeoff", "theory", "errata", "glossary", "papers", "mechanisms", "learn", "trust")
+    others = (
+        "threshold",
+        "tradeoff",
+        "theory",
+        "errata",
+        "glossary",
+        "papers",
+        "mechanisms",
+        "learn",
+        "trust",
+        "benchmark",
+    )
     for limit in ("1e5", "100"):
         monkeypatch.setenv("LAB_MAX_STEPS", limit)
         for page in on.PAGES:

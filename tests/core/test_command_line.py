@@ -13,11 +13,12 @@ import threading
 import pandas as pd
 import pytest
 
-from bandit_core import StoppingSpec, cli, sample_size, stopping, stopping_policies
+from bandit_core import StoppingSpec, sample_size, stopping, stopping_policies
 from bandit_core.auditing.auditor import audit
 from bandit_core.cli import main
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
+from bandit_core.export import terminal
 from bandit_core.policies import registry
 from bandit_core.simulation import engine
 from bandit_core.simulation.results import CURVE_COLUMNS
@@ -374,7 +375,7 @@ def test_progress_is_told_by_tenths_on_standard_error(capsys):
 def test_an_interruption_keeps_what_is_done(capsys, monkeypatch):
     experiment = load_preset("default").with_changes(seed=271828, horizon=20_000, trials=400)
     begun = threading.Event()
-    show, join = cli._Progress.__call__, threading.Thread.join
+    show, join = terminal.Progress.__call__, threading.Thread.join
     interrupted = []
 
     def shown(self, simulation):
@@ -389,7 +390,7 @@ def test_an_interruption_keeps_what_is_done(capsys, monkeypatch):
         join(self, timeout)
 
     # private: this is what is tested
-    monkeypatch.setattr(cli._Progress, "__call__", shown)
+    monkeypatch.setattr(terminal.Progress, "__call__", shown)
     monkeypatch.setattr(threading.Thread, "join", joined)
     assert main(["run", "default", "--seed", "271828", "--horizon", "20000", "--trials", "400", "--jobs", "1"]) == 130
     out, err = capsys.readouterr()

@@ -1,0 +1,60 @@
+"""A run that a person watches in a terminal: how far it is, on standard error, and Ctrl-C."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+
+class Progress:
+    """Percent done, on standard error: one line that is rewritten on a terminal, else a line per tenth."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._shown = 0
+
+    def __call__(self, simulation: Any) -> None:
+        percent = int(100 * simulation.fraction)
+        if percent < self._shown + (1 if self._terminal else 10):
+            return
+        self._shown = percent
+        words = f"{percent} %"
+        sys.stderr.write(f"\r{words:>6}" if self._terminal else f"{words}\n")
+        sys.stderr.flush()
+
+    def end(self) -> None:
+        if self._terminal and self._shown:
+            sys.stderr.write("\r      \r")
+
+
+def finished(simulation: Any, jobs: int | None) -> Any:
+    """The result of a run, sweep or study, with progress on standard error; None after Ctrl-C."""
+    progress = Progress()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            simulation.run(jobs, progress)
+        except BaseException as error:
+            failures.append(error)
+
+    # Compiled code hears no Ctrl-C, so it runs beside the thread that does.
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+    except KeyboardInterrupt:
+        simulation.stop()
+        thread.join()
+        progress.end()
+        stored = "; finished blocks of trials are kept and will not be computed again" if simulation.kept else ""
+        print(f"interrupted{stored}", file=sys.stderr)
+        return None
+    progress.end()
+    for notice in simulation.notices:
+        print(notice, file=sys.stderr)
+    if failures:
+        raise failures[0]
+    return simulation.result()

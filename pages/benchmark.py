@@ -1,0 +1,25 @@
+"""Benchmark: every policy on the same tasks, compared with those that keep the same promise."""
+
+import ui.preload  # noqa: F401 - before all other imports, see there
+
+# isort: split
+import streamlit as st
+
+from ui import benchmark_view, page_frame, theme
+from ui.menu import Page
+from ui.page_fields import Fields
+
+PAGE = Page(title="Benchmark", icon="leaderboard", place=9.5, group="check", fields="promise along")
+page_frame.enter()
+
+st.title("Which policy loses least, promise by promise?")
+st.markdown(benchmark_view.ABOUT)
+fields, dark = Fields(benchmark_view.DEFAULTS), theme.is_dark()
+contest = benchmark_view.choice(fields)
+st.markdown(benchmark_view.verdict(contest))
+benchmark_view.ranking(contest, dark)
+benchmark_view.parts(contest, fields, dark)
+benchmark_view.table(contest)
+benchmark_view.rules()
+benchmark_view.own_policy()
+fields.tell()
