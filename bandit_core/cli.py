@@ -373,6 +373,20 @@ def _app(options: argparse.Namespace) -> int:
     return DONE
 
 
+def _site(options: argparse.Namespace) -> int:
+    jobs = _jobs(options.jobs)
+    if any(importlib.util.find_spec(name) is None for name in ("plotly", "matplotlib", "streamlit")):
+        raise InputError([Issue("site", None, "needs the app's packages: pip install 'private-bandit-lab[app]'")])
+    sys.path.insert(0, str(places.ROOT))  # the pictures are the app's
+    build = importlib.import_module("ui.site.build")
+    lessons = options.lessons.split(",") if options.lessons else build.LESSONS
+    written = build.write(options.folder, options.base, lessons, lambda positions: finished(positions, jobs))
+    if written is None:
+        return INTERRUPTED
+    print(f"{len(written)} files, {sum(path.stat().st_size for path in written) / 1e6:.1f} MB, in {options.folder}")
+    return DONE
+
+
 def _warm(options: argparse.Namespace) -> int:
     from bandit_core.jit.machine_code import kernel_folder
     from bandit_core.simulation.warm_up import warm
@@ -499,6 +513,7 @@ def _parser() -> argparse.ArgumentParser:
     _benchmark_options(command("benchmark", _benchmark, "scores of the standing benchmark", spec=False, out=True))
     app = command("app", _app, "start the app in a browser (settings of its server: STREAMLIT_...)", spec=False)
     app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
+    _site_options(command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False))
     command("check", _check, "print ok, or every error of a spec")
     command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")
@@ -529,6 +544,13 @@ def _benchmark_options(benchmark: argparse.ArgumentParser) -> None:
     benchmark.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
     benchmark.add_argument("--data", metavar="FILE", help="write the loss of every trial to this CSV file")
     benchmark.add_argument("--table", action="store_true", help="print all scores as a document (Markdown)")
+
+
+def _site_options(site: argparse.ArgumentParser) -> None:
+    site.add_argument("folder", metavar="FOLDER", help="where the files go; it is made")
+    site.add_argument("--base", default="", metavar="URL", help="address of the app, for links into it")
+    site.add_argument("--lessons", metavar="A,B", help="presets that become lessons with a slider")
+    site.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

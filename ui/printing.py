@@ -91,6 +91,9 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
     """Every band, curve and marker; ``unit`` is the points that stand for a pixel of the screen."""
     before: go.Scatter | None = None
     for place, trace in enumerate(figure.data):
+        if trace.type == "bar":
+            _draw_bars(axes, trace)
+            continue
         x, y = (np.asarray(values, float) for values in (trace.x, trace.y))
         line = trace.line
         if trace.fill == "tonexty" and before is not None:
@@ -119,6 +122,15 @@ def _draw_curves(axes: Axes, figure: go.Figure, unit: float) -> None:
         before = trace
 
 
+def _draw_bars(axes: Axes, trace: go.Bar) -> None:
+    """Bars over names, with their whiskers."""
+    names = [html.unescape(str(name)) for name in trace.x]
+    errors = None if trace.error_y.array is None else np.asarray(trace.error_y.array, float)
+    whiskers = {"ecolor": trace.error_y.color or "black", "capsize": 3}
+    shade = {"color": trace.marker.color, "alpha": trace.marker.opacity}
+    axes.bar(names, np.asarray(trace.y, float), width=0.6, yerr=errors, error_kw=whiskers, zorder=2, **shade)
+
+
 def _draw_shapes(axes: Axes, figure: go.Figure, unit: float) -> None:
     """Lines across the whole picture, and shaded stripes."""
     for shape in figure.layout.shapes:
@@ -140,6 +152,7 @@ def _colour(text: str) -> tuple[str | tuple[float, ...], float]:
 
 def _set_axes(axes: Axes, figure: go.Figure) -> None:
     """Range, scale, words and ticks of both axes as on the screen."""
+    from matplotlib.category import StrCategoryFormatter
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.spines[["top", "right"]].set_visible(False)
@@ -152,6 +165,9 @@ def _set_axes(axes: Axes, figure: go.Figure) -> None:
         ends = np.asarray(axis.get_view_interval() if shown.range is None else shown.range, float)
         if log and shown.range is not None:
             ends = 10**ends
+        if isinstance(axis.get_major_formatter(), StrCategoryFormatter):
+            axis.set_label_text(html.unescape(shown.title.text or ""))
+            continue
         if log:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if ends[1] < 300 * ends[0] else (1.0,)))
             axis.set_minor_formatter(NullFormatter())
