@@ -375,10 +375,7 @@ def _app(options: argparse.Namespace) -> int:
 
 def _site(options: argparse.Namespace) -> int:
     jobs = _jobs(options.jobs)
-    if any(importlib.util.find_spec(name) is None for name in ("plotly", "matplotlib", "streamlit")):
-        raise InputError([Issue("site", None, "needs the app's packages: pip install 'private-bandit-lab[app]'")])
-    sys.path.insert(0, str(places.ROOT))  # the pictures are the app's
-    build = importlib.import_module("ui.site.build")
+    build = places.app_module("ui.site.build")
     lessons = options.lessons.split(",") if options.lessons else build.LESSONS
     written = build.write(options.folder, options.base, lessons, lambda positions: finished(positions, jobs))
     if written is None:

@@ -4,8 +4,14 @@ In a checkout they stand beside the package, in an installed wheel in its folder
 checkout (see ``pyproject.toml``).
 """
 
+import importlib
+import importlib.util
+import sys
 import tomllib
 from pathlib import Path
+from typing import Any
+
+from bandit_core.spec.errors import InputError, Issue
 
 _PACKAGE = Path(__file__).resolve().parent
 IS_CHECKOUT = not (_PACKAGE / "shipped").is_dir()
@@ -16,3 +22,18 @@ def project_version() -> str:
     """The version of this project, from the one place that states it."""
     version: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     return version
+
+
+def app_module(name: str) -> Any:
+    """A module of the app, for the few things of the library that need its pictures.
+
+    Raises
+    ------
+    InputError
+        Where the app's packages are not installed.
+    """
+    if any(importlib.util.find_spec(each) is None for each in ("streamlit", "plotly", "matplotlib")):
+        raise InputError([Issue("app", None, "needs the app's packages: pip install 'private-bandit-lab[app]'")])
+    if str(ROOT) not in sys.path:
+        sys.path.append(str(ROOT))
+    return importlib.import_module(name)

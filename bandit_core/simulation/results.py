@@ -256,6 +256,19 @@ class Result:
         """The same as a table of Markdown, with the comment below it."""
         return markdown(*self._final_text(), self.metadata if comment else None)
 
+    def plot(self, dark: bool = False, height: int = 520) -> Any:
+        """The chart of page Explore, by the experiment's ``view``: a Plotly figure, with `metadata` in ``layout.meta``.
+
+        Raises
+        ------
+        InputError
+            Where the packages of the app are not installed.
+        """
+        charts = places.app_module("ui.charts")
+        figure = charts.name_band(charts.regret_chart(self, dark, height), self)
+        figure.layout.meta = self.metadata
+        return figure
+
     def _final_text(self) -> tuple[list[str], list[list[str]]]:
         told = f"lost rewards in {count(int(self.times[-1]))} users (mean ± standard error)"
         rows = [

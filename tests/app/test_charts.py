@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 import numpy as np
@@ -10,6 +11,7 @@ import screen as on
 
 from bandit_core import load_preset, simulate
 from bandit_core.experiments.presets import preset_names
+from bandit_core.spec.errors import InputError
 from bandit_core.studies.sweep import sweep
 from bandit_core.theory.definitions import DEFINITIONS
 from ui import budget_panel, charts, diagrams, legends, theme, tradeoff_view
@@ -117,3 +119,17 @@ def test_drawings_can_be_read_on_a_phone(drawing):
         width = float(re.search(r'<svg[^>]* width="(\d+)"', svg)[1])
         sizes = [float(size) for size in re.findall(r'font-size="([\d.]+)"', svg)]
         assert len(sizes) >= 6 and min(sizes) * min(1, 358 / width) >= 12
+
+
+def test_a_notebook_gets_the_chart_of_the_page_with_how_it_was_made(monkeypatch):
+    result = simulate(short("default"), jobs=1)
+    figure, wanted = result.plot(), charts.regret_chart(result)
+    assert (
+        figure.layout.meta["seed"] == result.experiment.seed and figure.layout.meta["spec"] == result.metadata["spec"]
+    )
+    for mine, other in zip(figure.data, wanted.data, strict=False):
+        np.testing.assert_array_equal(mine.y, other.y)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError) as told:
+        result.plot()
+    assert told.value.issues[0].path == "app"
