@@ -6,7 +6,19 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import exports, figures, page_frame, runner, shared, state, take_along, theme, tradeoff_view, who_wins_view
+from ui import (
+    exports,
+    figures,
+    page_frame,
+    runner,
+    shared,
+    state,
+    study_view,
+    take_along,
+    theme,
+    tradeoff_view,
+    who_wins_view,
+)
 from ui.menu import Page
 
 PAGE = Page(
@@ -51,4 +63,5 @@ drawn = exports.telling(
 figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
 with st.expander("Take it along"):
     take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(verdict))
+study_view.fold()
 tradeoff_view.explanation(experiment)

@@ -1,0 +1,94 @@
+"""The table of a study, drawn along one of the things that it varies; read from a visitor's file, kept nowhere."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from bandit_core import InputError
+from bandit_core.policies import registry
+from bandit_core.studies.study_table import MOST_BYTES, StudyTable, read_study_table
+from ui import charts, theme, uploads, words
+
+MOST_LINES = 24
+
+
+def fold() -> None:
+    """The uploader and, once there is a file, its picture; made for who opens it."""
+    opened = st.expander("Read the table of a study", icon=":material/table_chart:", key="study", on_change="rerun")
+    if not opened.open:
+        return
+    with opened:
+        st.markdown(
+            "`bandit-lab study FILE --out table.csv` plays every combination of what a file varies. Its table is drawn "
+            "here."
+        )
+        upload = st.file_uploader(
+            "Table of a study (CSV)", type=["csv"], key="study-file", max_upload_size=MOST_BYTES // 2**20,
+            help="As the command study writes it.",
+        )  # fmt: skip
+        st.caption(uploads.PRIVATE_WORDS)
+        if upload is None:
+            uploads.forget("study-table")
+            return
+        try:
+            table = uploads.kept("study-table", upload.file_id, lambda: read_study_table(upload.getvalue()))
+        except InputError as error:
+            uploads.refuse(error)
+            return
+        _drawn(table)
+
+
+def _drawn(table: StudyTable) -> None:
+    varied = [name for name, values in table.axes.items() if len(values) > 1]
+    if not varied:
+        st.info("Nothing varies in this table, so there is nothing to draw it along.")
+        return
+    axis: str = st.selectbox("Along", varied, key="study-axis", help="What stands on the horizontal axis.")
+    others = [name for name in varied if name != axis]
+    at = {
+        name: st.select_slider(
+            words.plain(name), table.axes[name], key=f"study-at-{name}", help="What else varies is held here."
+        )
+        for name in others
+    }
+    lines = table.along(axis, at)
+    if len(lines) > MOST_LINES:
+        st.caption(f"The first {MOST_LINES} of {len(lines)} lines are drawn.")
+    dark = theme.is_dark()
+    figure = chart(dict(list(lines.items())[:MOST_LINES]), axis, dark)
+    told = charts.read_aloud(figure, "Mean regret at the last user")
+    st.plotly_chart(figure, config=charts.CONFIG, key="study-chart", alt=told)
+    st.caption("Mean regret at the last user of each point, with two standard errors. Level and dashed: lines that "
+               f"{words.plain(axis)} means nothing to.")  # fmt: skip
+
+
+def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
+    """Mean regret along an axis of a study, a curve for each line; level ones for those that the axis leaves alone."""
+    figure, known = go.Figure(), registry()
+    ends = [rows[axis].dropna().tolist() for rows in lines.values()]
+    places = sorted({place for each in ends for place in each})
+    for label, rows in lines.items():
+        policy = str(rows["policy"].iloc[0])
+        colour = theme.policy_colour(policy, dark) if policy in known else theme.quiet(dark)
+        level = rows[axis].isna().all()
+        x = [places[0], places[-1]] if level else rows[axis].tolist()
+        mean, error = (np.asarray(rows[name], float) for name in ("mean", "stderr"))
+        figure.add_scatter(
+            x=x,
+            y=np.repeat(mean[:1], 2) if level else mean,
+            error_y=None if level else {"array": 2 * np.nan_to_num(error), "color": colour, "thickness": 1},
+            name=escape(label),
+            mode="lines" if level else "lines+markers",
+            line={"color": colour, "width": 2, "dash": "dash" if level else "solid"},
+        )
+    charts.style(figure, 460, dark)
+    numeric = all(isinstance(place, int | float) for place in places)
+    wide = numeric and places[0] > 0 and places[-1] > 5 * places[0]
+    figure.update_xaxes(title=escape(axis), type="log" if wide else None if numeric else "category")
+    figure.update_yaxes(title="lost rewards (regret)", type="log", **charts.AMOUNTS)
+    return figure
