@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import Any
 
@@ -63,8 +64,9 @@ def _drawn(table: StudyTable) -> None:
     figure = chart(dict(list(lines.items())[:MOST_LINES]), axis, dark)
     told = charts.read_aloud(figure, "Mean regret at the last user")
     st.plotly_chart(figure, config=charts.CONFIG, key="study-chart", alt=told)
-    st.caption("Mean regret at the last user of each point, with two standard errors. Level and dashed: lines that "
-               f"{words.plain(axis)} means nothing to.")  # fmt: skip
+    level = any(trace.line.dash == "dash" for trace in figure.data)
+    dashed = f" Dashed and level: what does not depend on {words.plain(axis)}." * level
+    st.caption(f"Mean regret at the last user of each point, with two standard errors.{dashed}")
 
 
 def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
@@ -90,5 +92,7 @@ def chart(lines: dict[str, Any], axis: str, dark: bool) -> go.Figure:
     numeric = all(isinstance(place, int | float) for place in places)
     wide = numeric and places[0] > 0 and places[-1] > 5 * places[0]
     figure.update_xaxes(title=escape(axis), type="log" if wide else None if numeric else "category")
-    figure.update_yaxes(title="lost rewards (regret)", type="log", **charts.AMOUNTS)
+    lost = [value for rows in lines.values() for value in rows["mean"] if value > 0] or [1.0]
+    step = charts.ticks(True, math.log10(min(lost)), math.log10(max(lost)))
+    figure.update_yaxes(title="lost rewards (regret)", type="log", **step)
     return figure
