@@ -237,6 +237,7 @@ def table(contest: Contest) -> None:
     found = _scores(contest)
     known = _contests()
     shown = found.assign(own=[known[key].words for key in found["promises"]])[list(COLUMNS)].rename(columns=COLUMNS)
+    shown = shown.dropna(axis="columns", how="all")
     configured = {
         name: st.column_config.NumberColumn(format="%.3g")
         for name in ("Score", "From", "To", "Price of privacy", "Times the lower bound")

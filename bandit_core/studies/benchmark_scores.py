@@ -173,7 +173,7 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     order = sorted(range(len(board.names)), key=lambda each: (not whole[each], factor[each]))
     low, high = np.percentile(draws, [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=1)
     columns = {
-        "factor": np.exp(factor), "low": np.exp(low), "high": np.exp(high),
+        "factor": np.exp(factor), "low": np.exp(np.maximum(low, 0.0)), "high": np.exp(high),  # none is below 1
         "alike": _alike(draws, order[0]) & whole,
         "cells": played,
         "first_in": (means <= np.nanmin(means, axis=0) * (1 + 1e-9)).sum(axis=1),
@@ -238,7 +238,8 @@ def benchmark(policies: Sequence[str] = (), jobs: int | None = None) -> pd.DataF
 
 def along(rows: pd.DataFrame, contest: Contest, axis: str) -> dict[float | str, dict[str, float]]:
     """The factor of every policy in the part of the cells at each value of one of the `AXES`, by value and policy."""
-    tasks = {task.name: getattr(task, axis) for task in TASKS} if axis in ("arms", "gap") else None
+    plain = [task for task in TASKS if task.setting == "arms"]  # with features, tasks differ in more than their arms
+    tasks = {task.name: getattr(task, axis) for task in plain} if axis in ("arms", "gap") else None
     values = rows[axis] if tasks is None else rows["task"].map(tasks)
     found: dict[float | str, dict[str, float]] = {}
     for value in sorted(values[entrants(rows, contest).index].dropna().unique().tolist()):
