@@ -52,7 +52,7 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with render_lock.drawing(new="page" not in st.session_state):
+    with render_lock.drawing(new="page" not in state.mine()):
         try:
             _open(page)
         finally:

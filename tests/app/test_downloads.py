@@ -55,7 +55,7 @@ EXPERIMENT = Experiment.model_validate(
 
 def test_explore_offers_every_download() -> None:
     screen = on.visit(**links.write(EXPERIMENT))
-    assert screen.session_state["experiment"] == EXPERIMENT
+    assert screen.session_state["lab"]["experiment"] == EXPERIMENT
     labels = [button.label for button in screen.main.download_button]
     pictures = [f"Picture ({kind})" for kind in ("HTML", "SVG", "PDF", "PNG")]
     tables = [f"Final table ({kind})" for kind in ("CSV", "LaTeX", "Markdown")]
@@ -65,7 +65,7 @@ def test_explore_offers_every_download() -> None:
 def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
     alone = EXPERIMENT.with_changes(lines=[{"policy": "ucb"}])
     screen = on.visit(**links.write(alone))
-    assert screen.session_state["experiment"] == alone
+    assert screen.session_state["lab"]["experiment"] == alone
     assert "What is released (CSV)" not in [button.label for button in screen.main.download_button]
 
 
@@ -356,4 +356,6 @@ def test_the_snippet_prints_the_numbers_of_the_screen() -> None:
 
 def test_the_code_tab_shows_that_snippet() -> None:
     screen = on.visit(**on.SMALL)
-    assert exports.snippet(screen.session_state["experiment"]).strip() in [code.value for code in screen.main.code]
+    assert exports.snippet(screen.session_state["lab"]["experiment"]).strip() in [
+        code.value for code in screen.main.code
+    ]

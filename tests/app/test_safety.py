@@ -174,7 +174,7 @@ def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
     assert embedded == link + "&embed=true&controls=off"
     lesson = on.visit("explore", **fields, controls="off")
     assert not lesson.sidebar.selectbox and not lesson.sidebar.code
-    assert lesson.session_state["experiment"] == screen.session_state["experiment"]
+    assert lesson.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
     curves = [[trace for trace in on.chart(each).traces if "legendgroup" in trace] for each in (lesson, screen)]
     lines = [[trace["y"] for trace in each if trace["legendgroup"].startswith("line-")] for each in curves]
     assert [values for values in lines[1] if values in lines[0]] == lines[0] and len(lines[0]) == 6

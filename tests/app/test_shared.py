@@ -106,20 +106,20 @@ def test_what_comes_from_a_file_is_drawn_for_its_visitor_alone(drawn: Counter[st
     screen = on.visit("explore", **address)
     kept = len(shared.memory)
     assert dict(drawn) == ONCE and kept
-    screen.session_state["from-own-file"] = True  # as `state.adopt` notes for an uploaded spec
+    screen.session_state["lab"]["from-own-file"] = True  # as `state.adopt` notes for an uploaded spec
     on.run(screen)
     assert dict(drawn) == {name: 2 for name in ONCE}
     other = {**on.SMALL, "seed": "7007"}
     for name, value in other.items():
         screen.query_params[name] = value
     on.run(screen)  # a link in its place is no file any more
-    assert not screen.session_state["from-own-file"]
+    assert not screen.session_state["lab"]["from-own-file"]
     assert len(shared.memory) == 2 * kept - 1  # the spent budget is the same for every seed
 
 
 def test_an_uploaded_spec_stays_a_file_of_its_visitor_while_it_is_edited(monkeypatch: pytest.MonkeyPatch) -> None:
     now: dict[str, Any] = {}
-    monkeypatch.setattr(state, "_state", now)
+    monkeypatch.setattr(state, "mine", lambda: now)
     experiment = read(on.SMALL)[0]
     state.open_own(experiment)
     assert not state.own_file()

@@ -23,7 +23,7 @@ NASTY = "*it's* **half** <b> & `x` :smile: \\ </script>"
 
 
 def experiment_of(screen: Any) -> Experiment:
-    return screen.session_state["experiment"]
+    return screen.session_state["lab"]["experiment"]
 
 
 def take(screen: Any, page: str) -> Any:
