@@ -53,6 +53,12 @@ def go(screen: AppTest, page: str) -> AppTest:
     return run(screen)
 
 
+def look(screen: AppTest, tab: str) -> AppTest:
+    """Open a tab of Explore."""
+    screen.session_state["views"] = tab
+    return run(screen)
+
+
 def key(screen: AppTest, name: str) -> str:
     """The present key of a control of the sidebar."""
     return f"{name}:{screen.session_state['lab']['generation']}"

@@ -289,9 +289,10 @@ def test_equal_labels_do_not_confuse_the_list_of_lines() -> None:
 
 
 def test_the_chosen_line_of_the_bounds_survives_fewer_lines() -> None:
-    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", **on.SMALL)
+    screen = on.look(on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", **on.SMALL), "Bounds")
     screen.selectbox(key="bounds-line").set_value(2)
     on.run(screen)
+    assert on.look(on.look(screen, "Table"), "Bounds").selectbox(key="bounds-line").value == 2
     on.control(screen, "button", "remove-2").click()
     on.run(screen)
     assert len(screen.selectbox(key="bounds-line").options) == 2

@@ -164,7 +164,8 @@ def test_reading_aloud_tells_beginning_and_end_of_every_curve() -> None:
     pulls = screen.get_by_key("pulls").proto.alt
     assert re.search(r"UCB: [\d,.]+ at 0.9 bernoulli, [\d,.]+ at 0.5 bernoulli\.", pulls)  # a sentence is the form
     assert "a & b: " in pulls
-    assert re.search(r"a & b: from [\d.]+ at 1 to [\d.]+ at 300\.", screen.get_by_key("budget").proto.alt)
+    spent = on.look(screen, "Budget").get_by_key("budget").proto.alt
+    assert re.search(r"a & b: from [\d.]+ at 1 to [\d.]+ at 300\.", spent)
 
 
 def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
