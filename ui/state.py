@@ -10,8 +10,10 @@ that kind in the same sidebar, and the visitor's own is kept meanwhile.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -32,10 +34,32 @@ Read = Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]
 SOON = 0.5  # seconds
 
 
+class _Page(threading.local):
+    """The page that this thread draws, if it does: what is remembered of its visitor."""
+
+    mine: dict[str, Any] | None = None
+
+
+_page = _Page()
+
+
 def mine() -> dict[str, Any]:
     """What the lab remembers of this visitor, under one key: Streamlit goes through all keys for each field of text."""
-    found: dict[str, Any] = st.session_state.setdefault("lab", {})
+    found: dict[str, Any] = st.session_state.setdefault("lab", {}) if _page.mine is None else _page.mine
     return found
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """While a page is drawn, or until it is cut short by a newer change, `mine` is not looked for again and again."""
+    _page.mine = mine()
+    try:
+        yield
+    finally:
+        if "sent" in mine():
+            mine()["sent"].drawn()
+            mine()["seen-widgets"] = _widgets()  # also those that this run was the first to draw: nobody moved them
+        _page.mine = None
 
 
 def experiment() -> Experiment:
@@ -251,13 +275,6 @@ def _send(wanted: dict[str, str]) -> None:
     passed = {name: value for name, value in st.query_params.items() if name in PASSED_OVER}
     st.query_params.from_dict({**wanted, **passed})
     mine()["address-unsent"] = False
-
-
-def drawn() -> None:
-    """The page is drawn, or was cut short by a newer change."""
-    if "sent" in mine():
-        mine()["sent"].drawn()
-        mine()["seen-widgets"] = _widgets()  # also those that this run was the first to draw: nobody has moved them
 
 
 def issues() -> list[Issue]:
