@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -127,16 +126,11 @@ def _arms_words(base: Experiment) -> str:
     if st.session_state.get("arms-as-table"):
         return words.arms_summary(experiment)
     try:
-        return _summary(state.current("arms", notation.write_arms(base.arms)))
+        text = state.current("arms", notation.write_arms(base.arms))
+        experiment = Experiment.model_validate({"arms": notation.read_arms(text), "lines": [{"policy": "ucb"}]})
     except InputError:  # told below, with everything else that is not valid yet
-        return words.arms_summary(experiment)
-
-
-@lru_cache(maxsize=64)
-def _summary(arms: str) -> str:
-    return words.arms_summary(
-        Experiment.model_validate({"arms": notation.read_arms(arms), "lines": [{"policy": "ucb"}]})
-    )
+        pass
+    return words.arms_summary(experiment)
 
 
 def _parameters_as_text(arm: RewardDistribution) -> str:
