@@ -3,12 +3,13 @@
 The file has two readers: the web server, which takes ``app`` from it, and the script of every visitor's page.
 """
 
+from copy import copy
 from pathlib import Path
 
 import streamlit as st
 from starlette.middleware import Middleware
 
-from ui import first_paint, menu  # reads the first lines of the pages and imports none of them
+from ui import first_paint, menu, page_links  # reads the first lines of the pages and imports none of them
 
 ICON = Path(__file__).resolve().parent / "ui" / "icon.png"  # a file of ours: named icons come from a foreign host
 
@@ -17,20 +18,11 @@ if __name__ != "__main__":
 else:
     st.set_page_config(page_title="Private Bandit Lab", page_icon=str(ICON), layout="wide")
     page = st.navigation(  # before anything heavy: until here the browser shows a menu of raw file names
-        [
-            st.Page(
-                each.file,
-                title=each.title,
-                icon=each.symbol,
-                url_path=each.address,
-                default=not each.address,
-            )
-            for each in menu.pages()
-        ],
+        [copy(page_links.to(each.name)) for each in menu.pages()],  # which of them may run is noted in each
         position="hidden",  # ui/menu_bar.py draws them: Streamlit's own menu hides what does not fit
     )
 
-    new = "experiment" not in st.session_state
+    new = "lab" not in st.session_state
     if new and menu.at(page.url_path).sidebar and st.query_params.get("controls") != "off":
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     opening = st.empty()

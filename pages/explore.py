@@ -88,26 +88,32 @@ with pulls:
         lambda drawn: charts.read_aloud(drawn, "Pulls per arm"),
     )
     figures.show(picture, "pulls")
+# The others are made for those who look.
 with one_run:
-    if one_run.open:  # its frames are made for those who look
+    if one_run.open:
         watch.panel(experiment, "watch")
 with bounds:
-    panels.bounds_table(result)
+    if bounds.open:
+        panels.bounds_table(result)
 with budget:
-    budget_panel.draw(result)
+    if budget.open:
+        budget_panel.draw(result)
 with build:
     if build.open:
         build_view.draw(experiment, "build")
 with table:
-    rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
-    st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
-    panels.comparisons(result)
+    if table.open:
+        rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
+        st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
+        panels.comparisons(result)
 with code:
-    st.caption("Run this where the project is installed; it prints the numbers of this picture.")
-    st.code(exports.snippet(experiment), language="python")
+    if code.open:
+        st.caption("Run this where the project is installed; it prints the numbers of this picture.")
+        st.code(exports.snippet(experiment), language="python")
 with download:
-    exports.downloads(result)
-    if whole is not None and whole.complete:
-        st.markdown("**Take it along**")
-        take_along.draw(experiment, "explore")
+    if download.open:
+        exports.downloads(result)
+        if whole is not None and whole.complete:
+            st.markdown("**Take it along**")
+            take_along.draw(experiment, "explore")
 panels.explanation(result)

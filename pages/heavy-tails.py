@@ -59,7 +59,8 @@ with parts:
     st.caption(view.error_words(chosen))
 
 st.subheader("Regret")
-st.markdown(view.constants_words(chosen, experiment))
+told = shared.of_experiment("constants", experiment, chosen, lambda: view.constants_words(chosen, experiment))
+st.markdown(told)
 result = runner.result_of(experiment, "heavy")
 if result is not None:
     played = result

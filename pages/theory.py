@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.experiments import catalogue
-from ui import page_frame, state, theme
+from ui import page_frame, page_links, state, theme
 from ui.menu import Page
 from ui.theory import bounds, definitions
 
@@ -43,4 +43,4 @@ else:
     entry = bounds.choose(shown, found)
     bounds.card(entry, experiment)
     bounds.picture(entry, experiment, dark)
-st.page_link("pages/errata.py", label="What is printed wrongly in the papers?", icon=":material/spellcheck:")
+st.page_link(page_links.to("errata"), label="What is printed wrongly in the papers?", icon=":material/spellcheck:")

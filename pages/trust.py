@@ -6,7 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import charts, page_frame, runner, shared, state, theme, tradeoff_view, words
+from ui import charts, page_frame, page_links, runner, shared, state, theme, tradeoff_view, words
 from ui.menu import Page
 from ui.trust import view
 
@@ -54,14 +54,21 @@ with right:
     st.plotly_chart(picture, key="trust-bars", config=charts.CONFIG, alt=picture.alt)
     st.caption(
         "Of each promise the first line counts, least trust first; whiskers: two standard errors over pairs of runs. "
-        f"The same ε of two promises hides a reward from different people. {view.unlike_steps(played)}"
+        "The same ε of two promises hides a reward from different people. "
+        + shared.kept("trust-unlike", played, None, lambda: view.unlike_steps(played))
     )
-st.caption(view.along_users(played))
+st.caption(shared.kept("trust-users", played, None, lambda: view.along_users(played)))
 st.subheader("At every budget")
 swept = runner.sweep_of(distinct_lines(experiment), view.budgets(experiment), "trust-sweep")
 if swept is not None:
     many = swept
-    st.markdown(view.along_budgets(many))
+    told, legend = shared.of_experiment(
+        "trust-words",
+        experiment,
+        many.content,
+        lambda: (view.along_budgets(many), tradeoff_view.legend(many, opens=False)),
+    )
+    st.markdown(told)
     picture = shared.drawing(
         "trust-budgets",
         experiment,
@@ -70,9 +77,10 @@ if swept is not None:
         lambda _: tradeoff_view.describe(many),
     )
     st.plotly_chart(picture, key="trust-budgets", config=charts.CONFIG, alt=picture.alt)
-    st.caption(tradeoff_view.legend(many, opens=False))
-    st.page_link("pages/tradeoff.py", label="More of this on Trade-off", icon=":material/balance:")
+    st.caption(legend)
+    st.page_link(page_links.to("tradeoff"), label="More of this on Trade-off", icon=":material/balance:")
 st.subheader("Who sees what")
 view.who_sees_what(experiment, dark)
-st.dataframe(view.table(played), hide_index=True, key="trust-table")
-st.page_link("pages/theory.py", label="Which promise implies which, and why", icon=":material/functions:")
+rows = shared.table("trust-table", played, None, lambda: view.table(played))
+st.dataframe(rows, hide_index=True, key="trust-table")
+st.page_link(page_links.to("theory"), label="Which promise implies which, and why", icon=":material/functions:")

@@ -39,13 +39,13 @@ if decision is None:
     st.info("No answer yet: the search for the best method of each trust model is going on, or waits for Run.")
     page_frame.leave()
 answer = answers.reply(asked, chosen, question, decision)
-st.markdown(answers.verdict(answer))
+st.markdown(shared.of_controls("own-verdict", answer.content, lambda: answers.verdict(answer), answer.private))
 drawing.cards(answer)
 drawing.methods(answer)
 dark = theme.is_dark()
 picture = shared.figure(
     "own",
-    (answer.asked, answer.chosen, answer.result.content, dark),
+    (answer.content, dark),
     lambda: drawing.chart(answer, answer.result, dark),
     lambda _: answers.describe(answer),
     own=store is not None,

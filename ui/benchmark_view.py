@@ -69,6 +69,7 @@ def choice(fields: Fields) -> Contest:
     return known[chosen]
 
 
+@cache
 def _privacy(policy: str) -> Privacy:
     return contest_of(_rows(), policy).privacy
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
+from functools import cache
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.literature.errata import KINDS, Erratum, Outcome, errata
-from ui import charts, menu, page_fields, state, words
+from ui import charts, page_fields, page_links, state, words
 
 ALL = "all papers"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900", "#777777")
@@ -125,6 +127,11 @@ def _heading(erratum: Erratum) -> str:
     return f"{erratum.place}: {' '.join(erratum.name.split('-')[1:])}"
 
 
+@cache  # finding it means reading its whole file
+def _source(evidence: Callable[..., object]) -> str:
+    return inspect.getsource(evidence)
+
+
 def _one(erratum: Erratum, outcome: Outcome | None) -> None:
     better = "Also true" if erratum.kind == "sharpening" else "Should be"
     st.markdown(
@@ -133,6 +140,6 @@ def _one(erratum: Erratum, outcome: Outcome | None) -> None:
     )
     if erratum.evidence is not None:
         st.code(erratum.command, language="bash")
-        st.code(inspect.getsource(erratum.evidence), language="python")
-    page = menu.named(erratum.page)
-    st.page_link(page.file, label=f"See it on {page.title}", icon=":material/arrow_forward:")
+        st.code(_source(erratum.evidence), language="python")
+    page = page_links.to(erratum.page)
+    st.page_link(page, label=f"See it on {page.title}", icon=":material/arrow_forward:")

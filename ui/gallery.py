@@ -12,14 +12,13 @@ from bandit_core.experiments.presets import load_preset, presets
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, lesson, page_fields, theme, words
+from ui import charts, epsilon_grid, lesson, page_fields, page_links, theme, words
 
 OPENING = "first-look"
 BEST = ("thompson", "dp-imed", "ts-cf")  # on Home's arms, at every budget of the slider (a test tries all others)
 EPSILONS = epsilon_grid.between(0.1, 8)
-EXPLORE, THRESHOLD, LEARN = "pages/explore.py", "pages/threshold.py", "pages/learn.py"
-TRADEOFF, YOUR_NUMBERS, PAPERS = "pages/tradeoff.py", "pages/your-numbers.py", "pages/papers.py"
 LESSONS = "Lessons"
+ARROW = ":material/arrow_forward:"
 
 
 def home_slider(told: bool = True) -> float:
@@ -96,7 +95,13 @@ def home_chart(
 
 def link_to_explore(label: str, experiment: Experiment) -> None:
     """A real link (it can be copied or opened in a new tab) to Explore with this experiment."""
-    st.page_link(EXPLORE, label=label, icon=":material/arrow_forward:", query_params=links.write(experiment))
+    explore = page_links.to("explore")
+    st.page_link(explore, label=label, icon=ARROW, query_params=links.write(experiment))
+
+
+def _link(name: str, label: str) -> None:
+    """A link to the page of that name."""
+    st.page_link(page_links.to(name), label=label, icon=ARROW)
 
 
 def doors() -> None:
@@ -104,7 +109,7 @@ def doors() -> None:
     learn, teach, decide, research = st.columns(4)
     with learn.container(border=True, height="stretch"):
         st.markdown("#### I am new here\nTen short steps: guess first, then look. About a quarter of an hour.")
-        st.page_link(LEARN, label="Learn, step by step", icon=":material/arrow_forward:")
+        _link("learn", "Learn, step by step")
     with teach.container(border=True, height="stretch"):
         st.markdown("#### I teach\nLessons to project: one idea each, one slider, a link for every student.")
         link_to_explore("Two treatments in a clinic", load_preset("two-treatments"))
@@ -114,14 +119,14 @@ def doors() -> None:
             "#### I decide\nWhat would privacy cost with my numbers, and which ε can I afford? Type rates, or upload "
             "a CSV."
         )
-        st.page_link(YOUR_NUMBERS, label="Your numbers", icon=":material/arrow_forward:")
-        st.page_link(TRADEOFF, label="How much privacy can you afford?", icon=":material/arrow_forward:")
-        st.page_link(THRESHOLD, label="Which answers are too noisy to keep?", icon=":material/arrow_forward:")
+        _link("your-numbers", "Your numbers")
+        _link("tradeoff", "How much privacy can you afford?")
+        _link("threshold", "Which answers are too noisy to keep?")
     with research.container(border=True, height="stretch"):
         st.markdown(
             "#### I research\nThe figures of the papers at their own settings, with every bound that really applies."
         )
-        st.page_link(PAPERS, label="Every figure beside what its paper says", icon=":material/arrow_forward:")
+        _link("papers", "Every figure beside what its paper says")
         link_to_explore("Ren et al. 2020, Figure 1c", load_preset("ren-1c"))
         link_to_explore("Ren et al. 2020, Figure 2", load_preset("ren-2"))
 

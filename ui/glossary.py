@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ui import menu, state
+from ui import page_links, state
 
 _FILE = Path(__file__).with_name("glossary.toml")
 
@@ -62,8 +62,7 @@ def listing(found: tuple[Term, ...]) -> None:
             left, right = place.columns([5, 1], vertical_alignment="center")
             other = f" *(also: {', '.join(term.other)})*" if term.other else ""
             left.markdown(f"**{term.name}**{other}: {term.words[0].lower() + term.words[1:]}")
-            page = menu.named(term.page)
-            right.page_link(page.file, label=page.title, icon=":material/arrow_forward:")
+            right.page_link(page_links.to(term.page), icon=":material/arrow_forward:")
 
 
 def footer() -> None:

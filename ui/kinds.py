@@ -14,7 +14,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.spec.errors import Issue
-from ui import menu, state, words
+from ui import menu, page_links, state, words
 from ui.contextual import setting as contextual
 from ui.heavy_tails import setting as heavy
 
@@ -117,7 +117,7 @@ def tell() -> None:
             f"This page needs {KINDS[kind].lacks(own)}. Your experiment is of another kind and is kept: "
             f"{words.plain(words.heading(own)[0])} ({words.summary(own)})."
         )
-        st.page_link("pages/explore.py", label="Back to my experiment", icon=":material/arrow_back:")
+        st.page_link(page_links.to("explore"), label="Back to my experiment", icon=":material/arrow_back:")
         st.button(
             "Make this example mine",
             key=state.key("keep-example"),

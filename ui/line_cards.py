@@ -39,13 +39,13 @@ def _own_budget(base: Experiment, row: int) -> str:
 
 def takes_distribution(base: Experiment) -> bool:
     """Whether any line plays users whose budgets differ."""
-    rows, added = st.session_state["line-rows"], st.session_state["added-lines"]
+    rows, added = state.mine()["line-rows"], state.mine()["added-lines"]
     return any(registry()[added[row] if row in added else base.lines[row].policy].epsilon == "any" for row in rows)
 
 
 def followers(base: Experiment) -> tuple[int, int]:
     """How many of the private lines, and of how many, have no budget of their own at present."""
-    rows, added = st.session_state["line-rows"], st.session_state["added-lines"]
+    rows, added = state.mine()["line-rows"], state.mine()["added-lines"]
     policies = {row: added[row] if row in added else base.lines[row].policy for row in rows}
     private = [row for row, name in policies.items() if registry()[name].epsilon != "none"]
     return sum(not state.current(f"own-{row}", _own_budget(base, row)) for row in private), len(private)
@@ -188,7 +188,7 @@ def _spread(base: Experiment, row: int, shared: dict[str, Any]) -> bool:
 def documents(base: Experiment, shared: dict[str, Any], issues: list[Issue]) -> list[dict[str, Any]]:
     """All lines as their controls say them, drawn or not; appends what cannot be read to ``issues``."""
     lines = []
-    for place, row in enumerate(st.session_state["line-rows"]):
+    for place, row in enumerate(state.mine()["line-rows"]):
         try:
             lines.append(_line_now(base, row, shared))
         except InputError as error:
@@ -199,7 +199,7 @@ def documents(base: Experiment, shared: dict[str, Any], issues: list[Issue]) -> 
 
 def _line_before(base: Experiment, row: int) -> tuple[Policy, dict[str, Any], str]:
     """Policy, parameters and label of a line when it is first drawn."""
-    added: dict[int, str] = st.session_state["added-lines"]
+    added: dict[int, str] = state.mine()["added-lines"]
     if row in added:
         return registry()[added[row]], {}, ""
     line = base.lines[row]
@@ -254,7 +254,7 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool) -> 
         st.button(
             "Remove",
             key=state.key(f"remove-{row}"),
-            on_click=lambda: st.session_state["line-rows"].remove(row),
+            on_click=lambda: state.mine()["line-rows"].remove(row),
             help="Take this line out of the picture.",
-            disabled=len(st.session_state["line-rows"]) == 1,
+            disabled=len(state.mine()["line-rows"]) == 1,
         )

@@ -45,11 +45,6 @@ class Page:
     name: str = ""
     address: str = ""
 
-    @property
-    def file(self) -> str:
-        """The file as Streamlit knows it."""
-        return f"pages/{self.name}.py"
-
     def controls(self, switched_on: Callable[[str], bool]) -> frozenset[str]:
         """The controls of the sidebar, given which switches of the page are on."""
         asked = [name.rpartition(":") for name in (CONTROLS if self.sidebar == "all" else self.sidebar).split()]

@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 import streamlit as st
 
-from ui import menu, theme, words
+from ui import menu, page_links, theme, words
 
 
 def _room(title: str) -> int:
@@ -31,7 +31,7 @@ def draw() -> None:
             for group, pages in groups:
                 st.caption(menu.GROUPS[group])
                 for page in pages:
-                    st.page_link(page.file, label=page.title, icon=page.symbol)
+                    st.page_link(page_links.to(page.name))
         return
     with st.container(key="menu", horizontal=True):  # gaps by its own words: a style sheet comes later
         for group, pages in groups:
@@ -41,7 +41,7 @@ def draw() -> None:
             with row:
                 st.caption(name, width=_room_of_name(name))
                 for page in pages:
-                    st.page_link(page.file, label=page.title, width=_room(page.title))
+                    st.page_link(page_links.to(page.name), icon="", width=_room(page.title))
 
 
 def unknown_address() -> None:
@@ -55,4 +55,4 @@ def unknown_address() -> None:
     near = dict.fromkeys((addresses | titles)[name] for name in found)
     st.warning(f"There is no page “{words.plain(asked[:60])}” here; this is Home.", icon=":material/link_off:")
     for page in near:
-        st.page_link(page.file, label=f"Did you mean {page.title}?", icon=page.symbol)
+        st.page_link(page_links.to(page.name), label=f"Did you mean {page.title}?")

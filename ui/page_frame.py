@@ -52,11 +52,9 @@ def leave() -> NoReturn:
 
 def open_page(page: Any) -> None:
     """Run ``page`` with the shared experiment in place, one visitor's page at a time."""
-    with render_lock.drawing(new="page" not in st.session_state):
-        try:
+    with render_lock.drawing(new="page" not in state.mine()):
+        with state.drawing():
             _open(page)
-        finally:
-            state.drawn()
         render_lock.settle(page.url_path)
         render_lock.search_for_garbage()
 

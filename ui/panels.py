@@ -98,6 +98,7 @@ def bounds_table(result: Result) -> None:
         range(len(experiment.lines)),
         format_func=experiment.label,
         key="bounds-line",
+        persist_state="page",  # while another tab is looked at
         help="Bounds depend on the policy and its budget.",
     )
     bounds = line_bounds(experiment, chosen)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
+
+from ui import shared
 
 # Only published numbers whose unit and trust model are beyond doubt.
 DEPLOYED = (
@@ -19,10 +24,15 @@ DEPLOYED = (
 )
 
 
+@cache
+def _rows() -> pa.Table:
+    return shared.as_sent(pd.DataFrame(DEPLOYED, columns=["deployed", "ε", "protects", "trust", "source"]))
+
+
 def table(protected: str) -> None:
     """The table, with the reminder that here epsilon protects ``protected``."""
     st.dataframe(
-        pd.DataFrame(DEPLOYED, columns=["deployed", "ε", "protects", "trust", "source"]),
+        _rows(),
         hide_index=True,
         width="stretch",
         alt="Budgets in use, with what they protect, whom they trust, and the source",

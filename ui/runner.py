@@ -31,7 +31,7 @@ from bandit_core.simulation.together import Together
 from bandit_core.simulation.warm_up import is_warm
 from bandit_core.studies.best_method import Contest, Decision
 from bandit_core.studies.goal_search import BestSearch
-from bandit_core.studies.roll_out import RollOutStudy
+from bandit_core.studies.roll_out import RollOut, RollOutStudy
 from bandit_core.studies.sweep import Sweep, SweepResult
 from ui import exports, render_lock, shared, state, words
 
@@ -162,6 +162,8 @@ def _results(answer: Any) -> tuple[Result, ...]:
 
 
 def _bytes(answer: Any) -> int:
+    if isinstance(answer, tuple):
+        return sum(row.nbytes for row in answer)
     lines = [line for result in _results(answer) for line in (*result.lines, *result.along) if line is not None]
     return sum(part.nbytes for line in lines for part in (line.trials, line.regret, line.best_pulls, line.pulls))
 
@@ -182,7 +184,8 @@ def _known(name: str, asked: Hashable) -> Any:
 def _keep(asked: Hashable, answer: Any) -> None:
     """Remember an answer for all visitors, where it is whole."""
     results = _results(answer)
-    if results and all(result.complete for result in results):
+    whole = bool(results) and all(result.complete for result in results)
+    if whole or (isinstance(answer, tuple) and all(isinstance(row, RollOut) for row in answer)):
         answers.kept(asked, lambda: answer, _bytes)
 
 

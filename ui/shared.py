@@ -157,14 +157,25 @@ def drawing(
     return of_experiment(what, experiment, how, lambda: _finished(draw, told), _picture_size)
 
 
-def figure(
-    what: str, how: Hashable, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str], own: bool = False
-) -> Picture:
-    """The same for a figure that follows from controls or from shipped files, which ``how`` tells apart.
+def of_controls(
+    what: str,
+    how: Hashable,
+    make: Callable[[], Made],
+    own: bool = False,
+    size: Callable[[Made], int] = lambda made: 4096,
+) -> Made:
+    """The same for what follows from controls or from shipped files, which ``how`` tells apart.
 
     ``own``: it also holds what this visitor brought in a file.
     """
-    return _finished(draw, told) if own else memory.kept((what, how), lambda: _finished(draw, told), _picture_size)
+    return make() if own else memory.kept((what, how), make, size)
+
+
+def figure(
+    what: str, how: Hashable, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str], own: bool = False
+) -> Picture:
+    """The same for a figure."""
+    return of_controls(what, how, lambda: _finished(draw, told), own, _picture_size)
 
 
 def _picture_size(made: Picture) -> int:

@@ -263,8 +263,8 @@ def _budget_words(opening: BudgetDistribution) -> str:
 
 def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> None:
     setting = "arms" if base.contexts is None else "contexts"
-    rows: list[int] = st.session_state["line-rows"]
-    added: dict[int, str] = st.session_state["added-lines"]
+    rows: list[int] = state.mine()["line-rows"]
+    added: dict[int, str] = state.mine()["added-lines"]
     st.markdown(f"**Policies** · {len(rows)} compared")
     for row in list(rows):
         line_cards.card(base, row, shared, with_own)
@@ -362,12 +362,12 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
 
 def _hidden_lines(labels: list[str]) -> list[int]:
     """Which lines are not drawn; remembered by row, so that adding, removing or renaming another line keeps it."""
-    rows: list[int] = st.session_state["line-rows"]
+    rows: list[int] = state.mine()["line-rows"]
     if len(set(labels)) < len(labels):
         labels = [f"{place}: {label}" for place, label in enumerate(labels, 1)]
     key = state.key(f"visible {rows} {labels}")
     if key not in st.session_state:
-        st.session_state[key] = [row for row in rows if row not in st.session_state["hidden-rows"]]
+        st.session_state[key] = [row for row in rows if row not in state.mine()["hidden-rows"]]
     shown = st.multiselect(
         "Visible lines",
         rows,
@@ -375,7 +375,7 @@ def _hidden_lines(labels: list[str]) -> list[int]:
         key=key,
         help="Which lines are drawn.",
     )
-    st.session_state["hidden-rows"] = {row for row in rows if row not in shown}
+    state.mine()["hidden-rows"] = {row for row in rows if row not in shown}
     return [place for place, row in enumerate(rows) if row not in shown]
 
 
@@ -521,7 +521,7 @@ def _as_on_screen(issue: Issue, labels: list[str]) -> Issue:
 
 def _offer_fixes(issues: list[Issue], labels: list[str]) -> None:
     """A button for each line whose policy takes one budget only, where users have different ones."""
-    rows: list[int] = st.session_state["line-rows"]
+    rows: list[int] = state.mine()["line-rows"]
     for issue in issues:
         match = re.fullmatch(r"lines\[(\d+)\]\.epsilon(?:\.kind)?", issue.path)
         if match is None:

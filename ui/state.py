@@ -10,9 +10,12 @@ that kind in the same sidebar, and the visitor's own is kept meanwhile.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -27,99 +30,127 @@ from ui import menu
 FIELDS = frozenset().union(*(f"{page.fields} {page.old_fields}".split() for page in menu.pages()))
 PASSED_OVER = frozenset({"controls", "reveal"}) | links.STREAMLIT_OWN
 MOST_EXAMPLE_ADDRESSES = 200
-_state = st.session_state
+Read = Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]
 SOON = 0.5  # seconds
+
+
+class _Page(threading.local):
+    """The page that this thread draws, if it does: what is remembered of its visitor."""
+
+    mine: dict[str, Any] | None = None
+
+
+_page = _Page()
+
+
+def mine() -> dict[str, Any]:
+    """What the lab remembers of this visitor, under one key: Streamlit goes through all keys for each field of text."""
+    found: dict[str, Any] = st.session_state.setdefault("lab", {}) if _page.mine is None else _page.mine
+    return found
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """While a page is drawn, or until it is cut short by a newer change, `mine` is not looked for again and again."""
+    _page.mine = mine()
+    try:
+        yield
+    finally:
+        if "sent" in mine():
+            mine()["sent"].drawn()
+            mine()["seen-widgets"] = _widgets()  # also those that this run was the first to draw: nobody moved them
+        _page.mine = None
 
 
 def experiment() -> Experiment:
     """The committed experiment."""
-    return _state["experiment"]
+    return mine()["experiment"]
 
 
 def base() -> Experiment:
     """The experiment as it last came from outside."""
-    return _state["base"]
+    return mine()["base"]
 
 
 def key(name: str) -> str:
     """A widget key that is fresh whenever the base is."""
-    return f"{name}:{_state['generation']}"
+    return f"{name}:{mine()['generation']}"
 
 
 def current(name: str, otherwise: Any) -> Any:
     """What a widget says now, also before it is drawn in this run (its section's headline needs it)."""
-    return _state.get(key(name), otherwise)
+    return st.session_state.get(key(name), otherwise)
 
 
 def own_file() -> bool:
     """Whether the experiment comes from a file of this visitor, edits and all."""
-    return bool(_state.get("from-own-file")) and not example_of()
+    return bool(mine().get("from-own-file")) and not example_of()
 
 
 def adopt(new: Experiment, issues: list[Issue] | None = None) -> None:
     """Put ``new`` in the place of what is shown: every widget is redrawn. Safe in callbacks and before drawing."""
-    _state["generation"] = _state.get("generation", 0) + 1
-    _state["base"] = _state["experiment"] = true_words(new)
-    _state["problems"] = issues or []
-    _state["line-rows"] = list(range(len(new.lines)))
-    _state["added-lines"] = {}
-    _state["hidden-rows"] = set(new.view.hidden)
+    mine()["generation"] = mine().get("generation", 0) + 1
+    mine()["base"] = mine()["experiment"] = true_words(new)
+    mine()["problems"] = issues or []
+    mine()["line-rows"] = list(range(len(new.lines)))
+    mine()["added-lines"] = {}
+    mine()["hidden-rows"] = set(new.view.hidden)
 
 
 def open_own(new: Experiment, issues: list[Issue] | None = None, own_file: bool = False) -> None:
     """Take an experiment from outside (link, preset, upload): it is the visitor's own from now on."""
-    _state["from-own-file"] = own_file
-    _state["example-of"] = ""
+    mine()["from-own-file"] = own_file
+    mine()["example-of"] = ""
     adopt(new, issues)
 
 
 def example_of() -> str:
     """The kind of which an example is shown in place of the visitor's own experiment; empty where that is shown."""
-    return _state.get("example-of", "")
+    return mine().get("example-of", "")
 
 
 def kept() -> Experiment:
     """The visitor's own experiment, shown or not."""
-    return _state["kept"] if example_of() else experiment()
+    return mine()["kept"] if example_of() else experiment()
 
 
 def show(kind: str, lacks: Callable[[Experiment], str], example: Callable[[], Experiment]) -> None:
     """Show the visitor's own experiment where it ``lacks`` nothing, else an example of the ``kind``, as last left."""
     before, own = example_of(), kept()
     if before:
-        _state["examples"][before] = experiment()
+        mine()["examples"][before] = experiment()
     if before == kind:
         return
     if not lacks(own):
-        _state["example-of"] = ""
+        mine()["example-of"] = ""
         if before:
             adopt(own)
         return
-    _state["kept"], _state["example-of"] = own, kind
-    adopt(_state.setdefault("examples", {}).get(kind) or example(), issues())
+    mine()["kept"], mine()["example-of"] = own, kind
+    adopt(mine().setdefault("examples", {}).get(kind) or example(), issues())
 
 
 def keep_example() -> None:
     """Callback: from now on the example that is shown is the visitor's own experiment."""
-    _state["examples"].pop(example_of(), None)
-    _state["example-of"], _state["from-own-file"] = "", False
+    mine()["examples"].pop(example_of(), None)
+    mine()["example-of"], mine()["from-own-file"] = "", False
 
 
 def finish(issues: list[Issue]) -> None:
     """Note what in the sidebar cannot be read."""
-    _state["unfinished"] = bool(issues)
+    mine()["unfinished"] = bool(issues)
 
 
 def unfinished() -> bool:
     """Whether the sidebar holds something that cannot be read, which a new base would drop."""
-    return bool(_state.get("unfinished"))
+    return bool(mine().get("unfinished"))
 
 
 def commit(new: Experiment) -> None:
     """Make an edited experiment the current one."""
-    if new != _state["experiment"]:
-        _state["experiment"] = new
-        _state["problems"] = []
+    if new != mine()["experiment"]:
+        mine()["experiment"] = new
+        mine()["problems"] = []
 
 
 def open_preset(name: str) -> None:
@@ -129,16 +160,17 @@ def open_preset(name: str) -> None:
 
 def own_key(name: str) -> str:
     """The key of a widget that a page's own field of the address is drawn from; fresh after the Back button."""
-    _state.setdefault("own-names", {})[name] = None
-    turn = _state.get("own-turn", 0)
+    mine().setdefault("own-names", {})[name] = None
+    turn = mine().get("own-turn", 0)
     return f"{name}:turn {turn}" if turn else name
 
 
 def _widgets() -> str:
     """What the widgets of the address say, to tell a moved one from the Back button."""
-    shared = f":{_state.get('generation')}"
-    names = {own_key(name) for name in tuple(_state.get("own-names", ()))}
-    found = {name: value for name, value in _state.items() if str(name).endswith(shared) or name in names}
+    shared = f":{mine().get('generation')}"
+    names = {own_key(name) for name in tuple(mine().get("own-names", ()))}
+    said = st.session_state.to_dict()
+    found = {name: value for name, value in said.items() if str(name).endswith(shared) or name in names}
     return repr(sorted(found.items(), key=str))
 
 
@@ -173,87 +205,86 @@ def _asked() -> dict[str, str]:
     return {name: value for name, value in st.query_params.items() if name not in PASSED_OVER}
 
 
-def read_address(page: menu.Page, translate: Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]) -> None:
+def read_address(page: menu.Page, translate: Read) -> None:
     """Adopt what the address says, if it says something new (a link, an edited address, the Back button).
 
     ``translate`` reads the fields that the page wrote once, where the address has any.
     """
-    asked, before = _asked(), _state.get("address", {})
-    moved = _state.get("page") != page.address
-    sent = _state.setdefault("sent", Sent())
-    if not moved and asked != before and sent.is_late(asked, _widgets() != _state.get("seen-widgets")):
+    asked, before = _asked(), mine().get("address", {})
+    moved = mine().get("page") != page.address
+    sent = mine().setdefault("sent", Sent())
+    if not moved and asked != before and sent.is_late(asked, _widgets() != mine().get("seen-widgets")):
         asked = before  # a control was moved before our last address had reached the browser
-        _state["address-unsent"] = True
-    _state["seen-widgets"] = _widgets()
-    _state["page"] = page.address
+        mine()["address-unsent"] = True
+    mine()["seen-widgets"] = _widgets()
+    mine()["page"] = page.address
     own, old = page.fields.split(), page.old_fields.split()
     shared, shared_before = (
         {name: value for name, value in each.items() if name in old or name not in FIELDS} for each in (asked, before)
     )
-    if "experiment" not in _state or (shared != shared_before and not (moved and not shared)):
+    if "experiment" not in mine() or (shared != shared_before and not (moved and not shared)):
         former = {name: value for name, value in shared.items() if name in old}
         _open_address(former or shared, translate if former else links.read)
-        _state["arrived"] = experiment() if former else None
+        mine()["arrived"] = experiment() if former else None
     elif moved:  # widgets of the page that was left are gone: redraw them from what they said
         adopt(experiment())
     if not moved and [asked.get(name) for name in own] != [before.get(name) for name in own]:
-        _state["own-turn"] = _state.get("own-turn", 0) + 1
-    _state["address"] = asked
+        mine()["own-turn"] = mine().get("own-turn", 0) + 1
+    mine()["address"] = asked
 
 
-def _open_address(address: dict[str, str], read: Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]) -> None:
+def _open_address(address: dict[str, str], read: Read) -> None:
     """Open what an address says, as the example that it was when the address was written here."""
-    kind = _state.setdefault("example-addresses", {}).get(frozenset(address.items()))
+    said = frozenset(address.items())
+    kind = mine().setdefault("example-addresses", {}).get(said)
     if kind is None:
-        open_own(*read(address))
+        open_own(*_opened(said, read))
     else:
-        _state["kept"], _state["example-of"] = kept(), kind
-        adopt(*read(address))
+        mine()["kept"], mine()["example-of"] = kept(), kind
+        adopt(*_opened(said, read))
+
+
+@lru_cache(maxsize=64)  # a class opens one link
+def _opened(address: frozenset[tuple[str, str]], read: Read) -> tuple[Experiment, list[Issue]]:
+    return read(dict(address))
 
 
 def write_address(page: menu.Page) -> None:
     """Let the address follow the committed experiment; only differences from the default are written."""
-    _state["seen-widgets"] = _widgets()
+    mine()["seen-widgets"] = _widgets()
     wanted = links.write(experiment())
     if example_of():
-        written = _state["example-addresses"]
+        written = mine()["example-addresses"]
         written[frozenset(wanted.items())] = example_of()
         for oldest in list(written)[:-MOST_EXAMPLE_ADDRESSES]:
             del written[oldest]
-    now: dict[str, str] = _state["address"]
+    now: dict[str, str] = mine()["address"]
     own = {name: value for name, value in now.items() if name in page.fields.split()}
-    as_it_came = experiment() is _state.get("arrived")  # in fields of former times
+    as_it_came = experiment() is mine().get("arrived")  # in fields of former times
     _send(now if as_it_came else {**wanted, **own})
 
 
 def _send(wanted: dict[str, str]) -> None:
     """Put an address in the place of the present one, where it is another."""
-    now: dict[str, str] = _state["address"]
-    if wanted == now and not _state.get("address-unsent"):
+    now: dict[str, str] = mine()["address"]
+    if wanted == now and not mine().get("address-unsent"):
         return
-    _state["sent"].note(now)
+    mine()["sent"].note(now)
     # Noted before it is sent: sending is a point at which a newer position of a slider may cut this run short.
-    _state["address"], _state["address-unsent"] = wanted, True
+    mine()["address"], mine()["address-unsent"] = wanted, True
     passed = {name: value for name, value in st.query_params.items() if name in PASSED_OVER}
     st.query_params.from_dict({**wanted, **passed})
-    _state["address-unsent"] = False
-
-
-def drawn() -> None:
-    """The page is drawn, or was cut short by a newer change."""
-    if "sent" in _state:
-        _state["sent"].drawn()
-        _state["seen-widgets"] = _widgets()  # also those that this run was the first to draw: nobody has moved them
+    mine()["address-unsent"] = False
 
 
 def issues() -> list[Issue]:
     """What was wrong with the last link."""
-    return _state.get("problems", [])
+    return mine().get("problems", [])
 
 
 def own_fields(page: menu.Page) -> dict[str, str]:
     """What the page's own controls have written into the address."""
-    return {name: text for name, text in _state["address"].items() if name in page.fields.split()}
+    return {name: text for name, text in mine()["address"].items() if name in page.fields.split()}
 
 
 def lesson() -> bool:
@@ -273,7 +304,7 @@ def reveal() -> str:
 
 def page_field(name: str, default: str) -> str:
     """A page's own field of the address."""
-    return _state["address"].get(name, default)
+    return mine()["address"].get(name, default)
 
 
 def keep_page_field(name: str, value: str, default: str) -> None:
@@ -283,9 +314,9 @@ def keep_page_field(name: str, value: str, default: str) -> None:
 
 def keep_page_fields(wanted: dict[str, str | None]) -> None:
     """Let the address carry some of a page's own fields; what is None goes."""
-    now: dict[str, str] = _state["address"]
+    now: dict[str, str] = mine()["address"]
     if all(now.get(name) == value for name, value in wanted.items()):
         return
-    _state["seen-widgets"] = _widgets()
+    mine()["seen-widgets"] = _widgets()
     rest = {name: value for name, value in now.items() if name not in wanted}
     _send(rest | {name: value for name, value in wanted.items() if value is not None})

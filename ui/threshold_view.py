@@ -22,7 +22,7 @@ from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
-from ui import charts, page_fields, state, theme, words
+from ui import charts, page_fields, page_links, state, theme, words
 
 EXAMPLES = {
     "Ren et al.: five groups of users": "discrete(0, 0.2, 1, 2, 100)",
@@ -273,7 +273,7 @@ def check_panel(result: Result) -> None:
     shown = defused_frame(points.drop(columns="line"))
     st.dataframe(shown, hide_index=True, width="stretch", alt="Regret against V as a table")
     st.page_link(
-        "pages/explore.py",
+        page_links.to("explore"),
         label="Open these curves in Explore",
         icon=":material/arrow_forward:",
         query_params=links.write(result.experiment),

@@ -30,6 +30,7 @@ from ui import (
     figures,
     legends,
     page_fields,
+    page_links,
     real_world_budgets,
     render_lock,
     shared,
@@ -362,7 +363,7 @@ def opened_point(result: SweepResult, selection: Any) -> None:
     )
     figures.show(picture, "opened")
     st.page_link(
-        "pages/explore.py",
+        page_links.to("explore"),
         label="Open in Explore",
         icon=":material/arrow_forward:",
         query_params=links.write(chosen.experiment),

@@ -122,6 +122,13 @@ class RollOut:
     lost_by_test: np.ndarray
     lost_by_search: np.ndarray
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all runs."""
+        times = self.times
+        arrays = (times.trials, times.users, times.stopped, times.recommended, times.pulls)
+        return sum(array.nbytes for array in (*arrays, self.lost_by_test, self.lost_by_search))
+
 
 def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     """The mean and its standard error (NaN for a single value)."""

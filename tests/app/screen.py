@@ -53,14 +53,20 @@ def go(screen: AppTest, page: str) -> AppTest:
     return run(screen)
 
 
+def look(screen: AppTest, tab: str) -> AppTest:
+    """Open a tab of Explore."""
+    screen.session_state["views"] = tab
+    return run(screen)
+
+
 def key(screen: AppTest, name: str) -> str:
     """The present key of a control of the sidebar."""
-    return f"{name}:{screen.session_state['generation']}"
+    return f"{name}:{screen.session_state['lab']['generation']}"
 
 
 def own(screen: AppTest, kind: str, name: str) -> Any:
     """A page's own control whose value is a field of the address."""
-    turn = screen.session_state.get("own-turn", 0)
+    turn = screen.session_state["lab"].get("own-turn", 0)
     return getattr(screen, kind)(key=f"{name}:turn {turn}" if turn else name)
 
 

@@ -39,7 +39,7 @@ def test_a_link_opens_its_experiment_and_is_not_rewritten(name: str, page: str) 
     screen = on.visit(page, **fields)
     wanted, problems = links.read(fields)
     assert not problems and not screen.warning
-    assert screen.session_state["experiment"] == wanted
+    assert screen.session_state["lab"]["experiment"] == wanted
     assert on.address(screen) == fields
 
 
@@ -50,7 +50,7 @@ def test_a_round_trip_through_the_copied_link() -> None:
     link, embedded = (code.value for code in screen.sidebar.code)
     assert link.partition("?")[0].endswith("/explore")
     again = on.visit(**on.address(screen))
-    assert again.session_state["experiment"] == screen.session_state["experiment"]
+    assert again.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
     assert [code.value for code in again.sidebar.code] == [link, embedded]
     assert on.chart(again).traces == on.chart(screen).traces
 
@@ -73,10 +73,10 @@ def test_the_copied_link_opens_the_page_it_was_copied_on() -> None:
 def test_the_experiment_survives_a_change_of_pages() -> None:
     screen = on.visit(**CASES["mixed"])
     on.change(screen, "number_input", "seed", 3)
-    wanted = screen.session_state["experiment"]
+    wanted = screen.session_state["lab"]["experiment"]
     for page in ("threshold", "home", "explore"):
         on.go(screen, page)
-        assert screen.session_state["experiment"] == wanted
+        assert screen.session_state["lab"]["experiment"] == wanted
         if page != "home":
             assert on.address(screen) == {**CASES["mixed"], "seed": "3"}
         if page == "explore":
@@ -90,7 +90,7 @@ def test_going_back_is_opening_the_earlier_address() -> None:
     assert on.address(screen)["T"] == "1000"
     screen.query_params["T"] = earlier["T"]
     on.run(screen)
-    assert screen.session_state["experiment"].horizon == 500
+    assert screen.session_state["lab"]["experiment"].horizon == 500
     assert on.control(screen, "select_slider", "horizon").value == 500
 
 
@@ -99,7 +99,7 @@ def test_a_broken_link_lists_each_problem_and_opens_the_rest() -> None:
     told = screen.main.warning[0].value
     for part in ("arms\\[1\\]", "lines\\[1\\]", "lines\\[2\\]", "'many'", "colour"):
         assert part in told, part
-    kept: Experiment = screen.session_state["experiment"]
+    kept: Experiment = screen.session_state["lab"]["experiment"]
     assert kept.trials == 3
     assert kept.horizon == load_preset("default").horizon
     assert [line.policy for line in kept.lines] == ["ucb"]
@@ -140,11 +140,11 @@ def test_a_slider_moved_before_the_new_address_arrived_is_not_moved_back() -> No
         screen.query_params["T"] = "1000"  # what the browser still had
         assert on.address(screen) == before
         on.change(screen, "select_slider", "horizon", horizon)
-        assert screen.session_state["experiment"].horizon == horizon
+        assert screen.session_state["lab"]["experiment"].horizon == horizon
         assert on.address(screen)["T"] == str(horizon)
     screen.query_params["T"] = "2000"  # and this is the Back button: no control was moved
     on.run(screen)
-    assert screen.session_state["experiment"].horizon == 2000
+    assert screen.session_state["lab"]["experiment"].horizon == 2000
 
 
 def test_going_back_twice_returns_to_the_first_address() -> None:
@@ -154,7 +154,7 @@ def test_going_back_twice_returns_to_the_first_address() -> None:
     for horizon in (2000, 1000):
         screen.query_params["T"] = str(horizon)
         on.run(screen)
-        assert screen.session_state["experiment"].horizon == horizon
+        assert screen.session_state["lab"]["experiment"].horizon == horizon
         assert on.control(screen, "select_slider", "horizon").value == horizon
 
 
@@ -164,7 +164,7 @@ def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch:
     on.change(screen, "select_slider", "horizon", 500)
     screen.query_params["T"] = "1000"  # the positions in between were skipped, and the browser knows no new address yet
     on.run(screen)
-    assert screen.session_state["experiment"].horizon == 500
+    assert screen.session_state["lab"]["experiment"].horizon == 500
     assert on.address(screen)["T"] == "500"
 
 
@@ -194,7 +194,7 @@ def test_every_page_tells_when_it_is_drawn(page: str) -> None:
         on.run(screen)
     else:
         on.change(screen, "select_slider", "horizon", 500)
-    sent = screen.session_state["sent"]
+    sent = screen.session_state["lab"]["sent"]
     assert sent.left and not sent.drawing
 
 

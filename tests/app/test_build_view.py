@@ -16,8 +16,7 @@ def code(screen: on.AppTest) -> list[str]:
 def test_explore_plans_the_first_private_line_and_any_other() -> None:
     screen = on.visit("explore", lines="ucb,heldp-ucb-b(0.5),dp-ucb(2)", **on.SMALL)
     assert not code(screen)
-    screen.session_state["views"] = "Build it"
-    on.run(screen)
+    on.look(screen, "Build it")
     told = on.words(screen)
     assert production.NOTICE in told and all(f"**{title}**" in told for title in production.SECTIONS)
     assert words.plain(production.LEFT_OUT["messages"]) in told

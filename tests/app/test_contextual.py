@@ -19,7 +19,7 @@ SHARED = {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1),ldp-sgd(1)", *
 
 def test_plain_arms_get_an_example_that_the_page_and_the_sidebar_change() -> None:
     screen = on.visit("contextual", **TINY, eps="4", beta="1")
-    experiment = screen.session_state["experiment"]
+    experiment = screen.session_state["lab"]["experiment"]
     assert (experiment.contexts.dimension, experiment.contexts.arms, experiment.contexts.law.beta) == (2, 3, 1)
     assert experiment.lines[1].epsilon.fixed == 4 and experiment.horizon == 1000
     assert not [name for name in on.chart(screen, "regimes").names if "order-only" in name]
@@ -34,7 +34,7 @@ def test_plain_arms_get_an_example_that_the_page_and_the_sidebar_change() -> Non
     on.run(screen)
     assert on.control(screen, "text_area", "contexts").value == "single(2, 5, margin(0.4))"
     on.change(screen, "select_slider", "epsilon", 1.0)
-    assert {line.epsilon.fixed for line in screen.session_state["experiment"].lines[1:]} == {1}
+    assert {line.epsilon.fixed for line in screen.session_state["lab"]["experiment"].lines[1:]} == {1}
 
 
 def test_a_field_that_cannot_be_read_is_told() -> None:
@@ -45,9 +45,11 @@ def test_a_field_that_cannot_be_read_is_told() -> None:
 
 def test_plain_arms_are_kept_beside_the_example() -> None:
     screen = on.visit("contextual", **on.SMALL)
-    assert screen.session_state["example-of"] == "features" and screen.session_state["kept"].horizon == 400
+    assert (
+        screen.session_state["lab"]["example-of"] == "features" and screen.session_state["lab"]["kept"].horizon == 400
+    )
     on.go(screen, "explore")
-    assert screen.session_state["experiment"].horizon == 400 and on.address(screen) == on.SMALL
+    assert screen.session_state["lab"]["experiment"].horizon == 400 and on.address(screen) == on.SMALL
 
 
 def test_the_shared_experiment_is_drawn() -> None:
@@ -171,7 +173,7 @@ def test_a_lending_file_is_simulated_and_stays_in_the_session(monkeypatch: pytes
     assert store.bytes_used() > 0 and not store.on_disk
     monkeypatch.undo()
     assert on.address(screen) == TINY
-    assert screen.session_state["experiment"].contexts.arms == 3  # the shared experiment does not know
+    assert screen.session_state["lab"]["experiment"].contexts.arms == 3  # the shared experiment does not know
     assert not screen.sidebar.select_slider
     assert "secret-name" not in on.words(screen)
     assert len(on.chart(screen, "share").names) == 4

@@ -15,7 +15,7 @@ TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
 
 
 def experiment(screen: AppTest) -> Experiment:
-    return screen.session_state["experiment"]
+    return screen.session_state["lab"]["experiment"]
 
 
 def headline(screen: AppTest, start: str) -> str:
@@ -182,7 +182,7 @@ def test_lines_are_added_edited_and_removed() -> None:
     on.change(screen, "selectbox", "add", "heldp-ucb-l")
     assert on.control(screen, "selectbox", "add").value is None
     assert experiment(screen).lines[2].epsilon.fixed == 2.0  # the shared budget
-    assert f"eps_min-2:{screen.session_state['generation']}" not in [each.key for each in screen.text_input]
+    assert f"eps_min-2:{screen.session_state['lab']['generation']}" not in [each.key for each in screen.text_input]
     on.change(screen, "text_input", "own-2", "uniform(0.5,2)")
     on.change(screen, "text_input", "eps_min-2", "0.6")
     on.change(screen, "text_input", "label-2", "strict")
@@ -289,9 +289,10 @@ def test_equal_labels_do_not_confuse_the_list_of_lines() -> None:
 
 
 def test_the_chosen_line_of_the_bounds_survives_fewer_lines() -> None:
-    screen = on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", **on.SMALL)
+    screen = on.look(on.visit(arms="0.9,0.5", lines="ucb,heldp-ucb-b(1),heldp-ucb-l(1)", **on.SMALL), "Bounds")
     screen.selectbox(key="bounds-line").set_value(2)
     on.run(screen)
+    assert on.look(on.look(screen, "Table"), "Bounds").selectbox(key="bounds-line").value == 2
     on.control(screen, "button", "remove-2").click()
     on.run(screen)
     assert len(screen.selectbox(key="bounds-line").options) == 2

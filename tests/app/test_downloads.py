@@ -54,9 +54,10 @@ EXPERIMENT = Experiment.model_validate(
 
 
 def test_explore_offers_every_download() -> None:
-    screen = on.visit(**links.write(EXPERIMENT))
-    assert screen.session_state["experiment"] == EXPERIMENT
-    labels = [button.label for button in screen.main.download_button]
+    screen = on.look(on.visit(**links.write(EXPERIMENT)), "Budget")
+    assert screen.session_state["lab"]["experiment"] == EXPERIMENT
+    buttons = [*screen.main.download_button, *on.look(screen, "Download").main.download_button]
+    labels = [button.label for button in buttons]
     pictures = [f"Picture ({kind})" for kind in ("HTML", "SVG", "PDF", "PNG")]
     tables = [f"Final table ({kind})" for kind in ("CSV", "LaTeX", "Markdown")]
     assert {"What is released (CSV)", "Data (CSV)", "Spec (JSON)", "How it was made", *pictures, *tables} == set(labels)
@@ -64,8 +65,8 @@ def test_explore_offers_every_download() -> None:
 
 def test_without_privacy_there_is_no_list_of_releases_to_take_away() -> None:
     alone = EXPERIMENT.with_changes(lines=[{"policy": "ucb"}])
-    screen = on.visit(**links.write(alone))
-    assert screen.session_state["experiment"] == alone
+    screen = on.look(on.visit(**links.write(alone)), "Budget")
+    assert screen.session_state["lab"]["experiment"] == alone
     assert "What is released (CSV)" not in [button.label for button in screen.main.download_button]
 
 
@@ -129,14 +130,14 @@ def test_a_label_that_a_spreadsheet_would_run_is_text_in_every_table() -> None:
     for text in texts:
         assert set(pd.read_csv(io.StringIO(text))["label"]) == {f"'{attack}"}
         assert set(read_csv(io.StringIO(text))["label"]) == {attack}
-    frames = on.visit(**links.write(risky)).main.dataframe  # a table on the page can be saved as CSV, too
-    shown = [frame.value["label"] for frame in frames if "label" in frame.value]
+    tables = on.look(on.visit(**links.write(risky)), "Table").main.dataframe  # can be saved as CSV, too
+    shown = [frame.value["label"] for frame in tables if "label" in frame.value]
     assert shown and all(set(labels) == {f"'{attack}"} for labels in shown)
 
 
 def test_the_table_of_differences_names_first_who_lost_more() -> None:
     risky = EXPERIMENT.with_changes(lines=[{"policy": "ucb", "label": "=1+1"}, EXPERIMENT.spec()["lines"][1]], trials=8)
-    frames = [frame.value for frame in on.visit(**links.write(risky)).main.dataframe]
+    frames = [frame.value for frame in on.look(on.visit(**links.write(risky)), "Table").main.dataframe]
     [shown] = [frame for frame in frames if "verdict" in frame]
     [found] = simulate(risky).comparisons.itertuples()
     assert found.difference < 0 and found.p_corrected <= 0.05
@@ -355,5 +356,7 @@ def test_the_snippet_prints_the_numbers_of_the_screen() -> None:
 
 
 def test_the_code_tab_shows_that_snippet() -> None:
-    screen = on.visit(**on.SMALL)
-    assert exports.snippet(screen.session_state["experiment"]).strip() in [code.value for code in screen.main.code]
+    screen = on.look(on.visit(**on.SMALL), "Code")
+    assert exports.snippet(screen.session_state["lab"]["experiment"]).strip() in [
+        code.value for code in screen.main.code
+    ]

@@ -33,7 +33,7 @@ def change(screen: AppTest, kind: str, name: str, value: object) -> AppTest:
 
 
 def now(screen: AppTest) -> setting.Setting:
-    return setting.of(screen.session_state["experiment"])
+    return setting.of(screen.session_state["lab"]["experiment"])
 
 
 def test_a_link_in_the_former_fields_opens_its_experiment_and_is_not_rewritten() -> None:
@@ -41,7 +41,7 @@ def test_a_link_in_the_former_fields_opens_its_experiment_and_is_not_rewritten()
     screen = on.visit("heavy-tails", **fields)
     assert not screen.warning and not screen.error
     assert now(screen) == setting.Setting("S3", "student", 0.5, "local", False)
-    experiment = screen.session_state["experiment"]
+    experiment = screen.session_state["lab"]["experiment"]
     assert (experiment.horizon, setting.epsilon_of(experiment)) == (10_000, 0.5)
     assert on.address(screen) == fields
     screen.select_slider(key="heavy-n").set_value(100)
@@ -57,7 +57,7 @@ def test_the_controls_of_the_page_change_the_experiment_and_the_address_follows(
     change(screen, "toggle", "heavy-printed", True)
     assert now(screen) == setting.Setting("S3", "student", 0.7, "local", True)
     again = on.visit("heavy-tails", **on.address(screen))
-    assert again.session_state["experiment"] == screen.session_state["experiment"]
+    assert again.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
     assert on.chart(again, "tail").traces == on.chart(screen, "tail").traces
 
 
@@ -177,18 +177,18 @@ def test_own_arms_are_written_in_the_sidebar() -> None:
 
 def test_an_experiment_of_another_kind_is_kept_beside_the_example() -> None:
     screen = on.visit("heavy-tails", contexts="single(2,3)", lines="linucb", **on.SMALL)
-    own = screen.session_state["kept"]
-    assert own.contexts is not None and screen.session_state["example-of"] == "robust"
+    own = screen.session_state["lab"]["kept"]
+    assert own.contexts is not None and screen.session_state["lab"]["example-of"] == "robust"
     change(screen, "select_slider", "heavy-v", 0.5)
-    edited = screen.session_state["experiment"]
+    edited = screen.session_state["lab"]["experiment"]
     on.go(screen, "contextual")
-    assert screen.session_state["experiment"] == own and not screen.session_state["example-of"]
+    assert screen.session_state["lab"]["experiment"] == own and not screen.session_state["lab"]["example-of"]
     on.go(screen, "heavy-tails")
-    assert screen.session_state["experiment"] == edited and screen.session_state["kept"] == own
+    assert screen.session_state["lab"]["experiment"] == edited and screen.session_state["lab"]["kept"] == own
     on.control(screen, "button", "keep-example").click()
     on.run(screen)
     on.go(screen, "explore")
-    assert screen.session_state["experiment"] == edited
+    assert screen.session_state["lab"]["experiment"] == edited
 
 
 def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() -> None:

@@ -52,7 +52,7 @@ def assert_nothing_is_left_behind(now: Experiment, preset: Experiment) -> None:
 
 def now(screen: AppTest) -> Experiment:
     assert not screen.sidebar.error, screen.sidebar.error[0].value
-    experiment: Experiment = screen.session_state["experiment"]
+    experiment: Experiment = screen.session_state["lab"]["experiment"]
     return experiment
 
 

@@ -36,7 +36,7 @@ def test_a_lesson_has_the_budget_s_slider_a_frame_that_stays_and_a_ghost(scale: 
         on.run(screen)
         chart = on.chart(screen)
         frames.add(str(frame(chart)))
-        shown = screen.session_state["experiment"]
+        shown = screen.session_state["lab"]["experiment"]
         assert [line.epsilon.fixed for line in shown.lines if line.epsilon] == [epsilon] * 2
         read, issues = links.read({name: text for name, text in on.address(screen).items() if name != "controls"})
         assert not issues and read.lines == shown.lines and on.address(screen)["controls"] == "off"

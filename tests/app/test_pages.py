@@ -25,7 +25,7 @@ WITHOUT_A_PICTURE = ("glossary", "learn")  # the course asks for a guess first
 @pytest.mark.parametrize("page", on.PAGES)
 def test_every_page_opens_with_its_title_and_the_menu(page: str) -> None:
     screen = on.visit(page, **on.SMALL)
-    assert screen.session_state["page"] == menu.named(page).address
+    assert screen.session_state["lab"]["page"] == menu.named(page).address
     assert not screen.warning and not screen.error
     assert len(screen.title) == 1
     links = [link.proto.label for link in screen.get("page_link")]
@@ -202,7 +202,7 @@ def test_every_preset_opens(name: str) -> None:
     screen = on.visit("explore", preset=name, T="100", n="2")
     assert not screen.warning and not screen.error
     assert len(on.chart(screen).names) >= 2
-    assert screen.session_state["experiment"] == load_preset(name).with_changes(horizon=100, trials=2)
+    assert screen.session_state["lab"]["experiment"] == load_preset(name).with_changes(horizon=100, trials=2)
     assert set(on.address(screen)) <= {"preset", "T", "n"}  # the sidebar did not rewrite it
 
 
@@ -259,12 +259,12 @@ def test_threshold_follows_the_users_of_the_sidebar() -> None:
 
 def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
     screen = on.visit("threshold", **on.SMALL)
-    own = screen.session_state["kept"]
-    assert on.chart(screen, "cost").traces and screen.session_state["example-of"] == "spread"
+    own = screen.session_state["lab"]["kept"]
+    assert on.chart(screen, "cost").traces and screen.session_state["lab"]["example-of"] == "spread"
     screen.button(key="threshold-use").click()
     on.run(screen)
-    assert not screen.session_state["example-of"]
-    assert screen.session_state["experiment"].arms == own.arms
+    assert not screen.session_state["lab"]["example-of"]
+    assert screen.session_state["lab"]["experiment"].arms == own.arms
     assert "discrete(0,0.2,1,2,100)" in on.address(screen)["lines"]
 
 

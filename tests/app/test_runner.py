@@ -299,7 +299,7 @@ def test_a_run_that_waits_for_others_says_so_and_how_not_to_wait(
         run = screen.session_state["run-main"]
         wait_for(lambda: run.simulation.waiting)
         on.run(screen)
-        assert exports.command(screen.session_state["experiment"]) in on.words(screen)
+        assert exports.command(screen.session_state["lab"]["experiment"]) in on.words(screen)
         assert labels(screen) == ["Cancel"]
         assert trials_of(run.simulation.result()) <= 10  # the preview's
     wait_for(lambda: trials_of(run.simulation.result()) > 10)  # now it is its turn
@@ -311,13 +311,13 @@ def test_what_is_refused_is_told_with_a_command_that_does_it(monkeypatch: pytest
     monkeypatch.setenv("LAB_MAX_STEPS", "1000000")
     screen = on.visit(preset="ren-1c", n="7")
     assert "1e\\+06 " in screen.main.error[0].value
-    horizon = screen.session_state["experiment"].horizon
+    horizon = screen.session_state["lab"]["experiment"].horizon
     (command,) = [code.value for code in screen.main.code if "bandit_core" in code.value and "import" not in code.value]
     assert "run ren-1c --trials 7 " in command
     assert horizon * 7 * 3 > 10**6
     assert on.chart(screen).names  # a preview stands there all the same
     monkeypatch.delenv("LAB_MAX_STEPS")
-    changed = on.visit(preset="ren-1c", n="7", T="50").session_state["experiment"]
+    changed = on.visit(preset="ren-1c", n="7", T="50").session_state["lab"]["experiment"]
     asked = shlex.split(exports.command(changed))[3:-1]
     assert main([*asked, str(tmp_path / "curves.csv")]) == 0
     last = pd.read_csv(tmp_path / "curves.csv").groupby("line")["mean"].last()

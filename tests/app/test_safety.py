@@ -164,7 +164,8 @@ def test_reading_aloud_tells_beginning_and_end_of_every_curve() -> None:
     pulls = screen.get_by_key("pulls").proto.alt
     assert re.search(r"UCB: [\d,.]+ at 0.9 bernoulli, [\d,.]+ at 0.5 bernoulli\.", pulls)  # a sentence is the form
     assert "a & b: " in pulls
-    assert re.search(r"a & b: from [\d.]+ at 1 to [\d.]+ at 300\.", screen.get_by_key("budget").proto.alt)
+    spent = on.look(screen, "Budget").get_by_key("budget").proto.alt
+    assert re.search(r"a & b: from [\d.]+ at 1 to [\d.]+ at 300\.", spent)
 
 
 def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
@@ -174,7 +175,7 @@ def test_a_lesson_is_the_picture_alone_and_its_link_says_so() -> None:
     assert embedded == link + "&embed=true&controls=off"
     lesson = on.visit("explore", **fields, controls="off")
     assert not lesson.sidebar.selectbox and not lesson.sidebar.code
-    assert lesson.session_state["experiment"] == screen.session_state["experiment"]
+    assert lesson.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
     curves = [[trace for trace in on.chart(each).traces if "legendgroup" in trace] for each in (lesson, screen)]
     lines = [[trace["y"] for trace in each if trace["legendgroup"].startswith("line-")] for each in curves]
     assert [values for values in lines[1] if values in lines[0]] == lines[0] and len(lines[0]) == 6

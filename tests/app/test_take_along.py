@@ -23,7 +23,7 @@ NASTY = "*it's* **half** <b> & `x` :smile: \\ </script>"
 
 
 def experiment_of(screen: Any) -> Experiment:
-    return screen.session_state["experiment"]
+    return screen.session_state["lab"]["experiment"]
 
 
 def take(screen: Any, page: str) -> Any:
@@ -55,7 +55,7 @@ def labels(screen: Any) -> list[str]:
 
 
 def test_explore_gives_the_file_of_its_experiment(monkeypatch):
-    screen = on.visit(lines=LINES, **on.SMALL)
+    screen = on.look(on.visit(lines=LINES, **on.SMALL), "Download")
     assert SAVE not in labels(screen)
     take(screen, "explore")
     assert SAVE in labels(screen)
@@ -68,13 +68,13 @@ def test_explore_gives_the_file_of_its_experiment(monkeypatch):
 
 
 def test_another_experiment_is_not_computed_until_it_is_asked_for():
-    screen = take(on.visit(lines=LINES, **on.SMALL), "explore")
+    screen = take(on.look(on.visit(lines=LINES, **on.SMALL), "Download"), "explore")
     on.change(screen, "number_input", "seed", 7)
     assert SAVE not in labels(screen) and screen.button(key="take-along-explore").label == BUTTON
 
 
 def test_a_press_holds_while_a_control_moves():
-    screen = on.visit(lines=LINES, **on.SMALL)
+    screen = on.look(on.visit(lines=LINES, **on.SMALL), "Download")
     screen.button(key="take-along-explore").click()
     on.change(screen, "number_input", "seed", 7)  # in the same run of the page
     if "run-lesson" in screen.session_state:
@@ -91,7 +91,7 @@ def test_a_run_that_ends_while_the_page_is_drawn_is_not_offered_again(monkeypatc
         looked.append(run.thread.join())
         return len(looked) == 1
 
-    screen = on.visit(lines=LINES, seed="41", **on.SMALL)  # what nobody has computed
+    screen = on.look(on.visit(lines=LINES, seed="41", **on.SMALL), "Download")  # what nobody has computed
     monkeypatch.setattr(runner, "LIVE_SECONDS", 0.0)  # so that the lesson is a run of its own, however short
     monkeypatch.setattr(runner.Run, "alive", property(alive))
     screen.button(key="take-along-explore").click()
@@ -101,14 +101,14 @@ def test_a_run_that_ends_while_the_page_is_drawn_is_not_offered_again(monkeypatc
 
 
 def test_the_slider_may_move_the_users(monkeypatch):
-    screen = on.visit(lines=LINES, **on.SMALL)
+    screen = on.look(on.visit(lines=LINES, **on.SMALL), "Download")
     screen.get_by_key("lesson-slider").set_value("horizon")
     take(on.run(screen), "explore")
     assert file_of(screen, monkeypatch)["slider"] == "horizon"
 
 
 def test_without_budgets_the_slider_moves_the_users(monkeypatch):
-    screen = take(on.visit(lines="ucb", **on.SMALL), "explore")
+    screen = take(on.look(on.visit(lines="ucb", **on.SMALL), "Download"), "explore")
     assert file_of(screen, monkeypatch)["slider"] == "horizon"
 
 
@@ -125,7 +125,7 @@ def test_tradeoff_gives_its_own_budgets_and_what_it_says_of_all(monkeypatch):
 
 
 def test_what_is_too_large_for_the_server_is_refused_with_the_command(monkeypatch):
-    screen = on.visit(lines=LINES, **on.SMALL)
+    screen = on.look(on.visit(lines=LINES, **on.SMALL), "Download")
     monkeypatch.setenv("LAB_MAX_STEPS", "20000")  # the picture takes 4,800
     take(screen, "explore")
     assert SAVE not in labels(screen)

@@ -93,9 +93,9 @@ def test_a_deadline_asks_for_the_fewest_users_too() -> None:
 @pytest.mark.parametrize("fields", [{"lines": "ucb"}, {"contexts": "single(2, 3)", "lines": "linucb,ldp-ols(1)"}])
 def test_where_there_is_nothing_to_trade_an_example_stands_in(fields: dict[str, str]) -> None:
     screen = on.visit("tradeoff", **{**on.SMALL, **fields})
-    assert screen.session_state["example-of"] == "priced" and on.chart(screen, "tradeoff-chart").names
+    assert screen.session_state["lab"]["example-of"] == "priced" and on.chart(screen, "tradeoff-chart").names
     wanted, _ = links.read({**on.SMALL, **fields})
-    assert screen.session_state["kept"] == wanted
+    assert screen.session_state["lab"]["kept"] == wanted
 
 
 def test_the_budget_of_the_sidebar_is_a_point_of_the_picture() -> None:

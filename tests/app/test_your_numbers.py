@@ -545,6 +545,12 @@ def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
     assert not _tables(screen, "A/B test")
 
 
+def test_users_until_a_decision_are_searched_once_for_all_visitors(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = on.visit("your-numbers", **QUICK)
+    monkeypatch.setattr(until, "RollOutStudy", None)  # nobody needs to build one
+    assert _times(on.arrive("your-numbers", **QUICK)) == _times(first)
+
+
 def test_times_of_an_upload_are_remembered_by_the_session_alone() -> None:
     before = best_arm._time.cache_info()  # private: what a process remembers
     screen = upload(on.visit("your-numbers", **QUICK, lifts="0"), CSV)

@@ -187,6 +187,6 @@ def test_a_page(copy_with) -> None:
         screen.query_params["eps"] = "2"
         screen.switch_page("pages/coin.py").run()
         place = [page.name for page in menu.pages()].index("coin")
-        print(screen.metric[0].value, screen.session_state["page"], len(screen.sidebar), place)
+        print(screen.metric[0].value, screen.session_state["lab"]["page"], len(screen.sidebar), place)
     """)
     assert said == "11.9% coin 0 12"

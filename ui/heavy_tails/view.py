@@ -22,7 +22,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, page_fields, render_lock, runner, shared, theme, words
+from ui import charts, page_fields, page_links, render_lock, runner, shared, theme, words
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
 
@@ -251,7 +251,7 @@ def band_words(result: Result) -> str:
 def link_to_explore(experiment: Experiment) -> None:
     """The same picture in Explore."""
     st.page_link(
-        "pages/explore.py",
+        page_links.to("explore"),
         label="Open in Explore",
         icon=":material/arrow_forward:",
         query_params=links.write(experiment),

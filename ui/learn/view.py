@@ -7,7 +7,20 @@ from dataclasses import dataclass
 import streamlit as st
 
 from bandit_core.simulation.results import Result
-from ui import charts, figures, lesson, menu, page_fields, render_lock, runner, shared, state, take_along, theme
+from ui import (
+    charts,
+    figures,
+    lesson,
+    menu,
+    page_fields,
+    page_links,
+    render_lock,
+    runner,
+    shared,
+    state,
+    take_along,
+    theme,
+)
 from ui.learn import printed, together
 from ui.learn.course import MINUTES, STEPS
 from ui.learn.step import Choice, Number, Scale, Step
@@ -251,8 +264,9 @@ def _second(part: Step) -> None:
             if found is not None:
                 _picture(part, at, found, "learn-second-picture")
                 _say(part, at, found, "learn-second-told")
-        page = menu.named(part.page)
-        st.page_link(page.file, label=part.link_words, icon=":material/tune:", query_params=part.fields(at))
+        st.page_link(
+            page_links.to(part.page), label=part.link_words, icon=":material/tune:", query_params=part.fields(at)
+        )
         if shown:
             st.caption(f"**Exactly.** {part.exact}")
             st.caption(f"**For teachers.** {part.notes}")
@@ -297,9 +311,10 @@ def _folds(step: Step, at: float, room: Room | None, shown: bool) -> None:
     """Things to try, the exact statement, the same experiment elsewhere, and what a teacher may want."""
     for hint in step.more:
         st.markdown(f"- {hint}")
-    page = menu.named(step.page)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(page.file, label=step.link_words, icon=":material/tune:", query_params=step.fields(at))
+        st.page_link(
+            page_links.to(step.page), label=step.link_words, icon=":material/tune:", query_params=step.fields(at)
+        )
         if shown and not (room is not None and room.teacher):
             st.button(
                 "Guess again", icon=":material/replay:", key="learn-again", on_click=_again, args=(step,),

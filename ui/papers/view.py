@@ -23,10 +23,9 @@ from bandit_core.simulation.costs import estimated_seconds
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import percent
 from bandit_core.studies import threshold_check
-from ui import charts, figures, page_fields, shared, state, theme, threshold_view, words
+from ui import charts, figures, page_fields, page_links, shared, state, theme, threshold_view, words
 from ui.papers import rerun
 
-EXPLORE, CONTEXTUAL = "pages/explore.py", "pages/contextual.py"
 EVERY = "all"
 HELD: tuple[Held, ...] = ("held", "not held", "not decided", "not checked")
 _MARKS: dict[Held, tuple[str, Literal["green", "red", "orange", "grey"]]] = {
@@ -340,7 +339,7 @@ def _panels(figure: Figure, panel: str) -> str:
 def _elsewhere(figure: Figure) -> None:
     """A figure that is no simulation leads to the page that shows it."""
     if (places.ROOT / "pages" / f"{figure.page}.py").exists():
-        st.page_link(f"pages/{figure.page}.py", label="Open Theory", icon=":material/arrow_forward:")
+        st.page_link(page_links.to(figure.page), label="Open Theory", icon=":material/arrow_forward:")
 
 
 def actions(shipped: Shipped) -> None:
@@ -348,7 +347,7 @@ def actions(shipped: Shipped) -> None:
     explore, data, file = st.columns(3)
     experiment = papers.played()[shipped.name].experiment
     explore.page_link(
-        EXPLORE if experiment.contexts is None else CONTEXTUAL,
+        page_links.to("explore" if experiment.contexts is None else "contextual"),
         label="Open in Explore" if experiment.contexts is None else "Open in Contextual",
         icon=":material/arrow_forward:",
         query_params=links.write(experiment),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from bandit_core import Experiment
@@ -14,7 +15,7 @@ from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs
 from bandit_core.studies.goal_search import Found, Kind
 from ui import words
-from ui.your_numbers.inputs import Asked, Setting
+from ui.your_numbers.inputs import Asked, Setting, is_private
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,16 @@ class Reply:
     rows: tuple[Cost, ...]
     blind: float
     first: float
+
+    @property
+    def content(self) -> Hashable:
+        """What tells two answers apart."""
+        return self.asked, self.chosen, self.result.content
+
+    @property
+    def private(self) -> bool:
+        """Whether anything of the question was uploaded."""
+        return is_private(self.asked, self.chosen)
 
     @property
     def result(self) -> Result:

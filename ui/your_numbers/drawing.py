@@ -7,6 +7,7 @@ from functools import partial
 
 import pandas as pd
 import plotly.graph_objects as go
+import pyarrow as pa
 import streamlit as st
 
 from bandit_core import InputError
@@ -16,10 +17,9 @@ from bandit_core.simulation.store import Store
 from bandit_core.studies.best_method import Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found
-from ui import charts, gallery, runner, theme, uploads, words
+from ui import charts, gallery, runner, shared, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply, found_words, goals, rivals, verdict
-from ui.your_numbers.inputs import is_private
 from ui.your_numbers.summary import summary_page
 from ui.your_numbers.until import Until
 
@@ -56,9 +56,8 @@ def cards(answer: Reply) -> None:
 def methods(answer: Reply) -> None:
     """Every method that was tried, trust model by trust model."""
     with st.expander(f"All {len(answer.decision.tried)} methods tried"):
-        rows = [_method(each, answer) for row in answer.rows for each in answer.decision.of(row.privacy)]
         st.dataframe(
-            pd.DataFrame(rows),
+            shared.of_controls("own-methods", answer.content, lambda: _methods(answer), answer.private),
             hide_index=True,
             width="stretch",
             alt="Methods tried: trust model, loss with its error, runs, and whether each can be told from the best",
@@ -71,6 +70,11 @@ def methods(answer: Reply) -> None:
             "methods that keep their promise only with a δ, and those that need rewards or budgets "
             "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
         )
+
+
+def _methods(answer: Reply) -> pa.Table:
+    rows = [_method(each, answer) for row in answer.rows for each in answer.decision.of(row.privacy)]
+    return shared.as_sent(pd.DataFrame(rows))
 
 
 def _method(each: Tried, answer: Reply) -> dict[str, str]:
@@ -157,7 +161,7 @@ def search(answer: Reply, kept: Store | None) -> dict[str, list[Found]]:
     address.remember(goal=kind, limit=f"{limit:.12g}")
     wanted = goal(kind, limit, answer.asked.low, answer.asked.high)
     chosen = [row.privacy for row in answer.rows[1:]]
-    private = is_private(answer.asked, answer.chosen)
+    private = answer.private
     found = {}
     if address.searches(
         "epsilon",
@@ -240,7 +244,7 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
 
 def take_away(answer: Reply, found: dict[str, list[Found]], until: Until | None = None) -> None:
     """The one-page summary, and the links where the numbers were typed."""
-    private = is_private(answer.asked, answer.chosen)
+    private = answer.private
     columns = st.columns(3, vertical_alignment="bottom")
     fields = address.page_memory()["fields"]
     limit = f"at most {fields['limit']} {goals(answer.chosen.unit)[fields['goal']]}"

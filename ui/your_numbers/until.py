@@ -20,7 +20,6 @@ from bandit_core.studies.roll_out import CAP, TRIALS, RollOut, RollOutQuestion, 
 from ui import charts, epsilon_grid, figures, runner, shared, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply
-from ui.your_numbers.inputs import is_private
 
 RULES: dict[Rule, str] = {"proved": "proved", "heuristic": "heuristic, no proof"}
 _BUDGETS: dict[Privacy, str] = {"local": "epsl", "central": "epsc"}
@@ -58,7 +57,7 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
     if rows is None:
         return None
     until = Until(answer, question, rows)
-    st.markdown(sentence(until))
+    st.markdown(shared.of_controls("until-words", question, lambda: sentence(until), answer.private))
     dark = theme.is_dark()
     drawn = shared.figure(
         "until", (question, dark), lambda: picture(until, dark), lambda _: describe(until), own=store is not None
@@ -112,7 +111,7 @@ def _asked(answer: Reply) -> RollOutQuestion:
         "programs use; how often it is wrong can only be measured.",
     )
     address.remember(delta=f"{delta:.12g}", power=f"{power:.12g}", rule=rule)
-    address.write_address(is_private(answer.asked, answer.chosen))
+    address.write_address(answer.private)
     if not isinstance(answer.chosen.epsilon, float):
         st.caption(f"In this section all users have one ε: the one chosen here, or else that of the slider, {shown}.")
     return RollOutQuestion(answer.question.arms, answer.chosen.users, budgets, float(delta), float(power), rule, TRIALS)
@@ -147,6 +146,8 @@ def _found(question: RollOutQuestion, store: Store | None) -> tuple[RollOut, ...
         if rows is None:
             return None
         memory = st.session_state[_MEMORY] = question, rows
+    else:
+        st.empty()  # in the place of the progress bar
     found: tuple[RollOut, ...] = memory[1]
     return found
 
@@ -268,16 +269,22 @@ def bits_words(until: Until) -> str:
 
 
 def _tables(until: Until) -> None:
+    times, losses = shared.of_controls(
+        "until-tables",
+        (until.question, until.answer.content),
+        lambda: [shared.as_sent(pd.DataFrame(rows(until))) for rows in (times_rows, loss_rows)],
+        until.answer.private,
+    )
     st.markdown("**Users until a decision**")
     st.dataframe(
-        pd.DataFrame(times_rows(until)), hide_index=True, width="stretch",
+        times, hide_index=True, width="stretch",
         alt="Users until a decision for each trust model: by an A/B test, by a method that stops, and at least",
     )  # fmt: skip
     st.caption(" ".join(filter(None, (promises(until), LEAST, bits_words(until)))))
     unit, users = until.answer.amounts, words.count(until.question.users)
     st.markdown(f"**Lost on the way: {unit} among {users} users**")
     st.dataframe(
-        pd.DataFrame(loss_rows(until)), hide_index=True, width="stretch",
+        losses, hide_index=True, width="stretch",
         alt="What is lost for each trust model: by an A/B test, by a method that stops, and by one that always learns",
     )  # fmt: skip
     st.caption(
