@@ -23,7 +23,7 @@ from bandit_core.kernels.curves import play_trials
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
-from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.streams import next_uniform, stepped
 from bandit_core.kernels.trees import Counters, Margin
 from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -91,16 +91,8 @@ def _fill(state: np.ndarray, row: int, words: np.ndarray, number: int) -> None:
     """The next uniforms of the second generator, as the bits of 1 + uniform."""
     a, b, c, d = state[row, 4], state[row, 5], state[row, 6], state[row, 7]
     for place in range(number):
-        total = a + d
-        mixed = ((total << uint64(23)) | (total >> uint64(41))) + a
-        shifted = b << uint64(17)
-        c ^= a
-        d ^= b
-        b ^= c
-        a ^= d
-        c ^= shifted
-        d = (d << uint64(45)) | (d >> uint64(19))
-        words[place] = (mixed >> uint64(12)) | _ONE
+        word, a, b, c, d = stepped(a, b, c, d)
+        words[place] = (word >> uint64(12)) | _ONE
     state[row, 4], state[row, 5], state[row, 6], state[row, 7] = a, b, c, d
 
 
