@@ -49,6 +49,20 @@ def draw_labels(state: np.ndarray, row: int, order: np.ndarray) -> None:
 
 
 @piece
+def seed_another(state: np.ndarray, row: int, own: np.ndarray) -> None:
+    """Fill ``own`` (1, 8) with a stream that is independent of that at ``row``, and follows from it, by SplitMix64.
+
+    ``state`` stays as it is.
+    """
+    seed = uint64(1)
+    for word in range(state.shape[1]):
+        seed = _mixed(seed + _GOLDEN + state[row, word])
+    for word in range(own.shape[1]):
+        seed += _GOLDEN
+        own[0, word] = _mixed(seed)
+
+
+@piece
 def arrange(order: np.ndarray, given: np.ndarray, arranged: np.ndarray) -> None:
     """Fill ``arranged`` (arms,) with ``given`` (arms,) in the order of the labels."""
     for label in range(order.shape[0]):

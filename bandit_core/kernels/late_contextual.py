@@ -100,8 +100,7 @@ def play_users_late(  # noqa: PLR0913 (see `contextual.play_users`)
 @kernel
 def by_ridge(state: np.ndarray, environment: Environment, learner: ridge.Learner, late: Late, record: Record) -> None:
     """`kernels.ridge` with late feedback."""
-    models, d = environment.models, environment.dimension
-    memory = ridge.Memory(np.empty((models, d)), np.empty((models, d, d)), np.empty(d))
+    memory = ridge.room(environment)
     users = users_of(environment, state, record.signal)
     play_users_late(
         ridge.reset, ridge.choose, ridge.learn, learner, memory, learner.warm_up, environment, late, users, record

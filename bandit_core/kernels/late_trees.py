@@ -1,4 +1,4 @@
-"""Policies whose sums come from counters, with late feedback: see `kernels.trees`, `signed_trees` and `late_loop`.
+"""Policies whose sums come from counters, with late feedback: see `trees`, `common_counters` and `signed_trees`.
 
 A counter counts rewards in the order of the users, only later: its n-th item is that of the arm's n-th user (the n-th
 of all users where all counters grow at every step), so every reward is in the same nodes with the same noise.
@@ -101,7 +101,7 @@ def own_counters(
 def common_counters(
     state: np.ndarray, rewards: Rewards, counters: trees.Counters, margin: trees.Margin, late: Late, record: Record
 ) -> None:
-    """`kernels.trees.common_counters` with late feedback."""
+    """`kernels.common_counters` with late feedback."""
     game, known = _room(rewards, counters, margin, record.checkpoints[-1])
     play_and_learn(_clear, _choose, _learn_in_common, game, known, late, state, rewards, record)
 

@@ -1,4 +1,4 @@
-"""DP-UCB on k-ary trees with signed digits in place of hybrid counters: `trees.common_counters` with less noise.
+"""DP-UCB on k-ary trees with signed digits in place of hybrid counters: `common_counters` with less noise.
 
 Every arm has a tree (see `bandit_core.mechanisms.signed_digits`), and all of them grow at every step, with a zero for
 the arms that are not pulled. After one pull of each, the arm with the largest  (S + noise) / n + sqrt(2 ln t / n)  is

@@ -54,6 +54,20 @@ def next_uniform(state: np.ndarray, row: int, at: int) -> float:
 
 
 @inlined
+def stepped(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The next 64 random bits of a generator of these four words, and its words after that: they stay in registers."""
+    total = a + d
+    mixed = ((total << uint64(23)) | (total >> uint64(41))) + a
+    shifted = b << uint64(17)
+    c ^= a
+    d ^= b
+    b ^= c
+    a ^= d
+    c ^= shifted
+    return mixed, a, b, c, (d << uint64(45)) | (d >> uint64(19))
+
+
+@inlined
 def fill_lanes(words: np.ndarray, bits: np.ndarray, lanes: int) -> None:
     """Next uniform of every lane at once, as the bits of 1 + uniform (``words`` is (4, lanes))."""
     first, second, third, fourth = words[0], words[1], words[2], words[3]

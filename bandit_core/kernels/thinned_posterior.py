@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, inlined, kernel, piece
 from bandit_core.kernels.curves import play_trials
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.records import Rewards
@@ -91,20 +91,21 @@ def point_beyond(state: np.ndarray, trial: int, a: float, b: float, bar: float, 
 
 
 @inlined
-def _posterior(arms: Arms, arm: int) -> Any:
+def posterior_of(arms: Arms, arm: int) -> Any:
+    """Both parameters of an arm's beta posterior."""
     return 1.0 + arms.ones[arm], 1.0 + arms.pulled[arm] - arms.ones[arm]
 
 
 @inlined
 def _draw(arms: Arms, state: np.ndarray, trial: int, arm: int) -> float:
-    a, b = _posterior(arms, arm)
+    a, b = posterior_of(arms, arm)
     return beta(state, trial, a, b)
 
 
 @inlined
 def _settle(arms: Arms, arm: int) -> None:
     """See whether an arm is settled, for about half a standard deviation's more answers towards the bar."""
-    a, b = _posterior(arms, arm)
+    a, b = posterior_of(arms, arm)
     bar = arms.bar[0]
     if arm == arms.lead[0]:
         a, b, bar = b, a, 1.0 - bar
@@ -115,7 +116,7 @@ def _settle(arms: Arms, arm: int) -> None:
 
 
 @piece
-def _take_stock(arms: Arms) -> None:
+def take_stock(arms: Arms) -> None:
     """Count who is unsettled, and find the chance that no settled arm may be beyond the bar."""
     arms.bar[1] = 1.0
     arms.lead[2] = 0
@@ -128,23 +129,23 @@ def _take_stock(arms: Arms) -> None:
 def look_at_all(arms: Arms) -> None:
     """Choose the bar anew, and see who is settled."""
     leader = arms.lead[0]
-    a, b = _posterior(arms, leader)
+    a, b = posterior_of(arms, leader)
     mean = a / (a + b)
     arms.bar[0] = mean - SPREADS * math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
     arms.lead[1] = int(GROWTH * arms.pulled[leader]) + 8
     if arms.bar[0] > 0.0:
         _settle(arms, leader)
     if arms.bar[0] <= 0.0 or arms.spare[leader] < 0.0:
-        _unsettle(arms)
+        unsettle(arms)
         return
     for arm in range(arms.ones.shape[0]):
         if arm != leader:
             _settle(arms, arm)
-    _take_stock(arms)
+    take_stock(arms)
 
 
 @inlined
-def _unsettle(arms: Arms) -> None:
+def unsettle(arms: Arms) -> None:
     """Without a bar, all arms draw."""
     arms.bar[0] = 0.0
     arms.bar[1] = 1.0
@@ -165,28 +166,29 @@ def learn(arms: Arms, arm: int, answer: float) -> None:
         if arms.pulled[arm] >= arms.lead[1]:
             look_at_all(arms)
     else:
-        a, b = _posterior(arms, arm)
-        c, d = _posterior(arms, leader)
+        a, b = posterior_of(arms, arm)
+        c, d = posterior_of(arms, leader)
         if a * (c + d) > c * (a + b):
             arms.lead[0] = arm
-            _unsettle(arms)
+            unsettle(arms)
         arms.spare[arm] -= arms.chances[arm] > 0.0 and answer == 1.0
     if arms.chances[arm] > 0.0 and arms.spare[arm] < 0.0:
         _settle(arms, arm)
         if arm == leader and arms.spare[arm] < 0.0:
             look_at_all(arms)
-        _take_stock(arms)
+        else:
+            take_stock(arms)
 
 
 @piece
-def _find_those_beyond(arms: Arms, state: np.ndarray, trial: int, uniform: float) -> bool:
+def find_those_beyond(arms: Arms, state: np.ndarray, trial: int, uniform: float) -> bool:
     """Note who is on the wrong side of the bar; the uniform tells the first who may be."""
     anybody = False
     nobody = 1.0  # the chance that none may among those since the last who may
     for arm in range(arms.ones.shape[0]):
         nobody *= 1.0 - arms.chances[arm]
         if uniform >= nobody:
-            a, b = _posterior(arms, arm)
+            a, b = posterior_of(arms, arm)
             chance = arms.chances[arm]
             if arm == arms.lead[0]:
                 arms.beyond[arm] = 1.0 - point_beyond(state, trial, b, a, 1.0 - arms.bar[0], chance)
@@ -199,7 +201,7 @@ def _find_those_beyond(arms: Arms, state: np.ndarray, trial: int, uniform: float
 
 
 @piece
-def _compare(arms: Arms, state: np.ndarray, trial: int) -> int:
+def compare(arms: Arms, state: np.ndarray, trial: int) -> int:
     """The arm with the largest draw, where it is known who is beyond the bar: others repeat draws that are."""
     choice = leader = arms.lead[0]
     best = arms.beyond[leader]
@@ -230,8 +232,8 @@ def choose(arms: Arms, state: np.ndarray, trial: int) -> int:
     if anybody or uniform >= arms.bar[1]:
         arms.beyond[:] = math.nan
         if uniform >= arms.bar[1]:
-            anybody = _find_those_beyond(arms, state, trial, uniform) or anybody
-    return _compare(arms, state, trial) if anybody else arms.lead[0]
+            anybody = find_those_beyond(arms, state, trial, uniform) or anybody
+    return compare(arms, state, trial) if anybody else arms.lead[0]
 
 
 @inlined
@@ -240,7 +242,14 @@ def clear(arms: Arms) -> None:
     arms.ones[:] = 0.0
     arms.pulled[:] = 0.0
     arms.lead[0] = 0
-    _unsettle(arms)
+    unsettle(arms)
+
+
+@allocating
+def room(number: int) -> Arms:
+    """Room for so many arms, of which nothing is known yet."""
+    each = np.empty((5, number))
+    return Arms(each[0], each[1], each[2], each[3], each[4], np.zeros(2), np.zeros(3, np.int64))
 
 
 @inlined
@@ -255,7 +264,4 @@ def _play(game: Game, arms: Arms, first: int, last: int, window: int, state: np.
 @kernel
 def thompson(state: np.ndarray, rewards: Rewards, record: Record) -> None:
     """Play one trial per row of ``state``, filling the outputs at the checkpoints."""
-    number = rewards.table.shape[0]
-    each = np.empty((5, number))
-    arms = Arms(each[0], each[1], each[2], each[3], each[4], np.zeros(2), np.zeros(3, np.int64))
-    play_trials(clear, _play, Game(room_for(rewards)), arms, state, rewards, record)
+    play_trials(clear, _play, Game(room_for(rewards)), room(rewards.table.shape[0]), state, rewards, record)

@@ -1,4 +1,4 @@
-"""Index policies whose sums come from a counter: Private-UCB, DP-UCB-BOUND and DP-UCB.
+"""Index policies whose sums come from a counter that grows with its arm: Private-UCB and DP-UCB-BOUND.
 
 Every arm has its own counter (binary or hybrid mechanism), whose release is the arm's sum plus noise. The index is
 
@@ -9,11 +9,8 @@ lowest label, and arms never pulled come first.
 
 A step takes one uniform for the reward from the first generator of the stream, as `ucb` does, so that lines with and
 without privacy meet the same rewards; the noise comes from the second one, one Laplace variable for each insertion.
-
-* own_counters: a counter grows with the pulls of its arm. The leader is pulled without comparing while a conservative
-  test shows that nobody can have passed it.
-* common_counters: every counter grows at every step, with a zero for the arms that are not pulled (DP-UCB). All noises
-  change at every step, so a step costs as many Laplace variables as there are arms.
+The leader is pulled without comparing while a conservative test shows that nobody can have passed it. For counters that
+all grow at every step (DP-UCB) see `common_counters`.
 """
 
 from __future__ import annotations
@@ -184,32 +181,6 @@ def _play_own(game: Game, arms: Arms, t: int, until: int, window: int, state: np
 
 
 @inlined
-def _play_common(game: Game, arms: Arms, first: int, last: int, choice: int, state: np.ndarray, trial: int) -> int:
-    """Play the pulls from ``first`` to ``last``, the first of them of label ``choice - 1``; the next such number."""
-    table, values, _, _ = game.rewards
-    _, block_scale, level_scale = game.counters
-    choice -= 1
-    for t in range(first, last + 1):
-        arms.sums[choice] += draw_reward(table, values, choice, next_uniform(state, trial, 0), state, trial)
-        arms.pulled[choice] += 1.0
-        arms.widths[choice] = math.sqrt(game.margin.per_pull * arms.pulled[choice]) / arms.pulled[choice]
-        bits = set_bits(t)
-        if bits == 1:
-            arms.depths[0] += 1
-        scale = block_scale if bits == 1 else arms.depths[0] * level_scale
-        level = math.sqrt(math.log(t + 1))
-        best = -np.inf
-        for arm in range(arms.sums.shape[0]):
-            noise = hybrid_noise(arms.held, arm, bits, laplace_noise(next_uniform(state, trial, 4), scale))
-            count = arms.pulled[arm]
-            index = (arms.sums[arm] + noise) / count + level * arms.widths[arm] if count > 0.0 else np.inf
-            if index > best:
-                best = index
-                choice = arm
-    return choice + 1
-
-
-@inlined
 def _clear(arms: Arms) -> None:
     arms.held[:] = 0.0
     arms.pulled[:] = 0.0
@@ -237,13 +208,6 @@ def own_counters(state: np.ndarray, rewards: Rewards, counters: Counters, margin
     """Play one trial per row of ``state``, filling the record at the checkpoints."""
     game, arms = _room(rewards, counters, margin, record.checkpoints[-1])
     play_trials(_clear, _play_own, game, arms, state, rewards, record)
-
-
-@kernel
-def common_counters(state: np.ndarray, rewards: Rewards, counters: Counters, margin: Margin, record: Record) -> None:
-    """The same with hybrid counters that all grow at every step, and no margin for noise in the index."""
-    game, arms = _room(rewards, counters, margin, record.checkpoints[-1])
-    play_trials(_clear, _play_common, game, arms, state, rewards, record)
 
 
 # For `kernels.late_trees`; to rename them would renew the versions of all that call them.

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from bandit_core.kernels import covered_counters, late_covered, late_trees, signed_trees, trees
+from bandit_core.kernels import common_counters, covered_counters, late_covered, late_trees, signed_trees, trees
 from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import Binary, Counter, Hybrid, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import depth
@@ -208,13 +208,13 @@ def prepare(
     else:
         counters = trees.Counters(False, 0.0, counter.node_scale)
     margin = trees.Margin(per_pull, shape, slope, offset)
-    return _call(setup, trees.common_counters if common else trees.own_counters, counters, margin)
+    return _call(setup, common_counters.common_counters if common else trees.own_counters, counters, margin)
 
 
 # What plays each of them where rewards are counted late.
 _LATE: dict[Any, Any] = {
     trees.own_counters: late_trees.own_counters,
-    trees.common_counters: late_trees.common_counters,
+    common_counters.common_counters: late_trees.common_counters,
     signed_trees.common_trees: late_trees.common_trees,
     covered_counters.own_trees: late_covered.own_trees,
     covered_counters.own_roots: late_covered.own_roots,

@@ -107,6 +107,13 @@ def test_parameters_as_the_reference_has_them(policy, params, epsilon):
     compare(policy, MANY, 60, epsilon=epsilon, **params)
 
 
+@pytest.mark.parametrize("width", [0.02, 0.3, 3.0])
+@pytest.mark.parametrize("structure", ["single", "multi"])
+def test_norms_that_are_not_asked_for_would_have_changed_no_arm(structure, width):
+    contexts = {"dimension": 6, "arms": 12, "structure": structure, "law": {"kind": "cube"}, "noise": 0.3}
+    compare("linucb", contexts, 400, width=width)
+
+
 @pytest.mark.parametrize(("batch", "delay"), LATENESS)
 @pytest.mark.parametrize("contexts", [ONE, MANY], ids=["one parameter", "many"])
 @pytest.mark.parametrize("policy", NAMES)

@@ -15,6 +15,7 @@ from typing import Any
 
 from bandit_core.kernels import (
     batched,
+    common_counters,
     covered_counters,
     explore_commit,
     gaussian_batches,
@@ -23,6 +24,7 @@ from bandit_core.kernels import (
     index,
     kl,
     ladder,
+    lazy_posterior,
     posterior,
     release_schedules,
     search,
@@ -43,7 +45,7 @@ REPLAYS: dict[Any, type[Replay]] = {
     thinned_posterior.thompson: each_user.FewDraws,
     gaussian_posterior.thompson: each_user.NormalPosterior,
     trees.own_counters: each_user.OwnCounters,
-    trees.common_counters: each_user.CommonCounters,
+    common_counters.common_counters: each_user.CommonCounters,
     signed_trees.common_trees: each_user.SignedTrees,
     covered_counters.own_trees: each_user.OwnTrees,
     covered_counters.own_roots: each_user.OwnRoots,
@@ -54,6 +56,7 @@ REPLAYS: dict[Any, type[Replay]] = {
     ladder.elimination: growing_batches.Ladder,
     release_schedules.by_index: batches.LazyIndex,
     release_schedules.thompson: batches.LazyPosterior,
+    lazy_posterior.thompson: batches.FewLazyDraws,
     explore_commit.explore_then_commit: batches.ABTest,
     search.search: searches.Search,
     heavy.by_index: each_user.Truncated,

@@ -18,6 +18,7 @@ from bandit_core.model import KernelCall, RunSetup
 
 FIRST, SECOND = 0, 4  # columns of a stream's two generators
 TAIL = 0.05  # of a posterior, beyond either end of what is shown of it
+MOST_TRIES = 2**18  # numbers drawn at once
 
 Decision = Literal["largest", "smallest", "draw", "turns", "rivals"]
 
@@ -69,6 +70,17 @@ def credible(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from scipy.special import betaincinv
 
     return betaincinv(a, b, TAIL), betaincinv(a, b, 1 - TAIL)
+
+
+def draws_won(rng: np.random.Generator, a: np.ndarray, b: np.ndarray, label: int) -> np.ndarray:
+    """One draw from each Beta(a, b), given that the one of ``label`` is the largest; all of shape (arms,)."""
+    tries = 8
+    while True:
+        thetas = rng.beta(a, b, (tries, len(a)))
+        largest = np.flatnonzero(thetas.argmax(axis=1) == label)
+        if len(largest):
+            return np.asarray(thetas[largest[0]])
+        tries = min(8 * tries, 1 + MOST_TRIES // len(a))
 
 
 class Replay:

@@ -23,6 +23,7 @@ from bandit_core.studies.replays.base import (
     credible,
     draw_beta,
     draw_binomial,
+    draws_won,
     laplace,
     plain,
 )
@@ -361,8 +362,19 @@ class LazyPosterior(Lazy):
         n = self.released
         mean = np.clip(self.means + 3 * math.log2(t) / self.arguments[2].epsilon / n, 0, 1)
         a, b = mean * n + 1, (1 - mean) * n + 1
-        thetas = np.array([draw_beta(self.state, *each) for each in zip(a, b, strict=True)])
-        return Belief(self.means.copy(), *credible(a, b), thetas)
+        return Belief(self.means.copy(), *credible(a, b), self.draws(a, b, t))
+
+    def draws(self, a: np.ndarray, b: np.ndarray, t: int) -> np.ndarray:
+        """A draw from every posterior."""
+        return np.array([draw_beta(self.state, *each) for each in zip(a, b, strict=True)])
+
+
+class FewLazyDraws(LazyPosterior):
+    """`kernels.lazy_posterior`: draws are completed, given whose was the largest."""
+
+    def draws(self, a: np.ndarray, b: np.ndarray, t: int) -> np.ndarray:
+        self.completed.add("draws")
+        return draws_won(self._spare, a, b, int(self.shown[t - 1]))
 
 
 class ABTest(Batches):

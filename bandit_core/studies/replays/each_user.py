@@ -27,11 +27,11 @@ from bandit_core.studies.replays.base import (
     chance_that_one,
     credible,
     draw_beta,
+    draws_won,
     laplace,
     plain,
 )
 
-MOST_TRIES = 2**18  # numbers drawn at once
 _BEYOND = NormalDist().inv_cdf(1 - TAIL)  # standard deviations
 _clock, _sigmoid = plain(index.clock), plain(sigmoid)
 
@@ -177,13 +177,9 @@ class FewDraws(Posterior):
 
     def believes(self, t: int) -> Belief:
         a, b = 1.0 + self.sums, 1.0 + self.counts - self.sums
-        tries, largest = 8, np.empty(0, np.int64)
-        while not len(largest):
-            thetas = self._spare.beta(a, b, (tries, self.size))
-            largest = np.flatnonzero(thetas.argmax(axis=1) == self.shown[t - 1])
-            tries = min(8 * tries, 1 + MOST_TRIES // self.size)
+        thetas = draws_won(self._spare, a, b, int(self.shown[t - 1]))
         self.completed.add("draws")
-        return Belief(*(self.back(each) for each in (a / (a + b), *credible(a, b), thetas[largest[0]])))
+        return Belief(*(self.back(each) for each in (a / (a + b), *credible(a, b), thetas)))
 
 
 class NormalPosterior(Replay):

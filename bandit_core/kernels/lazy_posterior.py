@@ -1,0 +1,185 @@
+"""Lazy-DP-TS in which most draws are never made: the law of `release_schedules.thompson`.
+
+Statistics rest between releases, so all that moves is the bonus, with the logarithm of t. What `thinned_posterior` says
+of a bar below the leader's posterior, and of chances c that a settled arm's draw may be on the wrong side of it, holds
+for a whole stretch of steps here if each c is at least the mass that bounds this probability at every step of it.
+
+The posterior of an arm with n rewards is Beta(s, N - s) with N = n + 2, where s grows with t up to n + 1. Call the mass
+beyond a bar m, above the mean, M(s) = f(m) / rate. It grows with s wherever m >= s / (N - 1/2): the rate falls, and the
+derivative of ln f(m) is ln(m / (1 - m)) - psi(s) + psi(N - s), with ln(x - 1/2) < psi(x) < ln x for x >= 1, so it is
+more than ln(m / (1 - m)) - ln(s / (N - s - 1/2)) >= 0; and if this is so for one s it is for all smaller ones. Hence an
+arm's mass is largest at the last step of the stretch, and that of the leader, whose bar is below it, at the first: the
+same with s and N - s, m and 1 - m exchanged.
+
+While all arms are settled each step has the same chance p that none may be beyond the bar, and the leader is pulled.
+How many such steps follow one another is geometric: one uniform tells, and they are played at once. It has no memory,
+so a release, or the end of the stretch, makes it be asked anew. What is drawn here has a generator of its own, so that
+the sums and their noise do not depend on it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.kernels import release_schedules
+from bandit_core.kernels.batches import play_batches
+from bandit_core.kernels.labels import seed_another
+from bandit_core.kernels.records import Batches, Rewards
+from bandit_core.kernels.release_schedules import Schedule
+from bandit_core.kernels.streams import HALF_UNIT, next_uniform
+from bandit_core.kernels.thinned_posterior import (
+    MOST,
+    ROUNDING,
+    SPREADS,
+    UNSETTLED,
+    Arms,
+    compare,
+    find_those_beyond,
+    mass_beyond,
+    posterior_of,
+    room,
+    take_stock,
+    unsettle,
+)
+from bandit_core.model import Record
+
+STRETCH = 0.25  # of the users so far, until all arms are looked at again
+
+
+class Known(NamedTuple):
+    """What has been released of every arm, and what is known of its draws: ``arms.ones`` out of ``arms.pulled``."""
+
+    released: release_schedules.Known
+    arms: Arms
+    own: np.ndarray  # (1, 8) uint64, the generator of the draws in its second half
+    when: np.ndarray  # (3,) last step of the stretch, 0: look anew; next step of which draws decide; whether ``own`` is
+
+
+@inlined
+def _believe(rule: Schedule, known: Known, now: int) -> None:
+    """The posteriors at step ``now``."""
+    bonus = 3.0 * math.log2(now) / rule.epsilon
+    means, counts, arms = known.released.means, known.released.counts, known.arms
+    for arm in range(means.shape[0]):
+        arms.ones[arm] = min(1.0, max(0.0, means[arm] + bonus / counts[arm])) * counts[arm]
+        arms.pulled[arm] = counts[arm]
+
+
+@piece
+def settle(arms: Arms, arm: int) -> None:
+    """See whether an arm is settled, by its posterior at the step of the stretch where its mass is largest."""
+    a, b = posterior_of(arms, arm)
+    bar = arms.bar[0]
+    if arm == arms.lead[0]:
+        a, b, bar = b, a, 1.0 - bar
+    chance = mass_beyond(a, b, bar) * ROUNDING if bar * (a + b - 0.5) >= a else math.inf
+    arms.spare[arm] = 0.0 if chance <= MOST else UNSETTLED
+    arms.chances[arm] = chance if chance <= MOST else 0.0
+
+
+@inlined
+def _lead(arms: Arms) -> None:
+    """Choose the leader, the arm with the largest mean, and the bar below it."""
+    best = -1.0
+    for arm in range(arms.ones.shape[0]):
+        a, b = posterior_of(arms, arm)
+        mean = a / (a + b)
+        if mean > best:
+            best = mean
+            arms.lead[0] = arm
+            arms.bar[0] = mean - SPREADS * math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
+
+
+@piece
+def look(rule: Schedule, known: Known, now: int) -> None:
+    """Choose leader and bar for a stretch of steps from ``now`` on, and see who is settled in all of it."""
+    arms = known.arms
+    known.when[0] = now + int(STRETCH * now)
+    _believe(rule, known, now)
+    _lead(arms)
+    leader = arms.lead[0]
+    if arms.bar[0] > 0.0:
+        settle(arms, leader)
+    if arms.bar[0] <= 0.0 or arms.spare[leader] < 0.0:
+        unsettle(arms)
+        return
+    _believe(rule, known, known.when[0])
+    for arm in range(arms.ones.shape[0]):
+        if arm != leader:
+            settle(arms, arm)
+    take_stock(arms)
+
+
+@inlined
+def _wait(known: Known, now: int) -> None:
+    """Draw the next step, from ``now`` on, of which draws decide; none in this stretch: the one after it."""
+    arms, when = known.arms, known.when
+    when[1] = now
+    if arms.lead[2] == 0:
+        steps = when[0] + 1 - now
+        surprise = -math.log(next_uniform(known.own, 0, 4) + HALF_UNIT)
+        each = -math.log(arms.bar[1])
+        when[1] += steps if surprise >= each * steps else int(surprise / each)
+
+
+@piece
+def decide(rule: Schedule, known: Known, now: int) -> int:
+    """The arm with the largest draw, where some may be beyond the bar, or are not settled."""
+    arms = known.arms
+    _believe(rule, known, now)
+    arms.beyond[:] = math.nan
+    uniform = next_uniform(known.own, 0, 4)
+    anybody = arms.lead[2] > 0
+    if not anybody:  # it is known that some may
+        uniform = max(arms.bar[1], arms.bar[1] + (1.0 - arms.bar[1]) * uniform)
+    if uniform >= arms.bar[1]:
+        anybody = find_those_beyond(arms, known.own, 0, uniform) or anybody
+    return compare(arms, known.own, 0) if anybody else arms.lead[0]
+
+
+@inlined
+def choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.ndarray, trial: int) -> tuple[int, int]:
+    """The arm with the largest draw, and how often it is pulled before draws decide, or it is released."""
+    when, now = known.when, t + 1
+    if when[2] == 0:
+        when[2] = 1
+        seed_another(state, trial, known.own)
+    if now > when[0]:
+        look(rule, known, now)
+        _wait(known, now)
+    if now < when[1]:
+        leader = known.arms.lead[0]
+        return leader, min(when[1] - now, known.released.waiting[leader])
+    arm = decide(rule, known, now)
+    _wait(known, now + 1)
+    return arm, 1
+
+
+@inlined
+def _release(
+    rule: Schedule, known: Known, batches: Batches, arm: int, count: int, state: np.ndarray, trial: int
+) -> None:
+    """Count the pulls of an arm, and release its statistic if it is due."""
+    before = known.released.counts[arm]
+    release_schedules.release(rule, known.released, batches, arm, count, state, trial)
+    if known.released.counts[arm] != before:
+        known.when[0] = 0
+
+
+@inlined
+def _clear(rule: Schedule, known: Known) -> None:
+    release_schedules.clear(rule, known.released)
+    known.when[:] = 0
+
+
+@kernel
+def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
+    """Play one trial per row of ``state``; see `release_schedules.thompson`."""
+    number = rewards.table.shape[0]
+    own = np.empty((1, 8), np.uint64)
+    known = Known(release_schedules.room(number), room(number), own, np.zeros(3, np.int64))
+    play_batches(_clear, choose, _release, schedule, known, state, rewards, at_once, record)

@@ -1,0 +1,217 @@
+"""Lazy-DP-TS with few draws: its choices have the law of all draws at every step, and so have whole runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import betainc, betaincc
+
+from bandit_core import Experiment
+from bandit_core.kernels import lazy_posterior, release_schedules
+from bandit_core.kernels.labels import seed_another
+from bandit_core.kernels.lazy_posterior import Known, choose, look
+from bandit_core.kernels.release_schedules import DOUBLING, Schedule
+from bandit_core.kernels.streams import streams
+from bandit_core.kernels.thinned_posterior import UNSETTLED, Arms
+from bandit_core.model import KernelCall, Signal, run_kernel
+from bandit_core.policies import registry
+from bandit_core.policies.bernoulli_family import LONG
+from bandit_core.simulation.prepared import prepared_lines
+from bandit_core.studies.one_run import one_run
+from bandit_core.studies.replays import REPLAYS
+
+SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
+STEPS = 64  # of one visit to a state: a stretch and part of the next one
+PARTS = 2  # of these steps, which are compared by themselves
+
+
+def known_of(means: list[float], counts: list[int]) -> Known:
+    """What has been released of every arm; the next releases are far away."""
+    number = len(means)
+    released = release_schedules.Known(*np.zeros((5, number)), np.full(number, 10**9))
+    released.means[:], released.counts[:] = means, counts
+    arms = Arms(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64))
+    return Known(released, arms, np.empty((1, 8), np.uint64), np.zeros(3, np.int64))
+
+
+def posteriors(known: Known, epsilon: float, now: int) -> tuple[np.ndarray, np.ndarray]:
+    """Parameters as the policy defines them."""
+    means, counts = known.released.means, known.released.counts
+    clipped = np.clip(means + 3 * math.log2(now) / (epsilon * counts), 0, 1)
+    return clipped * counts + 1, (1 - clipped) * counts + 1
+
+
+def chances_to_win(known: Known, epsilon: float, now: int) -> np.ndarray:
+    """That each arm has the largest draw at a step, by numerical integration."""
+    grid = np.linspace(0, 1, 8001)[:, None]
+    a, b = posteriors(known, epsilon, now)
+    masses, below = np.diff(betainc(a, b, grid), axis=0), betainc(a, b, (grid[1:] + grid[:-1]) / 2)
+    others = [np.delete(below, arm, axis=1).prod(axis=1) for arm in range(len(a))]
+    return np.sum(masses * np.array(others).T, axis=0)
+
+
+def chances_in(known: Known, epsilon: float, steps: np.ndarray) -> np.ndarray:
+    """Sums of these chances over all of the steps, by a curve through five of them."""
+    at = np.linspace(steps[0], steps[-1], 5).astype(int)
+    rates = np.array([chances_to_win(known, epsilon, now) for now in at])
+    x, places = (steps - steps[0]) / np.ptp(steps), (at - steps[0]) / np.ptp(steps)
+    return np.vander(x, 5).sum(axis=0) @ np.linalg.solve(np.vander(places, 5), rates)
+
+
+@numba.njit
+def chosen(rule, known, state, start, visits):
+    """How often each arm is chosen in each part of the steps after ``start``, (parts, arms)."""
+    counts = np.zeros((PARTS, known.released.means.shape[0]), np.int64)
+    for _ in range(visits):
+        known.when[0] = 0  # as after a release
+        t = start
+        while t < start + STEPS:
+            arm, length = choose(rule, known, known.released.counts, t, state, 0)
+            for _ in range(min(length, start + STEPS - t)):
+                counts[(t - start) * PARTS // STEPS, arm] += 1
+                t += 1
+    return counts
+
+
+STATES = {  # released means, rewards in them, epsilon, users so far
+    "all settled": ([0.9, 0.6, 0.5], [1024, 128, 128], 10.0, 160),
+    "hardly settled": ([0.8, 0.66, 0.64], [512, 128, 64], 20.0, 160),
+    "rare": ([0.5, 0.3, 0.32, 0.4], [4096, 256, 512, 1024], 8.0, 200),
+    "one unsettled": ([0.9, 0.86, 0.5], [2048, 64, 256], 20.0, 160),
+    "close": ([0.51, 0.5], [1024, 1024], 5.0, 200),
+    "moving fast": ([0.6, 0.1, 0.2], [512, 64, 64], 1.5, 60),
+    "clipped": ([0.9, 0.99, -0.3], [64, 32, 64], 2.0, 100),
+    "little known": ([0.4, 1.7, -0.9], [2, 1, 4], 1.0, 10),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_each_arm_is_chosen_as_often_as_its_draw_is_the_largest(name):
+    means, counts, epsilon, start = STATES[name]
+    known, visits = known_of(means, counts), 30_000
+    counted = chosen(Schedule(DOUBLING, 1, epsilon, 0.0, 0.0, 0.0), known, streams(5, 0, 1), start, visits)
+    for steps, seen in zip(np.split(start + 1 + np.arange(STEPS), PARTS), counted, strict=True):
+        expected = visits * chances_in(known, epsilon, steps)
+        assert expected.sum() == pytest.approx(seen.sum(), rel=1e-5)
+        often = expected >= 5
+        rare = (seen[~often].sum(), max(expected[~often].sum(), 1e-300))
+        assert stats.poisson.sf(rare[0] - 1, rare[1]) > SIZE / (2 * PARTS * len(STATES))
+        if often.sum() > 1:
+            scaled = expected[often] * seen[often].sum() / expected[often].sum()
+            assert stats.chisquare(seen[often], scaled).pvalue > SIZE / (2 * PARTS * len(STATES))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_chance_is_never_below_what_it_stands_for_at_any_step_of_its_stretch(seed):
+    rng, looked = np.random.default_rng(seed), 0
+    for _ in range(60):
+        counts = 2 ** rng.integers(0, 12, 4)
+        epsilon, now = float(rng.choice([0.2, 1.0, 5.0])), int(rng.integers(5, 10_000))
+        known = known_of(list(rng.uniform(-0.1, 1.1, 4)), list(counts))
+        look.py_func(Schedule(DOUBLING, 1, epsilon, 0.0, 0.0, 0.0), known, now)
+        arms, leader, bar = known.arms, known.arms.lead[0], known.arms.bar[0]
+        for step in np.unique(np.linspace(now, known.when[0], 5).astype(int)):
+            a, b = posteriors(known, epsilon, step)
+            beyond = betaincc(a, b, bar)
+            beyond[leader] = betainc(a[leader], b[leader], bar)
+            settled = arms.spare > UNSETTLED
+            assert (beyond[settled] <= arms.chances[settled]).all()
+            looked += settled.sum()
+        assert arms.bar[1] == pytest.approx(np.prod(1 - arms.chances), rel=1e-12)
+        assert arms.lead[2] == np.sum(arms.spare < 0)
+    assert looked > 100
+
+
+def spec(means: list[float], epsilon: float, horizon: int, trials: int = 1) -> Experiment:
+    line = {"policy": "lazy-dp-ts", "epsilon": {"kind": "fixed", "value": epsilon}}
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in means]
+    return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": horizon, "trials": trials})
+
+
+def played(kernel, means: list[float], epsilon: float, seed: int):
+    (line,) = prepared_lines(spec(means, epsilon, 10_000))
+    call = KernelCall(kernel, line.call.arguments, len(means))
+    return run_kernel(call, streams(seed, 0, 300), np.array([300, 3_000, 10_000]), Signal())
+
+
+def least_p(mine, theirs) -> float:
+    """Smallest p-value of all comparisons, times their number."""
+    pairs = [(mine.regret[:, place], theirs.regret[:, place]) for place in range(3)]
+    pairs += [(mine.pulls[:, arm], theirs.pulls[:, arm]) for arm in range(mine.pulls.shape[1])]
+    return len(pairs) * min(float(stats.ks_2samp(*pair, method="asymp").pvalue) for pair in pairs)
+
+
+@pytest.mark.parametrize(
+    ("means", "epsilon"), [([0.9, 0.6, 0.3], 1.0), ([0.5, 0.45], 2.0), ([0.1, 0.05, 0.04], 8.0), ([0.9, 0.8, 0.5], 0.3)]
+)
+def test_whole_runs_have_the_law_of_those_with_all_draws(means, epsilon):
+    few = played(lazy_posterior.thompson, means, epsilon, seed=1)
+    assert least_p(few, played(release_schedules.thompson, means, epsilon, seed=2)) > SIZE
+    np.testing.assert_array_equal(few.pulls.sum(axis=1), 10_000)
+
+
+def test_the_comparison_notices_a_slightly_different_policy():
+    few = played(lazy_posterior.thompson, [0.9, 0.6, 0.3], 1.0, seed=1)
+    assert least_p(few, played(release_schedules.thompson, [0.9, 0.6, 0.3], 1.2, seed=2)) < SIZE
+
+
+def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
+    (line,) = prepared_lines(spec([0.9, 0.6, 0.3], 1.0, 50_000))
+    assert line.call.kernel is lazy_posterior.thompson
+    first = run_kernel(line.call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
+    second = run_kernel(line.call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
+    assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
+    alone = run_kernel(line.call, streams(3, 4, 5), np.array([7_777]), Signal())
+    assert alone.regret[0, 0] == first.regret[4, 1]
+
+
+def test_the_sampler_is_told_and_follows_from_the_horizon_alone():
+    policy = registry()["lazy-dp-ts"]
+    for horizon, sampler, kernel in (
+        (LONG, "step", release_schedules.thompson),
+        (LONG + 1, "thinned", lazy_posterior.thompson),
+    ):
+        setup = spec([0.9, 0.6], 1.0, horizon).setups[0]
+        assert (policy.sampler(setup), policy.prepare(setup).kernel) == (sampler, kernel)
+    assert policy.cost(spec([0.9, 0.6], 1.0, LONG + 1).setups[0]) < policy.cost(spec([0.9, 0.6], 1.0, LONG).setups[0])
+
+
+def test_a_seeded_generator_leaves_the_first_as_it_was_and_differs_from_it():
+    state, own = streams(0, 0, 2), np.empty((2, 1, 8), np.uint64)
+    for row in range(2):
+        seed_another(state, row, own[row])
+    assert state.tobytes() == streams(0, 0, 2).tobytes()
+    assert len(np.unique(np.concatenate([state.ravel(), own.ravel()]))) == 32
+
+
+def test_what_is_watched_is_the_run_with_its_sums_and_draws_that_explain_it():
+    experiment, users = spec([0.9, 0.8, 0.3], 2.0, 50_000), 700
+    run = one_run(experiment, users=users)
+    assert run.completed == {"rewards", "draws"} and not run.unknown
+    known = ~np.isnan(run.indices[:, 0])
+    assert known.sum() == users - 3
+    np.testing.assert_array_equal(run.indices[known].argmax(axis=1), run.arms[known])
+    (line,) = prepared_lines(experiment)
+    words, states = streams(experiment.seed, 0, 1), []
+
+    def watched(state, *others):
+        line.call.kernel(state, *others)
+        states.append(state)
+
+    run_kernel(replace(line.call, kernel=watched), words, np.array([users]), Signal())
+    np.testing.assert_array_equal(states[0], state_after_replay(line, words, run))  # the same sums and noises
+
+
+def state_after_replay(line, words: np.ndarray, run) -> np.ndarray:
+    """The stream of a replay after all users of the run."""
+    replay = REPLAYS[line.call.kernel](line.call, line.setup, words, run.users)
+    replay.shown = np.argsort(replay.order)[run.arms]
+    for place, label in enumerate(replay.shown):
+        replay.believes(place + 1)
+        replay.pull(int(label), place + 1)
+    return replay.state
