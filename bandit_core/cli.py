@@ -184,7 +184,8 @@ def _export(options: argparse.Namespace) -> int:
         results = finished(positions := make(), _jobs(options.jobs))
         if results is None:
             return INTERRUPTED
-        lessons.append(course.lesson(names, place, positions, results, folder, options.base))
+        where = {"folder": folder, "base": options.base, "live": options.live}
+        lessons.append(course.lesson(names, place, positions, results, **where))
     print(*course.write(options.out, lessons, folder), sep="\n")
     return DONE
 
@@ -474,6 +475,7 @@ def _parser() -> argparse.ArgumentParser:
     lesson.add_argument("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder")
     lesson.add_argument("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon")
     lesson.add_argument("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones")
+    lesson.add_argument("--live", action="store_true", help="also let the reader's browser compute, without a network")
     lesson.add_argument("--base", default="", metavar="URL", help="address of the app, for links back to it")
     for simulated in (run, sweep, lesson):
         for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):

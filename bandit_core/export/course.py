@@ -73,7 +73,14 @@ def _around(names: Sequence[str], place: int) -> str:
 
 
 def lesson(
-    names: Sequence[str], place: int, positions: Positions, results: Sequence[Result], folder: bool, base: str = ""
+    names: Sequence[str],
+    place: int,
+    positions: Positions,
+    results: Sequence[Result],
+    *,
+    folder: bool,
+    base: str = "",
+    live: bool = False,
 ) -> Lesson:
     """The lesson called ``names[place]``, with links to the others where it stands in a ``folder`` with them.
 
@@ -88,7 +95,7 @@ def lesson(
         positions.title,
         positions.experiment.note,
         marked_up(verdict(start, as_html)),
-        page(positions, results, base=base, around=_around(names, place) if folder else ""),
+        page(positions, results, base=base, around=_around(names, place) if folder else "", live=live),
     )
 
 

@@ -14,15 +14,19 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.document import as_json, document
+from bandit_core.export.live.offer import offer
+from bandit_core.export.live.section import link, section
 from bandit_core.export.positions import Positions
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue
 
 MOST_BYTES = 2 * 10**6
+LIVE_BYTES = 3 * 10**6  # more for a lesson that computes
 ASSETS = Path(__file__).parent / "assets"
 Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
 # As in ui/theme.py (quiet, cool, warm, brown, violet), each readable as text on its ground.
@@ -70,11 +74,12 @@ def style_of(colours: Colours) -> str:
     return f"{(ASSETS / 'lesson.css').read_text('utf-8')}{light}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
-def policy(style: str, script: str) -> str:
-    """What the page may do: use this style and this script, ask nobody for anything."""
+def policy(style: str, script: str, computes: bool = False) -> str:
+    """What the page may do: use this style and this script, ask nobody for anything; compute, where it ``computes``."""
     style_hash, script_hash = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
+    allowed = " 'wasm-unsafe-eval'; worker-src blob:" if computes else ""
     return (
-        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; "
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'{allowed}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -86,39 +91,50 @@ def _figure(name: str, head: str) -> str:
     )
 
 
+class Told(TypedDict, total=False):
+    """What `document` is told beside positions and results."""
+
+    base: str
+    overall: str
+    first: str
+    day: date | None
+
+
 def page(
     positions: Positions,
     results: Sequence[Result],
     *,
     colours: Colours | None = None,
-    base: str = "",
-    overall: str = "",
-    first: str = "users",
-    day: date | None = None,
     around: str = "",
+    live: bool = False,
+    **told: Unpack[Told],
 ) -> str:
-    """The lesson as the text of one HTML file of at most `MOST_BYTES`, in UTF-8.
+    """The lesson as the text of one HTML file of at most `MOST_BYTES`, and `LIVE_BYTES` more if ``live``, in UTF-8.
 
-    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons; for the
-    others see `document`. The same arguments give the same text.
+    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons, and a
+    ``live`` lesson also computes in the reader's browser (see `bandit_core.export.live.offer`); for the others see
+    `document`. The same arguments give the same text.
 
     Raises
     ------
     InputError
         Where something is not computed yet, and where no picture of at least 25 checkpoints fits into the file.
     """
+    offered, most = offer(positions) if live else None, MOST_BYTES + (LIVE_BYTES if live else 0)
     for every in (1, 2, 4, 8):
-        found = document(positions, results, base=base, overall=overall, first=first, day=day, every=every)
-        text = _written(found, colours or colours_of(positions.experiment), around)
+        found = document(positions, results, every=every, **told)
+        text = _written(found, colours or colours_of(positions.experiment), around, offered)
         size = len(text.encode())
-        if size <= MOST_BYTES:
+        if size <= most:
             return text
-    words = f"at most {MOST_BYTES / 1e6:g} MB in one file; use fewer lines or positions"
+    words = f"at most {most / 1e6:g} MB in one file; use fewer lines or positions"
     raise InputError([Issue("lesson", f"{size / 1e6:.1f} MB", words)])
 
 
-def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[float] | None = None) -> str:
-    """The lesson of an experiment as one HTML file, everything computed; see `Positions` for the other arguments.
+def lesson(
+    experiment: Experiment, slider: str = "epsilon", values: Sequence[float] | None = None, live: bool = False
+) -> str:
+    """The lesson of an experiment as one HTML file, everything computed; see `Positions` and `page`.
 
     Raises
     ------
@@ -126,13 +142,16 @@ def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[flo
         As `Positions` and `page` do.
     """
     positions = Positions(experiment, slider, values)
-    return page(positions, positions.run())
+    return page(positions, positions.run(), live=live)
 
 
-def _written(found: dict[str, object], colours: Colours, around: str) -> str:
-    style, script = style_of(colours), (ASSETS / "lesson.js").read_text("utf-8")
+def _written(found: dict[str, object], colours: Colours, around: str, offered: dict[str, Any] | None) -> str:
+    computes = bool(offered and offered["cells"])
+    scripts = ("lesson.js", "numbers.js", "live.js") if computes else ("lesson.js",)
+    style, script = style_of(colours), "".join((ASSETS / name).read_text("utf-8") for name in scripts)
     positions, lines = found["positions"], found["lines"]
     assert isinstance(positions, list) and isinstance(lines, list)
+    computed = "" if offered is None else section(offered, positions[0]["rows"])
     signs = ", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in lines))
     label, low, high = SLIDERS[str(found["slider"])]
     users = _figure("users", "Regret as users come")
@@ -147,7 +166,7 @@ def _written(found: dict[str, object], colours: Colours, around: str) -> str:
     overall = f"<p>{found['overall']}</p>" if found["overall"] else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy(style, script)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(style, script, computes)}">
 <meta name="color-scheme" content="light dark"><meta name="generator" content="Private Bandit Lab">
 <title>{title}</title><style>{style}</style></head><body>
 {around}<main><h1>{title}</h1>
@@ -155,7 +174,7 @@ def _written(found: dict[str, object], colours: Colours, around: str) -> str:
 </label><input type="range" id="slider" min="0" max="{len(positions) - 1}" step="1" value="{found["start"]}">
 <span class="quiet">{low}</span><span></span><span class="quiet">{high}</span></div>
 <p class="quiet" id="odds"></p>
-<p id="sentence">{start["sentence"]}</p>{overall}
+<p id="sentence">{start["sentence"]}</p>{overall}{link(offered)}
 <noscript><p>Pictures need JavaScript, which is off. In words:</p><ul>{without_script}</ul></noscript>
 {figures}
 <p class="quiet">{found["legend"]}.</p>
@@ -168,7 +187,7 @@ position</label></p>
 <p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
 interpolated. {signs}.</p>
 <details id="bounds"><summary>Bounds drawn</summary><ul></ul></details>
-{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
+{computed}{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
 <script type="application/json" id="lesson">{as_json(found)}</script>
 <script>{script}</script></body></html>
 """

@@ -58,8 +58,13 @@ def _whole(values: Iterable[Any]) -> list[int]:
     return sorted(set(values))
 
 
-def _over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[Position]:
-    """A position per budget of every private line; before them the experiment as given, where it is none of those."""
+def over_budgets(
+    experiment: Experiment, values: Iterable[Any] | None, usual: Iterable[float] = EPSILONS
+) -> list[Position]:
+    """A position per budget of every private line; before them the experiment as given, where it is none of those.
+
+    Without ``values`` the ``usual`` budgets, as far as they can be played.
+    """
     if not any(line.epsilon is not None for line in experiment.lines):
         raise InputError([Issue("slider", "epsilon", "no line has a budget here; the slider can be horizon")])
     shared = shared_budget(experiment)
@@ -69,7 +74,7 @@ def _over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[
     lines = tuple(numbers.index(line.numbers) for line in swept.lines)
     found = []
     refused: InputError | None = None
-    for epsilon in budgets({*EPSILONS, *here} if values is None else values):
+    for epsilon in budgets({*usual, *here} if values is None else values):
         try:
             found.append(Position(epsilon, f"ε = {write_number(epsilon)}", at_budget(swept, epsilon), lines))
         except InputError as error:
@@ -78,12 +83,12 @@ def _over_budgets(experiment: Experiment, values: Iterable[Any] | None) -> list[
                 raise
     if refused is not None and not found:
         raise refused
-    if any(_same_numbers(position.experiment, experiment) for position in found):
+    if any(same_numbers(position.experiment, experiment) for position in found):
         return found
     return [Position(None, AS_GIVEN, experiment, tuple(range(len(experiment.lines)))), *found]
 
 
-def _same_numbers(one: Experiment, other: Experiment) -> bool:
+def same_numbers(one: Experiment, other: Experiment) -> bool:
     """Whether both play the same, whatever is stated and whatever follows by itself."""
     return len(one.lines) == len(other.lines) and all(
         mine.entry is theirs.entry and mine_is == theirs_is
@@ -129,7 +134,7 @@ class Positions(Together[tuple[Result, ...]]):
         if slider not in get_args(Slider):
             raise InputError([Issue("slider", slider, f"one of {', '.join(get_args(Slider))}")])
         self.experiment, self.slider = experiment, slider
-        self.positions = (_over_budgets if slider == "epsilon" else _over_users)(experiment, values)
+        self.positions = (over_budgets if slider == "epsilon" else _over_users)(experiment, values)
         if len(self.positions) > MOST_POSITIONS:
             raise InputError([Issue(slider, len(self.positions), f"at most {MOST_POSITIONS} positions")])
         own = [position.experiment for position in self.positions]
@@ -159,7 +164,7 @@ class Positions(Together[tuple[Result, ...]]):
         same = (
             place
             for place, position in enumerate(self.positions)
-            if position.value is None or _same_numbers(position.experiment, self.experiment)
+            if position.value is None or same_numbers(position.experiment, self.experiment)
         )
         return next(same, len(self.positions) - 1)
 

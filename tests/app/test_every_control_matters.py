@@ -187,7 +187,16 @@ MOVED_OWN: dict[str, Any] = {
     "benchmark-along": "gap",
 }
 # A long computation, or seen in a file or somewhat later; each has tests of its own.
-TESTED_ELSEWHERE = ("again", "lesson-slider", "goal", "mechanisms-live", "data-source", "papers-reading", "theory-old")
+TESTED_ELSEWHERE = (
+    "again",
+    "lesson-slider",
+    "lesson-live",
+    "goal",
+    "mechanisms-live",
+    "data-source",
+    "papers-reading",
+    "theory-old",
+)
 
 
 def own_controls(screen: AppTest) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def take(screen: Any, page: str) -> Any:
     return screen
 
 
-def file_of(screen: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def text_of(screen: Any, monkeypatch: pytest.MonkeyPatch) -> str:
     """What the button of a finished lesson would save."""
     kept: dict[str, Any] = {}
 
@@ -46,7 +46,12 @@ def file_of(screen: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(take_along.st, "download_button", noted)
     on.run(screen)
     monkeypatch.undo()
-    [found] = re.findall(r'id="lesson">(.*?)</script>', kept[SAVE](), re.DOTALL)
+    return kept[SAVE]()
+
+
+def file_of(screen: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The document in it."""
+    [found] = re.findall(r'id="lesson">(.*?)</script>', text_of(screen, monkeypatch), re.DOTALL)
     return json.loads(found)
 
 
@@ -105,6 +110,14 @@ def test_the_slider_may_move_the_users(monkeypatch):
     screen.get_by_key("lesson-slider").set_value("horizon")
     take(on.run(screen), "explore")
     assert file_of(screen, monkeypatch)["slider"] == "horizon"
+
+
+def test_the_file_computes_where_that_is_asked_for(monkeypatch):
+    screen = take(on.look(on.visit(lines=LINES, **on.SMALL), "Download"), "explore")
+    assert 'id="live-data"' not in text_of(screen, monkeypatch)
+    screen.get_by_key("lesson-live").check()
+    on.run(screen)
+    assert 'id="live-data"' in text_of(screen, monkeypatch)
 
 
 def test_without_budgets_the_slider_moves_the_users(monkeypatch):

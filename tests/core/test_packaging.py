@@ -31,6 +31,7 @@ from bandit_core import cli
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 SHIPPED = "bandit_core/shipped"
+KINDS = (".py", ".typed", ".css", ".js", ".wasm", ".json", ".txt")
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,7 @@ def python(installed: Path, folder: Path, code: str) -> str:
 
 
 def test_the_wheel_holds_the_library_the_data_and_the_app_and_nothing_else(wheel: Path) -> None:
-    tracked = [path for path in ROOT.glob("bandit_core/**/*") if path.suffix in (".py", ".typed", ".css", ".js")]
+    tracked = [path for path in ROOT.glob("bandit_core/**/*") if path.suffix in KINDS]
     wanted = {path.relative_to(ROOT).as_posix() for path in tracked}
     for name in ("presets", "papers", "pages", "ui"):
         files = [path for path in (ROOT / name).rglob("*") if path.is_file() and path.suffix != ".pyc"]

@@ -83,7 +83,7 @@ def _lessons(site: Site, names: Sequence[str], made: Sequence[Positions], result
     """The lessons with their sliders, and a page that shows each at its start without any script."""
     entries = []
     for place, (name, positions, found) in enumerate(zip(names, made, results, strict=True)):
-        lesson = course.lesson(names, place, positions, found, True, site.base)
+        lesson = course.lesson(names, place, positions, found, folder=True, base=site.base)
         site.files[f"lessons/{name}.html"] = lesson.text.encode()
         start = found[positions.start]
         figure = charts.regret_chart(start, False)
