@@ -71,6 +71,8 @@ def test_every_link_leads_to_a_file_or_into_the_app(folder: Path, pages: dict[Pa
         for link in page.links:
             if link.startswith(APP):
                 assert re.split(r"[?]", link[len(APP) + 1 :])[0] in known, link
+            elif link.startswith("#"):
+                assert link[1:] in page.names, (path, link)
             elif link not in outside:
                 assert (path.parent / link).exists(), (path, link)
         assert all((path.parent / str(picture["src"])).exists() and picture["alt"] for picture in page.pictures)
