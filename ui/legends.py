@@ -13,6 +13,7 @@ from bandit_core.model.bound import Bound
 from ui import theme
 
 MOST = 8
+AFTER = 1100  # rank of bounds: below all lines, though they are drawn before them (Plotly's usual rank is 1000)
 _KINDS = {
     "↓": "↓ {} lower bounds",
     "↑": "↑ {} upper bounds",
@@ -36,6 +37,7 @@ def collect_bounds(figure: go.Figure, experiment: Experiment, drawn: list[tuple[
     """
     kinds: dict[str, list[go.Scatter]] = {}
     for bound, trace in drawn:
+        trace.legendrank = AFTER
         kinds.setdefault(bound.sign, []).append(trace)
     promises = {line.entry.privacy for line in experiment.lines}
     if len(kinds) + len(promises) > MOST and {"slope:", "shape:"} <= set(kinds):
@@ -43,7 +45,15 @@ def collect_bounds(figure: go.Figure, experiment: Experiment, drawn: list[tuple[
     for sign, traces in kinds.items():
         if len(traces) > 1:
             line = {"color": theme.GREY, "width": 1.5, "dash": traces[0].line.dash}
-            collect(figure, traces, f"bounds {sign}", _KINDS[sign].format(len(traces)), mode="lines", line=line)
+            collect(
+                figure,
+                traces,
+                f"bounds {sign}",
+                _KINDS[sign].format(len(traces)),
+                mode="lines",
+                line=line,
+                legendrank=AFTER,
+            )
     return len(kinds)
 
 

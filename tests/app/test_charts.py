@@ -34,6 +34,16 @@ def test_no_preset_has_more_than_eight_entries_in_a_legend(name):
     assert hidden <= shown  # what has no entry of its own is named by that of its group, and hidden by it
 
 
+def test_bounds_stand_below_the_lines_in_a_legend():
+    drawn = charts.regret_chart(simulate(short("ren-1c").with_changes(view={"bounds": True}), jobs=1))
+    ranks = {"bound": [], "line": []}
+    for trace in drawn.data:
+        if trace.name and trace.showlegend is not False:
+            is_line = (trace.legendgroup or "").startswith("line") and "markers" in (trace.mode or "")
+            ranks["line" if is_line else "bound"].append(trace.legendrank or 1000)
+    assert ranks["bound"] and ranks["line"] and max(ranks["line"]) < min(ranks["bound"])
+
+
 def test_many_lines_share_the_entry_of_their_policy_or_of_their_trust_model():
     line = {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1.0}}
     alone = [{"policy": name} for name in ("ucb", "thompson", "kl-ucb")]
