@@ -389,7 +389,7 @@ def _warm(options: argparse.Namespace) -> int:
     from bandit_core.jit.machine_code import kernel_folder
     from bandit_core.simulation.warm_up import warm
 
-    count = warm()
+    count = warm(_jobs(options.jobs))
     print(f"kernels of {count} policies are compiled, kept in {kernel_folder() or 'memory only: no folder to use'}")
     return DONE
 
@@ -501,8 +501,9 @@ def _parser() -> argparse.ArgumentParser:
     decides = command("decide", _decide, "users until each line of a spec has decided which arm is best", out=True)
     decides.add_argument("--rule", default="proved", choices=("proved", "heuristic"), help="threshold (default proved)")
     decides.add_argument("--trials", metavar="N", help="independent runs, instead of the spec's")
-    for studied in (ends, decides, study):
-        studied.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
+    before = command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
+    for studied in (ends, decides, study, before):
+        studied.add_argument("--jobs", metavar="N", help="workers; never changes a number")
     numbered = {audited: _AUDIT_NUMBERS, power: _POWER_NUMBERS, ends: _STOPPING_NUMBERS, decides: _DECIDE_NUMBERS}
     for options, numbers in numbered.items():
         for name, (default, metavar, words) in numbers.items():
@@ -514,7 +515,6 @@ def _parser() -> argparse.ArgumentParser:
     app.add_argument("--port", default="8501", metavar="N", help="where it listens (default 8501)")
     _site_options(command("site", _site, "course, lessons, papers and benchmark as files for any web host", spec=False))
     command("check", _check, "print ok, or every error of a spec")
-    command("warm", _warm, "compile every kernel, so that the first visitor need not wait", spec=False)
     link = command("link", _link, "print the address that opens this picture")
     link.add_argument("--base", default="http://localhost:8501", metavar="URL", help="address of the app")
     errata = command("errata", _errata, "check the errata of the papers, or one of them", spec=False)

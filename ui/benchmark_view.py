@@ -279,4 +279,4 @@ def rules() -> None:
 def own_policy() -> None:
     """How a policy of one's own is scored."""
     st.markdown("**Your own policy** plays the same tasks by one command, and is scored beside the others:")
-    st.code("bandit-lab benchmark --policy my_policy.py", language="bash")
+    st.code("bandit-lab benchmark --policy my_policy.py", language=None)

@@ -7,18 +7,20 @@ kept. A folder that was filled by one user (while an image is built, say) can th
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import presets
-from bandit_core.jit.machine_code import compiled_before, open_for_reading
+from bandit_core.jit.machine_code import compiled_before, kernel_folder, open_for_reading
+from bandit_core.jit.version import kernel_name
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Policy, Signal
 from bandit_core.policies import registry
 from bandit_core.policies.stopping import StoppingSetup, stopping_policies
+from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
@@ -73,18 +75,55 @@ def compile_for(experiment: Experiment) -> None:
                 simulate(far.with_changes(lines=[written], view={}), jobs=1, store=nothing)
 
 
-def warm() -> int:
-    """Compile and keep what simulations need; how many policies were played."""
-    policies = set()
-    for experiment in _experiments():
-        policies.add(experiment.lines[0].policy)
+def _compile_all(experiments: Sequence[Experiment]) -> None:
+    for experiment in experiments:
         compile_for(experiment)
+
+
+def _compile_stopping() -> None:
     for policy in stopping_policies().values():
         epsilon = None if policy.privacy == "none" else 1.0
         setup = StoppingSetup(np.array([0.9, 0.1]), 0.1, epsilon, "proved", 1.1, 10_000)
         policy.play(setup, streams(0, 0, 1), Signal())
+
+
+def _kernels(experiment: Experiment) -> set[str]:
+    """The names of the kernels that the experiment's lines can meet."""
+    found = set()
+    for horizon, _ in SIZES:
+        far = experiment.with_changes(horizon=horizon)
+        pairs = zip(far.lines, far.setups, strict=True)
+        found |= {kernel_name(line.entry.prepare(setup).kernel) for line, setup in pairs}
+    return found
+
+
+def _apart(experiments: Iterable[Experiment]) -> list[list[Experiment]]:
+    """Groups of which no two need the same kernel."""
+    groups: list[tuple[set[str], list[Experiment]]] = []
+    for experiment in experiments:
+        names, members = _kernels(experiment), [experiment]
+        others = []
+        for group in groups:
+            if group[0] & names:
+                names, members = group[0] | names, group[1] + members
+            else:
+                others.append(group)
+        groups = [*others, (names, members)]
+    return sorted((members for _, members in groups), key=len, reverse=True)  # the longest first
+
+
+def warm(jobs: int | None = None) -> int:
+    """Compile and keep what simulations need, in ``jobs`` processes (default: one for each worker of a run), since
+    compiling keeps its process to itself; how many policies were played.
+    """
+    from joblib import Parallel, delayed
+
+    experiments = list(_experiments())
+    parts = [delayed(_compile_all)(group) for group in _apart(experiments)] + [delayed(_compile_stopping)()]
+    processes = min(jobs or worker_count(None), len(experiments)) if kernel_folder() is not None else 1
+    Parallel(n_jobs=processes, backend="loky" if processes > 1 else "sequential")(parts)
     open_for_reading()
-    return len(policies) + len(stopping_policies())
+    return len({experiment.lines[0].policy for experiment in experiments}) + len(stopping_policies())
 
 
 def is_warm() -> bool:

@@ -17,6 +17,7 @@ from ui import menu
 from ui.learn.course import PARTS, STEPS
 from ui.site import build, frame, learn
 
+pytestmark = pytest.mark.xdist_group("site")  # it is written once
 APP = "https://lab.example/app"
 MOST_BYTES = 300_000  # of a page and the picture it begins with: 1.5 s at 1.6 Mbit/s, without compression
 
@@ -45,9 +46,9 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module", autouse=True)
 def few_positions() -> Iterator[None]:
-    """Three pictures of a step are like twelve."""
+    """Two pictures of a step are like twelve."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learn, "MOST_STOPS", 3)
+        patch.setattr(learn, "MOST_STOPS", 2)
         yield
 
 

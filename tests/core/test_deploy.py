@@ -112,6 +112,15 @@ def test_warm_plays_every_policy() -> None:
     assert played == set(registry())
 
 
+def test_no_kernel_is_compiled_in_two_processes() -> None:
+    # private: this is what is tested
+    every = list(warm_up._experiments())
+    groups = warm_up._apart(every)
+    assert sorted(id(each) for group in groups for each in group) == sorted(map(id, every))
+    kernels = [set().union(*map(warm_up._kernels, group)) for group in groups]
+    assert len(set().union(*kernels)) == sum(map(len, kernels)) and len(groups) > 10
+
+
 def test_warm_compiles_and_tells_where(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     # private: this is what is tested
     one = next(experiment for experiment in warm_up._experiments() if experiment.lines[0].policy == "ucb")
