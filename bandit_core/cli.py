@@ -131,7 +131,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.compare:
         frames.write(result.comparisons, options.out)
     else:  # of two hundred checkpoints a table to read has the last one
-        frames.write(result.curves, options.out, {".tex": result.to_latex, ".md": result.to_markdown})
+        curves = result.curves.copy()
+        curves.attrs["made"] = result.metadata  # Parquet keeps it
+        frames.write(curves, options.out, {".tex": result.to_latex, ".md": result.to_markdown})
     return DONE
 
 

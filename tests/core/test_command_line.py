@@ -167,6 +167,14 @@ def test_every_format_holds_the_same_table(say, spec, tmp_path, command):
     pd.testing.assert_frame_equal(pd.read_parquet(parquet), printed, check_dtype=False, check_exact=True)
 
 
+def test_a_parquet_file_of_a_run_says_how_it_was_made(say, spec, tmp_path):
+    path = tmp_path / "curves.parquet"
+    say("run", spec, "--out", str(path))
+    made = pd.read_parquet(path).attrs["made"]
+    again = engine.simulate(Experiment.model_validate(made["spec"]))
+    pd.testing.assert_frame_equal(pd.read_parquet(path), again.curves, check_exact=True)
+
+
 @pytest.mark.parametrize("ending", ["tex", "md"])
 def test_a_table_to_read_has_the_final_numbers_of_a_run(say, spec, tmp_path, ending):
     path = tmp_path / f"table.{ending}"
