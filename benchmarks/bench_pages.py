@@ -5,7 +5,6 @@ Run with ``python -m benchmarks.bench_pages``. The interpreter draws one page at
 
 from __future__ import annotations
 
-import logging
 import time
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,6 @@ def milliseconds(name: str) -> float:
 
 def main() -> None:
     """Print the table."""
-    logging.getLogger("streamlit").setLevel(logging.ERROR)  # there is no server, and it says so at every visit
     page_frame.open_page = _timed
     print("| page | ms |\n|---|---|")
     for page in menu.pages():

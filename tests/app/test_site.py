@@ -45,10 +45,12 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_positions() -> Iterator[None]:
-    """Two pictures of a step are like twelve."""
+def few_pictures() -> Iterator[None]:
+    """Two pictures of a step are like twelve, and three papers like all."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learn, "MOST_STOPS", 2)
+        some = papers.papers()[::5]
+        patch.setattr(papers, "papers", lambda: some)
         yield
 
 
