@@ -21,6 +21,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -114,7 +115,14 @@ def link(name: str, folder: Path, runtime: list[Path]) -> bytes:
     out = folder / f"{name}.wasm"
     flags = ("--no-entry", "--export=play", "--gc-sections", "--strip-all", "-z", "stack-size=1048576", "-O2")
     zig(folder, "wasm-ld", *flags, folder / f"{name}.o", *runtime, "-o", out)
-    return out.read_bytes()
+    return without_places(out.read_bytes())
+
+
+def without_places(module: bytes) -> bytes:
+    """The module without the folders of this machine, which compiled exceptions name; as long as before."""
+    for place in (sysconfig.get_path("purelib"), sysconfig.get_path("stdlib"), str(ROOT)):
+        module = module.replace(place.encode(), b"." * len(place.encode()))
+    return module
 
 
 def libm_version() -> str:

@@ -228,3 +228,10 @@ def test_numbers_are_written_as_the_lab_writes_them():
     script = f"{(ASSETS / 'numbers.js').read_text('utf-8')}\nprocess.stdout.write(JSON.stringify({asked}))"
     found = json.loads(comparison.run_node(script, np.column_stack([values, errors]).tolist()))
     assert found == [with_error(float(value), float(error)) for value, error in zip(values, errors, strict=True)]
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_module_says_nothing_of_the_machine_that_built_it(name: str) -> None:
+    assert not [
+        place for place in (b"site-packages", b"/lib/python", b"/home/", b"/tmp/") if place in manifest.wasm(name)
+    ]
