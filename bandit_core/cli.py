@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import json
 import math
 import os
@@ -369,8 +368,7 @@ def _app(options: argparse.Namespace) -> int:
     port = notation.read_number(options.port)
     if not isinstance(port, int) or not 0 < port < 65536:
         raise InputError([Issue("port", options.port, "a whole number from 1 to 65535")])
-    if importlib.util.find_spec("streamlit") is None:
-        raise InputError([Issue("app", None, "needs Streamlit: pip install 'private-bandit-lab[app]'")])
+    places.require_app()
     sys.argv = ["streamlit", "run", str(places.ROOT / "app.py"), f"--server.port={port}"]
     runpy.run_module("streamlit", run_name="__main__")  # in this process, so that signals reach it; does not return
     return DONE

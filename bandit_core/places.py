@@ -24,6 +24,18 @@ def project_version() -> str:
     return version
 
 
+def require_app() -> None:
+    """Refuse what needs the app's packages where they are not installed.
+
+    Raises
+    ------
+    InputError
+        Where one of them is missing.
+    """
+    if any(importlib.util.find_spec(each) is None for each in ("streamlit", "plotly", "matplotlib")):
+        raise InputError([Issue("app", None, "needs the app's packages: pip install 'private-bandit-lab[app]'")])
+
+
 def app_module(name: str) -> Any:
     """A module of the app, for the few things of the library that need its pictures.
 
@@ -32,8 +44,7 @@ def app_module(name: str) -> Any:
     InputError
         Where the app's packages are not installed.
     """
-    if any(importlib.util.find_spec(each) is None for each in ("streamlit", "plotly", "matplotlib")):
-        raise InputError([Issue("app", None, "needs the app's packages: pip install 'private-bandit-lab[app]'")])
+    require_app()
     if str(ROOT) not in sys.path:
         sys.path.append(str(ROOT))
     return importlib.import_module(name)

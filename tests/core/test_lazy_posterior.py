@@ -8,6 +8,7 @@ from dataclasses import replace
 import numba
 import numpy as np
 import pytest
+from helpers import least_p
 from scipy import stats
 from scipy.special import betainc, betaincc
 
@@ -137,13 +138,6 @@ def played(kernel, means: list[float], epsilon: float, seed: int):
     (line,) = prepared_lines(spec(means, epsilon, 10_000))
     call = KernelCall(kernel, line.call.arguments, len(means))
     return run_kernel(call, streams(seed, 0, 300), np.array([300, 3_000, 10_000]), Signal())
-
-
-def least_p(mine, theirs) -> float:
-    """Smallest p-value of all comparisons, times their number."""
-    pairs = [(mine.regret[:, place], theirs.regret[:, place]) for place in range(3)]
-    pairs += [(mine.pulls[:, arm], theirs.pulls[:, arm]) for arm in range(mine.pulls.shape[1])]
-    return len(pairs) * min(float(stats.ks_2samp(*pair, method="asymp").pvalue) for pair in pairs)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
+from helpers import least_p
 from scipy import integrate, stats
 from scipy.special import betaincc
 
@@ -127,13 +128,6 @@ def played(kernel, means: list[float], epsilon: float | None, seed: int):
     setup = spec(means, epsilon, 10_000).setups[0]
     call = KernelCall(kernel, bernoulli_family.prepare_posterior(setup).arguments, len(means))
     return run_kernel(call, streams(seed, 0, 400), np.array([100, 2_000, 10_000]), Signal())
-
-
-def least_p(mine, theirs) -> float:
-    """Smallest p-value of all comparisons, times their number."""
-    pairs = [(mine.regret[:, place], theirs.regret[:, place]) for place in range(3)]
-    pairs += [(mine.pulls[:, arm], theirs.pulls[:, arm]) for arm in range(mine.pulls.shape[1])]
-    return len(pairs) * min(float(stats.ks_2samp(*pair, method="asymp").pvalue) for pair in pairs)
 
 
 @pytest.mark.parametrize(
