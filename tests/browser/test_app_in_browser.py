@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import expect
 from server import running_server
-from visitor import SECONDS, Visitor
+from visitor import PHONE, SECONDS, Visitor
 
 Visits = Callable[..., Visitor]
 EPSILON = "ε: ← more private · less regret →"
@@ -210,7 +210,7 @@ def test_a_page_can_be_embedded(visits: Visits) -> None:
 
 
 def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
-    phone = visits(SMALL, width=390, user_agent="Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36")
+    phone = visits(SMALL, **PHONE)
     desk = visits(SMALL)
     written = "plot => plot.layout.annotations?.length ?? 0"
     for visitor, labels in ((phone, 0), (desk, 2)):
