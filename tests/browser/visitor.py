@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Error as PlaywrightError
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 # What moved on the screen without the visitor's doing, as the web's measure of layout shift counts it.
@@ -179,6 +180,16 @@ class Visitor:
             self.context.close()
         else:
             self._profiles.give_back(self._profile)
+
+    def describe(self) -> str:
+        """What this visitor has before them, and the last that the server has printed."""
+        try:
+            state = self.tab.locator("[data-testid=stApp]").get_attribute("data-test-script-state", timeout=SECONDS)
+            words = self.tab.locator("body").inner_text(timeout=SECONDS)
+        except PlaywrightError as error:
+            state, words = "unknown", str(error)
+        size = self.tab.viewport_size
+        return f"{self.tab.url}\n{size}, script {state}\n{words}\n--- server:\n{self.server.output[-2000:]}"
 
     @property
     def address(self) -> dict[str, str]:
