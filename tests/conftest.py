@@ -83,6 +83,7 @@ def keep_to_caches_of_the_suite() -> None:
     own = caches / f"lab-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     for name in [name for name in os.environ if name.startswith("LAB_")]:
         del os.environ[name]
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads of several test processes wait for each other, spinning
     os.environ["LAB_CACHE_DIR"] = str(own)
     for blocks in own.glob("blocks-*"):
         blocks.unlink(missing_ok=True)

@@ -124,9 +124,11 @@ def _log_scores(means: np.ndarray, drawn: np.ndarray | None = None) -> np.ndarra
 
 def _resampled(losses: np.ndarray) -> np.ndarray:
     """Log scores of `RESAMPLES` draws of the trials, shape (policies, draws); always the same draws."""
-    trials, means = losses.shape[2], losses.mean(axis=2)
+    policies, cells, trials = losses.shape
+    means, flat = losses.mean(axis=2), losses.reshape(-1, trials)  # one product in place of one for each policy
     weights = np.random.default_rng(0).multinomial(trials, np.full(trials, 1 / trials), RESAMPLES) / trials
-    parts = [_log_scores(means, losses @ weights[at : at + AT_ONCE].T) for at in range(0, RESAMPLES, AT_ONCE)]
+    drawn = (flat @ weights[at : at + AT_ONCE].T for at in range(0, RESAMPLES, AT_ONCE))
+    parts = [_log_scores(means, each.reshape(policies, cells, -1)) for each in drawn]
     return np.concatenate(parts, axis=1)
 
 

@@ -54,6 +54,17 @@ def profiles(chromium: Any) -> Profiles:
     return Profiles(chromium)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[Any]:
+    """Where a test fails, tell what its visitors had before them, and what their servers had printed."""
+    report = yield
+    visit = getattr(item, "funcargs", {}).get("visits")
+    if report.failed and call.when == "call" and visit is not None:
+        for number, visitor in enumerate(visit.visitors, 1):
+            report.sections.append((f"visitor {number}", visitor.describe()))
+    return report
+
+
 @pytest.fixture
 def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor]]:
     """A function that lets a visitor (with a browser profile that nobody else has meanwhile) open a path.
@@ -68,6 +79,7 @@ def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor
         visitors[-1].open(path)
         return visitors[-1]
 
+    visit.visitors = visitors  # type: ignore[attr-defined]
     yield visit
     for visitor in visitors:
         visitor.leave()

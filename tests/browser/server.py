@@ -37,7 +37,7 @@ def running_server(folder: Path, **settings: str) -> Iterator[Server]:
         process = subprocess.Popen(
             command,
             cwd=Path(__file__).resolve().parents[2],
-            env={**os.environ, "LAB_CACHE_DIR": str(cache), "LAB_JOBS": "2", **settings},
+            env={**os.environ, "LAB_CACHE_DIR": str(cache), "LAB_JOBS": "1", **settings},
             stdout=output,
             stderr=subprocess.STDOUT,
         )

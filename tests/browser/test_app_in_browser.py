@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import expect
 from server import running_server
-from visitor import SECONDS, Visitor
+from visitor import PHONE, SECONDS, Visitor
 
 Visits = Callable[..., Visitor]
 EPSILON = "ε: ← more private · less regret →"
 SMALL = "/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=3000&n=8"
 # Rewards of more than two values: millions of these users cannot be jumped over.
-SOME_SECONDS = "/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb&T=1e7&n=80"
 ENDLESS = "/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb,heldp-ucb-l(1)&T=1e7&n=400"
+PERCENT = re.compile(r"[1-9]\d?\s?%")
 
 
 def button(visitor: Visitor, name: str):  # type: ignore[no-untyped-def]
@@ -133,14 +133,14 @@ def test_a_broken_link_opens_with_a_list_of_what_was_wrong(visits: Visits) -> No
 
 
 def test_cancel_in_mid_run_keeps_what_is_done(visits: Visits) -> None:
-    visitor = visits(SOME_SECONDS + "&seed=1")
-    visitor.sees("800 million pulls")
+    visitor = visits(ENDLESS + "&seed=4")
+    visitor.sees("8 billion pulls")
     visitor.sees("A preview")
     button(visitor, "Run").click()
-    expect(visitor.main().get_by_test_id("stProgress")).to_contain_text(re.compile(r"[1-9]\d?\s?%"))
+    expect(visitor.main().get_by_test_id("stProgress")).to_contain_text(PERCENT, timeout=90 * SECONDS)
     button(visitor, "Cancel").click()
     expect(button(visitor, "Run")).to_be_visible()
-    visitor.sees("of 80 trials")
+    visitor.sees("of 400 trials")
     visitor.settle()
     assert len(visitor.chart()["– UCB"]) > 100
     visitor.open("/explore?arms=0.9,0.5&lines=ucb&T=1000&n=4")  # controls are alive and the next picture is live
@@ -148,7 +148,7 @@ def test_cancel_in_mid_run_keeps_what_is_done(visits: Visits) -> None:
 
 
 def test_controls_stay_alive_during_a_run(visits: Visits) -> None:
-    visitor = visits(SOME_SECONDS + "&seed=2&bounds=0")
+    visitor = visits(ENDLESS + "&seed=6&bounds=0")
     button(visitor, "Run").click()
     expect(button(visitor, "Cancel")).to_be_visible()
     visitor.tab.get_by_text("View", exact=True).click()
@@ -179,18 +179,14 @@ def test_a_browser_closed_in_mid_run_leaves_its_turn_to_the_next(
 ) -> None:
     with running_server(tmp_path, LAB_MAX_RUNS="1") as fresh:
         first = visits(ENDLESS + "&seed=1", at=fresh, new=True)
-        button(first, "Run").click()
-        expect(first.main().get_by_test_id("stProgress")).to_contain_text(
-            re.compile(r"[1-9]\d?\s?%"), timeout=90 * SECONDS
-        )
-        first.leave()
         second = visits(ENDLESS + "&seed=2", at=fresh)
+        button(first, "Run").click()
+        expect(first.main().get_by_test_id("stProgress")).to_contain_text(PERCENT, timeout=90 * SECONDS)
         button(second, "Run").click()
-        second.sees("Other visitors' long runs are going")
+        second.sees("Other visitors' long runs are going", seconds=90)
+        first.leave()
         # Its turn comes only when the server has seen that nobody waits for the first run any more.
-        expect(second.main().get_by_test_id("stProgress")).to_contain_text(
-            re.compile(r"[1-9]\d?\s?%"), timeout=90 * SECONDS
-        )
+        expect(second.main().get_by_test_id("stProgress")).to_contain_text(PERCENT, timeout=90 * SECONDS)
         button(second, "Cancel").click()
         expect(button(second, "Run")).to_be_visible()
         again = visits(ENDLESS + "&seed=1", at=fresh)
@@ -210,7 +206,7 @@ def test_a_page_can_be_embedded(visits: Visits) -> None:
 
 
 def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
-    phone = visits(SMALL, width=390, user_agent="Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36")
+    phone = visits(SMALL, **PHONE)
     desk = visits(SMALL)
     written = "plot => plot.layout.annotations?.length ?? 0"
     for visitor, labels in ((phone, 0), (desk, 2)):

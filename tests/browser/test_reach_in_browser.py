@@ -4,99 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http.client import HTTPConnection
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from visitor import Server, Visitor
+from visitor import PHONE, Server, Visitor
 
 from ui import menu, theme
 
 Visits = Callable[..., Visitor]
-ADDRESSES = ("/", *(f"/{path.stem}" for path in sorted(Path("pages").glob("*.py")) if path.stem != "home"))
-SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas are no words
-    const walker = document.createTreeWalker(document.querySelector('[data-testid=stApp]'), NodeFilter.SHOW_TEXT);
-    const found = [];
-    while (walker.nextNode()) {
-        const parent = walker.currentNode.parentElement, box = parent.getBoundingClientRect();
-        if (walker.currentNode.textContent.trim() && box.width && box.height && !parent.closest('.katex')
-            && parseFloat(getComputedStyle(parent).fontSize) < 12) found.push(walker.currentNode.textContent.trim());
-    }
-    return found; }"""
 SMALL = "arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=1000&n=4"
-PHONE = "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36"
-
-# Every visible text whose contrast with what lies behind it is below 4.5 (3 where it is large), as "ratio: text".
-# Left out: values on a slider's thumb and numbers on markers (drawn on a ground that no style tells), icons, and
-# what is switched off.
-FAINT = """() => {
-  const SKIPPED = "script,style,noscript,[disabled],[aria-disabled=true],[data-testid=stSlider],.scatterlayer," +
-    "[data-testid=stIconMaterial],[data-testid=stStatusWidget]";
-  const parse = text => { const m = text.match(/rgba?\\(([^)]+)\\)/); if (!m) return null;
-    const [r, g, b, a] = m[1].split(/[ ,\\/]+/).map(Number); return [r, g, b, a === undefined ? 1 : a]; };
-  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat([1]);
-  const ground = element => { const layers = [];
-    for (let e = element; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
-      if (c && c[3] > 0) { layers.push(c); if (c[3] === 1) break; } }
-    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255, 1]); };
-  const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92
-    : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-  const found = []; let seen = 0;
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const e = walker.currentNode.parentElement, words = walker.currentNode.textContent.trim();
-    if (!words || e.closest(SKIPPED) || (e.closest(".annotation") && /^\\d$/.test(words))) continue;
-    if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
-    const box = e.getBoundingClientRect(); if (box.width < 2 || box.height < 2) continue;
-    const style = getComputedStyle(e), svg = e instanceof SVGElement, colour = parse(svg ? style.fill : style.color);
-    if (!colour) continue;
-    let opacity = svg ? +style.fillOpacity : 1;
-    for (let p = e; p; p = p.parentElement) opacity *= +getComputedStyle(p).opacity;
-    const behind = ground(e), shown = over([...colour.slice(0, 3), colour[3] * opacity], behind);
-    const [a, b] = [light(shown), light(behind)].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05);
-    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && +style.fontWeight >= 700);
-    seen += 1;
-    if (ratio < (large ? 3 : 4.5)) found.push(ratio.toFixed(2) + ": " + words.slice(0, 40));
-  }
-  return [seen, found];
-}"""
-
-
-@pytest.mark.parametrize("address", ADDRESSES)
-def test_a_page_can_be_read_in_light_and_dark_and_on_a_phone(visits: Visits, address: str) -> None:
-    visitor = visits(address if address == "/" else f"{address}?{SMALL}")
-    visitor.main().locator("h1").wait_for()
-    charts = visitor.main().get_by_test_id("stPlotlyChart")
-    for dark in (False, True):
-        if dark:  # curves take the colours for their ground when they are drawn
-            visitor.tab.emulate_media(color_scheme="dark")
-            visitor.tab.reload()
-        visitor.settle()
-        if charts.count():
-            charts.first.locator(".main-svg").first.wait_for()
-        for _ in range(20):  # the colours of a new ground arrive one after the other
-            ground = visitor.tab.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
-            seen, faint = visitor.tab.evaluate(FAINT)
-            if not faint and (ground == "rgb(17, 22, 28)") == dark:
-                break
-            visitor.tab.wait_for_timeout(250)
-        assert (ground == "rgb(17, 22, 28)") == dark
-        assert seen > 20 and faint == []
-    for width in (1400, 1024, 390):
-        visitor.tab.set_viewport_size({"width": width, "height": 844})
-        visitor.settle()
-        wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
-        assert wide <= room, width
-        assert visitor.tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert visitor.tab.evaluate(SMALL_PRINT) == [], width
-    assert visitor.tab.get_by_test_id("stException").count() == 0
-    for chart in charts.all():  # what a screen reader says of it
-        assert chart.get_attribute("role") == "figure" and len(chart.get_attribute("aria-label") or "") > 30
-    assert visitor.main().locator("img:not([alt]), img[alt='']").count() == 0
-    assert visitor.tab.locator("html").get_attribute("lang") == "en"
-    icon = visitor.tab.locator("link[rel~=icon]").first
-    assert icon.evaluate("e => new URL(e.href).origin") == visitor.server.url
-    assert "/media/" in icon.get_attribute("href")  # ours, not the one that Streamlit brings along
 
 
 @pytest.mark.parametrize("width", [1400, 1024])
@@ -119,7 +35,7 @@ def test_an_unknown_address_says_so_and_offers_the_nearest(visits: Visits) -> No
 
 
 def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
-    phone = visits(f"/explore?{SMALL}", width=390, user_agent=PHONE)
+    phone = visits(f"/explore?{SMALL}", **PHONE)
     phone.sees("best arm in")
     phone.settle()
     expect(phone.main().locator("h1")).to_have_css("font-size", "30.4px")
@@ -132,7 +48,7 @@ def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
 
 
 def test_a_phone_reaches_every_page_in_two_taps(visits: Visits) -> None:
-    phone = visits("/glossary", width=390, user_agent=PHONE)
+    phone = visits("/glossary", **PHONE)
     expect(phone.element("menu")).to_be_hidden()
     phone.tab.get_by_role("button", name="Pages").click()
     links = phone.tab.get_by_test_id("stPopoverBody").get_by_role("link")

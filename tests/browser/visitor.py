@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Error as PlaywrightError
 
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 # What moved on the screen without the visitor's doing, as the web's measure of layout shift counts it.
@@ -20,6 +21,32 @@ new PerformanceObserver(list => list.getEntries().filter(entry => !entry.hadRece
   moved: entry.sources.map(({node}) => node?.parentElement?.className + ' ' + node?.innerText?.slice(0, 40)),
 }))).observe({type: 'layout-shift', buffered: true});"""
 SECONDS = 1000  # Playwright counts milliseconds
+PHONE: dict[str, Any] = {  # one kind for all tests, so that they share its profile
+    "width": 390,
+    "user_agent": "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36",
+    "has_touch": True,
+    "is_mobile": True,
+}
+# Of every chart that is seen: what its buttons cover, its smallest letters, and how wide labels at curve ends are.
+LOOK = """() => [...document.querySelectorAll('.js-plotly-plot')].filter(plot => plot.clientWidth > 0).map(plot => {
+  const seen = node => { const box = node.getBoundingClientRect(); return box.width * box.height > 0 };
+  const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+  const boxes = name => [...plot.querySelectorAll(name)].filter(seen).map(node => node.getBoundingClientRect());
+  const words = [...plot.querySelectorAll('.main-svg text')].filter(seen);
+  const under = [...boxes('.main-svg text'), ...boxes('.legend'), ...boxes('.nsewdrag')];
+  return {
+    height: plot.clientHeight,
+    bars: boxes('.modebar').length,
+    covered: boxes('.modebar-group').flatMap(bar => under.filter(box => meet(bar, box))).length,
+    size: Math.min(...words.map(word => parseFloat(getComputedStyle(word).fontSize))),
+    legend: boxes('.legend').flatMap(one => [...boxes('.xtitle'), ...boxes('.nsewdrag')].filter(
+      box => meet(one, box))).length,
+    ends: Math.max(0, ...boxes('.annotation:has([style*="pointer-events: all"])').map(
+      box => (box.right - plot.querySelector('.nsewdrag').getBoundingClientRect().right) / plot.clientWidth)),
+    labels: boxes('.annotation:has([style*="pointer-events: all"])').length,
+    outside: under.filter(box => box.right > plot.getBoundingClientRect().right + 1).length,
+  };
+})"""
 
 
 @dataclass(frozen=True)
@@ -153,6 +180,16 @@ class Visitor:
             self.context.close()
         else:
             self._profiles.give_back(self._profile)
+
+    def describe(self) -> str:
+        """What this visitor has before them, and the last that the server has printed."""
+        try:
+            state = self.tab.locator("[data-testid=stApp]").get_attribute("data-test-script-state", timeout=SECONDS)
+            words = self.tab.locator("body").inner_text(timeout=SECONDS)
+        except PlaywrightError as error:
+            state, words = "unknown", str(error)
+        size = self.tab.viewport_size
+        return f"{self.tab.url}\n{size}, script {state}\n{words}\n--- server:\n{self.server.output[-2000:]}"
 
     @property
     def address(self) -> dict[str, str]:

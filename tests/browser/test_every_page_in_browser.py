@@ -1,0 +1,190 @@
+"""Every page as it arrives, wide and on a phone: nothing jumps, keys reach all, light and dark can be read, all fits.
+
+One visit of each width answers all of this, since opening a page is what a browser test costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from visitor import LOOK, PHONE, SECONDS, Visitor
+
+from ui import menu
+
+Visits = Callable[..., Visitor]
+MOST_SHIFT = 0.1  # more is felt as a jump: https://web.dev/articles/cls
+AS_NEW = (
+    "",
+    "explore",
+    "contextual",
+)  # on a phone by a browser that has seen nothing: it builds a page in another order
+NO_LABELS = ("tradeoff", "mechanisms")  # at the ends of the curves
+DARK_GROUND = "rgb(17, 22, 28)"
+# Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so. Arrow keys scroll
+# the page itself, and cells of a table are drawn by the table with rings of its own.
+FOCUSED = """() => {
+  const on = document.activeElement, box = on.getBoundingClientRect();
+  const marked = node => node && (getComputedStyle(node).outlineStyle !== 'none'
+    || getComputedStyle(node).boxShadow !== 'none' || node.matches('input, textarea'));
+  return {
+    body: on === document.body,
+    own: on.dataset.testid === 'stMain' || !!on.closest('[data-testid=stDataFrame]'),
+    name: on.ariaLabel || on.innerText?.slice(0, 40) || on.id,
+    part: on.closest('[data-testid=stSidebar]') ? 'sidebar' : on.closest('.st-key-menu, .st-key-pages') ? 'menu'
+      : on.closest('[data-testid=stMain]') ? 'page' : 'frame',
+    top: box.top + (document.querySelector('[data-testid=stMain]')?.scrollTop ?? 0),
+    seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth
+      && getComputedStyle(on).visibility === 'visible',
+    marked: [on, on.parentElement, on.firstElementChild, on.closest('[data-testid=stSliderThumb]')].some(marked),
+  } }"""
+
+
+SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas are no words
+    const walker = document.createTreeWalker(document.querySelector('[data-testid=stApp]'), NodeFilter.SHOW_TEXT);
+    const found = [];
+    while (walker.nextNode()) {
+        const parent = walker.currentNode.parentElement, box = parent.getBoundingClientRect();
+        if (walker.currentNode.textContent.trim() && box.width && box.height && !parent.closest('.katex')
+            && parseFloat(getComputedStyle(parent).fontSize) < 12) found.push(walker.currentNode.textContent.trim());
+    }
+    return found; }"""
+
+# Every visible text whose contrast with what lies behind it is below 4.5 (3 where it is large), as "ratio: text".
+# Left out: values on a slider's thumb and numbers on markers (drawn on a ground that no style tells), icons, and
+# what is switched off.
+FAINT = """() => {
+  const SKIPPED = "script,style,noscript,[disabled],[aria-disabled=true],[data-testid=stSlider],.scatterlayer," +
+    "[data-testid=stIconMaterial],[data-testid=stStatusWidget]";
+  const parse = text => { const m = text.match(/rgba?\\(([^)]+)\\)/); if (!m) return null;
+    const [r, g, b, a] = m[1].split(/[ ,\\/]+/).map(Number); return [r, g, b, a === undefined ? 1 : a]; };
+  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat([1]);
+  const ground = element => { const layers = [];
+    for (let e = element; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+      if (c && c[3] > 0) { layers.push(c); if (c[3] === 1) break; } }
+    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255, 1]); };
+  const light = c => { const [r, g, b] = c.map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92
+    : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const found = []; let seen = 0;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement, words = walker.currentNode.textContent.trim();
+    if (!words || e.closest(SKIPPED) || (e.closest(".annotation") && /^\\d$/.test(words))) continue;
+    if (!e.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    const box = e.getBoundingClientRect(); if (box.width < 2 || box.height < 2) continue;
+    const style = getComputedStyle(e), svg = e instanceof SVGElement, colour = parse(svg ? style.fill : style.color);
+    if (!colour) continue;
+    let opacity = svg ? +style.fillOpacity : 1;
+    for (let p = e; p; p = p.parentElement) opacity *= +getComputedStyle(p).opacity;
+    const behind = ground(e), shown = over([...colour.slice(0, 3), colour[3] * opacity], behind);
+    const [a, b] = [light(shown), light(behind)].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05);
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && +style.fontWeight >= 700);
+    seen += 1;
+    if (ratio < (large ? 3 : 4.5)) found.push(ratio.toFixed(2) + ": " + words.slice(0, 40));
+  }
+  return [seen, found];
+}"""
+
+
+def walked(visitor: Visitor) -> list[dict[str, Any]]:
+    """Where the focus stands after each press of Tab, until it leaves the page or begins anew."""
+    places: list[dict[str, Any]] = []
+    for _ in range(150):
+        visitor.tab.keyboard.press("Tab")
+        place = visitor.tab.evaluate(FOCUSED)
+        if place["body"] or place["name"] in [first["name"] for first in places[:1]]:
+            break
+        if not place["own"]:
+            places.append(place)
+    return places
+
+
+def arrived(visits: Visits, page: str, **options: Any) -> Visitor:
+    """A visitor for whom nothing moved while the page was built."""
+    for again in (True, False):  # the first may compile, and a machine that pauses moves things
+        visitor = visits(f"/{page}", **options)
+        found = visitor.shifts()
+        if sum(each["value"] for each in found) < MOST_SHIFT or not again:
+            break
+    assert sum(each["value"] for each in found) < MOST_SHIFT, found
+    return visitor
+
+
+def keys_go_in_order(visitor: Visitor, with_sidebar: bool) -> None:
+    """Tab reaches sidebar, menu and page, in this order; all that has the focus is seen and marked."""
+    places = walked(visitor)
+    assert [place for place in places if not (place["seen"] and place["marked"])] == []
+    assert len({(place["name"], place["top"]) for place in places}) > max(5, len(places) / 2)  # no trap
+    parts = list(dict.fromkeys(place["part"] for place in places if place["part"] != "frame"))
+    assert parts == ["sidebar"] * with_sidebar + ["menu", "page"]
+
+
+def contrast_suffices(visitor: Visitor, dark: bool) -> None:
+    """No text is too faint, once the colours of a new ground have arrived one after the other."""
+    visitor.tab.emulate_media(color_scheme="dark" if dark else "light")
+    for _ in range(40):
+        ground = visitor.tab.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
+        seen, faint = visitor.tab.evaluate(FAINT)
+        if not faint and (ground == DARK_GROUND) == dark:
+            break
+        visitor.tab.wait_for_timeout(250)
+    assert (ground == DARK_GROUND) == dark
+    assert seen > 20 and faint == []
+
+
+def all_fits(visitor: Visitor, width: int) -> None:
+    """Nothing is wider than the window, or smaller than one can read."""
+    visitor.settle()
+    wide, room = visitor.main().evaluate("main => [main.scrollWidth, main.clientWidth]")
+    assert wide <= room, width
+    assert visitor.tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert visitor.tab.evaluate(SMALL_PRINT) == [], width
+
+
+def charts_are_clear(visitor: Visitor, width: int) -> int:
+    """Buttons and legends of charts cover nothing, letters are large; returns the number of labels at curves' ends."""
+    seen = visitor.tab.evaluate(LOOK)
+    assert any(chart["bars"] for chart in seen)
+    for chart in seen:
+        assert chart["covered"] == chart["legend"] == chart["outside"] == 0, (width, chart)
+        assert chart["size"] >= 13 and chart["ends"] <= 0.2, (width, chart)
+    return sum(chart["labels"] for chart in seen)
+
+
+def a_screen_reader_is_told(visitor: Visitor) -> None:
+    """Every chart and picture says what it is; the language and our own icon are stated."""
+    assert visitor.tab.get_by_test_id("stException").count() == 0
+    for chart in visitor.main().get_by_test_id("stPlotlyChart").all():
+        assert chart.get_attribute("role") == "figure" and len(chart.get_attribute("aria-label") or "") > 30
+    assert visitor.main().locator("img:not([alt]), img[alt='']").count() == 0
+    assert visitor.tab.locator("html").get_attribute("lang") == "en"
+    icon = visitor.tab.locator("link[rel~=icon]").first
+    assert icon.evaluate("e => new URL(e.href).origin") == visitor.server.url
+    assert "/media/" in icon.get_attribute("href")  # ours, not the one that Streamlit brings along
+
+
+@pytest.mark.parametrize("page", [page.address for page in menu.pages()])
+def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: Visits, page: str) -> None:
+    visitor = arrived(visits, page, width=1400)
+    keys_go_in_order(visitor, bool(menu.at(page).sidebar))
+    a_screen_reader_is_told(visitor)
+    for dark in (False, True):
+        contrast_suffices(visitor, dark)
+    with_charts = page in ("explore", "tradeoff", "contextual", "mechanisms")
+    for width in (1400, 1024, 390):
+        visitor.tab.set_viewport_size({"width": width, "height": 900})
+        if with_charts:
+            visitor.tab.wait_for_timeout(SECONDS)  # Streamlit draws anew a moment after the window has changed
+        all_fits(visitor, width)
+        if with_charts:
+            labels = charts_are_clear(visitor, width)
+            assert labels == 0 or width > 390
+            assert labels > 0 or width < 1400 or page in NO_LABELS
+
+
+@pytest.mark.parametrize("page", [page.address for page in menu.pages()])
+def test_a_page_arrives_still_on_a_phone_and_is_reached_by_keys(visits: Visits, page: str) -> None:
+    phone = arrived(visits, page, new=page in AS_NEW, **PHONE)
+    keys_go_in_order(phone, with_sidebar=False)  # folded, it is passed over
+    all_fits(phone, 390)
