@@ -11,6 +11,7 @@ import sys
 import numpy as np
 
 from bandit_core.experiments.experiment import checkpoints
+from bandit_core.kernels.labels import labels
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal
 from bandit_core.policies import registry
@@ -29,10 +30,15 @@ PLACES = [
 def straight_pulls(line: dict, means: np.ndarray, horizon: int, trials: int) -> np.ndarray:
     """Pulls of the straight kernel that belongs to the line."""
     rows = streams(0, 0, trials)
-    epsilon = line.get("epsilon", {}).get("value")
+    order = labels(rows, len(means))
+    epsilon, found = line.get("epsilon", {}).get("value"), np.empty(order.shape)
     if line["policy"] == "ucb":
-        return straight.ucb(rows, means, horizon)
-    return (straight.bits if line["policy"] == "heldp-ucb-b" else straight.laplace)(rows, means, horizon, epsilon)
+        pulls = straight.ucb(rows, means[order], horizon)
+    else:
+        play = straight.bits if line["policy"] == "heldp-ucb-b" else straight.laplace
+        pulls = play(rows, means[order], horizon, epsilon)
+    np.put_along_axis(found, order, pulls, axis=1)
+    return found
 
 
 def main() -> None:

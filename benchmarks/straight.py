@@ -1,8 +1,8 @@
 """What the engine's kernels are measured against: the same games, written straight.
 
 The compiled ones recompute the index of every arm at every step, from the same streams and therefore the same draws
-as the engine's kernels. Bernoulli arms only; ``means`` has shape (arms,), ``state`` one stream per trial. Each returns
-the pulls, shape (trials, arms).
+as the engine's kernels. Bernoulli arms only; ``state`` has one stream per trial, ``means`` (trials, arms) the means by
+the labels of the trial (`bandit_core.kernels.labels`). Each returns the pulls by these labels, shape (trials, arms).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bandit_core.mechanisms.laplace import laplace_noise
 @njit(nogil=True, error_model="numpy")
 def ucb(state, means, horizon):
     """UCB1: mean + sqrt(2 ln t / N)."""
-    arms = means.shape[0]
+    arms = means.shape[1]
     pulls = np.zeros((state.shape[0], arms))
     sums = np.empty(arms)
     for trial in range(state.shape[0]):
@@ -36,7 +36,7 @@ def ucb(state, means, horizon):
                 index = sums[arm] / counts[arm] + math.sqrt(bonus / counts[arm])
                 if index > best:
                     best, chosen = index, arm
-            if next_uniform(state, trial, 0) < means[chosen]:
+            if next_uniform(state, trial, 0) < means[trial, chosen]:
                 sums[chosen] += 1.0
             counts[chosen] += 1.0
     return pulls
@@ -45,7 +45,7 @@ def ucb(state, means, horizon):
 @njit(nogil=True, error_model="numpy")
 def bits(state, means, horizon, epsilon):
     """HeLDP-UCB-B with one budget: 1/2 + coth(eps/2)/2 (mean of +-1 bits) + coth(eps/2) sqrt(2 ln t / N)."""
-    arms = means.shape[0]
+    arms = means.shape[1]
     noise = 1.0 / math.tanh(0.5 * epsilon)
     chances = 0.5 + (means - 0.5) * (1.0 / noise)
     pulls = np.zeros((state.shape[0], arms))
@@ -63,7 +63,7 @@ def bits(state, means, horizon, epsilon):
                 index = 0.5 + 0.5 * noise * (sums[arm] / counts[arm]) + math.sqrt(bonus / counts[arm])
                 if index > best:
                     best, chosen = index, arm
-            sums[chosen] += 1.0 if next_uniform(state, trial, 0) < chances[chosen] else -1.0
+            sums[chosen] += 1.0 if next_uniform(state, trial, 0) < chances[trial, chosen] else -1.0
             counts[chosen] += 1.0
     return pulls
 
@@ -71,7 +71,7 @@ def bits(state, means, horizon, epsilon):
 @njit(nogil=True, error_model="numpy")
 def laplace(state, means, horizon, epsilon):
     """HeLDP-UCB-L with one budget: mean + sqrt(2 ln t / N) + sqrt(32 ln t / (eps^2 N)), forced while N <= 4 ln t."""
-    arms = means.shape[0]
+    arms = means.shape[1]
     spread = 1.0 / epsilon * (1.0 / epsilon)
     floor_factor = 4.0 / epsilon**2
     pulls = np.zeros((state.shape[0], arms))
@@ -95,7 +95,7 @@ def laplace(state, means, horizon, epsilon):
                 )
                 if index > best:
                     best, chosen = index, arm
-            reward = 1.0 if next_uniform(state, trial, 0) < means[chosen] else 0.0
+            reward = 1.0 if next_uniform(state, trial, 0) < means[trial, chosen] else 0.0
             sums[chosen] += reward + laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
             spreads[chosen] += spread
             counts[chosen] += 1.0
@@ -104,7 +104,7 @@ def laplace(state, means, horizon, epsilon):
 
 @njit(nogil=True, error_model="numpy")
 def bare_draws(state, means, horizon, noisy):
-    """No learning at all: draw as many numbers as a step needs and add the response up."""
+    """No learning at all: draw as many numbers as a step needs and add the response up; ``means`` (arms,)."""
     total = 0.0
     for trial in range(state.shape[0]):
         for _ in range(horizon):
