@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import gradient, late_contextual, least_squares, optimism, ridge
-from bandit_core.kernels.contexts import MOST_TRIES
+from bandit_core.kernels.contexts import BLOCK, MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import index_family
@@ -167,11 +167,11 @@ def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, in
     def numbers(setup: RunSetup, rows: int) -> float:
         contexts = contexts_of(setup)
         distribution, size = contexts.law, contexts.vectors * contexts.dimension
-        users = size * (1 + (distribution.points if isinstance(distribution, Discrete) else 0))
+        users = 7 * BLOCK + size * (1 + (distribution.points if isinstance(distribution, Discrete) else 0))
         table = len(distribution.rows) * len(distribution.rows[0]) if isinstance(distribution, Table) else 0
         feedback = setup.feedback
         waiting = 0 if feedback.immediate else min(feedback.batch + feedback.delay, setup.horizon)
-        users += waiting * (size + 2)
+        users += waiting * (contexts.dimension + 2)
         return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
 
     return numbers
