@@ -79,27 +79,23 @@ def _bound_indices(memory: Memory, users: Users, user: int, width: float) -> Non
 
 
 @piece
-def _norm(inverses: np.ndarray, x: np.ndarray, model: int, at: int) -> float:
-    return math.sqrt(max(0.0, quadratic(inverses[model], x, at)))
+def _bonus(inverses: np.ndarray, x: np.ndarray, model: int, at: int, width: float) -> float:
+    return width * math.sqrt(max(0.0, quadratic(inverses[model], x, at)))
 
 
 @inlined
 def _optimistic_arm(memory: Memory, users: Users, user: int, width: float) -> int:
     """`contextual.optimistic_arm`, with fewer norms."""
-    inverses, scores, tops = memory.inverses, users.scores, memory.tops
+    estimate, inverses, scores, tops = memory.estimate, memory.inverses, users.scores, memory.tops
     _bound_indices(memory, users, user, width)
     first = highest(tops, tops.shape[0])
-    bar = -math.inf
-    for turn in range(-1, tops.shape[0]):
-        arm = first if turn < 0 else turn
-        if turn == first:
-            continue
-        if tops[arm] < bar:
+    scores[first] += _bonus(inverses, users.x, row_of(first, estimate), column_of(users, user, first), width)
+    bar = scores[first] - ROUNDING * (abs(scores[first]) + abs(tops[first]))
+    for arm in range(tops.shape[0]):
+        if arm != first and tops[arm] >= bar:
+            scores[arm] += _bonus(inverses, users.x, row_of(arm, estimate), column_of(users, user, arm), width)
+        elif arm != first:
             scores[arm] = -math.inf
-            continue
-        scores[arm] += width * _norm(inverses, users.x, row_of(arm, memory.estimate), column_of(users, user, arm))
-        if turn < 0:
-            bar = scores[arm] - ROUNDING * (abs(scores[arm]) + abs(tops[arm]))
     return highest(scores, tops.shape[0])
 
 
