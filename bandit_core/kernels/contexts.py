@@ -107,27 +107,32 @@ def column_of(users: Users, user: int, arm: int) -> int:
     return user if users.theta.shape[0] > 1 else user * users.order.shape[0] + arm
 
 
-@inlined
-def predict(users: Users, user: int, theta: np.ndarray) -> None:
-    """x . theta of all arms into ``users.scores``: four arms at a time, which need not wait for each other."""
-    x, scores = users.x, users.scores
-    if theta.shape[0] > 1:
-        for arm in range(theta.shape[0]):
-            scores[arm] = predictor(x, user, theta, arm)
-        return
-    for arm in range(0, users.order.shape[0], 4):
-        at = uint64(column_of(users, user, arm))  # unsigned, so that nothing counts from the end
+@piece
+def _predict(x: np.ndarray, at: int, theta: np.ndarray, scores: np.ndarray) -> None:
+    """x . theta for the columns from ``at`` on: four at a time, which need not wait for each other."""
+    for arm in range(0, scores.shape[0] - SPARE, 4):
+        column = uint64(at + arm)  # unsigned, so that nothing counts from the end
         first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
         for k in range(x.shape[0]):
             weight = theta[0, k]
-            first += x[k, at] * weight
-            second += x[k, at + uint64(1)] * weight
-            third += x[k, at + uint64(2)] * weight
-            fourth += x[k, at + uint64(3)] * weight
+            first += x[k, column] * weight
+            second += x[k, column + uint64(1)] * weight
+            third += x[k, column + uint64(2)] * weight
+            fourth += x[k, column + uint64(3)] * weight
         scores[arm] = first
         scores[arm + 1] = second
         scores[arm + 2] = third
         scores[arm + 3] = fourth
+
+
+@inlined
+def predict(users: Users, user: int, theta: np.ndarray) -> None:
+    """x . theta of all arms into ``users.scores``."""
+    if theta.shape[0] == 1:
+        _predict(users.x, column_of(users, user, 0), theta, users.scores)
+        return
+    for arm in range(theta.shape[0]):
+        users.scores[arm] = predictor(users.x, user, theta, arm)
 
 
 @inlined
