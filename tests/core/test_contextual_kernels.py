@@ -259,7 +259,7 @@ def lanes_of(trial: int, rows: int) -> np.ndarray:
 
 
 def test_lanes_are_normal_and_know_nothing_of_each_other():
-    out = lanes_of(0, 100_000)
+    out = lanes_of(0, 50_000)
     draws = out.ravel()
     edges = stats.norm.ppf(np.linspace(0, 1, 2001))
     assert stats.chisquare(np.histogram(draws, edges)[0]).pvalue > 1e-4
