@@ -14,15 +14,7 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels.contexts import (
-    draw_contexts,
-    draw_pool,
-    draw_reward,
-    draw_theta,
-    find_means,
-    row_of,
-    users_of,
-)
+from bandit_core.kernels.contexts import column_of, draw_pool, draw_reward, draw_theta, meet, users_of
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms import gaussian, l2_ball
 from bandit_core.model import RunSetup
@@ -65,12 +57,11 @@ def _meet(
     users = users_of(environment, state, np.zeros(1, np.int64))
     draw_theta(environment, users, 0)
     draw_pool(environment, users, 0)
-    for user in range(arms.shape[0]):
-        draw_contexts(environment, users, 0)
-        find_means(environment.link, users)
-        arms[user] = user % environment.arms
-        contexts[user] = users.x[row_of(arms[user], users.x)]
-        rewards[user] = draw_reward(environment, state, 0, users.means[arms[user]])
+    for each in range(arms.shape[0]):
+        user, arm = meet(environment, users, 0, each + 1), each % environment.arms
+        arms[each] = arm
+        contexts[each] = users.x[:, column_of(users, user, arm)]
+        rewards[each] = draw_reward(environment, state, 0, users.means[user, arm])
 
 
 def first_users(contexts: Contexts, seed: int, count: int) -> Users:

@@ -1,7 +1,9 @@
 """Contextual bandits: drawing theta, contexts and rewards, from the first generator of a stream.
 
 Draws here depend on no choice of a policy, so all lines of an experiment meet the same users in the same trial.
-Everything of a step is drawn in this order: context(s), then the reward's noise (none where there is none).
+Normal contexts, and those on the sphere, are drawn for a block of users before its first one comes, by lanes of
+generators that follow from the fresh stream (see `normal_blocks`); all others user by user. The reward's noise is
+drawn when it is paid.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64
+from numba import int64, uint64
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.labels import draw_labels
+from bandit_core.kernels.labels import draw_labels, seed_another
+from bandit_core.kernels.normal_blocks import LANES, fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.spec.contexts import (
@@ -29,15 +32,18 @@ from bandit_core.spec.contexts import (
     Environment,
 )
 
+BLOCK = 1024  # numbers of a block of users (features; means of arms), at most, unless one user takes more
+SPARE = 3  # arms are taken by four
 MOST_TRIES = 2000  # draws of a discrete type until its gap is large enough
 SHIFT_TRIES = 20  # draws of a context whose two best arms stay the best when it is moved to their border
 
 
 class Users(NamedTuple):
-    """Where the users of a block of trials come from, and the present trial's: its arrays are filled again and again.
+    """Where the users of a block of trials come from, and the present ones: its arrays are filled again and again.
 
     With one parameter theta there is a context for each arm, else one context and a parameter for each arm. Arms are
-    known by the labels of the trial (see `kernels.labels`).
+    known by the labels of the trial (see `kernels.labels`). Users of a block lie side by side: see `column_of`. The
+    last SPARE columns and scores belong to nobody.
     """
 
     state: np.ndarray  # (trials, 8) uint64, the streams
@@ -45,16 +51,30 @@ class Users(NamedTuple):
     order: np.ndarray  # (arms,) int64, the arm that each label stands for
     theta: np.ndarray  # (models, dimension)
     pool: np.ndarray  # (points, vectors x dimension), the types of users of a discrete distribution
-    x: np.ndarray  # (vectors, dimension), the context(s) of the present user
-    means: np.ndarray  # (arms,), mean rewards for this user
+    seeds: np.ndarray  # (1, 4 x LANES) uint64, and the same numbers again:
+    lanes: np.ndarray  # (4, LANES), the generators of a block
+    words: np.ndarray  # (LANES,) uint64
+    normals: np.ndarray  # (rows, LANES), what they draw, and some of these numbers again:
+    x: np.ndarray  # (dimension, users x vectors + SPARE), the contexts of the present block of users
+    norms: np.ndarray  # (users x vectors + SPARE,), room
+    means: np.ndarray  # (users, arms), their mean rewards
+    scores: np.ndarray  # (arms + SPARE,), room for what a learner thinks of the arms
 
 
 @kernel
 def users_of(environment: Environment, state: np.ndarray, signal: np.ndarray) -> Users:
-    """The arrays, not filled yet."""
+    """The arrays, not filled yet. How many users a block has depends on the contexts only."""
     arms, vectors, d = environment.arms, environment.vectors, environment.dimension
     theta, pool = np.empty((environment.models, d)), np.empty((environment.points, vectors * d))
-    return Users(state, signal, np.empty(arms, np.int64), theta, pool, np.empty((vectors, d)), np.empty(arms))
+    in_lanes = environment.distribution in (SPHERE, GAUSSIAN)
+    users = max(1, BLOCK // max(vectors * d, arms)) if in_lanes else 1
+    columns = users * vectors + SPARE
+    seeds, normals = np.empty((1, 4 * LANES), np.uint64), np.empty((d * columns // LANES + 1, LANES))
+    x = normals.reshape(-1)[: d * columns].reshape((d, columns))
+    return Users(
+        state, signal, np.empty(arms, np.int64), theta, pool, seeds, seeds.reshape((4, LANES)),
+        np.empty(LANES, np.uint64), normals, x, np.empty(columns), np.empty((users, arms)), np.empty(arms + SPARE),
+    )  # fmt: skip
 
 
 @inlined
@@ -67,21 +87,52 @@ def dot(left: np.ndarray, i: int, right: np.ndarray, j: int) -> float:
 
 
 @inlined
+def predictor(x: np.ndarray, at: int, theta: np.ndarray, model: int) -> float:
+    """x . theta for column ``at`` of ``x`` and row ``model`` of ``theta``."""
+    total = 0.0
+    for k in range(theta.shape[1]):
+        total += x[k, at] * theta[model, k]
+    return total
+
+
+@inlined
 def row_of(arm: int, table: np.ndarray) -> int:
-    """An arm's row among contexts or parameters, of which there is one for each arm, or one for all."""
+    """An arm's row among parameters, of which there is one for each arm, or one for all."""
     return arm if table.shape[0] > 1 else 0
 
 
 @inlined
-def arms_of(x: np.ndarray, theta: np.ndarray) -> int:
-    """Number of arms for these contexts and parameters."""
-    return max(x.shape[0], theta.shape[0])
+def column_of(users: Users, user: int, arm: int) -> int:
+    """The column of ``users.x`` with the context of a user of the block for this arm."""
+    return user if users.theta.shape[0] > 1 else user * users.order.shape[0] + arm
+
+
+@piece
+def _predict(x: np.ndarray, at: int, theta: np.ndarray, scores: np.ndarray) -> None:
+    """x . theta for the columns from ``at`` on: four at a time, which need not wait for each other."""
+    for arm in range(0, scores.shape[0] - SPARE, 4):
+        column = uint64(at + arm)  # unsigned, so that nothing counts from the end
+        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
+        for k in range(x.shape[0]):
+            weight = theta[0, k]
+            first += x[k, column] * weight
+            second += x[k, column + uint64(1)] * weight
+            third += x[k, column + uint64(2)] * weight
+            fourth += x[k, column + uint64(3)] * weight
+        scores[arm] = first
+        scores[arm + 1] = second
+        scores[arm + 2] = third
+        scores[arm + 3] = fourth
 
 
 @inlined
-def predictor(x: np.ndarray, theta: np.ndarray, arm: int) -> float:
-    """x . theta of an arm, for contexts (vectors, dimension) and parameters (models, dimension)."""
-    return dot(x, row_of(arm, x), theta, row_of(arm, theta))
+def predict(users: Users, user: int, theta: np.ndarray) -> None:
+    """x . theta of all arms into ``users.scores``."""
+    if theta.shape[0] == 1:
+        _predict(users.x, column_of(users, user, 0), theta, users.scores)
+        return
+    for arm in range(theta.shape[0]):
+        users.scores[arm] = predictor(users.x, user, theta, arm)
 
 
 @inlined
@@ -96,29 +147,32 @@ def mean_reward(link: int, predicted: float) -> float:
 
 @piece
 def _on_sphere(state: np.ndarray, row: int, x: np.ndarray, i: int) -> None:
-    """Row i of ``x`` uniform on the unit sphere."""
+    """Column i of ``x`` uniform on the unit sphere."""
     total = 0.0
     while total == 0.0:
         total = 0.0
-        for k in range(x.shape[1]):
-            x[i, k] = normal(state, row, 0)
-            total += x[i, k] * x[i, k]
+        for k in range(x.shape[0]):
+            x[k, i] = normal(state, row, 0)
+            total += x[k, i] * x[k, i]
     norm = math.sqrt(total)
-    for k in range(x.shape[1]):
-        x[i, k] /= norm  # by division: exactly +-1 in one dimension, so that equal arms are equal
+    for k in range(x.shape[0]):
+        x[k, i] /= norm  # by division: exactly +-1 in one dimension, so that equal arms are equal
 
 
 @piece
 def draw_theta(environment: Environment, users: Users, row: int) -> None:
-    """The labels of this trial, and its parameters: given (one row, or one for each arm), or uniform on the sphere."""
-    given, theta = environment.theta, users.theta
+    """Labels, lanes and parameters of this trial, these given (a row, or one for each arm) or uniform on the sphere."""
+    given, theta, x = environment.theta, users.theta, users.x
     draw_labels(users.state, row, users.order)
+    seed_another(users.state, row, users.seeds)
     for i in range(theta.shape[0]):
         if given.shape[0] > 0:
             for k in range(theta.shape[1]):
                 theta[i, k] = given[users.order[i] if theta.shape[0] > 1 else i, k]
         else:
-            _on_sphere(users.state, row, theta, i)
+            _on_sphere(users.state, row, x, 0)
+            for k in range(theta.shape[1]):
+                theta[i, k] = x[k, 0]
 
 
 @inlined
@@ -128,9 +182,10 @@ def _axis(theta: np.ndarray, norm: float, k: int) -> float:
 
 
 @piece
-def _margin_of_contexts(state: np.ndarray, row: int, theta: np.ndarray, x: np.ndarray, gap: float) -> None:
+def _margin_of_contexts(users: Users, row: int, gap: float) -> None:
     """One parameter: unit contexts whose components along theta have exactly this gap between the best two."""
-    arms, d = x.shape
+    state, theta, x = users.state, users.theta, users.x
+    arms, d = users.order.shape[0], x.shape[0]
     norm = math.sqrt(dot(theta, 0, theta, 0))
     middle = (2.0 * next_uniform(state, row, 0) - 1.0) * (1.0 - 0.5 * gap)
     second = middle - 0.5 * gap
@@ -145,14 +200,14 @@ def _margin_of_contexts(state: np.ndarray, row: int, theta: np.ndarray, x: np.nd
         _on_sphere(state, row, x, arm)
         along = 0.0
         for k in range(d):
-            along += x[arm, k] * _axis(theta, norm, k)
+            along += x[k, arm] * _axis(theta, norm, k)
         across = 0.0
         for k in range(d):
-            x[arm, k] -= along * _axis(theta, norm, k)
-            across += x[arm, k] * x[arm, k]
+            x[k, arm] -= along * _axis(theta, norm, k)
+            across += x[k, arm] * x[k, arm]
         stretch = math.sqrt(max(0.0, 1.0 - level * level) / across) if across > 1e-300 and d > 1 else 0.0
         for k in range(d):
-            x[arm, k] = stretch * x[arm, k] + level * _axis(theta, norm, k)
+            x[k, arm] = stretch * x[k, arm] + level * _axis(theta, norm, k)
 
 
 @piece
@@ -160,10 +215,10 @@ def _top_two(theta: np.ndarray, x: np.ndarray) -> tuple[int, int, float]:
     """Best arm, second arm and their gap, for one context and a parameter for each arm."""
     best = 0
     second = -1
-    top = dot(x, 0, theta, 0)
+    top = predictor(x, 0, theta, 0)
     next_top = -math.inf
     for arm in range(1, theta.shape[0]):
-        value = dot(x, 0, theta, arm)
+        value = predictor(x, 0, theta, arm)
         if value > top:
             second = best
             next_top = top
@@ -184,11 +239,11 @@ def _margin_of_parameters(state: np.ndarray, row: int, theta: np.ndarray, x: np.
         if found <= gap:
             return
         square = 0.0
-        for k in range(x.shape[1]):
+        for k in range(x.shape[0]):
             square += (theta[best, k] - theta[second, k]) ** 2
         step = (found - gap) / square
-        for k in range(x.shape[1]):
-            x[0, k] -= step * (theta[best, k] - theta[second, k])
+        for k in range(x.shape[0]):
+            x[k, 0] -= step * (theta[best, k] - theta[second, k])
         now_best, now_second, _ = _top_two(theta, x)
         if now_best == best and now_second == second:
             return
@@ -211,15 +266,15 @@ def draw_pool(environment: Environment, users: Users, row: int) -> None:
         return
     state, theta, x, pool = users.state, users.theta, users.x, users.pool
     least = environment.form[1]
-    vectors, d = x.shape
+    vectors, d = environment.vectors, environment.dimension
     for point in range(pool.shape[0]):
         if users.signal[0] != 0:
             return
         if theta.shape[0] == 1:
-            _margin_of_contexts(state, row, theta, x, least + (1.0 - least) * next_uniform(state, row, 0))
+            _margin_of_contexts(users, row, least + (1.0 - least) * next_uniform(state, row, 0))
             for i in range(vectors):
                 for k in range(d):
-                    pool[point, i * d + k] = x[i, k]
+                    pool[point, i * d + k] = x[k, i]
             continue
         largest = -1.0
         for _ in range(MOST_TRIES):
@@ -228,7 +283,7 @@ def draw_pool(environment: Environment, users: Users, row: int) -> None:
             if gap > largest:
                 largest = gap
                 for k in range(d):
-                    pool[point, k] = x[0, k]
+                    pool[point, k] = x[k, 0]
             if gap >= least:
                 break
 
@@ -237,59 +292,103 @@ def draw_pool(environment: Environment, users: Users, row: int) -> None:
 def _from_table(environment: Environment, users: Users, user: int) -> None:
     """The context(s) of one row of the table."""
     table, actions, x = environment.table, environment.actions, users.x
-    vectors, d = x.shape
+    vectors, d = environment.vectors, environment.dimension
     half = d // 2
     for i in range(vectors):
         arm = users.order[i] if vectors > 1 else i
         for k in range(d):
             if actions.shape[0] == 0:
-                x[i, k] = table[user, arm * d + k]
+                x[k, i] = table[user, arm * d + k]
             elif k < half:
-                x[i, k] = table[user, k]
+                x[k, i] = table[user, k]
             else:
-                x[i, k] = actions[arm] * table[user, k - half]
+                x[k, i] = actions[arm] * table[user, k - half]
+
+
+@piece
+def _draw_block(environment: Environment, users: Users, row: int) -> None:
+    """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere."""
+    x, norms = users.x, users.norms
+    d, columns = x.shape
+    fill_normals(users.lanes, users.words, users.normals, users.state, row)
+    for at in range(columns):
+        norms[at] = 0.0
+    for k in range(d):
+        for at in range(columns):
+            norms[at] += x[k, at] * x[k, at]
+    for at in range(columns):
+        norms[at] = environment.form[0] if environment.distribution == GAUSSIAN else 1.0 / math.sqrt(norms[at])
+    for k in range(d):
+        for at in range(columns):
+            x[k, at] *= norms[at]
+    if d == 1 and environment.distribution == SPHERE:  # exactly +-1, so that equal arms are equal
+        for at in range(columns):
+            x[0, at] = math.copysign(1.0, x[0, at])
 
 
 @inlined
-def draw_contexts(environment: Environment, users: Users, row: int) -> None:  # noqa: C901 (one step, whose parts go on from the same numbers)
-    """The context(s) of the next user."""
+def _draw_one(environment: Environment, users: Users, row: int) -> None:
+    """The context(s) of the next user, where they are drawn user by user."""
     state, x = users.state, users.x
     distribution, form = environment.distribution, environment.form
-    vectors, d = x.shape
-    if distribution == SPHERE:
-        for i in range(vectors):
-            _on_sphere(state, row, x, i)
-    elif distribution == GAUSSIAN:
+    vectors, d = environment.vectors, environment.dimension
+    if distribution == CUBE:
         for i in range(vectors):
             for k in range(d):
-                x[i, k] = form[0] * normal(state, row, 0)
-    elif distribution == CUBE:
-        for i in range(vectors):
-            for k in range(d):
-                x[i, k] = form[0] * (2.0 * next_uniform(state, row, 0) - 1.0)
+                x[k, i] = form[0] * (2.0 * next_uniform(state, row, 0) - 1.0)
     elif distribution == MARGIN:
         gap = _gap_of(form[0], form[1], next_uniform(state, row, 0))
         if users.theta.shape[0] == 1:
-            _margin_of_contexts(state, row, users.theta, x, gap)
+            _margin_of_contexts(users, row, gap)
         else:
             _margin_of_parameters(state, row, users.theta, x, gap)
     elif distribution == DISCRETE:
         point = int64(next_uniform(state, row, 0) * users.pool.shape[0])
         for i in range(vectors):
             for k in range(d):
-                x[i, k] = users.pool[point, i * d + k]
+                x[k, i] = users.pool[point, i * d + k]
     elif distribution == TABLE:
         _from_table(environment, users, int64(next_uniform(state, row, 0) * environment.table.shape[0]))
 
 
-@inlined
-def find_means(link: int, users: Users) -> float:
-    """Mean reward of every arm for the present user, into ``users.means``; returns the largest."""
+@piece
+def _find_means(link: int, users: Users) -> None:
+    """Mean rewards of the block's users, into ``users.means``."""
     x, theta, means = users.x, users.theta, users.means
+    if theta.shape[0] == 1:
+        flat = means.reshape(-1)
+        flat[:] = 0.0
+        for k in range(x.shape[0]):
+            weight = theta[0, k]
+            for at in range(flat.shape[0]):
+                flat[at] += x[k, at] * weight
+    for user in range(means.shape[0]):
+        for arm in range(means.shape[1]):
+            if theta.shape[0] > 1:
+                means[user, arm] = predictor(x, user, theta, arm)
+            if link != IDENTITY:
+                means[user, arm] = mean_reward(link, means[user, arm])
+
+
+@inlined
+def meet(environment: Environment, users: Users, row: int, t: int) -> int:
+    """The place of user t = 1, 2, ... in its block, whose users are drawn when the first of them comes."""
+    user = (t - 1) % users.means.shape[0]
+    if user == 0:
+        if environment.distribution in (SPHERE, GAUSSIAN):
+            _draw_block(environment, users, row)
+        else:
+            _draw_one(environment, users, row)
+        _find_means(environment.link, users)
+    return user
+
+
+@inlined
+def largest_mean(users: Users, user: int) -> float:
+    """Mean reward of a user's best arm."""
     top = -math.inf
-    for arm in range(means.shape[0]):
-        means[arm] = mean_reward(link, predictor(x, theta, arm))
-        top = max(top, means[arm])
+    for arm in range(users.means.shape[1]):
+        top = max(top, users.means[user, arm])
     return top
 
 

@@ -4,9 +4,9 @@ A learner is three pieces over two records of its own, its numbers (``learner``)
 ``estimate`` (models, dimension) is read here:
 
 * ``reset(learner, memory)`` before every trial;
-* ``choose(learner, memory, x, t)``: the arm of user t, whose contexts ``x`` has;
-* ``learn(learner, memory, users, row, t, arm, reward)``: what the server makes of it. Its noise comes from the second
-  generator of the stream ``users.state[row]``.
+* ``choose(learner, memory, users, user, t)``: the arm of user t, who is number ``user`` of the present block;
+* ``learn(learner, memory, users, row, at, t, arm, reward)``: what the server makes of it and of the arm's context,
+  column ``at`` of ``users.x``. Its noise comes from the second generator of the stream ``users.state[row]``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import numpy as np
 from bandit_core.jit.decorators import expanded, inlined
 from bandit_core.kernels.contexts import (
     Users,
-    arms_of,
-    dot,
-    draw_contexts,
+    column_of,
     draw_pool,
     draw_reward,
     draw_theta,
-    find_means,
+    largest_mean,
+    meet,
+    predict,
     predictor,
     row_of,
 )
@@ -57,14 +57,15 @@ def play_users(
         for checkpoint in range(record.checkpoints.shape[0]):
             until = record.checkpoints[checkpoint]
             for t in range(done + 1, until + 1):
-                draw_contexts(environment, users, row)
-                arm = choose(learner, memory, users.x, t)
-                top = find_means(environment.link, users)
-                mean = users.means[arm]
+                user = meet(environment, users, row, t)
+                arm = choose(learner, memory, users, user, t)
+                top = largest_mean(users, user)
+                mean = users.means[user, arm]
                 lost += top - mean
                 good += mean == top
                 record.pulls[row, users.order[arm]] += 1.0
-                learn(learner, memory, users, row, t, arm, draw_reward(environment, users.state, row, mean))
+                reward = draw_reward(environment, users.state, row, mean)
+                learn(learner, memory, users, row, column_of(users, user, arm), t, arm, reward)
             record.regret[row, checkpoint] = lost
             record.best_pulls[row, checkpoint] = good
             record.error[row, checkpoint] = _distance(memory.estimate, users.theta)
@@ -85,46 +86,44 @@ def _distance(estimate: np.ndarray, theta: np.ndarray) -> float:
 
 
 @inlined
-def greedy_arm(x: np.ndarray, estimate: np.ndarray) -> int:
-    """Arm with the largest estimated predictor; ties go to the lowest label (see `kernels.labels`)."""
+def highest(scores: np.ndarray, arms: int) -> int:
+    """The arm with the largest score; ties go to the lowest label (see `kernels.labels`)."""
     choice = 0
-    best = -math.inf
-    for arm in range(arms_of(x, estimate)):
-        value = predictor(x, estimate, arm)
-        if value > best:
-            best = value
+    for arm in range(1, arms):
+        if scores[arm] > scores[choice]:
             choice = arm
     return choice
 
 
 @inlined
-def _surviving_arm(x: np.ndarray, estimate: np.ndarray, early: np.ndarray, spread: float) -> int:
-    """Greedy arm among those whose early predictor is above the best early one less ``spread`` (elimination)."""
-    top = -math.inf
-    for arm in range(arms_of(x, early)):
-        top = max(top, predictor(x, early, arm))
-    choice = 0
-    best = -math.inf
-    for arm in range(arms_of(x, early)):
-        if predictor(x, early, arm) > top - spread:
-            value = predictor(x, estimate, arm)
-            if value > best:
-                best = value
-                choice = arm
-    return choice
+def greedy_arm(users: Users, user: int, estimate: np.ndarray) -> int:
+    """Arm with the largest estimated predictor."""
+    predict(users, user, estimate)
+    return highest(users.scores, users.order.shape[0])
 
 
 @inlined
-def greedy_after_warm_up(learner: Any, memory: Any, x: np.ndarray, t: int) -> int:
+def _surviving_arm(users: Users, user: int, estimate: np.ndarray, early: np.ndarray, spread: float) -> int:
+    """Greedy arm among those whose early predictor is above the best early one less ``spread`` (elimination)."""
+    scores, arms = users.scores, early.shape[0]
+    predict(users, user, early)
+    bar = scores[highest(scores, arms)] - spread
+    for arm in range(arms):
+        scores[arm] = predictor(users.x, user, estimate, arm) if scores[arm] > bar else -math.inf
+    return highest(scores, arms)
+
+
+@inlined
+def greedy_after_warm_up(learner: Any, memory: Any, users: Users, user: int, t: int) -> int:
     """Round-robin up to ``learner.warm_up``, then greedy, among surviving arms where ``learner.spread`` is finite.
 
     ``memory.early`` has the estimates at the end of the warm-up.
     """
     if t <= learner.warm_up:
-        return (t - 1) % arms_of(x, memory.estimate)
+        return (t - 1) % users.order.shape[0]
     if learner.spread < math.inf:
-        return _surviving_arm(x, memory.estimate, memory.early, learner.spread)
-    return greedy_arm(x, memory.estimate)
+        return _surviving_arm(users, user, memory.estimate, memory.early, learner.spread)
+    return greedy_arm(users, user, memory.estimate)
 
 
 @inlined
@@ -136,29 +135,29 @@ def remember(estimate: np.ndarray, early: np.ndarray) -> None:
 
 
 @inlined
-def optimistic_arm(x: np.ndarray, estimate: np.ndarray, inverses: np.ndarray, bonus: float) -> int:
+def optimistic_arm(users: Users, user: int, estimate: np.ndarray, inverses: np.ndarray, bonus: float) -> int:
     """Arm with the largest predictor plus ``bonus`` |x| in the norm of its model's matrix (of ``inverses``)."""
-    choice = 0
-    best = -math.inf
-    for arm in range(arms_of(x, estimate)):
-        square = quadratic(inverses[row_of(arm, estimate)], x, row_of(arm, x))
-        index = predictor(x, estimate, arm) + bonus * math.sqrt(max(0.0, square))
-        if index > best:
-            best = index
-            choice = arm
-    return choice
+    scores, arms = users.scores, users.order.shape[0]
+    predict(users, user, estimate)
+    for arm in range(arms):
+        square = quadratic(inverses[row_of(arm, estimate)], users.x, column_of(users, user, arm))
+        scores[arm] += bonus * math.sqrt(max(0.0, square))
+    return highest(scores, arms)
 
 
 @inlined
-def shrunk(x: np.ndarray, i: int, bound: float, shared: np.ndarray) -> float:
-    """Put row i of ``x`` into the ball of radius ``bound``: ``shared`` (1, dimension) receives it; returns the factor.
+def shrunk(x: np.ndarray, at: int, bound: float, shared: np.ndarray) -> float:
+    """Put column ``at`` of ``x`` into the ball of radius ``bound``: ``shared`` (1, dimension) receives it.
 
-    Where the mean is linear the reward shrinks by the same factor, which keeps the model true.
+    Returns the factor. Where the mean is linear the reward shrinks by it, too, which keeps the model true.
     """
-    norm = math.sqrt(dot(x, i, x, i))
+    square = 0.0
+    for k in range(x.shape[0]):
+        square += x[k, at] * x[k, at]
+    norm = math.sqrt(square)
     scale = bound / norm if norm > bound else 1.0
-    for k in range(x.shape[1]):
-        shared[0, k] = scale * x[i, k]
+    for k in range(x.shape[0]):
+        shared[0, k] = scale * x[k, at]
     return scale
 
 

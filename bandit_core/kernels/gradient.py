@@ -91,14 +91,13 @@ def _reset(learner: Learner, memory: Memory) -> None:
 
 
 @inlined
-def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm: int, reward: float) -> None:
+def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t: int, arm: int, reward: float) -> None:
     estimate, response = memory.estimate, memory.response
     models, d = estimate.shape
-    at = row_of(arm, users.x)
     model = row_of(arm, estimate)
-    miss = mean_reward(learner.link, predictor(users.x, estimate, arm)) - reward
+    miss = mean_reward(learner.link, predictor(users.x, at, estimate, model)) - reward
     for k in range(d):
-        memory.gradient[k] = miss * users.x[at, k]
+        memory.gradient[k] = miss * users.x[k, at]
     late = t + learner.offset
     length = learner.step / late if learner.decay == 1.0 else learner.step / late**learner.decay
     for i in range(models):

@@ -1,9 +1,9 @@
 """Users with features whose rewards are counted late, see `kernels.feedback`: the learners of the other modules.
 
-A user's context, arm and reward wait together, and the learner gets them when they are counted, in the order of the
-users: what it knows then is what it would know of these users without lateness. A message that depends on an estimate
-(LDP-SGD, LDP-GLOC) is made when the reward is counted, with the estimate of that moment. A warm-up in turns goes on
-until all of its users are counted.
+The context of the arm played, its label and the reward wait together, and the learner gets them when they are counted,
+in the order of the users: what it knows then is what it would know of these users without lateness. A message that
+depends on an estimate (LDP-SGD, LDP-GLOC) is made when the reward is counted, with the estimate of that moment. A
+warm-up in turns goes on until all of its users are counted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, expanded, inlined, kernel
+from bandit_core.jit.decorators import allocating, expanded, kernel
 from bandit_core.kernels import gradient, least_squares, optimism, ridge
-from bandit_core.kernels.contexts import Users, draw_contexts, draw_pool, draw_reward, draw_theta, find_means, users_of
+from bandit_core.kernels.contexts import (
+    Users,
+    column_of,
+    draw_pool,
+    draw_reward,
+    draw_theta,
+    largest_mean,
+    meet,
+    users_of,
+)
 from bandit_core.kernels.contextual import distance, greedy_after_warm_up
 from bandit_core.kernels.feedback import Late
 from bandit_core.model import Record
@@ -23,28 +32,22 @@ from bandit_core.spec.contexts import Environment
 
 
 class Waiting(NamedTuple):
-    """Who waits to be counted, in a ring: context(s) (users, vectors, dimension), the arm's label, and the reward."""
+    """Who waits to be counted, in a ring: the label of the arm that each played, and the reward, (users,)."""
 
-    contexts: np.ndarray
     arms: np.ndarray
     rewards: np.ndarray
 
 
 @allocating
 def _room(environment: Environment, late: Late, horizon: int, users: Users) -> tuple[Waiting, Users]:
-    """The ring, and the users of a trial with a context of their own to be counted by."""
-    vectors, d = environment.vectors, environment.dimension
+    """The ring, and the users of a trial with its contexts, those of the arms played: columns (dimension, users)."""
     size = min(late.batch + late.delay, horizon)
-    waiting = Waiting(np.empty((size, vectors, d)), np.empty(size, np.int64), np.empty(size))
-    then = Users(users.state, users.signal, users.order, users.theta, users.pool, np.empty((vectors, d)), users.means)
+    waiting = Waiting(np.empty(size, np.int64), np.empty(size))
+    then = Users(
+        users.state, users.signal, users.order, users.theta, users.pool, users.seeds, users.lanes, users.words,
+        users.normals, np.empty((environment.dimension, size)), users.norms, users.means, users.scores,
+    )  # fmt: skip
     return waiting, then
-
-
-@inlined
-def _copy(x: np.ndarray, to: np.ndarray) -> None:
-    for i in range(x.shape[0]):
-        for k in range(x.shape[1]):
-            to[i, k] = x[i, k]
 
 
 @expanded
@@ -71,22 +74,22 @@ def play_users_late(  # noqa: PLR0913 (see `contextual.play_users`)
         lost, good = 0.0, 0.0
         counted, place = 0, 0
         for t in range(1, horizon + 1):
-            draw_contexts(environment, users, row)
-            arm = choose(learner, memory, users.x, t if counted >= warm_up else (t - 1) % warm_up + 1)
-            top = find_means(environment.link, users)
-            mean = users.means[arm]
+            user = meet(environment, users, row, t)
+            arm = choose(learner, memory, users, user, t if counted >= warm_up else (t - 1) % warm_up + 1)
+            top = largest_mean(users, user)
+            mean = users.means[user, arm]
             lost += top - mean
             good += mean == top
             record.pulls[row, users.order[arm]] += 1.0
             last = (t - 1) % size
-            _copy(users.x, waiting.contexts[last])
+            for k in range(then.x.shape[0]):
+                then.x[k, last] = users.x[k, column_of(users, user, arm)]
             waiting.arms[last] = arm
             waiting.rewards[last] = draw_reward(environment, users.state, row, mean)
             while t % late.batch == 0 and counted < t - late.delay:
                 first = counted % size
                 counted += 1
-                _copy(waiting.contexts[first], then.x)
-                learn(learner, memory, then, row, counted, waiting.arms[first], waiting.rewards[first])
+                learn(learner, memory, then, row, first, counted, waiting.arms[first], waiting.rewards[first])
             if t == record.checkpoints[place]:
                 record.regret[row, place] = lost
                 record.best_pulls[row, place] = good
@@ -144,14 +147,8 @@ def by_optimism(
     state: np.ndarray, environment: Environment, learner: optimism.Learner, late: Late, record: Record
 ) -> None:
     """`kernels.optimism` with late feedback; it has no warm-up."""
-    models, d = environment.models, environment.dimension
-    size = models * d
-    small, large = (models, d), (size, size)
-    memory = optimism.Memory(
-        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(large), np.empty(size), np.empty(size),
-        np.empty(large), np.empty(large), np.empty((1, d)), np.empty(1), np.empty(1), np.empty(1, np.int64),
-    )  # fmt: skip
     users = users_of(environment, state, record.signal)
+    memory = optimism.room(environment, users)
     play_users_late(
         optimism.reset, optimism.choose, optimism.learn, learner, memory, 0, environment, late, users, record
     )  # fmt: skip

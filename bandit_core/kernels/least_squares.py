@@ -108,9 +108,9 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int) -> None:
 
 
 @inlined
-def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm: int, reward: float) -> None:
+def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t: int, arm: int, reward: float) -> None:
     model, owed = row_of(arm, memory.estimate), memory.owed
-    scale = shrunk(users.x, row_of(arm, users.x), learner.bound, memory.shared)
+    scale = shrunk(users.x, at, learner.bound, memory.shared)
     reward = clipped(reward * scale, learner.reward_bound)
     add_user(memory.grams[model], memory.moments[model], 0, memory.shared, reward)
     if t <= learner.warm_up:

@@ -113,12 +113,12 @@ def invert_factored(factor: np.ndarray, inverse: np.ndarray, signal: np.ndarray)
 
 
 @inlined
-def quadratic(matrix: np.ndarray, x: np.ndarray, i: int) -> float:
-    """x^T matrix x, where x is row i of ``x``."""
+def quadratic(matrix: np.ndarray, x: np.ndarray, at: int) -> float:
+    """x^T matrix x, where x is column ``at`` of ``x``."""
     total = 0.0
-    for k in range(x.shape[1]):
+    for k in range(x.shape[0]):
         part = 0.0
-        for j in range(x.shape[1]):
-            part += matrix[k, j] * x[i, j]
-        total += x[i, k] * part
+        for j in range(x.shape[0]):
+            part += matrix[k, j] * x[j, at]
+        total += x[k, at] * part
     return total

@@ -2,7 +2,9 @@
 
 With a parameter for each arm a context stands in the block of its arm and the released matrix is D x D, noise
 everywhere. Solutions and noise are refreshed as in `least_squares`: with refresh = 0 at every step, else at growing
-intervals, with c_t and beta_t of the step when it was solved.
+intervals, with c_t and beta_t of the step when it was solved. Until then nothing of an index depends on the users in
+between: the indices of all who are expected before the next solution, or before the block of users ends, are computed
+together, and thrown away where a solution comes earlier.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of, users_of
-from bandit_core.kernels.contextual import clipped, optimistic_arm, play_users, shrunk
+from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
+from bandit_core.kernels.contextual import clipped, highest, play_users, shrunk
 from bandit_core.kernels.least_squares import add_noise, add_user, next_due
-from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
+from bandit_core.kernels.linalg import factorise, invert_factored, quadratic, solve_factored
 from bandit_core.kernels.normals import normal
 from bandit_core.model import Record
 from bandit_core.spec.contexts import IDENTITY, Environment
@@ -50,6 +52,9 @@ class Memory(NamedTuple):
     bonus: np.ndarray  # (1,), beta_t
     owed: np.ndarray  # (1,), releases whose noise is not drawn yet
     due: np.ndarray  # (1,), step of the next solution
+    indices: np.ndarray  # (users, arms) of a block
+    parts: np.ndarray  # (2, users x arms), room
+    known: np.ndarray  # (1,), users of the block before this one have their indices
 
 
 @inlined
@@ -62,11 +67,47 @@ def _reset(learner: Learner, memory: Memory) -> None:
     memory.bonus[0] = 0.0
     memory.owed[0] = 0.0
     memory.due[0] = 1
+    memory.known[0] = 0
+
+
+@piece
+def _look_ahead(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
+    """One parameter: predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1``."""
+    weights, inverse = memory.estimate[0], memory.inverses[0]
+    indices, squares = memory.indices.reshape(-1)[first:last], memory.parts[0, first:last]
+    sums = memory.parts[1, first:last]
+    indices[:] = 0.0
+    squares[:] = 0.0
+    for i in range(x.shape[0]):
+        own, weight, half = x[i, first:last], weights[i], 0.5 * inverse[i, i]
+        for at in range(own.shape[0]):
+            indices[at] += weight * own[at]
+            sums[at] = half * own[at]
+        for j in range(i + 1, x.shape[0]):
+            other, weight = x[j, first:last], inverse[i, j]
+            for at in range(own.shape[0]):
+                sums[at] += weight * other[at]
+        for at in range(own.shape[0]):
+            squares[at] += own[at] * sums[at]
+    for at in range(indices.shape[0]):
+        indices[at] += memory.bonus[0] * math.sqrt(max(0.0, 2.0 * squares[at]))
 
 
 @inlined
-def _choose(learner: Learner, memory: Memory, x: np.ndarray, t: int) -> int:
-    return optimistic_arm(x, memory.estimate, memory.inverses, memory.bonus[0])
+def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -> int:
+    estimate, known, indices = memory.estimate, memory.known, memory.indices
+    block, arms = indices.shape
+    if user == 0 or user >= known[0]:
+        known[0] = min(block, user + max(1, memory.due[0] - t))
+        if estimate.shape[0] == 1:
+            _look_ahead(memory, users.x, user * arms, known[0] * arms)
+        else:
+            known[0] = user + 1
+            for arm in range(arms):
+                square = quadratic(memory.inverses[arm], users.x, user)
+                bonus = memory.bonus[0] * math.sqrt(max(0.0, square))
+                indices[user, arm] = predictor(users.x, user, estimate, arm) + bonus
+    return highest(indices[user], arms)
 
 
 @piece
@@ -94,6 +135,7 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> 
     upsilon = sd * math.sqrt(t) * learner.level
     if not factorise(memory.gram, 2.0 * upsilon, memory.factor, users.signal):
         return
+    memory.known[0] = 0
     solve_factored(memory.factor, memory.moment, memory.solution)
     invert_factored(memory.factor, memory.inverse, users.signal)
     for i in range(models):
@@ -110,9 +152,9 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> 
 
 
 @inlined
-def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm: int, reward: float) -> None:
+def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t: int, arm: int, reward: float) -> None:
     model, shared = row_of(arm, memory.estimate), memory.shared
-    scale = shrunk(users.x, row_of(arm, users.x), 1.0, shared)
+    scale = shrunk(users.x, at, 1.0, shared)
     if learner.link == IDENTITY:
         reward *= scale
     weight = _follow_gradient(learner, memory, users, row, model, reward) if learner.gloc else clipped(reward, 1.0)
@@ -123,17 +165,24 @@ def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm
         _solve(learner, memory, users, row, t)
 
 
+@allocating
+def room(environment: Environment, users: Users) -> Memory:
+    """Room for the models and the users of a block, not filled yet."""
+    models, d = environment.models, environment.dimension
+    block, size = users.means.shape, models * d
+    small, large = (models, d), (size, size)
+    return Memory(
+        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(large), np.empty(size), np.empty(size),
+        np.empty(large), np.empty(large), np.empty((1, d)), np.empty(1), np.empty(1), np.empty(1, np.int64),
+        np.empty(block), np.empty((2, block[0] * block[1])), np.empty(1, np.int64),
+    )  # fmt: skip
+
+
 @kernel
 def play(state: np.ndarray, environment: Environment, learner: Learner, record: Record) -> None:
     """One trial per row of ``state``."""
-    models, d = environment.models, environment.dimension
-    size = models * d
-    small, large = (models, d), (size, size)
-    memory = Memory(
-        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(large), np.empty(size), np.empty(size),
-        np.empty(large), np.empty(large), np.empty((1, d)), np.empty(1), np.empty(1), np.empty(1, np.int64),
-    )  # fmt: skip
     users = users_of(environment, state, record.signal)
+    memory = room(environment, users)
     play_users(_reset, _choose, _learn, learner, memory, environment, users, record)
 
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined, kernel, piece
-from bandit_core.kernels.contexts import Users, arms_of, predictor, row_of, users_of
-from bandit_core.kernels.contextual import greedy_arm, optimistic_arm, play_users
+from bandit_core.kernels.contexts import Users, column_of, predict, predictor, row_of, users_of
+from bandit_core.kernels.contextual import greedy_arm, highest, optimistic_arm, play_users
 from bandit_core.kernels.linalg import quadratic
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
@@ -66,80 +66,73 @@ def bound_eigenvalues(inverses: np.ndarray, largest: np.ndarray) -> None:
 
 
 @inlined
-def _highest_top(memory: Memory, x: np.ndarray, width: float) -> int:
-    """The arm whose index can be largest, from bounds of all indices."""
-    estimate, largest, tops = memory.estimate, memory.largest, memory.tops
-    highest = 0
+def _bound_indices(memory: Memory, users: Users, user: int, width: float) -> None:
+    """No index of this user is larger than ``memory.tops``; predictors into ``users.scores``."""
+    x, scores, largest, tops = users.x, users.scores, memory.largest, memory.tops
+    predict(users, user, memory.estimate)
     for arm in range(tops.shape[0]):
-        i, model = row_of(arm, x), row_of(arm, estimate)
-        predicted = 0.0
+        at = column_of(users, user, arm)
         square = 0.0
-        for k in range(x.shape[1]):
-            predicted += x[i, k] * estimate[model, k]
-            square += x[i, k] * x[i, k]
-        tops[arm] = predicted + width * math.sqrt(largest[model] * square)
-        if tops[arm] > tops[highest]:
-            highest = arm
-    return highest
+        for k in range(x.shape[0]):
+            square += x[k, at] * x[k, at]
+        tops[arm] = scores[arm] + width * math.sqrt(largest[row_of(arm, memory.estimate)] * square)
 
 
 @piece
-def _index(estimate: np.ndarray, inverses: np.ndarray, x: np.ndarray, width: float, arm: int) -> float:
-    square = quadratic(inverses[row_of(arm, estimate)], x, row_of(arm, x))
-    return predictor(x, estimate, arm) + width * math.sqrt(max(0.0, square))
+def _bonus(inverses: np.ndarray, x: np.ndarray, model: int, at: int, width: float) -> float:
+    return width * math.sqrt(max(0.0, quadratic(inverses[model], x, at)))
 
 
 @inlined
-def _optimistic_arm(memory: Memory, x: np.ndarray, width: float) -> int:
+def _optimistic_arm(memory: Memory, users: Users, user: int, width: float) -> int:
     """`contextual.optimistic_arm`, with fewer norms."""
-    estimate, inverses, tops = memory.estimate, memory.inverses, memory.tops
-    first = _highest_top(memory, x, width)
-    likely = _index(estimate, inverses, x, width, first)
-    bar = likely - ROUNDING * (abs(likely) + abs(tops[first]))
-    choice = first
-    best = -math.inf
+    estimate, inverses, scores, tops = memory.estimate, memory.inverses, users.scores, memory.tops
+    _bound_indices(memory, users, user, width)
+    first = highest(tops, tops.shape[0])
+    scores[first] += _bonus(inverses, users.x, row_of(first, estimate), column_of(users, user, first), width)
+    bar = scores[first] - ROUNDING * (abs(scores[first]) + abs(tops[first]))
     for arm in range(tops.shape[0]):
-        if tops[arm] >= bar:
-            index = likely if arm == first else _index(estimate, inverses, x, width, arm)
-            if index > best:
-                best = index
-                choice = arm
-    return choice
+        if arm != first and tops[arm] >= bar:
+            scores[arm] += _bonus(inverses, users.x, row_of(arm, estimate), column_of(users, user, arm), width)
+        elif arm != first:
+            scores[arm] = -math.inf
+    return highest(scores, tops.shape[0])
 
 
 @inlined
-def _choose(learner: Learner, memory: Memory, x: np.ndarray, t: int) -> int:
+def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -> int:
     if t <= learner.warm_up:
-        return (t - 1) % arms_of(x, memory.estimate)
+        return (t - 1) % users.order.shape[0]
     if learner.width > 0.0:
-        if x.shape[1] < FEW:
-            return optimistic_arm(x, memory.estimate, memory.inverses, learner.width)
-        return _optimistic_arm(memory, x, learner.width)
-    return greedy_arm(x, memory.estimate)
+        if users.x.shape[0] < FEW:
+            return optimistic_arm(users, user, memory.estimate, memory.inverses, learner.width)
+        return _optimistic_arm(memory, users, user, learner.width)
+    return greedy_arm(users, user, memory.estimate)
 
 
 @inlined
-def _learn(learner: Learner, memory: Memory, users: Users, row: int, t: int, arm: int, reward: float) -> None:
-    x, image, inverses = users.x, memory.image, memory.inverses
-    at, model = row_of(arm, x), row_of(arm, memory.estimate)
+def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t: int, arm: int, reward: float) -> None:
+    x, image, model = users.x, memory.image, row_of(arm, memory.estimate)
+    inverse = memory.inverses[model]
     d = image.shape[0]
+    miss = reward - predictor(x, at, memory.estimate, model)
+    image[:] = 0.0
+    for j in range(d):  # along rows, as the inverse is symmetric
+        for i in range(d):
+            image[i] += inverse[j, i] * x[j, at]
     spread = 1.0
-    miss = reward - predictor(x, memory.estimate, arm)
     for i in range(d):
-        total = 0.0
-        for j in range(d):
-            total += inverses[model, i, j] * x[at, j]
-        image[i] = total
-        spread += total * x[at, i]
+        spread += image[i] * x[i, at]
+    share = 1.0 / spread
     for i in range(d):
-        memory.estimate[model, i] += image[i] * miss / spread
+        memory.estimate[model, i] += image[i] * miss * share
         for j in range(d):
-            inverses[model, i, j] -= image[i] * image[j] / spread
+            inverse[i, j] -= image[i] * image[j] * share
     if learner.width > 0.0:
         memory.users[0] += 1
         if memory.users[0] > memory.users[1]:
             memory.users[1] = memory.users[0] + memory.users[0] // 16
-            bound_eigenvalues(inverses, memory.largest)
+            bound_eigenvalues(memory.inverses, memory.largest)
 
 
 @allocating

@@ -77,6 +77,13 @@ class Stream:
             order[label], order[other] = order[other], order[label]
         return order
 
+    def another(self, count: int) -> list[int]:
+        """Words of SplitMix64 for generators that are independent of the two of this trial."""
+        seed = 1
+        for word in self.words:
+            seed = _mixed(seed + GOLDEN + word)
+        return [_mixed(seed + place * GOLDEN) for place in range(1, count + 1)]
+
     def uniform(self) -> float:
         """The next uniform of the current step."""
         return self.steps.uniform()

@@ -2,8 +2,9 @@
 
 Nothing here knows the kernels. What users send is learnt when their rewards are counted, by `reference.Late`, which
 without lateness is at once. A trial reads its own stream in the documented order: theta, then for each user the
-context(s) and the reward's noise from the first generator; privacy noise from the second one. Each function returns
-the regret after every step, the arms chosen, and the distance of the estimate from theta after every step.
+context(s) and the reward's noise from the first generator; privacy noise from the second one. Normal contexts and those
+on the sphere come from 32 further generators, for a block of users at once. Each function returns the regret after
+every step, the arms chosen, and the distance of the estimate from theta after every step.
 """
 
 from __future__ import annotations
@@ -11,22 +12,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from reference import Late, Stream
+from reference import Generator, Late, Stream
 from scipy import optimize, stats
 
-LAYERS, EDGE, GRID = 256, 3.6541528853610088, 2.0**52
+EDGE, GRID, LANES = 3.6541528853610088, 2.0**52, 32
 
 
-def _layers() -> list[float]:
+def _layers(layers: int, edge: float) -> list[float]:
     """Right edges of the ziggurat's layers, the box with the tail first."""
-    area = EDGE * math.exp(-0.5 * EDGE**2) + math.sqrt(math.pi / 2) * math.erfc(EDGE / math.sqrt(2))
-    edges = [area * math.exp(0.5 * EDGE**2), EDGE]
-    for _ in range(LAYERS - 2):
+    area = edge * math.exp(-0.5 * edge**2) + math.sqrt(math.pi / 2) * math.erfc(edge / math.sqrt(2))
+    edges = [area * math.exp(0.5 * edge**2), edge]
+    for _ in range(layers - 2):
         edges.append(math.sqrt(-2 * math.log(area / edges[-1] + math.exp(-0.5 * edges[-1] ** 2))))
     return [*edges, 0.0]
 
 
-EDGES = _layers()
+EDGES, FINE = _layers(256, EDGE), _layers(1024, 4.038849846109505)
 
 
 def normal(generator) -> float:
@@ -38,13 +39,34 @@ def normal(generator) -> float:
         if value < EDGES[layer + 1]:
             return sign * value
         if layer == 0:
-            while True:
-                beyond = -math.log(generator.uniform() + 2.0**-53) / EDGE
-                if -2 * math.log(generator.uniform() + 2.0**-53) > beyond**2:
-                    return sign * (EDGE + beyond)
-        low, high = math.exp(-0.5 * EDGES[layer] ** 2), math.exp(-0.5 * EDGES[layer + 1] ** 2)
-        if low + generator.uniform() * (high - low) < math.exp(-0.5 * value**2):
+            return sign * beyond(EDGE, generator)
+        if below(EDGES[layer : layer + 2], value, generator):
             return sign * value
+
+
+def beyond(edge: float, generator) -> float:
+    """The tail (Marsaglia 1964)."""
+    while True:
+        far = -math.log(generator.uniform() + 2.0**-53) / edge
+        if -2 * math.log(generator.uniform() + 2.0**-53) > far**2:
+            return edge + far
+
+
+def below(edges: list[float], value: float, generator) -> bool:
+    """Whether a random point above ``value`` in the layer between these edges is below the curve."""
+    low, high = (math.exp(-0.5 * edge**2) for edge in edges)
+    return low + generator.uniform() * (high - low) < math.exp(-0.5 * value**2)
+
+
+def fine_normal(word: int, generator) -> float:
+    """The same with 1024 layers and places in the middle of cells; ``generator`` mends what the word leaves open."""
+    layer, sign = word & 1023, -1.0 if word & 1024 else 1.0
+    value = ((word >> 12) + 0.5) / GRID * FINE[layer]
+    if value < FINE[layer + 1]:
+        return sign * value
+    if layer == 0:
+        return sign * beyond(FINE[1], generator)
+    return sign * value if below(FINE[layer : layer + 2], value, generator) else normal(generator)
 
 
 class Users:
@@ -55,6 +77,8 @@ class Users:
         self.order = stream.labels(contexts.arms)  # the arm that each label stands for
         given = contexts.given[self.order] if len(contexts.given) > 1 else contexts.given
         self.theta = given if len(given) else np.array([self.direction() for _ in range(contexts.models)])
+        words = np.array(stream.another(4 * LANES), dtype=object).reshape(4, LANES)
+        self.lanes, self.block = [Generator(words[:, lane]) for lane in range(LANES)], []
         self.regret, self.arms = 0.0, contexts.arms
 
     def direction(self) -> np.ndarray:
@@ -62,15 +86,29 @@ class Users:
         z = np.array([normal(self.draws) for _ in range(self.contexts.dimension)])
         return z / np.linalg.norm(z)
 
+    def next_of_block(self) -> np.ndarray:
+        """Normal contexts of a user; 1024 numbers at most for a block of users, whose columns are followed by three."""
+        if not self.block:
+            vectors, d = self.contexts.vectors, self.contexts.dimension
+            users = max(1, 1024 // max(vectors * d, self.arms))
+            columns = users * vectors + 3
+            z = []
+            for _ in range(d * columns // LANES + 1):
+                z += [fine_normal(word, self.draws) for word in [lane.next_word() for lane in self.lanes]]
+            table = np.array(z[: d * columns]).reshape(d, columns)
+            self.block = [table[:, i * vectors : (i + 1) * vectors].T for i in range(users)]
+        return self.block.pop(0)
+
     def features(self) -> np.ndarray:
         """A row for each arm: its context, or with several parameters the one context in all of them."""
         contexts, law = self.contexts, self.contexts.law
         shape = (contexts.vectors, contexts.dimension)
         match law.kind:
             case "sphere":
-                x = np.array([self.direction() for _ in range(contexts.vectors)])
+                z = self.next_of_block()
+                x = z * np.array([[1 / math.sqrt(sum(row**2))] for row in z]) if z.shape[1] > 1 else np.sign(z)
             case "gaussian":
-                x = law.sd * np.array([normal(self.draws) for _ in range(shape[0] * shape[1])]).reshape(shape)
+                x = law.sd * self.next_of_block()
             case "cube":
                 x = np.array([law.half_width * (2 * self.draws.uniform() - 1) for _ in range(shape[0] * shape[1])])
                 x = x.reshape(shape)
@@ -286,7 +324,7 @@ def zheng(instance, words, gloc: bool):
     level = 4 * math.sqrt(size) + 2 * math.log(2 * horizon / given.alpha)
     slope = {"identity": 1, "poisson": math.exp(-1), "logistic": math.exp(-1) / (1 + math.exp(-1)) ** 2}[contexts.link]
     v, u, theta, online, inverse, beta = np.zeros((size, size)), np.zeros(size), np.zeros(size), np.zeros(size), None, 0
-    rows, late, counted = [], Late(instance), 0
+    rows, late, counted, due, owed = [], Late(instance), 0, 1, 0
     for _ in range(horizon):
         x = users.features()
         blocks = np.zeros((contexts.arms, size))
@@ -310,8 +348,15 @@ def zheng(instance, words, gloc: bool):
                 r = float(np.clip(z @ online, -1, 1))
             else:
                 r = float(np.clip(r, -1, 1))
-            v += np.outer(z, z) + symmetric(stream.rejections, size, sigma)
-            u += r * z + sigma * np.array([normal(stream.rejections) for _ in range(size)])
+            v += np.outer(z, z)
+            u += r * z
+            owed += 1
+            if counted < due:
+                continue
+            due = counted + max(1, int(given.refresh * counted))
+            v += math.sqrt(owed) * symmetric(stream.rejections, size, sigma)
+            u += math.sqrt(owed) * sigma * np.array([normal(stream.rejections) for _ in range(size)])
+            owed = 0
             upsilon = sigma * math.sqrt(counted) * level
             inverse = np.linalg.inv(v + 2 * upsilon * np.eye(size))
             theta = inverse @ u

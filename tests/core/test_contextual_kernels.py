@@ -14,8 +14,9 @@ from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import late_contextual
-from bandit_core.kernels.contexts import draw_contexts, draw_pool, draw_theta, users_of
+from bandit_core.kernels.contexts import draw_pool, draw_theta, meet, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
+from bandit_core.kernels.normal_blocks import EDGE, LANES, fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
@@ -29,6 +30,7 @@ ONE = {"dimension": 2, "arms": 4}
 MANY = {"dimension": 3, "arms": 3, "structure": "multi", "law": {"kind": "gaussian", "sd": 0.8}, "noise": 0.1}
 LOGISTIC = {"dimension": 3, "arms": 3, "link": "logistic", "law": {"kind": "cube", "half_width": 0.7}}
 POISSON = {"dimension": 2, "arms": 3, "structure": "multi", "link": "poisson"}
+WIDE = {"dimension": 9, "arms": 7, "law": {"kind": "gaussian", "sd": 0.5}}  # 16 users are drawn at once
 MARGIN = {"dimension": 4, "arms": 3, "law": {"kind": "margin", "beta": 0.5}, "noise": 0.2}
 WORST = {"dimension": 3, "arms": 2, "law": {"kind": "margin", "beta": 0.0}}
 PRICED = {
@@ -39,10 +41,12 @@ PRICED = {
 }  # fmt: skip (the two users are not at right angles: the second one's arms would tie up to rounding)
 USERS = {
     "one parameter": ONE, "many": MANY, "logistic": LOGISTIC, "poisson": POISSON, "margin": MARGIN, "worst": WORST,
-    "priced": PRICED,
+    "priced": PRICED, "wide": WIDE,
 }  # fmt: skip
 WARMED = [name for name in NAMES if "warm_up" in registry()[name].parameters.model_fields]
 AS_DEFINED = {"ldp-ols": {"refresh": 0}, "ldp-linucb": {"refresh": 0}, "ldp-gloc": {"refresh": 0}}
+
+SOLVED_LATER = {"ldp-linucb": {"refresh": 0.1}, "ldp-gloc": {"refresh": 0.1}}
 
 
 def experiment_of(policy: str, contexts: dict, horizon: int, trials: int = 2, epsilon: float = 1.0, **params):
@@ -107,6 +111,12 @@ def test_parameters_as_the_reference_has_them(policy, params, epsilon):
     compare(policy, MANY, 60, epsilon=epsilon, **params)
 
 
+@pytest.mark.parametrize("users", [ONE, MANY, WIDE], ids=["one parameter", "many", "wide"])
+@pytest.mark.parametrize("policy", SOLVED_LATER)
+def test_indices_that_are_known_before_a_user_comes_are_those_of_the_reference(policy, users):
+    compare(policy, users, 300, **SOLVED_LATER[policy])
+
+
 @pytest.mark.parametrize("width", [0.02, 0.3, 3.0])
 @pytest.mark.parametrize("structure", ["single", "multi"])
 def test_norms_that_are_not_asked_for_would_have_changed_no_arm(structure, width):
@@ -119,7 +129,7 @@ def test_norms_that_are_not_asked_for_would_have_changed_no_arm(structure, width
 @pytest.mark.parametrize("policy", NAMES)
 def test_the_same_arms_as_the_reference_where_rewards_are_counted_late(policy, contexts, batch, delay):
     contexts = contexts | {"law": {"kind": "cube"}}  # at norm 1 the first bonuses are equal up to rounding
-    params = AS_DEFINED.get(policy, {}) | ({"warm_up": 5} if policy in WARMED else {})
+    params = AS_DEFINED.get(policy, {}) | ({"warm_up": 5} if policy in WARMED else {}) | SOLVED_LATER.get(policy, {})
     instance = experiment_of(policy, contexts, 120, **params).setups[0]
     instance = replace(instance, feedback=(Feedback if batch > 1 or delay else Immediate)(batch=batch, delay=delay))
     assert registry()[policy].prepare(instance).kernel.__module__ == late_contextual.__name__
@@ -149,7 +159,7 @@ def test_late_rewards_are_held_and_can_be_stopped(policy):
         replace(experiment_of(policy, ONE, 5000).setups[0], feedback=Feedback(batch=batch)) for batch in (2, 4000)
     )
     held = registry()[policy].held
-    assert held(later, 1) - held(soon, 1) == pytest.approx(3998 * (ONE["arms"] * ONE["dimension"] + 2))
+    assert held(later, 1) - held(soon, 1) == pytest.approx(3998 * (ONE["dimension"] + 2))
     signal = Signal()
     signal.stop()
     with pytest.raises(Stopped):
@@ -235,23 +245,86 @@ def test_the_ziggurat_is_normal():
 
 
 @kernel
+def _lanes(state, environment, signal, out):
+    users = users_of(environment, state, signal)
+    draw_theta(environment, users, 0)
+    fill_normals(users.lanes, users.words, out, state, 0)
+
+
+def lanes_of(trial: int, rows: int) -> np.ndarray:
+    """Normal variables by lanes, shape (rows, LANES)."""
+    out = np.empty((rows, LANES))
+    _lanes(streams(8, trial, trial + 1), experiment_of("ldp-sgd", ONE, 1).contexts.kernel_form(), GO_ON, out)
+    return out
+
+
+def test_lanes_are_normal_and_know_nothing_of_each_other():
+    out = lanes_of(0, 50_000)
+    draws = out.ravel()
+    edges = stats.norm.ppf(np.linspace(0, 1, 2001))
+    assert stats.chisquare(np.histogram(draws, edges)[0]).pvalue > 1e-4
+    assert stats.kstest(draws, "norm").pvalue > 1e-4
+    tails = np.abs(draws[np.abs(draws) > EDGE])  # they have a sampler of their own
+    assert stats.binomtest(len(tails), len(draws), 2 * stats.norm.sf(EDGE)).pvalue > 1e-4
+    assert stats.kstest(stats.norm.sf(tails) / stats.norm.sf(EDGE), "uniform").pvalue > 1e-4
+    for power, moment in ((1, 0), (2, 1), (3, 0), (4, 3), (6, 15)):
+        assert abs(np.mean(draws**power) - moment) < 5 * np.std(draws**power) / np.sqrt(len(draws))
+    for values in (out, np.abs(out)):  # of two lanes, of a lane and its neighbour one word later
+        both = np.corrcoef(np.hstack([values[1:], values[:-1]]).T) - np.eye(2 * LANES)
+        assert np.abs(both).max() < 5.5 / np.sqrt(len(values))
+
+
+def test_lanes_do_not_overlap():
+    draws = np.concatenate([lanes_of(trial, 4000).ravel() for trial in range(4)])
+    assert len(np.unique(draws)) == len(draws) == 4 * 4000 * LANES
+
+
+@kernel
 def _meet(state, environment, signal, theta, out):
     users = users_of(environment, state, signal)
     draw_theta(environment, users, 0)
     draw_pool(environment, users, 0)
     theta[:] = users.theta
-    for user in range(out.shape[0]):
-        draw_contexts(environment, users, 0)
-        out[user] = users.x
+    vectors = out.shape[1]
+    for each in range(out.shape[0]):
+        user = meet(environment, users, 0, each + 1)
+        out[each] = users.x[:, user * vectors : (user + 1) * vectors].T
 
 
-def meet(contexts: dict, users: int, seed: int = 0):
+def meet_many(contexts: dict, users: int, seed: int = 0):
     """Theta, and contexts of many users, shape (users, vectors, dimension)."""
     model = experiment_of("ldp-sgd", contexts, 1).contexts
     theta = np.empty((model.models, model.dimension))
     out = np.empty((users, model.vectors, model.dimension))
     _meet(streams(seed, 0, 1), model.kernel_form(), GO_ON, theta, out)
     return theta, out
+
+
+@pytest.mark.parametrize("law", ["sphere", "gaussian"])
+@pytest.mark.parametrize(("dimension", "arms"), [(1, 2), (3, 4), (20, 10), (200, 6)])
+@pytest.mark.parametrize("structure", ["single", "multi"])
+def test_users_are_those_of_the_reference_bit_for_bit(law, dimension, arms, structure):
+    """Beyond the first block of users."""
+    contexts = {"dimension": dimension, "arms": arms, "structure": structure, "law": {"kind": law}}
+    model = experiment_of("ldp-sgd", contexts, 1).contexts
+    count = 1024 // max(dimension * model.vectors, arms) + 2
+    theirs = reference.Users(model, reference.Stream(streams(4, 0, 1)[0]))
+    _, x = meet_many(contexts, count, seed=4)
+    for user in range(count):
+        np.testing.assert_array_equal(np.broadcast_to(x[user], (arms, dimension)), theirs.features())
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 5, 20])
+def test_features_on_the_sphere_have_its_distribution(dimension):
+    _, x = meet_many({"dimension": dimension, "arms": 10}, 4000)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1.0, rtol=1e-14)
+    share = stats.beta((dimension - 1) / 2, (dimension - 1) / 2)
+    axes = np.vstack([np.eye(dimension)[[0, -1]], np.full(dimension, dimension**-0.5)])
+    for axis in axes:
+        assert stats.kstest((1 + (x @ axis).ravel()) / 2, share.cdf).pvalue > 1e-4
+    levels = (x @ axes[2]) * np.sqrt(dimension)  # of users and arms: independent
+    both = np.corrcoef(np.hstack([levels[1:], levels[:-1]]).T) - np.eye(20)
+    assert np.abs(both).max() < 5.5 / np.sqrt(len(levels))
 
 
 def gaps_of(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -261,7 +334,7 @@ def gaps_of(theta: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("beta", [0.0, 0.3, 1.0])
 def test_the_margin_distribution_has_the_margin_it_promises(beta):
-    theta, x = meet({"dimension": 5, "arms": 4, "law": {"kind": "margin", "beta": beta}}, 20_000)
+    theta, x = meet_many({"dimension": 5, "arms": 4, "law": {"kind": "margin", "beta": beta}}, 20_000)
     np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1.0)
     least = 1e-6
 
@@ -276,19 +349,19 @@ def test_the_margin_distribution_has_the_margin_it_promises(beta):
 @pytest.mark.parametrize("beta", [0.0, 0.5])
 def test_the_margin_distribution_with_a_parameter_for_each_arm(beta):
     users = {"dimension": 4, "arms": 3, "structure": "multi"}
-    theta, x = meet({**users, "law": {"kind": "margin", "beta": beta}}, 20_000)
+    theta, x = meet_many({**users, "law": {"kind": "margin", "beta": beta}}, 20_000)
     assert np.linalg.norm(x, axis=2).max() <= 1 + 1e-9
     gaps = gaps_of(theta, x)
     for h in (1e-4, 1e-2):  # small gaps are as common as asked for, plus at most those of the sphere
         asked = (h**beta - 1e-6**beta) / (1 - 1e-6**beta) if beta else 1 + np.log(h) / -np.log(1e-6)
-        natural = np.mean(gaps_of(*meet(users, 20_000)) <= h)
+        natural = np.mean(gaps_of(*meet_many(users, 20_000)) <= h)
         assert asked - 0.02 < np.mean(gaps <= h) < asked + natural + 0.02
 
 
 @pytest.mark.parametrize("structure", ["single", "multi"])
 def test_discrete_users_keep_their_distance_from_the_border(structure):
     law = {"kind": "discrete", "points": 7, "gap": 0.1}
-    theta, x = meet({"dimension": 3, "arms": 4, "structure": structure, "law": law}, 3000)
+    theta, x = meet_many({"dimension": 3, "arms": 4, "structure": structure, "law": law}, 3000)
     assert gaps_of(theta, x).min() >= 0.1 - 1e-12
     assert len(np.unique(x.reshape(len(x), -1).round(12), axis=0)) == 7
     np.testing.assert_allclose(np.linalg.norm(x, axis=2), 1.0)
@@ -299,7 +372,7 @@ def test_discrete_users_keep_their_distance_from_the_border(structure):
     [({"kind": "sphere"}, 1 / 3), ({"kind": "gaussian", "sd": 2.0}, 4.0), ({"kind": "cube", "half_width": 3.0}, 3.0)],
 )
 def test_distributions_are_centred_with_the_right_spread(law, variance):
-    _, x = meet({"dimension": 3, "arms": 2, "law": law}, 20_000)
+    _, x = meet_many({"dimension": 3, "arms": 2, "law": law}, 20_000)
     flat = x.reshape(-1, 3)
     np.testing.assert_allclose(flat.T @ flat / len(flat), variance * np.eye(3), atol=0.05 * variance)
     np.testing.assert_allclose(flat.mean(axis=0), 0, atol=5 * np.sqrt(variance / len(flat)))

@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import gradient, late_contextual, least_squares, optimism, ridge
-from bandit_core.kernels.contexts import MOST_TRIES
+from bandit_core.kernels.contexts import BLOCK, MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import index_family
-from bandit_core.spec.contexts import Contexts, Discrete, Table
+from bandit_core.spec.contexts import Contexts, Discrete, GaussianContexts, Sphere, Table
 from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
 
@@ -148,9 +148,10 @@ def meeting_seconds(setup: RunSetup) -> float:
     numbers = contexts.dimension * contexts.arms
     drawn = contexts.dimension * contexts.vectors
     before = _pool_seconds(contexts) / setup.horizon
-    each, number = (20e-9, 2.5e-9) if contexts.models == 1 else (3e-9, 0.5e-9)
+    each, number = (8e-9, 1e-9) if contexts.models == 1 else (3e-9, 0.5e-9)
     compared = each * contexts.arms + number * numbers
-    return before + 60e-9 + 4e-9 * drawn + compared
+    draw = 2e-9 if isinstance(contexts.law, Sphere | GaussianContexts) else 5e-9
+    return before + 60e-9 + draw * drawn + compared
 
 
 def after_warm_up(setup: RunSetup) -> float:
@@ -167,11 +168,11 @@ def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, in
     def numbers(setup: RunSetup, rows: int) -> float:
         contexts = contexts_of(setup)
         distribution, size = contexts.law, contexts.vectors * contexts.dimension
-        users = size * (1 + (distribution.points if isinstance(distribution, Discrete) else 0))
+        users = 7 * BLOCK + size * (1 + (distribution.points if isinstance(distribution, Discrete) else 0))
         table = len(distribution.rows) * len(distribution.rows[0]) if isinstance(distribution, Table) else 0
         feedback = setup.feedback
         waiting = 0 if feedback.immediate else min(feedback.batch + feedback.delay, setup.horizon)
-        users += waiting * (size + 2)
+        users += waiting * (contexts.dimension + 2)
         return users + table + 6 * contexts.models * contexts.dimension + 4 * contexts.arms + squares(contexts)
 
     return numbers

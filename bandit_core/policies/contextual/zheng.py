@@ -141,7 +141,7 @@ def _cost(gloc: bool) -> Any:
         contexts = family.contexts_of(setup)
         size = contexts.dimension * contexts.models
         share = family.solutions(setup.horizon, setup.parameters.refresh) / setup.horizon
-        indices = contexts.arms * (10e-9 + 0.9e-9 * contexts.dimension**2)
+        indices = contexts.arms * (5e-9 + 0.5e-9 * contexts.dimension**2)
         steps = 4e-9 * size if gloc else 0.0
         solve = 100e-9 + 3e-9 * size**2 + 1.0e-9 * size**3
         return (family.meeting_seconds(setup) + indices + steps + share * solve) / family.UCB_STEP

@@ -1,0 +1,99 @@
+"""Many standard normal variables at once: the ziggurat of `normals`, over lanes of generators that step together.
+
+Every lane is a xoshiro256++ generator of its own (see `streams`). What the box of a layer settles at once is computed
+for all lanes by the vector units; with 1024 layers that leaves 0.3 %, which are mended one by one, in their order, from
+the first generator of the trial's stream. Every variable is computed by itself in IEEE arithmetic, so that no machine
+has other numbers. A word's lowest 10 bits choose the layer, the eleventh the sign, the upper 52 the place: the middle
+of one of 2^52 cells, so that no variable is 0.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import int64, uint64
+
+from bandit_core.jit.decorators import inlined, piece
+from bandit_core.kernels.normals import normal
+from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform
+
+LANES = 32
+LAYERS = 1024
+EDGE = 4.038849846109505  # where the tail begins, for 1024 layers
+
+
+def _edges() -> np.ndarray:
+    """Right edges of the layers, from the box with the tail to the peak; shape (LAYERS + 1,)."""
+    area = EDGE * math.exp(-0.5 * EDGE**2) + math.sqrt(math.pi / 2) * math.erfc(EDGE / math.sqrt(2))
+    edges = [area * math.exp(0.5 * EDGE**2), EDGE]
+    for _ in range(LAYERS - 2):
+        edges.append(math.sqrt(-2 * math.log(area / edges[-1] + math.exp(-0.5 * edges[-1] ** 2))))
+    return np.array([*edges, 0.0])
+
+
+EDGES = _edges()
+HEIGHTS = np.exp(-0.5 * EDGES**2)
+
+
+@inlined
+def _step(lanes: np.ndarray, words: np.ndarray) -> None:
+    """The next word of every lane: `streams.next_word` for generators that are the columns of ``lanes``."""
+    for lane in range(words.shape[0]):
+        a = lanes[0, lane]
+        b = lanes[1, lane]
+        c = lanes[2, lane]
+        d = lanes[3, lane]
+        total = a + d
+        words[lane] = ((total << uint64(23)) | (total >> uint64(41))) + a
+        shifted = b << uint64(17)
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= shifted
+        lanes[0, lane] = a
+        lanes[1, lane] = b
+        lanes[2, lane] = c
+        lanes[3, lane] = (d << uint64(45)) | (d >> uint64(19))
+
+
+@inlined
+def _settle(words: np.ndarray, out: np.ndarray) -> int:
+    """A signed place in the layer of every word; returns whether some are not below the whole layer's curve."""
+    left = int64(0)
+    for lane in range(words.shape[0]):
+        word = words[lane]
+        layer = int64(word & uint64(LAYERS - 1))
+        value = (int64(word >> uint64(12)) + 0.5) * UNIT * EDGES[layer]
+        left |= int64(value >= EDGES[layer + 1])
+        out[lane] = -value if word & uint64(LAYERS) else value
+    return left
+
+
+@piece
+def _mend(words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
+    """Where the curve cuts a layer: the place if it is below the curve, else another variable; and the tail."""
+    for lane in range(words.shape[0]):
+        layer = int64(words[lane] & uint64(LAYERS - 1))
+        value = abs(out[lane])
+        if value < EDGES[layer + 1]:
+            continue
+        if layer == 0:
+            value = -math.log(next_uniform(state, row, 0) + HALF_UNIT) / EDGE
+            while -2.0 * math.log(next_uniform(state, row, 0) + HALF_UNIT) <= value * value:
+                value = -math.log(next_uniform(state, row, 0) + HALF_UNIT) / EDGE
+            out[lane] = math.copysign(EDGE + value, out[lane])
+            continue
+        height = HEIGHTS[layer] + next_uniform(state, row, 0) * (HEIGHTS[layer + 1] - HEIGHTS[layer])
+        if height >= math.exp(-0.5 * value * value):
+            out[lane] = normal(state, row, 0)
+
+
+@inlined
+def fill_normals(lanes: np.ndarray, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
+    """Fill ``out`` (rows, LANES) with standard normal variables; ``lanes`` is (4, LANES), ``words`` (LANES,) room."""
+    for each in range(out.shape[0]):
+        _step(lanes, words)
+        if _settle(words, out[each]) != 0:
+            _mend(words, out[each], state, row)
