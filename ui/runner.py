@@ -43,7 +43,10 @@ MOST_PREVIEW = 4  # times as many seconds: a preview that is still more expensiv
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
-FIRST_RUN = "The simulator is being compiled. On a fresh machine that takes about half a minute, once."
+FIRST_RUN = (
+    "The simulator is being compiled, which a fresh machine does once; the exact picture follows by itself. "
+    "Whatever stands below until then belongs to the settings before."
+)
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
 
@@ -290,7 +293,7 @@ def _answer(request: Request, simulation: Computation) -> Any:
         del st.session_state[request.slot]  # what it made is in the store; its memory belongs to all
     place = st.empty()
     computes = simulation.missing_seconds > 0
-    if computes and "warm" not in _process:
+    if computes and "warm" not in _process and not is_warm():
         place.info(FIRST_RUN, icon=":material/hourglass_top:")
     show = bar(place, "computing …")
     with render_lock.computing():

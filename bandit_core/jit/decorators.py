@@ -11,6 +11,7 @@ import numba
 from numba.core.registry import CPUDispatcher
 
 from bandit_core.jit.machine_code import ON_DISK, forgive_damage
+from bandit_core.jit.pieces import PieceCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])  # a compiled one is called as the plain one is
 
@@ -58,7 +59,7 @@ class _Piece(CPUDispatcher):
 
 def _compiled_piece(function: Function, **flags: Any) -> Function:
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **flags}
-    compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", pipeline_class=PieceCompiler, **options)(function)
     compiled.__class__ = _Piece
     return compiled
 

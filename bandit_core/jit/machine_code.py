@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.sigutils import normalize_signature
 
 from bandit_core.jit.version import code_fingerprint
 
@@ -142,7 +143,8 @@ ON_DISK = _use_disk()
 def forgive_damage(kept: Any) -> None:
     """A damaged file of machine code is forgotten and compiled anew; numba itself would raise for ever after.
 
-    Where none can be written (disk full, folder read-only) the code lives in memory.
+    Where none can be written (disk full, folder read-only) the code lives in memory. Two processes that save at once
+    may give the code of different arguments one name: what is not for these arguments is not loaded.
     """
     load, save = kept.load_overload, kept.save_overload
 
@@ -152,7 +154,8 @@ def forgive_damage(kept: Any) -> None:
 
     def load_or_forget(signature: Any, context: Any) -> Any:
         try:
-            return load(signature, context)
+            code = load(signature, context)
+            return code if code is None or code.signature.args == normalize_signature(signature)[0] else None
         except Exception:
             with contextlib.suppress(OSError):
                 kept.flush()

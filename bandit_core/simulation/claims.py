@@ -49,7 +49,7 @@ class Claims:
             return
         begin = int.from_bytes(hashlib.sha256(key.encode()).digest()[:4], "big") * _MOST_TRIALS + first
         length = last - first
-        while not (mine := self._locked(self._rows, fcntl.lockf, length, begin)) and not stopped():
+        while not (mine := _locked(self._rows, fcntl.lockf, length, begin)) and not stopped():
             _pause.wait(LOOK)
         try:
             yield
@@ -78,18 +78,28 @@ class Claims:
         assert self._folder is not None
         for number in range(most):
             file = (self._folder / f"{kind}-{number}.lock").open("ab")
-            if self._locked(file, fcntl.flock):
+            if _locked(file, fcntl.flock):
                 return file
             file.close()
         return None
 
-    @staticmethod
-    def _locked(file: IO[bytes], lock: Callable[..., Any], *where: int) -> bool:
-        """Whether the lock is ours now; also where the file system has no locks."""
-        try:
-            lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *where)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
+
+@contextmanager
+def alone(path: Path) -> Iterator[bool]:
+    """Whether no other process holds the lock of this file, which is held meanwhile; true where there are no locks."""
+    if fcntl is None:
+        yield True
+        return
+    with path.open("ab") as file:
+        yield _locked(file, fcntl.flock)
+
+
+def _locked(file: IO[bytes], lock: Callable[..., Any], *where: int) -> bool:
+    """Whether the lock is ours now; also where the file system has no locks."""
+    try:
+        lock(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *where)
+    except BlockingIOError:
+        return False
+    except OSError:
         return True
+    return True

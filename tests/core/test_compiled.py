@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numba
 import pytest
 
 from bandit_core.jit import decorators, machine_code, version
@@ -50,6 +51,27 @@ def test_damaged_machine_code_is_compiled_anew(ending, damage):
     again = fresh()
     assert again(2.0) == 6.0
     assert sum(again.stats.cache_hits.values()) == 1
+
+
+@ONE_AFTER_THE_OTHER
+def test_machine_code_for_other_arguments_is_compiled_anew():
+    """Two processes that save at once may give both the same file."""
+    assert (fresh()(2.0), fresh()(2)) == (6.0, 6.0)
+    one, other = files("nbc")
+    other.write_bytes(one.read_bytes())
+    for argument in (2.0, 2):
+        again = fresh()
+        assert again(argument) == 6.0
+        assert [kind.args for kind in again.nopython_signatures] == [(numba.typeof(argument),)]
+
+
+def test_a_piece_is_linked_into_kernels_and_stands_nowhere_else():
+    doubled = decorators.piece(lambda number: 2.0 * number)
+    assert decorators.kernel(lambda number: doubled(number) + 1.0)(4.0) == 9.0
+    (code,) = doubled.overloads.values()
+    engine = code._asdict()["library"].codegen._engine  # private: this is what is tested
+    assert not engine.is_symbol_defined(code.fndesc.llvm_func_name)
+    assert doubled(4.0) == 8.0
 
 
 def test_all_processes_of_the_suite_share_their_machine_code(project):

@@ -1,0 +1,57 @@
+"""Pieces of kernels are lowered once and left at that: optimised and turned into machine code in each kernel only.
+
+Numba does both for every function it compiles, in case somebody calls it by its address. Nobody calls a piece so; it is
+linked into kernels, where LLVM starts from the same text and knows more. A quarter of all compiling. The names that are
+overridden here are private to numba, hence the tight version range.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler import Compiler
+
+
+class _WithoutAddresses:
+    """Numba's generator of machine code, for what has no place in memory."""
+
+    def __init__(self, codegen: JITCPUCodegen) -> None:
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, name: str, environment: object) -> None:
+        """Nothing: a piece reads no Python objects."""
+
+
+class PieceLibrary(JITCodeLibrary):
+    """Code to be linked into other code, never to be called."""
+
+    @property
+    def codegen(self) -> Any:
+        """What made it."""
+        return _WithoutAddresses(self._codegen)
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """0, as for functions without the way in from Python."""
+        self._ensure_finalized()
+        return 0
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class PieceCompiler(Compiler):
+    """Numba's compiler, with such a library where the code is for this process."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
+        codegen = targetctx.codegen()
+        if library is None and isinstance(codegen, JITCPUCodegen):
+            library = PieceLibrary(codegen, "piece")
+        super().__init__(typingctx, targetctx, library, *rest)
