@@ -55,17 +55,33 @@ def test_of_several_processes_one_compiles(tmp_path, compiled):
 
 @pytest.mark.parametrize(
     ("name", "answer", "works"),
-    [("kernel_folder", None, False), ("compiled_before", True, False), ("compiled_before", False, True)],
+    [
+        ("kernel_folder", None, False),
+        ("compiled_before", True, False),
+        ("compiled_before", False, True),
+        ("memory", 1e9, False),
+    ],
 )
 def test_nothing_is_compiled_where_that_is_of_no_use(tmp_path, compiled, monkeypatch, name, answer, works):
     monkeypatch.setattr(compile_ahead, "kernel_folder", lambda: tmp_path)
     monkeypatch.setattr(compile_ahead, "compiled_before", lambda: False)
+    monkeypatch.setattr(compile_ahead, "memory", lambda: 4e9)
     monkeypatch.setattr(compile_ahead.joblib, "cpu_count", lambda: 2)
     monkeypatch.setattr(compile_ahead, name, lambda: answer)
     assert compile_ahead.main(FIRST) == works
     monkeypatch.setattr(compile_ahead.joblib, "cpu_count", lambda: 1)
     assert not compile_ahead.main(FIRST)
     assert len(compiled) == works
+
+
+def test_a_container_has_less_memory_than_its_machine(tmp_path, monkeypatch):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(compile_ahead, "CONTAINER", limit)
+    whole = compile_ahead.memory()
+    limit.write_text("max\n", encoding="ascii")
+    assert compile_ahead.memory() == whole
+    limit.write_text("1048576\n", encoding="ascii")
+    assert compile_ahead.memory() == 2**20
 
 
 @pytest.mark.parametrize("setting", ["0", "", "no"])
@@ -82,7 +98,10 @@ def test_a_variable_switches_it_off(monkeypatch, setting):
     assert asyncio.run(serve())
 
 
-@pytest.mark.skipif(joblib.cpu_count() < 2 or sys.platform == "win32", reason="one core compiles nothing ahead")
+@pytest.mark.skipif(
+    joblib.cpu_count() < 2 or sys.platform == "win32" or compile_ahead.memory() < compile_ahead.LEAST_MEMORY,
+    reason="a small machine compiles nothing ahead",
+)
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_it_ends_with_the_server(tmp_path, project, end):
     settings = {"LAB_COMPILE_AHEAD": "1", "LAB_CACHE_DIR": str(tmp_path), "LAB_KERNEL_CACHE": "1"}
