@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numba
+from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from bandit_core.jit.machine_code import ON_DISK, forgive_damage
@@ -57,9 +58,9 @@ class _Piece(CPUDispatcher):
         return self._called_from_python(*arguments)
 
 
-def _compiled_piece(function: Function, **flags: Any) -> Function:
+def _compiled_piece(function: Function, compiler: type[Compiler] = PieceCompiler, **flags: Any) -> Function:
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **flags}
-    compiled = numba.njit(nogil=True, error_model="numpy", pipeline_class=PieceCompiler, **options)(function)
+    compiled = numba.njit(nogil=True, error_model="numpy", pipeline_class=compiler, **options)(function)
     compiled.__class__ = _Piece
     return compiled
 
@@ -80,6 +81,13 @@ def inlined(function: Function) -> Function:
 def piece(function: Function) -> Function:
     """Compile a larger piece that kernels call; it must not create arrays."""
     return _compiled_piece(function, **_BORROWED)
+
+
+def array_piece(function: Function) -> Function:
+    """Compile a piece that is all loops over arrays. It is optimised by itself first: inside a kernel LLVM knows less
+    of what the arrays have to do with each other, and leaves some loops as they are.
+    """
+    return _compiled_piece(function, Compiler, **_BORROWED)
 
 
 def expanded(function: Function) -> Function:

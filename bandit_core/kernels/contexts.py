@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, uint64
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import array_piece, inlined, kernel, piece
 from bandit_core.kernels.labels import draw_labels, seed_another
 from bandit_core.kernels.normal_blocks import LANES, fill_normals
 from bandit_core.kernels.normals import normal
@@ -107,7 +107,7 @@ def column_of(users: Users, user: int, arm: int) -> int:
     return user if users.theta.shape[0] > 1 else user * users.order.shape[0] + arm
 
 
-@piece
+@array_piece
 def _predict(x: np.ndarray, at: int, theta: np.ndarray, scores: np.ndarray) -> None:
     """x . theta for the columns from ``at`` on: four at a time, which need not wait for each other."""
     for arm in range(0, scores.shape[0] - SPARE, 4):
@@ -305,7 +305,7 @@ def _from_table(environment: Environment, users: Users, user: int) -> None:
                 x[k, i] = actions[arm] * table[user, k - half]
 
 
-@piece
+@array_piece
 def _draw_block(environment: Environment, users: Users, row: int) -> None:
     """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere."""
     x, norms = users.x, users.norms
@@ -351,7 +351,7 @@ def _draw_one(environment: Environment, users: Users, row: int) -> None:
         _from_table(environment, users, int64(next_uniform(state, row, 0) * environment.table.shape[0]))
 
 
-@piece
+@array_piece
 def _find_means(link: int, users: Users) -> None:
     """Mean rewards of the block's users, into ``users.means``."""
     x, theta, means = users.x, users.theta, users.means

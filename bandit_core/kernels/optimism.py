@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
 from bandit_core.kernels.contextual import clipped, highest, play_users, shrunk
 from bandit_core.kernels.least_squares import add_noise, add_user, next_due
@@ -70,7 +70,7 @@ def _reset(learner: Learner, memory: Memory) -> None:
     memory.known[0] = 0
 
 
-@piece
+@array_piece
 def _look_ahead(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
     """One parameter: predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1``."""
     weights, inverse = memory.estimate[0], memory.inverses[0]
