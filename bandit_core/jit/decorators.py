@@ -41,7 +41,7 @@ with contextlib.suppress(ImportError, AttributeError):  # private to numba: shou
 # A piece borrows its caller's arrays. Without this flag (private to numba, hence the tight version range) every call
 # in the hot loop counts references atomically, which doubled the time of a step; numba's own inlining
 # (inline="always") does the same.
-_BORROWED = {"_nrt": False}
+_BORROWED: dict[str, Any] = {"_nrt": False}
 
 
 class _Piece(CPUDispatcher):
@@ -58,7 +58,7 @@ class _Piece(CPUDispatcher):
         return self._called_from_python(*arguments)
 
 
-def _compiled_piece(function: Function, compiler: type[Compiler] = PieceCompiler, **flags: Any) -> Function:
+def _compiled_piece(function: Function, *, compiler: type[Compiler] = PieceCompiler, **flags: Any) -> Function:
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **flags}
     compiled = numba.njit(nogil=True, error_model="numpy", pipeline_class=compiler, **options)(function)
     compiled.__class__ = _Piece
@@ -87,7 +87,7 @@ def array_piece(function: Function) -> Function:
     """Compile a piece that is all loops over arrays. It is optimised by itself first: inside a kernel LLVM knows less
     of what the arrays have to do with each other, and leaves some loops as they are.
     """
-    return _compiled_piece(function, Compiler, **_BORROWED)
+    return _compiled_piece(function, compiler=Compiler, **_BORROWED)
 
 
 def expanded(function: Function) -> Function:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 from server import running_server
-from visitor import Profiles, Server, Visitor
+from visitor import HANGS, Profiles, Server, Visitor
 
-expect.set_options(timeout=30_000)  # a busy machine is slow, and a page that never comes is late enough then
+expect.set_options(timeout=HANGS)
 TROUBLE = re.compile(r"Traceback|ScriptRunContext|warning", re.IGNORECASE)
 FLAGS = [
     "--no-sandbox",

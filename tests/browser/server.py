@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from visitor import Server
+from visitor import HANGS, SECONDS, Server
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def running_server(folder: Path, **settings: str) -> Iterator[Server]:
 
 
 def _wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    last = time.monotonic() + 60
+    last = time.monotonic() + HANGS / SECONDS
     while time.monotonic() < last:
         assert process.poll() is None, log.read_text()
         try:

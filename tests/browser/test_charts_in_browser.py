@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from visitor import LOOK, PHONE, Visitor
+from visitor import HANGS, LOOK, PHONE, Visitor
 
 from bandit_core import Experiment, simulate
 from ui import charts, exports
@@ -75,6 +75,7 @@ def test_the_downloaded_page_works_without_any_network(chromium: Any, tmp_path: 
     errors: list[str] = []
     context.on("request", lambda request: asked.append(request.url))
     tab = context.new_page()
+    tab.set_default_timeout(HANGS)
     tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(file.as_uri())
     tab.locator(".js-plotly-plot .main-svg").first.wait_for()

@@ -9,7 +9,6 @@ from visitor import Visitor
 
 from ui.learn.course import STEPS
 
-MOMENT = 90_000  # milliseconds: a fresh machine compiles what a step needs first
 STEP = "trust"
 
 
@@ -29,12 +28,12 @@ def test_the_board_counts_phones_by_itself(visits: Callable[..., Visitor]) -> No
     for phone in phones:
         press(phone, f"learn-{STEP}-guess-1")
         expect(phone.tab.get_by_test_id("stAlert")).to_be_visible()
-    expect(count).to_have_text("2", timeout=MOMENT)  # nobody touched the board
+    expect(count).to_have_text("2")  # nobody touched the board
     press(teacher, "class-reveal")
     bars = teacher.element("class-guesses").locator(".js-plotly-plot .main-svg").first
-    expect(bars).to_be_visible(timeout=MOMENT)
+    expect(bars).to_be_visible()
     expect(bars).to_be_in_viewport(ratio=0.9)
     press(phones[0], "class-look")
-    expect(phones[0].element("learn-picture").locator(".main-svg").first).to_be_visible(timeout=MOMENT)
+    expect(phones[0].element("learn-picture").locator(".main-svg").first).to_be_visible()
     press(teacher, "class-close")
     expect(teacher.tab.locator(".st-key-class-open button").locator("visible=true").first).to_be_visible()

@@ -10,8 +10,6 @@ from visitor import PHONE, Visitor
 
 from ui.learn.course import STEPS
 
-MOMENT = 90_000  # milliseconds: a fresh machine compiles what a step needs first
-
 Visits = Callable[..., Visitor]
 TOP_AND_BOTTOM = "plot => { const box = plot.getBoundingClientRect(); return [box.top, box.bottom] }"
 
@@ -27,8 +25,8 @@ def seen(visitor: Visitor, title: str) -> None:
 
 def picture_and_sentence(visitor: Visitor) -> None:
     plot = visitor.element("learn-picture").locator(".js-plotly-plot")
-    expect(plot.locator(".main-svg").first).to_be_visible(timeout=MOMENT)
-    expect(visitor.element("learn-told").locator("strong").first).to_be_visible(timeout=MOMENT)
+    expect(plot.locator(".main-svg").first).to_be_visible()
+    expect(visitor.element("learn-told").locator("strong").first).to_be_visible()
 
 
 @pytest.mark.parametrize(("width", "height", "dark"), [(1400, 900, False), (960, 540, True), (390, 844, True)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from visitor import HANGS
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
@@ -44,6 +45,7 @@ class Opened:
         self.troubles: list[str] = []
         self.context.on("request", lambda request: self.asked.append(request.url))
         self.tab: Page = self.context.new_page()
+        self.tab.set_default_timeout(HANGS)
         self.tab.on("console", lambda message: self.troubles.append(message.text))
         self.tab.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.address = path.as_uri()
@@ -183,7 +185,7 @@ def test_the_page_makes_the_file_behind_its_button(visits, opened, tmp_path):
     visitor.settle()  # a button that is drawn anew between press and release hears neither
     visitor.tab.get_by_role("button", name="Take it along (HTML)").click()
     save = visitor.tab.get_by_role("button", name="Save the lesson (HTML)")
-    expect(save).to_be_visible(timeout=120_000)
+    expect(save).to_be_visible()
     with visitor.tab.expect_download() as waiting:
         save.click()
     path = tmp_path / "lesson.html"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from visitor import HANGS
 
 from bandit_core import Experiment, simulate
 from bandit_core.export.live import cases, comparison, manifest
@@ -54,6 +55,7 @@ def tab(chromium: Any, lesson: Path, request: pytest.FixtureRequest, tmp_path: P
     troubles: list[str] = []
     context.on("request", lambda request: asked.append(request.url))
     found = context.new_page()
+    found.set_default_timeout(HANGS)
     found.on("console", lambda message: troubles.append(message.text))
     found.on("pageerror", lambda error: troubles.append(str(error)))
     found.goto(lesson.as_uri())
@@ -132,6 +134,7 @@ def test_every_kernel_gives_the_numbers_of_the_engine(chromium):
     played = cases.few(manifest.manifest()["kernels"], each=1)
     requests = [case.request(manifest.wasm(case.kernel)) for case in played]
     page = chromium.new_page()
+    page.set_default_timeout(HANGS)
     answers = page.evaluate(PLAY, [comparison.WORKER.read_text("utf-8"), requests])
     page.close()
     assert len(answers) == len(manifest.manifest()["kernels"])

@@ -20,7 +20,7 @@ def test_no_page_hides_in_the_menu(visits: Visits, width: int) -> None:
     visitor = visits(f"/theory?{SMALL}", width=width)
     for page in menu.pages():
         link = visitor.element("menu").get_by_role("link", name=page.title, exact=True)
-        expect(link).to_be_visible(timeout=30_000)
+        expect(link).to_be_visible()
     expect(visitor.element("pages")).to_be_hidden()
     boxes = [link.bounding_box() for link in visitor.element("menu").get_by_role("link").all()]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
@@ -31,7 +31,7 @@ def test_no_page_hides_in_the_menu(visits: Visits, width: int) -> None:
 def test_an_unknown_address_says_so_and_offers_the_nearest(visits: Visits) -> None:
     visitor = visits("/heavytails")
     expect(visitor.main().get_by_test_id("stAlert").first).to_contain_text("heavytails")
-    expect(visitor.main().get_by_role("link", name="Heavy tails?")).to_be_visible(timeout=30_000)
+    expect(visitor.main().get_by_role("link", name="Heavy tails?")).to_be_visible()
 
 
 def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
@@ -83,7 +83,7 @@ def test_a_lesson_in_a_frame_is_the_picture_alone(visits: Visits) -> None:
     assert lesson.tab.get_by_test_id("stMainMenuButton").count() == 0
     lesson.tab.set_content(f'<iframe src="{lesson.tab.url}" title="lesson" width="800" height="600"></iframe>')
     framed = lesson.tab.frame_locator("iframe")
-    expect(framed.locator(".js-plotly-plot .main-svg").first).to_be_visible(timeout=30_000)
+    expect(framed.locator(".js-plotly-plot .main-svg").first).to_be_visible()
 
 
 def test_a_picture_follows_a_switch_between_light_and_dark(visits: Visits) -> None:

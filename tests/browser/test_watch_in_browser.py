@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, expect
-from visitor import SECONDS, Visitor
+from visitor import Visitor
 
 from bandit_core.experiments import links
 from bandit_core.studies.one_run import OneRun, one_run
@@ -34,7 +34,7 @@ def test_a_run_plays_to_the_regret_of_the_record(visits: Visits, record: OneRun)
     player = watched(visits(PATH))
     player.locator("select").select_option("600")
     player.get_by_role("button", name="Play").click()
-    expect(player).to_have_attribute("data-user", str(record.users), timeout=60 * SECONDS)
+    expect(player).to_have_attribute("data-user", str(record.users))
     expect(player.get_by_role("button", name="Play")).to_be_visible()  # it has paused
     assert float(player.locator(".lost").inner_text()) == pytest.approx(record.regret[-1], rel=5e-3)
     assert int(player.get_attribute("data-frames") or 0) > 10

@@ -21,6 +21,7 @@ new PerformanceObserver(list => list.getEntries().filter(entry => !entry.hadRece
   moved: entry.sources.map(({node}) => node?.parentElement?.className + ' ' + node?.innerText?.slice(0, 40)),
 }))).observe({type: 'layout-shift', buffered: true});"""
 SECONDS = 1000  # Playwright counts milliseconds
+HANGS = 300 * SECONDS  # what never comes: no machine is so slow, and no test passes or fails by its speed
 PHONE: dict[str, Any] = {  # one kind for all tests, so that they share its profile
     "width": 390,
     "user_agent": "Mozilla/5.0 (Linux; Android 14) Chrome/140.0 Mobile Safari/537.36",
@@ -70,7 +71,7 @@ class Profile:
         self.context = browser.new_context(**options)
         self.tab: Page = self.context.new_page()
         self.tab.add_init_script(SHIFTS)
-        self.tab.set_default_timeout(90 * SECONDS)  # a fresh machine compiles what a page needs first
+        self.tab.set_default_timeout(HANGS)
 
     def forget(self) -> None:
         """Leave the page, and keep nothing that the next visitor could find."""
@@ -204,9 +205,9 @@ class Visitor:
         """The page without sidebar and navigation."""
         return self.tab.get_by_test_id("stMain")
 
-    def sees(self, words: str, seconds: float = 30) -> None:
+    def sees(self, words: str) -> None:
         """Wait until the page shows these words."""
-        expect(self.main()).to_contain_text(words, timeout=seconds * SECONDS)
+        expect(self.main()).to_contain_text(words)
 
     @property
     def verdict(self) -> str:
