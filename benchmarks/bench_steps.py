@@ -31,14 +31,10 @@ def straight_pulls(line: dict, means: np.ndarray, horizon: int, trials: int) -> 
     """Pulls of the straight kernel that belongs to the line."""
     rows = streams(0, 0, trials)
     order = labels(rows, len(means))
-    epsilon, found = line.get("epsilon", {}).get("value"), np.empty(order.shape)
     if line["policy"] == "ucb":
-        pulls = straight.ucb(rows, means[order], horizon)
-    else:
-        play = straight.bits if line["policy"] == "heldp-ucb-b" else straight.laplace
-        pulls = play(rows, means[order], horizon, epsilon)
-    np.put_along_axis(found, order, pulls, axis=1)
-    return found
+        return straight.by_arm(order, straight.ucb(rows, means[order], horizon))
+    play = straight.bits if line["policy"] == "heldp-ucb-b" else straight.laplace
+    return straight.by_arm(order, play(rows, means[order], horizon, line["epsilon"]["value"]))
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from bandit_core.kernels import gaussian_posterior, index, kl, normals, posterio
 from bandit_core.kernels.labels import labels
 from bandit_core.model import KernelCall
 from bandit_core.spec.budgets import FIXED
+from benchmarks.straight import by_arm
 
 SOURCE = Path(__file__).with_name("native.cpp")
 FLAGS = ["-O3", "-march=native", "-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC"]
@@ -92,11 +93,10 @@ def native(call: KernelCall) -> Native | None:
 
     def play(rows: np.ndarray, horizon: int) -> np.ndarray:
         order, times = labels(rows, call.arms), timing(horizon)
-        arranged, pulls, found = chances[order], np.zeros(order.shape), np.empty(order.shape)
+        arranged, pulls = chances[order], np.zeros(order.shape)
         at = [ctypes.c_void_p(each.ctypes.data) for each in (rows, arranged, times, rule, pulls)]
         trials, steps = ctypes.c_int64(len(rows)), ctypes.c_int64(horizon)
         getattr(built, name)(at[0], at[1], trials, at[2], steps, at[3], at[4])
-        np.put_along_axis(found, order, pulls, axis=1)
-        return found
+        return by_arm(order, pulls)
 
     return play

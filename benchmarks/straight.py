@@ -17,6 +17,13 @@ from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
 
 
+def by_arm(order: np.ndarray, pulls: np.ndarray) -> np.ndarray:
+    """Pulls of the arms, from those of the labels that stand for them; shapes (trials, arms)."""
+    found = np.empty(pulls.shape)
+    np.put_along_axis(found, order, pulls, axis=1)
+    return found
+
+
 @njit(nogil=True, error_model="numpy")
 def ucb(state, means, horizon):
     """UCB1: mean + sqrt(2 ln t / N)."""

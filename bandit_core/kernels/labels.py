@@ -50,7 +50,7 @@ def draw_labels(state: np.ndarray, row: int, order: np.ndarray) -> None:
 
 @piece
 def seed_another(state: np.ndarray, row: int, own: np.ndarray) -> None:
-    """Fill ``own`` (1, 8) with a stream that is independent of that at ``row``, and follows from it, by SplitMix64.
+    """Fill ``own`` (1, words) with streams that are independent of that at ``row``, and follow from it, by SplitMix64.
 
     ``state`` stays as it is.
     """

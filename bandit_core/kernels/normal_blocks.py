@@ -15,7 +15,7 @@ import numpy as np
 from numba import int64, uint64
 
 from bandit_core.jit.decorators import inlined, piece
-from bandit_core.kernels.normals import normal
+from bandit_core.kernels.normals import normal, right_edges
 from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform
 
 LANES = 32
@@ -23,16 +23,7 @@ LAYERS = 1024
 EDGE = 4.038849846109505  # where the tail begins, for 1024 layers
 
 
-def _edges() -> np.ndarray:
-    """Right edges of the layers, from the box with the tail to the peak; shape (LAYERS + 1,)."""
-    area = EDGE * math.exp(-0.5 * EDGE**2) + math.sqrt(math.pi / 2) * math.erfc(EDGE / math.sqrt(2))
-    edges = [area * math.exp(0.5 * EDGE**2), EDGE]
-    for _ in range(LAYERS - 2):
-        edges.append(math.sqrt(-2 * math.log(area / edges[-1] + math.exp(-0.5 * edges[-1] ** 2))))
-    return np.array([*edges, 0.0])
-
-
-EDGES = _edges()
+EDGES = right_edges(LAYERS, EDGE)
 HEIGHTS = np.exp(-0.5 * EDGES**2)
 
 

@@ -22,19 +22,21 @@ EDGE = 3.6541528853610088  # where the tail begins, for 256 layers
 _GRID = 2.0**52
 
 
-def _tables() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Bounds of immediate acceptance (on the grid), widths of the layers per grid point, heights; shape (256,) each."""
-    area = EDGE * math.exp(-0.5 * EDGE**2) + math.sqrt(math.pi / 2) * math.erfc(EDGE / math.sqrt(2))
-    edges = np.zeros(LAYERS + 1)  # from the widest layer to the peak
-    edges[0] = area / math.exp(-0.5 * EDGE**2)
-    edges[1] = EDGE
-    for layer in range(2, LAYERS):
+def right_edges(layers: int, edge: float) -> np.ndarray:
+    """Right edges of a ziggurat's layers, from the box with the tail to the peak at 0; shape (layers + 1,)."""
+    area = edge * math.exp(-0.5 * edge**2) + math.sqrt(math.pi / 2) * math.erfc(edge / math.sqrt(2))
+    edges = np.zeros(layers + 1)
+    edges[0] = area / math.exp(-0.5 * edge**2)
+    edges[1] = edge
+    for layer in range(2, layers):
         edges[layer] = math.sqrt(-2 * math.log(area / edges[layer - 1] + math.exp(-0.5 * edges[layer - 1] ** 2)))
-    bounds = np.floor(edges[1:] / edges[:-1] * _GRID).astype(np.int64)
-    return bounds, edges[:-1] / _GRID, np.exp(-0.5 * edges**2)
+    return edges
 
 
-BOUNDS, WIDTHS, HEIGHTS = _tables()
+_EDGES = right_edges(LAYERS, EDGE)
+BOUNDS = np.floor(_EDGES[1:] / _EDGES[:-1] * _GRID).astype(np.int64)  # of immediate acceptance, on the grid
+WIDTHS = _EDGES[:-1] / _GRID  # of the layers per grid point
+HEIGHTS = np.exp(-0.5 * _EDGES**2)
 SIGNS = np.array([1.0, -1.0])
 
 
