@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.jit.decorators import expanded, inlined
+from bandit_core.jit.decorators import expanded, inlined, piece
 from bandit_core.kernels.contexts import (
     Users,
     column_of,
@@ -134,14 +134,19 @@ def remember(estimate: np.ndarray, early: np.ndarray) -> None:
             early[i, k] = estimate[i, k]
 
 
+@piece
+def bonus(inverses: np.ndarray, x: np.ndarray, model: int, at: int, width: float) -> float:
+    """``width`` |x| in the norm of a model's matrix, of which ``inverses`` has the inverse, for column ``at``."""
+    return width * math.sqrt(max(0.0, quadratic(inverses[model], x, at)))
+
+
 @inlined
-def optimistic_arm(users: Users, user: int, estimate: np.ndarray, inverses: np.ndarray, bonus: float) -> int:
-    """Arm with the largest predictor plus ``bonus`` |x| in the norm of its model's matrix (of ``inverses``)."""
+def optimistic_arm(users: Users, user: int, estimate: np.ndarray, inverses: np.ndarray, width: float) -> int:
+    """Arm with the largest predictor plus its `bonus`."""
     scores, arms = users.scores, users.order.shape[0]
     predict(users, user, estimate)
     for arm in range(arms):
-        square = quadratic(inverses[row_of(arm, estimate)], users.x, column_of(users, user, arm))
-        scores[arm] += bonus * math.sqrt(max(0.0, square))
+        scores[arm] += bonus(inverses, users.x, row_of(arm, estimate), column_of(users, user, arm), width)
     return highest(scores, arms)
 
 

@@ -16,7 +16,7 @@ from numba import int64, uint64
 
 from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.normals import normal, right_edges
-from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform
+from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform, stepped
 
 LANES = 32
 LAYERS = 1024
@@ -29,24 +29,11 @@ HEIGHTS = np.exp(-0.5 * EDGES**2)
 
 @inlined
 def _step(lanes: np.ndarray, words: np.ndarray) -> None:
-    """The next word of every lane: `streams.next_word` for generators that are the columns of ``lanes``."""
+    """The next word of every generator that is a column of ``lanes``."""
     for lane in range(words.shape[0]):
-        a = lanes[0, lane]
-        b = lanes[1, lane]
-        c = lanes[2, lane]
-        d = lanes[3, lane]
-        total = a + d
-        words[lane] = ((total << uint64(23)) | (total >> uint64(41))) + a
-        shifted = b << uint64(17)
-        c ^= a
-        d ^= b
-        b ^= c
-        a ^= d
-        c ^= shifted
-        lanes[0, lane] = a
-        lanes[1, lane] = b
-        lanes[2, lane] = c
-        lanes[3, lane] = (d << uint64(45)) | (d >> uint64(19))
+        words[lane], lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
+            lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane]
+        )
 
 
 @inlined

@@ -16,9 +16,9 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
-from bandit_core.kernels.contextual import clipped, highest, play_users, shrunk
+from bandit_core.kernels.contextual import bonus, clipped, highest, play_users, shrunk
 from bandit_core.kernels.least_squares import add_noise, add_user, next_due
-from bandit_core.kernels.linalg import factorise, invert_factored, quadratic, solve_factored
+from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.normals import normal
 from bandit_core.model import Record
 from bandit_core.spec.contexts import IDENTITY, Environment
@@ -104,9 +104,8 @@ def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -
         else:
             known[0] = user + 1
             for arm in range(arms):
-                square = quadratic(memory.inverses[arm], users.x, user)
-                bonus = memory.bonus[0] * math.sqrt(max(0.0, square))
-                indices[user, arm] = predictor(users.x, user, estimate, arm) + bonus
+                more = bonus(memory.inverses, users.x, arm, user, memory.bonus[0])
+                indices[user, arm] = predictor(users.x, user, estimate, arm) + more
     return highest(indices[user], arms)
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, column_of, predict, predictor, row_of, users_of
-from bandit_core.kernels.contextual import greedy_arm, highest, optimistic_arm, play_users
-from bandit_core.kernels.linalg import quadratic
+from bandit_core.kernels.contextual import bonus, greedy_arm, highest, optimistic_arm, play_users
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
@@ -78,22 +77,17 @@ def _bound_indices(memory: Memory, users: Users, user: int, width: float) -> Non
         tops[arm] = scores[arm] + width * math.sqrt(largest[row_of(arm, memory.estimate)] * square)
 
 
-@piece
-def _bonus(inverses: np.ndarray, x: np.ndarray, model: int, at: int, width: float) -> float:
-    return width * math.sqrt(max(0.0, quadratic(inverses[model], x, at)))
-
-
 @inlined
 def _optimistic_arm(memory: Memory, users: Users, user: int, width: float) -> int:
     """`contextual.optimistic_arm`, with fewer norms."""
     estimate, inverses, scores, tops = memory.estimate, memory.inverses, users.scores, memory.tops
     _bound_indices(memory, users, user, width)
     first = highest(tops, tops.shape[0])
-    scores[first] += _bonus(inverses, users.x, row_of(first, estimate), column_of(users, user, first), width)
+    scores[first] += bonus(inverses, users.x, row_of(first, estimate), column_of(users, user, first), width)
     bar = scores[first] - ROUNDING * (abs(scores[first]) + abs(tops[first]))
     for arm in range(tops.shape[0]):
         if arm != first and tops[arm] >= bar:
-            scores[arm] += _bonus(inverses, users.x, row_of(arm, estimate), column_of(users, user, arm), width)
+            scores[arm] += bonus(inverses, users.x, row_of(arm, estimate), column_of(users, user, arm), width)
         elif arm != first:
             scores[arm] = -math.inf
     return highest(scores, tops.shape[0])
