@@ -120,9 +120,9 @@ def _gamma(draws: Draws, which: int, arm: int) -> float:
 @inlined
 def draw_beta(draws: Draws, arm: int) -> float:
     """A draw for an arm that is fitted."""
-    x = _gamma(draws, 0, arm)
-    y = _gamma(draws, 1, arm)
-    return x / (x + y)
+    for which in range(2):
+        draws.gammas[which, arm] = _gamma(draws, which, arm)
+    return draws.gammas[0, arm] / (draws.gammas[0, arm] + draws.gammas[1, arm])
 
 
 @array_piece

@@ -134,6 +134,12 @@ def take_stock(arms: Arms) -> None:
         arms.lead[2] += arms.spare[arm] < 0.0
 
 
+@inlined
+def _in_turn(place: int, leader: int) -> int:
+    """The arm at a place, where the leader comes first."""
+    return leader if place == 0 else place - 1 if place <= leader else place
+
+
 @piece
 def look_at_all(arms: Arms) -> None:
     """Choose the bar anew, and see who is settled."""
@@ -142,15 +148,16 @@ def look_at_all(arms: Arms) -> None:
     mean = a / (a + b)
     arms.bar[0] = mean - SPREADS * math.sqrt(mean * (1.0 - mean) / (a + b + 1.0))
     arms.lead[1] = int(GROWTH * arms.pulled[leader]) + 8
-    if arms.bar[0] > 0.0:
-        _settle(arms, leader)
-    if arms.bar[0] <= 0.0 or arms.spare[leader] < 0.0:
-        unsettle(arms)
-        return
-    for arm in range(arms.ones.shape[0]):
-        if arm != leader:
+    known = arms.bar[0] > 0.0
+    for place in range(arms.ones.shape[0]):
+        if known:
+            arm = _in_turn(place, leader)
             _settle(arms, arm)
-    take_stock(arms)
+            known = arm != leader or arms.spare[arm] >= 0.0
+    if known:
+        take_stock(arms)
+    else:
+        unsettle(arms)
 
 
 @inlined
@@ -170,11 +177,10 @@ def learn(arms: Arms, arm: int, answer: float) -> None:
     arms.ones[arm] += answer
     arms.pulled[arm] += 1.0
     arms.draws.fitted[arm] = 0.0
-    leader = arms.lead[0]
+    leader, look = arms.lead[0], False
     if arm == leader:
         arms.spare[arm] -= arms.chances[arm] > 0.0 and answer == 0.0
-        if arms.pulled[arm] >= arms.lead[1]:
-            look_at_all(arms)
+        look = arms.pulled[arm] >= arms.lead[1]
     else:
         a, b = posterior_of(arms, arm)
         c, d = posterior_of(arms, leader)
@@ -182,12 +188,13 @@ def learn(arms: Arms, arm: int, answer: float) -> None:
             arms.lead[0] = arm
             unsettle(arms)
         arms.spare[arm] -= arms.chances[arm] > 0.0 and answer == 1.0
-    if arms.chances[arm] > 0.0 and arms.spare[arm] < 0.0:
+    if not look and arms.chances[arm] > 0.0 and arms.spare[arm] < 0.0:
         _settle(arms, arm)
-        if arm == leader and arms.spare[arm] < 0.0:
-            look_at_all(arms)
-        else:
+        look = arm == leader and arms.spare[arm] < 0.0
+        if not look:
             take_stock(arms)
+    if look:
+        look_at_all(arms)
 
 
 @piece
@@ -214,21 +221,18 @@ def find_those_beyond(arms: Arms, state: np.ndarray, trial: int, uniform: float)
 def compare(arms: Arms) -> int:
     """The arm with the largest draw, where it is known who is beyond the bar: others repeat draws that are."""
     choice = leader = arms.lead[0]
-    best = arms.beyond[leader]
-    if math.isnan(best):
-        best = _draw(arms, leader)
-        while arms.spare[leader] >= 0.0 and best < arms.bar[0]:
-            best = _draw(arms, leader)
-    for arm in range(arms.ones.shape[0]):
-        if arm == leader:
-            continue
+    best = -1.0
+    for place in range(arms.ones.shape[0]):
+        arm = _in_turn(place, leader)
         theta = arms.beyond[arm]
         if math.isnan(theta):
-            if arms.spare[arm] >= 0.0 and best >= arms.bar[0]:
+            if arm != leader and arms.spare[arm] >= 0.0 and best >= arms.bar[0]:
                 continue
-            theta = _draw(arms, arm)
-            while arms.spare[arm] >= 0.0 and theta > arms.bar[0]:
+            while True:
                 theta = _draw(arms, arm)
+                beyond = theta < arms.bar[0] if arm == leader else theta > arms.bar[0]
+                if arms.spare[arm] < 0.0 or not beyond:
+                    break
         if theta > best:
             best, choice = theta, arm
     return choice
