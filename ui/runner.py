@@ -356,6 +356,12 @@ def compiling(name: str) -> bool:
     return run is not None and run.compiles
 
 
+def going_on(name: str) -> bool:
+    """Whether the run of that name computes, or waits for its turn."""
+    run: Run | None = st.session_state.get(f"run-{name}")
+    return run is not None and run.alive
+
+
 def _compile_beside(request: Request, simulation: Computation) -> None:
     """Compile and compute in the background, and show something meanwhile; the page looks twice a second."""
     assert request.meanwhile is not None

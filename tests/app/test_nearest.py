@@ -16,6 +16,8 @@ from bandit_core.simulation import engine
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import with_companions
+from bandit_core.studies.best_method import Question, best_methods
+from bandit_core.studies.business_case import typed_arms
 from bandit_core.studies.sweep import sweep
 from ui import nearest, runner
 
@@ -247,6 +249,21 @@ def test_a_page_shows_the_nearest_picture_until_the_exact_one_comes(
     assert on.chart(screen, key).names
     assert not stand_ins(screen) and SENTENCE not in on.words(screen)
     assert slot not in screen.session_state
+
+
+def test_your_numbers_are_answered_for_other_users_meanwhile(request: pytest.FixtureRequest) -> None:
+    best_methods(Question(typed_arms(10, [20, 50], True, (0, 100)), 50_000, 2.0))  # as the page opens
+    compiler: threading.Event = request.getfixturevalue("compiler")
+    screen = on.draw(on.opened("your-numbers", eps="0.7", users="12000"))
+    assert "ε = 2 in place of 0.7 50,000 users in place of 12,000" in label(screen)
+    assert [chart.key for chart in screen.get("plotly_chart")] == ["stand-in"]
+    other = on.draw(on.opened("your-numbers", base="11", users="12000"))  # options of which nothing ships
+    assert not other.get("plotly_chart")
+    other.session_state["run-own"].simulation.stop()
+    compiler.set()
+    screen.session_state["run-own"].thread.join()
+    on.run(screen)
+    assert not stand_ins(screen) and on.chart(screen, "own-chart").names
 
 
 def test_a_moved_control_changes_the_stand_in_and_stops_what_was_asked_before(compiler: threading.Event) -> None:
