@@ -56,13 +56,18 @@ def swept_budgets(preset: str) -> tuple[float, ...]:
     return tuple(sorted({*epsilon_grid.curve(LOWEST, HIGHEST, tradeoff_view.POINTS), *own}))
 
 
+def _seen(asked: Experiment) -> list[int]:
+    return [number for number in range(len(asked.lines)) if number not in asked.view.hidden]
+
+
 def _pairs(asked: Experiment, other: Experiment) -> list[tuple[int, int]]:
     """Lines of the same policy, each once: those of ``asked`` that are drawn, and of ``other``."""
     left = list(range(len(other.lines)))
     found = []
-    for mine, line in enumerate(asked.lines):
+    for mine in _seen(asked):
+        line = asked.lines[mine]
         same = [theirs for theirs in left if other.lines[theirs].policy == line.policy]
-        if same and mine not in asked.view.hidden:
+        if same:
             nearest = min(same, key=lambda theirs: _budgets_apart(line, other.lines[theirs]))
             left.remove(nearest)
             found.append((mine, nearest))
@@ -106,10 +111,9 @@ def distance(asked: Experiment, other: Experiment) -> tuple[float, ...] | None:
     pairs = _pairs(asked, other)
     if not pairs:
         return None
-    drawn = len(asked.lines) - len({number for number in asked.view.hidden if number < len(asked.lines)})
     budgets = [_budgets_apart(asked.lines[mine], other.lines[theirs]) for mine, theirs in pairs]
     return (
-        drawn - len(pairs),
+        len(_seen(asked)) - len(pairs),
         sum(budgets) / len(budgets),
         abs(math.log(asked.horizon / other.horizon)),
         _arms_apart(asked, other),
@@ -139,17 +143,16 @@ class StandIn:
         """The differences, of which many are counted."""
         named = self.differences if len(self.differences) <= MOST_NAMED else self.differences[: MOST_NAMED - 1]
         more = len(self.differences) - len(named)
-        return [*(named or ("fewer lines",)), *([f"and {more} others"] if more else [])]
+        return [*(named or ("without hidden lines",)), *([f"and {more} others"] if more else [])]
 
 
 def _alike(asked: Experiment, other: Experiment, budgets: bool = True) -> Experiment:
     """The lines of ``other`` that are asked for, seen as is asked; without its ``budgets`` with the asked ones."""
-    lines = []
-    for mine, theirs in _pairs(asked, other):
-        line = dict(other.spec()["lines"][theirs])
-        if not budgets and (epsilon := asked.spec()["lines"][mine].get("epsilon")) is not None:
-            line["epsilon"] = epsilon
-        lines.append(line)
+    pairs, mine, theirs = _pairs(asked, other), asked.spec()["lines"], other.spec()["lines"]
+    lines = [dict(theirs[place]) for _, place in pairs]
+    for line, (place, _) in zip(lines, pairs, strict=True):
+        if not budgets and "epsilon" in line:
+            line["epsilon"] = mine[place]["epsilon"]
     view = asked.view.model_copy(update={"hidden": ()}).model_dump(mode="json")
     return other.with_changes(lines=lines, title="", note="", view=view)
 
@@ -173,15 +176,13 @@ def differences(asked: Experiment, shown: Experiment, budgets: bool = True) -> I
         yield f"{words.count(shown.trials)} runs in place of {words.count(asked.trials)}"
     if asked.seed != shown.seed:
         yield f"seed {shown.seed} in place of {asked.seed}"
-    if any(number < len(asked.lines) for number in asked.view.hidden):
-        yield "without hidden lines"
 
 
 def _lacking(asked: Experiment, paired: set[int]) -> Iterator[str]:
     """Lines that are asked for and not there, by the titles of their policies."""
     titles = [line.entry.title for line in asked.lines]
     there = {titles[number] for number in paired}
-    missing = [titles[n] for n in range(len(titles)) if n not in paired and n not in asked.view.hidden]
+    missing = [titles[number] for number in _seen(asked) if number not in paired]
     if whole := [title for title in dict.fromkeys(missing) if title not in there]:
         yield f"without {' and '.join(whole)}"
     for title in dict.fromkeys(missing):
@@ -256,7 +257,7 @@ def sentence(found: StandIn) -> str:
 
 
 def labelled(figure: go.Figure, found: StandIn, dark: bool) -> go.Figure:
-    """The figure under a veil, with the label in its middle: a picture of it says what it is not."""
+    """The figure under a veil, with a label inside: also a photograph of it says what it is not."""
     ground = theme.GROUND[dark]
     figure.add_shape(
         type="rect", xref="paper", yref="paper", x0=0, x1=1, y0=0, y1=1, layer="above", line_width=0,
@@ -277,7 +278,7 @@ def labelled(figure: go.Figure, found: StandIn, dark: bool) -> go.Figure:
         bordercolor=theme.ink(dark),
         borderwidth=1,
         bgcolor=ground,
-        font={"color": theme.ink(dark), "size": charts.SIZE},
+        font={"color": theme.ink(dark), "size": figure.layout.font.size},
     )
     return figure
 
