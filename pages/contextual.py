@@ -29,6 +29,7 @@ opening.markdown(
     "What suits a person depends on the person. With the private policies here, each phone keeps to itself what it "
     "knows about its user, what it chose and how well that went; all that ever leaves it is **one noisy message**."
 )
+room = opening.empty()  # in the room of the messages, for what is shown until they are there
 own = data.panel()
 if own is None:
     experiment, store, name = state.experiment(), None, "contextual"
@@ -41,7 +42,11 @@ else:
 def draw_messages() -> None:
     """At the top of the page, but after the picture: on a fresh machine they are compiled first."""
     with opening:
+        if first := view.compiles_messages():
+            room.info(view.FIRST_MESSAGES, icon=":material/hourglass_top:")
         view.messages_panel(experiment)
+        if first:
+            room.empty()
         watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 
 
@@ -56,9 +61,9 @@ def chart(result: Result) -> go.Figure:
 
 
 stand_in = chart if own is None else None  # nothing that ships is near a table of one's own
-result = runner.result_of(experiment, name, store, stand_in=stand_in, at=opening)
+result = runner.result_of(experiment, name, store, stand_in=stand_in, at=room)
 if result is None:
-    result = runner.preview_of(experiment, name, store, stand_in, opening)
+    result = runner.preview_of(experiment, name, store, stand_in, room)
     if result is None:
         if not (runner.compiling(name) or runner.compiling("preview")):  # else they would wait for the compiler, too
             draw_messages()

@@ -77,7 +77,7 @@ class Request:
     cost: int  # pulls
     command: Callable[[], str] = str  # for a machine without this server's limits
     meanwhile: Callable[[], None] | None = None  # shows something while kernels are compiled
-    at: DeltaGenerator | None = None  # the place for that, where it is another one
+    at: DeltaGenerator | None = None  # a placeholder for that, where it is to stand elsewhere
 
     @property
     def slot(self) -> str:
@@ -215,7 +215,7 @@ def result_of(
 
     ``store`` keeps the blocks (default: the process's store, which all visitors share); ``along`` also plays what the
     prices are relative to, where the experiment lacks it. While kernels are compiled, ``stand_in`` draws the nearest
-    result that ships (``at`` its place, default: here); without it the page waits.
+    result that ships (in the placeholder ``at``, default: here); without it the page waits.
     """
     asked, own = (experiment, along), store is not None or shared.is_own(experiment)
     if not own and (known := _known(name, asked)) is not None:
@@ -367,7 +367,7 @@ def _compile_beside(request: Request, simulation: Computation) -> None:
     assert request.meanwhile is not None
     if request.run is None or request.run.what != request.what:
         _replace(request, simulation, compiles=True)
-    with st.container() if request.at is None else request.at:
+    with st.container() if request.at is None else request.at.container():
         request.meanwhile()
         _look(request.slot)
 
