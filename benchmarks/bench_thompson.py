@@ -1,7 +1,8 @@
 """Thompson sampling with all draws against few: ``python -m benchmarks.bench_thompson`` (one core, a minute).
 
-Both play the same distribution (`tests/core/test_thinned_posterior.py`, `test_lazy_posterior.py`). Entries are the time
-with all draws over that with those that can decide, and both in nanoseconds a pull.
+Both play the same distribution (`tests/core/test_posterior.py`, `test_lazy_posterior.py`). All draws are made by the
+loop for late rewards, where nobody is late. Entries are the time with all draws over that with those that can decide,
+and both in nanoseconds a pull.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from bandit_core import Experiment
-from bandit_core.kernels import lazy_posterior, posterior, release_schedules, thinned_posterior
 from bandit_core.kernels.streams import streams
-from bandit_core.model import KernelCall, Signal, run_kernel
-from bandit_core.policies import registry
+from bandit_core.model import Signal, run_kernel
+from bandit_core.simulation.prepared import prepared_lines
 from benchmarks.measuring import arms_of, fastest, machine, name_of, print_table, private
+from benchmarks.one_by_one import straight_call
 
 INSTANCES = {
     "2 arms: .9, .6": [0.9, 0.6],
@@ -23,25 +24,17 @@ INSTANCES = {
     "10 equal arms": [0.5] * 10,
     "100 arms: .9, .8": [0.9] + [0.8] * 99,
 }
-FREE = (posterior.thompson, thinned_posterior.thompson)  # kernels with all draws, and with few
-LAZY = (release_schedules.thompson, lazy_posterior.thompson)
-LINES = [
-    ({"policy": "thompson"}, FREE),
-    (private("ts-cf", 1.0), FREE),
-    (private("lazy-dp-ts", 1.0), LAZY),
-    (private("lazy-dp-ts", 0.1), LAZY),
-]
-HORIZONS = (10_000, 100_000, 1_000_000)
+LINES = [{"policy": "thompson"}, private("ts-cf", 1.0), private("lazy-dp-ts", 1.0), private("lazy-dp-ts", 0.1)]
+HORIZONS = (1_000, 10_000, 100_000, 1_000_000)
 
 
-def works(means: list[float], line: dict, kernels: tuple, horizon: int):
+def works(means: list[float], line: dict, horizon: int):
     """Measurable runs of both samplers, and their number of pulls."""
     arms = [{"kind": "bernoulli", "mean": mean} for mean in means] or arms_of(10)
     spec = {"arms": arms, "lines": [line], "horizon": horizon, "trials": 1}
-    arguments = registry()[line["policy"]].prepare(Experiment.model_validate(spec).setups[0]).arguments
+    (prepared,) = prepared_lines(Experiment.model_validate(spec))
     trials = max(1, int(3_000_000 / horizon / len(arms)))
-    for kernel in kernels:
-        call = KernelCall(kernel, arguments, len(arms))
+    for call in (straight_call(prepared), prepared.call):
 
         def work(call=call):
             run_kernel(call, streams(1, 0, trials), np.array([horizon]), Signal())
@@ -52,10 +45,10 @@ def works(means: list[float], line: dict, kernels: tuple, horizon: int):
 def main() -> None:
     """Print one table per line."""
     print(machine(), end="\n\n")
-    for line, kernels in LINES:
+    for line in LINES:
         rows = []
         for name, means in INSTANCES.items():
-            times = [fastest(list(works(means, line, kernels, horizon)), 3) for horizon in HORIZONS]
+            times = [fastest(list(works(means, line, horizon)), 3) for horizon in HORIZONS]
             rows.append([name, *(f"{every / few:.1f} ({every * 1e9:.0f}, {few * 1e9:.0f})" for every, few in times)])
         print_table([name_of(line), *(f"T = {horizon:g}" for horizon in HORIZONS)], rows)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.kernels import gaussian_posterior, index, kl, normals, posterior, thinned_posterior
+from bandit_core.kernels import gaussian_posterior, index, kl, normals, posterior
 from bandit_core.kernels.labels import labels
 from bandit_core.model import KernelCall
 from bandit_core.spec.budgets import FIXED
@@ -76,7 +76,7 @@ def plan_of(call: KernelCall) -> Plan | None:
         return _index_plan(rewards, *rest)
     if call.kernel is kl.by_index:
         return "divergence_index", rewards.means, np.array([kl.MARGIN]), lambda horizon: clocks(True, horizon)
-    if call.kernel in (posterior.thompson, thinned_posterior.thompson):
+    if call.kernel is posterior.thompson:
         return "beta_posteriors", rewards.means, np.concatenate([*tables, [0, 0]]), np.zeros
     if call.kernel is gaussian_posterior.thompson:
         return "normal_posteriors", rewards.means, np.concatenate([*tables, rest]), np.zeros

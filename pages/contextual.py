@@ -3,8 +3,10 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core.simulation.results import Result
 from ui import charts, exports, figures, page_frame, panels, runner, shared, state, theme, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
@@ -27,6 +29,7 @@ opening.markdown(
     "What suits a person depends on the person. With the private policies here, each phone keeps to itself what it "
     "knows about its user, what it chose and how well that went; all that ever leaves it is **one noisy message**."
 )
+room = opening.empty()  # in the room of the messages, for what is shown until they are there
 own = data.panel()
 if own is None:
     experiment, store, name = state.experiment(), None, "contextual"
@@ -39,28 +42,42 @@ else:
 def draw_messages() -> None:
     """At the top of the page, but after the picture: on a fresh machine they are compiled first."""
     with opening:
+        if first := view.compiles_messages():
+            room.info(view.FIRST_MESSAGES, icon=":material/hourglass_top:")
         view.messages_panel(experiment)
+        if first:
+            room.empty()
         watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 
 
 if own is not None:
     st.subheader(words.plain(experiment.title))
-result = runner.result_of(experiment, name, store)
+dark, direct = theme.is_dark(), not theme.is_phone()
+
+
+def chart(result: Result) -> go.Figure:
+    """The page's picture of a result."""
+    return charts.regret_chart(charts.without_bounds(result), dark, height=420, direct_labels=direct)
+
+
+stand_in = chart if own is None else None  # nothing that ships is near a table of one's own
+result = runner.result_of(experiment, name, store, stand_in=stand_in, at=room)
 if result is None:
-    result = runner.preview_of(experiment, store)
+    result = runner.preview_of(experiment, name, store, stand_in, room)
     if result is None:
-        draw_messages()
+        if not (runner.compiling(name) or runner.compiling("preview")):  # else they would wait for the compiler, too
+            draw_messages()
         page_frame.leave()
     st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 
 st.subheader("What the server learns nevertheless")
-played, dark, direct = result, theme.is_dark(), not theme.is_phone()
+played = result
 st.markdown(shared.kept("verdict", played, None, lambda: words.verdict(played)))
 picture = shared.picture(
     "contextual",
     played,
     (dark, direct),
-    lambda: charts.regret_chart(charts.without_bounds(played), dark, height=420, direct_labels=direct),
+    lambda: chart(played),
     lambda _: charts.describe(played),
 )
 figures.show(picture, "regret-chart")

@@ -3,9 +3,11 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
+from bandit_core.simulation.results import Result
 from ui import (
     budget_panel,
     build_view,
@@ -40,8 +42,24 @@ if note and not alone:
     head.caption(words.plain(note))
 
 covered = lesson.covered("explore")
-whole = runner.shared_result()
-found = whole or runner.preview_of(experiment)
+dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
+
+
+def chart(result: Result, before: Result | None = None, frame: tuple[float, float] | None = None) -> go.Figure:
+    """The page's picture of a result; in a lesson with that of the slider's last position, in a frame that stays."""
+    if alone:
+        return lesson.chart(result, before, frame, dark)
+    return charts.regret_chart(result, dark, direct_labels=direct)
+
+
+def stand_in(nearest: Result) -> go.Figure:
+    """The same of another result, while the exact one is compiled."""
+    seen = lesson.without_private(nearest) if covered else nearest
+    return chart(lesson.plain(seen) if alone else seen)
+
+
+whole = runner.shared_result(stand_in)
+found = whole or runner.preview_of(experiment, stand_in=stand_in)
 if found is None:
     page_frame.leave()
 result = lesson.without_private(found) if covered else found
@@ -50,7 +68,6 @@ if whole is None:
 
 if not (alone or covered):
     st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
 drawn = lesson.plain(result) if alone else result
 before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
 vertical = lesson.frame(drawn) if alone else None
@@ -58,9 +75,7 @@ picture = shared.picture(
     "lesson" if alone else "regret",
     drawn,
     (dark, direct, vertical, before and before.content),
-    lambda: (
-        lesson.chart(drawn, before, vertical, dark) if alone else charts.regret_chart(drawn, dark, direct_labels=direct)
-    ),
+    lambda: chart(drawn, before, vertical),
     lambda _: charts.describe(drawn),
 )
 figures.show(picture, "regret-chart")

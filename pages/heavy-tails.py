@@ -3,8 +3,10 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
+import plotly.graph_objects as go
 import streamlit as st
 
+from bandit_core.simulation.results import Result
 from ui import charts, exports, figures, page_frame, runner, shared, state, theme, words
 from ui.heavy_tails import setting, theory, view
 from ui.menu import Page
@@ -61,7 +63,14 @@ with parts:
 st.subheader("Regret")
 told = shared.of_experiment("constants", experiment, chosen, lambda: view.constants_words(chosen, experiment))
 st.markdown(told)
-result = runner.result_of(experiment, "heavy")
+
+
+def chart(result: Result) -> go.Figure:
+    """The page's picture of a result."""
+    return charts.regret_chart(charts.without_bounds(result), dark)
+
+
+result = runner.result_of(experiment, "heavy", stand_in=chart)
 if result is not None:
     played = result
     st.markdown(shared.kept("verdict", played, None, lambda: words.verdict(played)))
@@ -69,7 +78,7 @@ if result is not None:
         "heavy",
         played,
         dark,
-        lambda: charts.regret_chart(charts.without_bounds(played), dark),
+        lambda: chart(played),
         lambda _: charts.describe(played),
     )
     figures.show(picture, "heavy-regret")

@@ -34,12 +34,14 @@ page_frame.enter()
 experiment = distinct_lines(state.experiment())
 st.title("How much privacy can you afford?")
 epsilons = tradeoff_view.controls(experiment)
-result = runner.sweep_of(experiment, epsilons)
+dark = theme.is_dark()
+result = runner.sweep_of(experiment, epsilons, stand_in=lambda nearest: tradeoff_view.chart(nearest, dark))
 if result is None:
-    st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
+    if not runner.compiling("sweep"):
+        st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
-swept, dark = result, theme.is_dark()
+swept = result
 verdict, legend = shared.of_experiment(
     "tradeoff-words", experiment, swept.content, lambda: (tradeoff_view.verdict(swept), tradeoff_view.legend(swept))
 )

@@ -27,9 +27,10 @@ st.markdown(
 )
 experiment, dark = state.experiment(), theme.is_dark()
 view.slider(experiment)
-result = runner.result_of(experiment, "trust")
+result = runner.result_of(experiment, "trust", stand_in=lambda nearest: charts.regret_chart(nearest, dark))
 if result is None:
-    st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
+    if not runner.compiling("trust"):
+        st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
 played = result
@@ -59,7 +60,12 @@ with right:
     )
 st.caption(shared.kept("trust-users", played, None, lambda: view.along_users(played)))
 st.subheader("At every budget")
-swept = runner.sweep_of(distinct_lines(experiment), view.budgets(experiment), "trust-sweep")
+swept = runner.sweep_of(
+    distinct_lines(experiment),
+    view.budgets(experiment),
+    "trust-sweep",
+    stand_in=lambda nearest: tradeoff_view.chart(nearest, dark),
+)
 if swept is not None:
     many = swept
     told, legend = shared.of_experiment(

@@ -194,7 +194,7 @@ def lazily(
 def lazy_posteriors(
     state: np.ndarray, rewards: Rewards, schedule: release_schedules.Schedule, late: Late, record: Record
 ) -> None:
-    """`kernels.release_schedules.thompson` with late feedback."""
+    """`kernels.lazy_posterior.thompson` with late feedback."""
     known = release_schedules.room(rewards.table.shape[0])
     play_lazily(
         release_schedules.clear, _draw, release_schedules.release, schedule, known, late, state, rewards, record

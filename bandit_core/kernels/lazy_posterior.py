@@ -1,6 +1,10 @@
-"""Lazy-DP-TS in which most draws are never made: the law of `release_schedules.thompson`.
+"""Lazy-DP-TS: Thompson sampling on means that are released lazily; most draws are never made.
 
-Statistics rest between releases, so all that moves is the bonus, with the logarithm of t. What `thinned_posterior` says
+After one pull of each arm, the arm with the largest draw from Beta(m n + 1, (1-m) n + 1) is pulled at every step, where
+m is the released mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and n = 1, 2, 4, ... the fresh rewards in it.
+`late_batches.lazy_posteriors` makes every draw.
+
+Statistics rest between releases, so all that moves is the bonus, with the logarithm of t. What `posterior` says
 of a bar below the leader's posterior, and of chances c that a settled arm's draw may be on the wrong side of it, holds
 for a whole stretch of steps here if each c is at least the mass that bounds this probability at every step of it.
 
@@ -27,24 +31,26 @@ import numpy as np
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels import release_schedules
 from bandit_core.kernels.batches import play_batches
-from bandit_core.kernels.labels import seed_another
-from bandit_core.kernels.records import Batches, Rewards
-from bandit_core.kernels.release_schedules import Schedule
-from bandit_core.kernels.streams import HALF_UNIT, next_uniform
-from bandit_core.kernels.thinned_posterior import (
+from bandit_core.kernels.beta_blocks import seed_draws
+from bandit_core.kernels.posterior import (
     MOST,
     ROUNDING,
     SPREADS,
     UNSETTLED,
     Arms,
     compare,
+    draw_all,
     find_those_beyond,
+    many_unsettled,
     mass_beyond,
     posterior_of,
     room,
     take_stock,
     unsettle,
 )
+from bandit_core.kernels.records import Batches, Rewards
+from bandit_core.kernels.release_schedules import Schedule
+from bandit_core.kernels.streams import HALF_UNIT, next_uniform
 from bandit_core.model import Record
 
 STRETCH = 0.25  # of the users so far, until all arms are looked at again
@@ -55,8 +61,7 @@ class Known(NamedTuple):
 
     released: release_schedules.Known
     arms: Arms
-    own: np.ndarray  # (1, 8) uint64, the generator of the draws in its second half
-    when: np.ndarray  # (3,) last step of the stretch, 0: look anew; next step of which draws decide; whether ``own`` is
+    when: np.ndarray  # (3,) last step of the stretch, 0: look anew; next step of which draws decide; whether seeded
 
 
 @inlined
@@ -67,6 +72,7 @@ def _believe(rule: Schedule, known: Known, now: int) -> None:
     for arm in range(means.shape[0]):
         arms.ones[arm] = min(1.0, max(0.0, means[arm] + bonus / counts[arm])) * counts[arm]
         arms.pulled[arm] = counts[arm]
+        arms.draws.fitted[arm] = 0.0
 
 
 @piece
@@ -121,7 +127,7 @@ def _wait(known: Known, now: int) -> None:
     when[1] = now
     if arms.lead[2] == 0:
         steps = when[0] + 1 - now
-        surprise = -math.log(next_uniform(known.own, 0, 4) + HALF_UNIT)
+        surprise = -math.log(next_uniform(arms.draws.seeds, 0, 4) + HALF_UNIT)
         each = -math.log(arms.bar[1])
         when[1] += steps if surprise >= each * steps else int(surprise / each)
 
@@ -131,14 +137,16 @@ def decide(rule: Schedule, known: Known, now: int) -> int:
     """The arm with the largest draw, where some may be beyond the bar, or are not settled."""
     arms = known.arms
     _believe(rule, known, now)
+    if many_unsettled(arms):
+        return draw_all(arms)
     arms.beyond[:] = math.nan
-    uniform = next_uniform(known.own, 0, 4)
+    uniform = next_uniform(arms.draws.seeds, 0, 4)
     anybody = arms.lead[2] > 0
     if not anybody:  # it is known that some may
         uniform = max(arms.bar[1], arms.bar[1] + (1.0 - arms.bar[1]) * uniform)
     if uniform >= arms.bar[1]:
-        anybody = find_those_beyond(arms, known.own, 0, uniform) or anybody
-    return compare(arms, known.own, 0) if anybody else arms.lead[0]
+        anybody = find_those_beyond(arms, arms.draws.seeds, 0, uniform) or anybody
+    return compare(arms) if anybody else arms.lead[0]
 
 
 @inlined
@@ -147,7 +155,7 @@ def choose(rule: Schedule, known: Known, pulled: np.ndarray, t: int, state: np.n
     when, now = known.when, t + 1
     if when[2] == 0:
         when[2] = 1
-        seed_another(state, trial, known.own)
+        seed_draws(known.arms.draws, state, trial)
     if now > when[0]:
         look(rule, known, now)
         _wait(known, now)
@@ -178,8 +186,7 @@ def _clear(rule: Schedule, known: Known) -> None:
 
 @kernel
 def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
-    """Play one trial per row of ``state``; see `release_schedules.thompson`."""
+    """Play one trial per row of ``state``; lazily released means, the largest draw at every step."""
     number = rewards.table.shape[0]
-    own = np.empty((1, 8), np.uint64)
-    known = Known(release_schedules.room(number), room(number), own, np.zeros(3, np.int64))
+    known = Known(release_schedules.room(number), room(number), np.zeros(3, np.int64))
     play_batches(_clear, choose, _release, schedule, known, state, rewards, at_once, record)

@@ -75,3 +75,6 @@ def fill_normals(lanes: np.ndarray, words: np.ndarray, out: np.ndarray, state: n
         _step(lanes, words)
         if _settle(words, out[each]) != 0:
             _mend(words, out[each], state, row)
+
+
+step = _step  # for `kernels.beta_blocks`; renamed, it would be a new version of what draws users

@@ -3,7 +3,7 @@
 Arm a's statistic is released after its first ``first`` pulls and then every so many further ones. Between releases
 nothing but t moves, so `by_index` finds the step at which the leader changes by bisection on the indices themselves
 and the steps before it are played in one go: the cost is one per release, not per step, and the arms are those of a
-full scan at every step. `thompson` draws posteriors at every step and therefore costs per step.
+full scan at every step. For posteriors see `lazy_posterior`.
 """
 
 from __future__ import annotations
@@ -160,17 +160,6 @@ def by_index(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Sched
     """Play one trial per row of ``state``: after ``first`` pulls of each arm in turns always the largest index."""
     known = _room(rewards.table.shape[0])
     play_batches(_clear, _choose, _release, schedule, known, state, rewards, at_once, record)
-
-
-@kernel
-def thompson(state: np.ndarray, rewards: Rewards, at_once: bool, schedule: Schedule, record: Record) -> None:
-    """Play one trial per row of ``state``: lazily released means, posteriors drawn at every step.
-
-    After one pull of each arm, the arm with the largest draw from Beta(m n + 1, (1-m) n + 1) is pulled, where m is
-    the released mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and n = 1, 2, 4, ... the fresh rewards in it.
-    """
-    known = _room(rewards.table.shape[0])
-    play_batches(_clear, _draw_best, _release, schedule, known, state, rewards, at_once, record)
 
 
 # For rewards that are counted late, see `kernels.late_batches`.

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from bandit_core.kernels import batched, gaussian_batches, late_batches, release_schedules
+from bandit_core.kernels import batched, gaussian_batches, late_batches, lazy_posterior, release_schedules
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
@@ -26,7 +26,7 @@ _LATE: dict[Callable[..., None], Callable[..., None]] = {
     batched.by_index: late_batches.by_index,
     gaussian_batches.by_index: late_batches.with_normal_noise,
     release_schedules.by_index: late_batches.lazily,
-    release_schedules.thompson: late_batches.lazy_posteriors,
+    lazy_posterior.thompson: late_batches.lazy_posteriors,
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.kernels import feedback, kl, posterior, thinned_posterior
+from bandit_core.kernels import feedback, kl, posterior
 from bandit_core.kernels.records import Rewards, rewards_of
 from bandit_core.mechanisms import CTB
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
@@ -16,7 +16,6 @@ from bandit_core.policies.index_family import held_late, late
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, floors
 
-LONG = 20_000  # users up to whom every draw is made
 EARLY = 10.0  # pulls of an arm, times the square of its gap, until its draws are rarely needed
 
 
@@ -48,14 +47,12 @@ def prepare_posterior(setup: RunSetup) -> KernelCall:
     """The kernel that draws from posteriors."""
     if not setup.feedback.immediate:
         return KernelCall(feedback.by_posterior, (_responses(setup), late(setup)), len(setup.arms))
-    thinned = posterior_sampler(setup) == "thinned"
-    kernel = thinned_posterior.thompson if thinned else posterior.thompson
-    return KernelCall(kernel, (_responses(setup),), len(setup.arms))
+    return KernelCall(posterior.thompson, (_responses(setup),), len(setup.arms))
 
 
 def posterior_sampler(setup: RunSetup) -> str:
-    """Which sampler plays: ``thinned`` where there are many users (see `kernels.thinned_posterior`), else ``step``."""
-    return "thinned" if setup.horizon > LONG and setup.feedback.immediate else "step"
+    """``few-draws``, see `kernels.posterior`; with late feedback ``step``: every draw is made."""
+    return "few-draws" if setup.feedback.immediate else "step"
 
 
 def posterior_cost(setup: RunSetup) -> float:
@@ -66,7 +63,7 @@ def posterior_cost(setup: RunSetup) -> float:
     means = _responses(setup).means
     gaps = means.max() - means
     close = np.minimum(1.0, EARLY * arms / np.maximum(gaps**2 * setup.horizon, EARLY))
-    return 1.0 + 1.6 * float(close.sum() - 1.0)
+    return 1.0 + 0.5 * float(close.sum() - 1.0)
 
 
 def plain_policy(source: str, **fields: Any) -> Policy:

@@ -5,8 +5,7 @@ with Laplace(1/epsilon) noise when the batch is full. At every step each arm dra
 where m = mean + 3 log2(t) / (epsilon n), clipped to [0, 1], and the largest draw is pulled.
 
 Guarantee: epsilon-central DP, pure. Released: one sum per batch; every reward is in one of them. Posterior draws are
-post-processing. Up to 20,000 users every arm draws at every step; beyond, draws that decide nothing are not made (see
-`kernels.lazy_posterior`).
+post-processing. Draws that decide nothing are not made (see `kernels.lazy_posterior`).
 Deviations from print: none known; the logarithm of the bonus is to base 2, as in the paper.
 """
 
@@ -28,18 +27,18 @@ NEEDED = 24.0  # pulls of an arm, times its gap over the bonus log2(T) / epsilon
 
 def _prepare(setup: RunSetup) -> KernelCall:
     schedule = release_schedules.Schedule(release_schedules.DOUBLING, 1, nominal(setup), 0.0, 0.0, 0.0)
-    thinned = bernoulli_family.posterior_sampler(setup) == "thinned"
-    return batch_family.prepare(lazy_posterior.thompson if thinned else release_schedules.thompson, setup, schedule)
+    return batch_family.prepare(lazy_posterior.thompson, setup, schedule)
 
 
 def _cost(setup: RunSetup) -> float:
     arms = len(setup.arms)
-    if bernoulli_family.posterior_sampler(setup) == "step":  # each is played once before any of them draws
-        return 1.0 + 1.6 * arms * max(0.0, 1 - arms / setup.horizon)
+    drawing = max(0.0, 1 - arms / setup.horizon)  # each arm is played once before any of them draws
+    if bernoulli_family.posterior_sampler(setup) == "step":
+        return 1.0 + 1.6 * arms * drawing
     gaps = np.maximum(setup.means.max() - setup.means, SMALLEST)
     bonus = NEEDED * math.log2(setup.horizon) / nominal(setup)
     close = np.minimum(1.0, arms * (bernoulli_family.EARLY / gaps + bonus) / gaps / setup.horizon)
-    return 1.0 + 1.6 * float(close.sum() - 1.0)
+    return 1.0 + 0.8 * float(close.sum() - 1.0) * drawing
 
 
 POLICY = batch_family.pure_policy(

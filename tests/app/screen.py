@@ -31,19 +31,42 @@ def visit(page: str = "explore", **address: str) -> AppTest:
 
 def arrive(page: str, **address: str) -> AppTest:
     """A new visitor opens ``page`` with these address fields."""
+    return run(opened(page, **address))
+
+
+def opened(page: str, **address: str) -> AppTest:
+    """The same before anything is drawn."""
     screen = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
     for name, value in address.items():
         screen.query_params[name] = value
     if page != "home":
         screen.switch_page(f"pages/{page}.py")
-    return run(screen)
+    return screen
 
 
 def run(screen: AppTest) -> AppTest:
-    """Let the app react; it never shows a traceback."""
+    """Let the app react, also to what had to be compiled first; it never shows a traceback."""
+    draw(screen)
+    drawn = set()
+    while waiting := [run for run in runs(screen) if run.compiles and id(run) not in drawn]:
+        for each in waiting:
+            drawn.add(id(each))
+            each.thread.join()
+        draw(screen)
+    return screen
+
+
+def draw(screen: AppTest) -> AppTest:
+    """Let the app react once."""
     screen.run()
     assert not screen.exception, screen.exception[0].stack_trace
     return screen
+
+
+def runs(screen: AppTest) -> list[Any]:
+    """The visitor's runs in the background, finished or not."""
+    kept = screen.session_state.to_dict()
+    return [value for name, value in kept.items() if str(name).startswith("run-") and value is not None]
 
 
 def go(screen: AppTest, page: str) -> AppTest:

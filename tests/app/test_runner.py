@@ -255,7 +255,7 @@ def test_a_failed_run_says_so(monkeypatch: pytest.MonkeyPatch, no_thread_left: N
     with monkeypatch.context() as patch:
         patch.setattr(Simulation, "run", fail)
         next(button for button in screen.main.button if button.label == "Run").click()
-        patch.setattr(runner, "preview_of", lambda experiment: None)
+        patch.setattr(runner, "preview_of", lambda *_, **__: None)
         on.run(screen)
     on.run(screen)
     assert len(screen.main.error) == 1

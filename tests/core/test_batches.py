@@ -1,12 +1,14 @@
 """Batch policies: the arms of a plain reference, the shortcut's law, who is in which release, and long horizons."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import batch_reference
 import numpy as np
 import pytest
 from helpers import refused
+from lateness import Immediate
 from scipy import stats
 from test_kernels import MANY, ONE, SURE, TIES, TWO, UNIT, instance_of
 
@@ -73,13 +75,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("at_once", [True, False], ids=["by the sum", "one by one"])
-@pytest.mark.parametrize(("policy", "arms", "epsilon", "horizon", "params"), CASES)
+def with_every_draw(instance):
+    """As the loop plays it that makes every draw, and draws rewards one by one; test_lazy_posterior.py has the rest."""
+    return replace(instance, feedback=Immediate())
+
+
+@pytest.mark.parametrize(
+    ("policy", "arms", "epsilon", "horizon", "params", "at_once"),
+    [(*case, at_once) for at_once in (True, False) for case in CASES if not at_once or case[0] != "lazy-dp-ts"],
+)
 def test_the_arms_of_the_reference(monkeypatch, at_once, policy, arms, epsilon, horizon, params):
     """Every single pull; and the same with few checkpoints, where batches run across them."""
     if not at_once:
         one_by_one(monkeypatch)
     entry, instance = instance_of(policy, arms, budget(epsilon), horizon, **params)
+    instance = with_every_draw(instance) if policy == "lazy-dp-ts" else instance
     rows = streams(7, 0, 2)
     few = np.unique([1, max(1, horizon // 3), horizon])
     dense = entry.play(instance, rows, np.arange(1, horizon + 1), Signal())
@@ -178,8 +188,9 @@ def test_every_reward_enters_exactly_one_release(policy, arms):
     """Then one Laplace(1/epsilon) per release makes the run epsilon-private; the kernels play as this curator does."""
     params = {"beta": 0.9} if policy == "dp-se" else SURELY if policy == "dp-ucb-int" else {}
     entry, instance = instance_of(policy, arms, budget(2.0), 20_000 if policy == "dp-se" else 3000, **params)
-    rows = streams(3, 0, 1)
-    pulled, curator = expected_play(policy, instance, rows[0])
+    rows, lazy = streams(3, 0, 1), policy == "lazy-dp-ts"
+    instance = with_every_draw(instance) if lazy else instance
+    pulled, curator = expected_play(policy, instance, rows[0], at_once=not lazy)
     np.testing.assert_array_equal(
         entry.play(instance, rows, np.array([instance.horizon]), Signal()).pulls[0],
         np.bincount(pulled, minlength=len(instance.arms)),

@@ -2,16 +2,19 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import reference
+from lateness import Immediate
 
 from bandit_core import Experiment
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
 from bandit_core.model import RunSetup, Signal, Stopped, run_kernel
 from bandit_core.policies import bernoulli_family, index_family
+from bandit_core.spec.feedback import IMMEDIATE
 
 FIXED = {"kind": "fixed", "value": 1.0}
 GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
@@ -58,9 +61,10 @@ def instance_of(policy: str, arms: list[dict], epsilon: dict | None, horizon: in
     return experiment.lines[0].entry, Numbered(plain.arms, plain.epsilon, plain.parameters, horizon)
 
 
-def compare_with_reference(policy, arms, epsilon, horizon, trials=2, seed=7, **params) -> None:
+def compare_with_reference(policy, arms, epsilon, horizon, trials=2, seed=7, feedback=IMMEDIATE, **params) -> None:
     """Every single pull (checkpoints at every step), and long runs between few checkpoints."""
     entry, instance = instance_of(policy, arms, epsilon, horizon, **params)
+    instance = replace(instance, feedback=feedback)
     rows = streams(seed, 0, trials)
     every_step = np.arange(1, horizon + 1)
     few = np.unique([1, max(1, horizon // 3), horizon])
@@ -156,8 +160,9 @@ def test_kl_policies_pull_what_the_reference_pulls(policy, arms, epsilon, horizo
         ("ts-cf", MANY, FIXED, 60),
     ],
 )
-def test_posterior_policies_pull_what_the_reference_pulls(policy, arms, epsilon, horizon):
-    compare_with_reference(policy, arms, epsilon, horizon)
+def test_posterior_policies_with_every_draw_pull_what_the_reference_pulls(policy, arms, epsilon, horizon):
+    """Also of such a run is the law of one with few draws, see test_posterior.py."""
+    compare_with_reference(policy, arms, epsilon, horizon, feedback=Immediate())
 
 
 LARGE = [{"kind": "bernoulli", "mean": round(0.2 + 0.6 * (37 * place % 300) / 300, 4)} for place in range(300)]

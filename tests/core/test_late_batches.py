@@ -85,8 +85,9 @@ def test_elimination_without_lateness_has_the_law_of_the_plain_kernel(name):
         np.testing.assert_array_equal(run_kernel(call, streams(1, 0, 50), np.array([4000]), Signal()).pulls, again)
 
 
-@EVERY
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "lazy-dp-ts"])
 def test_without_lateness_the_loop_is_the_plain_kernel_one_reward_after_the_other(monkeypatch, name):
+    """Of Lazy-DP-TS it has the law: see test_lazy_posterior.py."""
     monkeypatch.setattr(batch_family, "prepare", partial(batch_family.prepare, at_once=False))
     setup = late(name, 1, 0, horizon=3000).setups[0]
     times, rows = np.array([1, 10, 777, 3000]), streams(5, 0, 4)

@@ -16,15 +16,14 @@ from bandit_core import Experiment
 from bandit_core.kernels import lazy_posterior, release_schedules
 from bandit_core.kernels.labels import seed_another
 from bandit_core.kernels.lazy_posterior import Known, choose, look
+from bandit_core.kernels.posterior import UNSETTLED, room
 from bandit_core.kernels.release_schedules import DOUBLING, Schedule
 from bandit_core.kernels.streams import streams
-from bandit_core.kernels.thinned_posterior import UNSETTLED, Arms
-from bandit_core.model import KernelCall, Signal, run_kernel
-from bandit_core.policies import registry
-from bandit_core.policies.bernoulli_family import LONG
+from bandit_core.model import Signal, run_kernel
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.studies.one_run import one_run
 from bandit_core.studies.replays import REPLAYS
+from benchmarks.one_by_one import straight_call
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 STEPS = 64  # of one visit to a state: a stretch and part of the next one
@@ -36,8 +35,7 @@ def known_of(means: list[float], counts: list[int]) -> Known:
     number = len(means)
     released = release_schedules.Known(*np.zeros((5, number)), np.full(number, 10**9))
     released.means[:], released.counts[:] = means, counts
-    arms = Arms(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64))
-    return Known(released, arms, np.empty((1, 8), np.uint64), np.zeros(3, np.int64))
+    return Known(released, room(number), np.zeros(3, np.int64))
 
 
 def posteriors(known: Known, epsilon: float, now: int) -> tuple[np.ndarray, np.ndarray]:
@@ -134,9 +132,10 @@ def spec(means: list[float], epsilon: float, horizon: int, trials: int = 1) -> E
     return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": horizon, "trials": trials})
 
 
-def played(kernel, means: list[float], epsilon: float, seed: int):
+def played(means: list[float], epsilon: float, seed: int, every_draw: bool = False):
     (line,) = prepared_lines(spec(means, epsilon, 10_000))
-    call = KernelCall(kernel, line.call.arguments, len(means))
+    call = straight_call(line) if every_draw else line.call
+    assert (call.kernel is lazy_posterior.thompson) != every_draw
     return run_kernel(call, streams(seed, 0, 300), np.array([300, 3_000, 10_000]), Signal())
 
 
@@ -144,35 +143,23 @@ def played(kernel, means: list[float], epsilon: float, seed: int):
     ("means", "epsilon"), [([0.9, 0.6, 0.3], 1.0), ([0.5, 0.45], 2.0), ([0.1, 0.05, 0.04], 8.0), ([0.9, 0.8, 0.5], 0.3)]
 )
 def test_whole_runs_have_the_law_of_those_with_all_draws(means, epsilon):
-    few = played(lazy_posterior.thompson, means, epsilon, seed=1)
-    assert least_p(few, played(release_schedules.thompson, means, epsilon, seed=2)) > SIZE
+    few = played(means, epsilon, seed=1)
+    assert least_p(few, played(means, epsilon, seed=2, every_draw=True)) > SIZE
     np.testing.assert_array_equal(few.pulls.sum(axis=1), 10_000)
 
 
 def test_the_comparison_notices_a_slightly_different_policy():
-    few = played(lazy_posterior.thompson, [0.9, 0.6, 0.3], 1.0, seed=1)
-    assert least_p(few, played(release_schedules.thompson, [0.9, 0.6, 0.3], 1.2, seed=2)) < SIZE
+    few = played([0.9, 0.6, 0.3], 1.0, seed=1)
+    assert least_p(few, played([0.9, 0.6, 0.3], 1.2, seed=2, every_draw=True)) < SIZE
 
 
 def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
     (line,) = prepared_lines(spec([0.9, 0.6, 0.3], 1.0, 50_000))
-    assert line.call.kernel is lazy_posterior.thompson
     first = run_kernel(line.call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
     second = run_kernel(line.call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
     assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
     alone = run_kernel(line.call, streams(3, 4, 5), np.array([7_777]), Signal())
     assert alone.regret[0, 0] == first.regret[4, 1]
-
-
-def test_the_sampler_is_told_and_follows_from_the_horizon_alone():
-    policy = registry()["lazy-dp-ts"]
-    for horizon, sampler, kernel in (
-        (LONG, "step", release_schedules.thompson),
-        (LONG + 1, "thinned", lazy_posterior.thompson),
-    ):
-        setup = spec([0.9, 0.6], 1.0, horizon).setups[0]
-        assert (policy.sampler(setup), policy.prepare(setup).kernel) == (sampler, kernel)
-    assert policy.cost(spec([0.9, 0.6], 1.0, LONG + 1).setups[0]) < policy.cost(spec([0.9, 0.6], 1.0, LONG).setups[0])
 
 
 def test_a_seeded_generator_leaves_the_first_as_it_was_and_differs_from_it():

@@ -178,8 +178,8 @@ def _notes(run: OneRun, late: bool) -> list[str]:
         found.append("The noise of all answers is drawn as one sum here; what a single phone sent is left out.")
     if "draws" in run.completed:
         found.append(
-            "The draws shown here are not the run's own: with so many users only those are made that can decide. They "
-            "are drawn afterwards from their exact distribution, given which option was shown."
+            "The draws shown here are not the run's own: the simulation makes only those that can decide. They are "
+            "drawn afterwards from their exact distribution, given which option was shown."
         )
     if "rewards" in run.completed:
         found.append(

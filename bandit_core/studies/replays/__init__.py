@@ -29,7 +29,6 @@ from bandit_core.kernels import (
     release_schedules,
     search,
     signed_trees,
-    thinned_posterior,
     trees,
 )
 from bandit_core.studies.replays import batches, each_user, growing_batches, searches
@@ -42,7 +41,6 @@ REPLAYS: dict[Any, type[Replay]] = {
     index.tournament: each_user.Index,
     kl.by_index: each_user.KL,
     posterior.thompson: each_user.Posterior,
-    thinned_posterior.thompson: each_user.FewDraws,
     gaussian_posterior.thompson: each_user.NormalPosterior,
     trees.own_counters: each_user.OwnCounters,
     common_counters.common_counters: each_user.CommonCounters,
@@ -55,8 +53,7 @@ REPLAYS: dict[Any, type[Replay]] = {
     batched.elimination: batches.Elimination,
     ladder.elimination: growing_batches.Ladder,
     release_schedules.by_index: batches.LazyIndex,
-    release_schedules.thompson: batches.LazyPosterior,
-    lazy_posterior.thompson: batches.FewLazyDraws,
+    lazy_posterior.thompson: batches.LazyPosterior,
     explore_commit.explore_then_commit: batches.ABTest,
     search.search: searches.Search,
     heavy.by_index: each_user.Truncated,

@@ -11,7 +11,7 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import labels
 from bandit_core.kernels.rewards import draw_reward
-from bandit_core.kernels.streams import beta, next_uniform
+from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.mechanisms.randomised_response import chance_of_one
 from bandit_core.model import KernelCall, RunSetup
@@ -40,11 +40,6 @@ def _uniform(state: np.ndarray, at: int) -> float:
 @kernel
 def _reward(state: np.ndarray, table: np.ndarray, values: np.ndarray, arm: int, uniform: float) -> float:
     return draw_reward(table, values, arm, uniform, state, 0)
-
-
-@kernel
-def draw_beta(state: np.ndarray, a: float, b: float) -> float:
-    return beta(state, 0, a, b)
 
 
 @kernel

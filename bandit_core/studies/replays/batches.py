@@ -21,7 +21,6 @@ from bandit_core.studies.replays.base import (
     around,
     chance_that_one,
     credible,
-    draw_beta,
     draw_binomial,
     draws_won,
     laplace,
@@ -349,7 +348,7 @@ class LazyIndex(Lazy):
 
 
 class LazyPosterior(Lazy):
-    """`kernels.release_schedules.thompson`."""
+    """`kernels.lazy_posterior`: draws are completed, given whose was the largest."""
 
     decides: Decision = "draw"
 
@@ -362,19 +361,8 @@ class LazyPosterior(Lazy):
         n = self.released
         mean = np.clip(self.means + 3 * math.log2(t) / self.arguments[2].epsilon / n, 0, 1)
         a, b = mean * n + 1, (1 - mean) * n + 1
-        return Belief(self.means.copy(), *credible(a, b), self.draws(a, b, t))
-
-    def draws(self, a: np.ndarray, b: np.ndarray, t: int) -> np.ndarray:
-        """A draw from every posterior."""
-        return np.array([draw_beta(self.state, *each) for each in zip(a, b, strict=True)])
-
-
-class FewLazyDraws(LazyPosterior):
-    """`kernels.lazy_posterior`: draws are completed, given whose was the largest."""
-
-    def draws(self, a: np.ndarray, b: np.ndarray, t: int) -> np.ndarray:
         self.completed.add("draws")
-        return draws_won(self._spare, a, b, int(self.shown[t - 1]))
+        return Belief(self.means.copy(), *credible(a, b), draws_won(self._spare, a, b, int(self.shown[t - 1])))
 
 
 class ABTest(Batches):

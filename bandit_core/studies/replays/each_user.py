@@ -26,7 +26,6 @@ from bandit_core.studies.replays.base import (
     around,
     chance_that_one,
     credible,
-    draw_beta,
     draws_won,
     laplace,
     plain,
@@ -154,7 +153,7 @@ class KL(Bits):
 
 
 class Posterior(Bits):
-    """`kernels.posterior`: the largest draw from the posteriors."""
+    """`kernels.posterior`: draws are completed, given whose was the largest."""
 
     decides: Decision = "draw"
 
@@ -164,22 +163,13 @@ class Posterior(Bits):
 
     def believes(self, t: int) -> Belief:
         a, b = 1.0 + self.sums, 1.0 + self.counts - self.sums
-        thetas = np.array([draw_beta(self.state, *each) for each in zip(a, b, strict=True)])
+        thetas = draws_won(self._spare, a, b, int(self.shown[t - 1]))
+        self.completed.add("draws")
         return Belief(*(self.back(each) for each in (a / (a + b), *credible(a, b), thetas)))
 
     def pull(self, label: int, t: int) -> None:
         self.sums[label] += self.bit(label, t)
         self.counts[label] += 1
-
-
-class FewDraws(Posterior):
-    """`kernels.thinned_posterior`: draws are completed, given whose was the largest."""
-
-    def believes(self, t: int) -> Belief:
-        a, b = 1.0 + self.sums, 1.0 + self.counts - self.sums
-        thetas = draws_won(self._spare, a, b, int(self.shown[t - 1]))
-        self.completed.add("draws")
-        return Belief(*(self.back(each) for each in (a / (a + b), *credible(a, b), thetas)))
 
 
 class NormalPosterior(Replay):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numba
 import numpy as np
 import pytest
@@ -10,12 +12,16 @@ from scipy import integrate, stats
 from scipy.special import betaincc
 
 from bandit_core import Experiment
-from bandit_core.kernels import posterior, thinned_posterior
+from bandit_core.jit.decorators import kernel
+from bandit_core.kernels import beta_blocks, posterior
+from bandit_core.kernels.posterior import UNSETTLED, Arms, choose, learn, look_at_all, mass_beyond, point_beyond
 from bandit_core.kernels.streams import streams
-from bandit_core.kernels.thinned_posterior import UNSETTLED, Arms, choose, learn, look_at_all, mass_beyond, point_beyond
-from bandit_core.model import KernelCall, Signal, run_kernel
+from bandit_core.model import Signal, run_kernel
 from bandit_core.policies import bernoulli_family
+from bandit_core.simulation.prepared import prepared_lines
+from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.one_run import one_run
+from benchmarks.one_by_one import straight_call
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 
@@ -23,7 +29,8 @@ SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 def arms_with(ones: list[int], pulled: list[int]) -> Arms:
     """Arms that have given this, looked at as a run does when so many pulls were made."""
     number = len(ones)
-    arms = Arms(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64))
+    arms = Arms(*np.zeros((5, number)), np.zeros(2), np.zeros(3, np.int64), beta_blocks.room_for_draws(number))
+    beta_blocks.seed_draws(arms.draws, streams(11, 0, 1), 0)
     arms.ones[:], arms.pulled[:] = ones, pulled
     arms.lead[0] = int(np.argmax((arms.ones + 1) / (arms.pulled + 2)))
     look_at_all(arms)  # as a run does now and then
@@ -116,6 +123,68 @@ def test_a_chance_is_never_below_the_mass_that_it_stands_for(seed):
     assert arms.lead[2] == np.sum(arms.spare < 0) and arms.bar[1] == pytest.approx(np.prod(1 - arms.chances), rel=1e-12)
 
 
+@kernel
+def _draw_each(state, a, b, out):
+    """Rows of draws: in even ones all arms draw together, in odd ones one after the other."""
+    draws = beta_blocks.room_for_draws(a.shape[0])
+    beta_blocks.seed_draws(draws, state, 0)
+    for row in range(out.shape[0]):
+        for arm in range(a.shape[0]):
+            beta_blocks.fit(draws, arm, a[arm], b[arm])
+        if row % 2 == 0:
+            beta_blocks.largest_draw(draws, a.shape[0])
+        for arm in range(a.shape[0]):
+            if row % 2 == 0:
+                out[row, arm] = draws.gammas[0, arm] / (draws.gammas[0, arm] + draws.gammas[1, arm])
+            else:
+                out[row, arm] = beta_blocks.draw_beta(draws, arm)
+
+
+SHAPES = np.array([[1, 1], [1, 30], [1.4, 1.1], [2, 2], [3, 40.5], [9, 1], [25, 25], [500, 90], [30_000, 70_000.0]]).T
+
+
+def test_draws_are_beta_variables_and_know_nothing_of_each_other():
+    out = np.empty((40_000, SHAPES.shape[1]))
+    _draw_each(streams(3, 0, 1), *np.ascontiguousarray(SHAPES), out)
+    for (a, b), values in zip(SHAPES.T, out.T, strict=True):
+        for part in (values[::2], values[1::2]):
+            assert stats.kstest(part, stats.beta(a, b).cdf).pvalue > SIZE / 50
+    normal = stats.norm.ppf(stats.beta(*SHAPES).cdf(out))
+    between = np.corrcoef(normal[1:].T, normal[:-1].T)[np.triu_indices(18, 1)]  # of arms, in a row and the next one
+    assert np.abs(between).max() < stats.norm.isf(SIZE / (2 * len(between))) / np.sqrt(len(out))
+
+
+@kernel
+def _choose_each(state, a, b, choices):
+    draws = beta_blocks.room_for_draws(a.shape[0])
+    beta_blocks.seed_draws(draws, state, 0)
+    for arm in range(a.shape[0]):
+        beta_blocks.fit(draws, arm, a[arm], b[arm])
+    for row in range(choices.shape[0]):
+        choices[row] = beta_blocks.largest_draw(draws, a.shape[0])
+
+
+@pytest.mark.parametrize("number", [1, 2, 33, beta_blocks.PAIRS + 45])
+def test_of_any_number_of_equal_arms_each_is_chosen_as_often(number):
+    """Also where one block of pairs is not enough for all."""
+    choices = np.empty(100 * number, np.int64)
+    _choose_each(streams(4, 0, 1), np.full(number, 3.0), np.full(number, 2.0), choices)
+    counts = np.bincount(choices, minlength=number)
+    assert len(counts) == number
+    assert number == 1 or stats.chisquare(counts).pvalue > SIZE / 4
+
+
+@pytest.mark.parametrize("shape", [1.0, 1.7, 12.0, 900.0])
+def test_what_is_surely_kept_would_be_kept_by_the_definition(shape):
+    d = shape - 1 / 3
+    c = 1 / np.sqrt(9 * d)
+    z = np.linspace(max(-0.5 / c, -40), 40, 200_001)
+    sure, y = 1 - beta_blocks.SURE * (c * z * z) ** 2, c * z
+    z, sure, y = z[sure > 0], sure[sure > 0], y[sure > 0]
+    kept = z**2 / 2 + d * (3 * np.log1p(y) - 3 * y - 3 * y**2 - y**3)
+    assert (np.log(sure) <= kept + 1e-9).all() and len(z) > 10_000
+
+
 def spec(means: list[float], epsilon: float | None, horizon: int, trials: int = 1) -> Experiment:
     line = {"policy": "thompson"}
     if epsilon is not None:
@@ -124,9 +193,10 @@ def spec(means: list[float], epsilon: float | None, horizon: int, trials: int = 
     return Experiment.model_validate({"arms": arms, "lines": [line], "horizon": horizon, "trials": trials})
 
 
-def played(kernel, means: list[float], epsilon: float | None, seed: int):
-    setup = spec(means, epsilon, 10_000).setups[0]
-    call = KernelCall(kernel, bernoulli_family.prepare_posterior(setup).arguments, len(means))
+def played(means: list[float], epsilon: float | None, seed: int, every_draw: bool = False):
+    (line,) = prepared_lines(spec(means, epsilon, 10_000))
+    call = straight_call(line) if every_draw else line.call
+    assert (call.kernel is posterior.thompson) != every_draw
     return run_kernel(call, streams(seed, 0, 400), np.array([100, 2_000, 10_000]), Signal())
 
 
@@ -135,19 +205,18 @@ def played(kernel, means: list[float], epsilon: float | None, seed: int):
     [([0.9, 0.6, 0.3], None), ([0.5, 0.48], None), ([0.05, 0.044, 0.04], None), ([0.9, 0.8, 0.7, 0.6], 1.0)],
 )
 def test_whole_runs_have_the_law_of_those_with_all_draws(means, epsilon):
-    few = played(thinned_posterior.thompson, means, epsilon, seed=1)
-    assert least_p(few, played(posterior.thompson, means, epsilon, seed=2)) > SIZE
+    few = played(means, epsilon, seed=1)
+    assert least_p(few, played(means, epsilon, seed=2, every_draw=True)) > SIZE
     np.testing.assert_array_equal(few.pulls.sum(axis=1), 10_000)
 
 
 def test_the_comparison_notices_a_slightly_different_policy():
-    few = played(thinned_posterior.thompson, [0.9, 0.6, 0.3], None, seed=1)
-    assert least_p(few, played(posterior.thompson, [0.9, 0.68, 0.3], None, seed=2)) < SIZE
+    few = played([0.9, 0.6, 0.3], None, seed=1)
+    assert least_p(few, played([0.9, 0.68, 0.3], None, seed=2, every_draw=True)) < SIZE
 
 
 def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
     call = bernoulli_family.prepare_posterior(spec([0.9, 0.6, 0.3], None, 50_000).setups[0])
-    assert call.kernel is thinned_posterior.thompson
     first = run_kernel(call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
     second = run_kernel(call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
     assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
@@ -155,10 +224,10 @@ def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
     assert alone.regret[0, 0] == first.regret[4, 1]
 
 
-def test_the_sampler_is_told_and_follows_from_the_horizon_alone():
-    sampler = bernoulli_family.posterior_sampler
-    assert sampler(spec([0.9, 0.6], None, bernoulli_family.LONG).setups[0]) == "step"
-    assert sampler(spec([0.9, 0.6], 1.0, bernoulli_family.LONG + 1).setups[0]) == "thinned"
+def test_the_sampler_is_told():
+    setup = spec([0.9, 0.6], 1.0, 1_000).setups[0]
+    assert bernoulli_family.posterior_sampler(setup) == "few-draws"
+    assert bernoulli_family.posterior_sampler(replace(setup, feedback=Feedback(delay=1))) == "step"
 
 
 def test_what_is_watched_is_the_run_with_draws_that_explain_it():
