@@ -1,8 +1,8 @@
 """Pieces of kernels are lowered once and left at that: optimised and turned into machine code in each kernel only.
 
-Numba does both for every function it compiles, in case somebody calls it by its address. Nobody calls a piece so, nor
-what numba itself adds to one (`numpy.empty`, `min`); it is linked into kernels, where LLVM starts from the same text
-and knows more. The names that are overridden here are private to numba, hence the tight version range.
+Numba does both for every function it compiles, in case somebody calls it by its address. Nobody calls a piece so; it is
+linked into kernels, where LLVM starts from the same text and knows more. The names that are overridden here are private
+to numba, hence the tight version range.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ from typing import Any
 
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler
-from numba.core.targetconfig import ConfigStack
+from numba.core.typed_passes import AnnotateTypes
 from numba.core.untyped_passes import InlineClosureLikes
-
-from bandit_core.jit.lowering import lean
 
 
 class _WithoutAddresses:
@@ -47,14 +45,6 @@ class OptimisedPieceLibrary(JITCodeLibrary):
         self._ensure_finalized()
         return 0
 
-    def _optimize_functions(self, ll_module: Any) -> None:
-        """Numba makes a pass manager for each function, also for those that are only declared."""
-        ll_module.data_layout = self._codegen._data_layout
-        passes, builder = self._codegen._function_pass_manager()
-        for function in ll_module.functions:
-            if not function.is_declaration:
-                passes.run(function, builder)
-
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
@@ -67,24 +57,16 @@ class PieceLibrary(OptimisedPieceLibrary):
         pass
 
 
-def _library(codegen: JITCPUCodegen, name: str, **options: Any) -> JITCodeLibrary:
-    """Where the code of a function goes: numba makes no machine code of what is not called from Python either."""
-    flags = ConfigStack.top_or_none()
-    kind = PieceLibrary if flags is not None and flags.no_cpython_wrapper else JITCodeLibrary
-    return kind(codegen, name, **options)
-
-
-with contextlib.suppress(AttributeError):
-    _ = ConfigStack.top_or_none, JITCPUCodegen.create_library
-    JITCPUCodegen.create_library = _library
-
-
 class _LeanCompiler(Compiler):
     """Numba's compiler, which asks LLVM for less."""
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's own passes, with our way of lowering."""
-        return [lean(manager) for manager in super().define_pipelines()]
+        """Numba's own passes, but for the list of all types, which is for people to read."""
+        managers = super().define_pipelines()
+        for manager in managers:
+            manager.passes = [step for step in manager.passes if step[0] is not AnnotateTypes]
+            manager.finalize()
+        return managers
 
 
 @contextlib.contextmanager

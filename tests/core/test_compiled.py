@@ -8,13 +8,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
 from helpers import experiment_of
-from numba.core.runtime import _nrt_python, rtsys
 
 from bandit_core import Simulation, simulate
 from bandit_core.jit import decorators, machine_code, version
@@ -32,23 +30,6 @@ def tripled(number):
 
 def halved(number):
     return number / 2.0
-
-
-class Pair(NamedTuple):
-    values: np.ndarray
-    times: float
-
-
-def replaced(rounds):
-    total, pair = 0.0, Pair(np.ones(3), 0.0)
-    for number in range(rounds):
-        pair = Pair(np.ones(3), pair.times + 1.0)
-        if number % 2 == 0:
-            spare = Pair(pair.values, pair.times)
-            total += spare.values.sum() * spare.times
-        else:
-            total += pair.values.sum() * pair.times
-    return total
 
 
 ONE_AFTER_THE_OTHER = pytest.mark.xdist_group("machine code")  # these damage files that all processes share
@@ -107,32 +88,10 @@ def test_a_piece_is_linked_into_kernels_and_stands_nowhere_else():
     assert doubled(4.0) == 8.0
 
 
-def test_what_a_kernel_compiles_of_others_can_still_be_called_from_python():
-    """What others wrote stands nowhere else only if nobody can call it."""
-    others = numba.njit(halved)
-    compiled = numba.njit(pipeline_class=KernelCompiler)(lambda number: others(number) + 1.0)
-    assert compiled(4.0) == 3.0
-    assert others(4.0) == 2.0
-
-
 def test_garbage_is_searched_for_again_after_compiling():
     with pytest.raises(numba.TypingError):
         numba.njit(pipeline_class=KernelCompiler)(halved)("a word")
     assert gc.isenabled()
-
-
-def test_what_a_kernel_creates_is_given_back():
-    """References are counted in records, too, in loops and where a value is replaced by another."""
-    kernel = numba.njit(pipeline_class=KernelCompiler)(replaced)
-    assert kernel(1) == 3.0
-    _nrt_python.memsys_enable_stats()
-    try:
-        before = rtsys.get_allocation_stats()
-        assert kernel(50) == 3.0 * 50 * 51 / 2
-        after = rtsys.get_allocation_stats()
-    finally:
-        _nrt_python.memsys_disable_stats()
-    assert after.alloc - before.alloc == after.free - before.free > 50
 
 
 def test_all_processes_of_the_suite_share_their_machine_code(project):
