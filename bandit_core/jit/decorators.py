@@ -12,7 +12,7 @@ from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
 from bandit_core.jit.machine_code import ON_DISK, forgive_damage
-from bandit_core.jit.pieces import PieceCompiler
+from bandit_core.jit.pieces import AllocatingCompiler, KernelCompiler, OptimisedPieceCompiler, PieceCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])  # a compiled one is called as the plain one is
 
@@ -67,7 +67,8 @@ def _compiled_piece(function: Function, *, compiler: type[Compiler] = PieceCompi
 
 def kernel(function: Function) -> Function:
     """Compile an entry point: releases the interpreter lock, keeps IEEE arithmetic, cached on disk."""
-    compiled = numba.njit(nogil=True, error_model="numpy", cache=ON_DISK)(function)
+    options: dict[str, Any] = {"pipeline_class": KernelCompiler, "no_cfunc_wrapper": True}
+    compiled = numba.njit(nogil=True, error_model="numpy", cache=ON_DISK, **options)(function)
     if ON_DISK:
         forgive_damage(compiled._cache)
     return compiled
@@ -87,7 +88,7 @@ def array_piece(function: Function) -> Function:
     """Compile a piece that is all loops over arrays. It is optimised by itself first: inside a kernel LLVM knows less
     of what the arrays have to do with each other, and leaves some loops as they are.
     """
-    return _compiled_piece(function, compiler=Compiler, **_BORROWED)
+    return _compiled_piece(function, compiler=OptimisedPieceCompiler, **_BORROWED)
 
 
 def expanded(function: Function) -> Function:
@@ -101,4 +102,4 @@ def expanded(function: Function) -> Function:
 
 def allocating(function: Function) -> Function:
     """Compile a part of kernels that creates their arrays; called from kernels only, once."""
-    return _compiled_piece(function)
+    return _compiled_piece(function, compiler=AllocatingCompiler)

@@ -1,16 +1,22 @@
 """Pieces of kernels are lowered once and left at that: optimised and turned into machine code in each kernel only.
 
 Numba does both for every function it compiles, in case somebody calls it by its address. Nobody calls a piece so; it is
-linked into kernels, where LLVM starts from the same text and knows more. A quarter of all compiling. The names that are
-overridden here are private to numba, hence the tight version range.
+linked into kernels, where LLVM starts from the same text and knows more. The names that are overridden here are private
+to numba, hence the tight version range.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import Compiler
+from numba.core.typed_passes import AnnotateTypes
+from numba.core.untyped_passes import InlineClosureLikes
 
 
 class _WithoutAddresses:
@@ -26,8 +32,8 @@ class _WithoutAddresses:
         """Nothing: a piece reads no Python objects."""
 
 
-class PieceLibrary(JITCodeLibrary):
-    """Code to be linked into other code, never to be called."""
+class OptimisedPieceLibrary(JITCodeLibrary):
+    """Code to be linked into other code, never to be called, and optimised by itself before."""
 
     @property
     def codegen(self) -> Any:
@@ -39,19 +45,77 @@ class PieceLibrary(JITCodeLibrary):
         self._ensure_finalized()
         return 0
 
-    def _optimize_final_module(self) -> None:
-        pass
-
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
-class PieceCompiler(Compiler):
-    """Numba's compiler, with such a library where the code is for this process."""
+class PieceLibrary(OptimisedPieceLibrary):
+    """Code to be linked into other code, where it is optimised."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+
+class _LeanCompiler(Compiler):
+    """Numba's compiler, which asks LLVM for less."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Numba's own passes, but for the list of all types, which is for people to read."""
+        managers = super().define_pipelines()
+        for manager in managers:
+            manager.passes = [step for step in manager.passes if step[0] is not AnnotateTypes]
+            manager.finalize()
+        return managers
+
+
+@contextlib.contextmanager
+def _no_search_for_garbage() -> Iterator[None]:
+    """A search passes over all that was compiled before; what is left over meanwhile is found by the next one."""
+    searched = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if searched:
+            gc.enable()
+
+
+class KernelCompiler(_LeanCompiler):
+    """For kernels, and by that for all the pieces that they call."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        """The compiled function, made without a stop."""
+        with _no_search_for_garbage():
+            return super().compile_extra(func)
+
+
+class AllocatingCompiler(_LeanCompiler):
+    """For pieces that create arrays."""
+
+    kind: type[OptimisedPieceLibrary] = PieceLibrary
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
         codegen = targetctx.codegen()
-        if library is None and isinstance(codegen, JITCPUCodegen):
-            library = PieceLibrary(codegen, "piece")
+        if library is None and isinstance(codegen, JITCPUCodegen):  # the code is for this process
+            library = self.kind(codegen, "piece")
         super().__init__(typingctx, targetctx, library, *rest)
+
+
+class PieceCompiler(AllocatingCompiler):
+    """For pieces that create none."""
+
+    def define_pipelines(self) -> list[Any]:
+        """Without the search for functions within functions, where there are none."""
+        managers = super().define_pipelines()
+        if not any(isinstance(each, CodeType) for each in self.state.func_id.code.co_consts):
+            for manager in managers:
+                manager.passes = [step for step in manager.passes if step[0] is not InlineClosureLikes]
+                manager.finalize()
+        return managers
+
+
+class OptimisedPieceCompiler(PieceCompiler):
+    """For pieces of which LLVM knows more while they stand alone."""
+
+    kind = OptimisedPieceLibrary

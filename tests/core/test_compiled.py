@@ -1,5 +1,6 @@
 """Machine code on disk: found again, and a damaged file costs a compilation, never a result."""
 
+import gc
 import os
 import pickle
 import shutil
@@ -15,6 +16,7 @@ from helpers import experiment_of
 
 from bandit_core import Simulation, simulate
 from bandit_core.jit import decorators, machine_code, version
+from bandit_core.jit.pieces import KernelCompiler
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KernelCall, Signal
 from bandit_core.model.kernel_call import run_kernel
@@ -24,6 +26,10 @@ from bandit_core.simulation.store import Store
 
 def tripled(number):
     return 3.0 * number
+
+
+def halved(number):
+    return number / 2.0
 
 
 ONE_AFTER_THE_OTHER = pytest.mark.xdist_group("machine code")  # these damage files that all processes share
@@ -80,6 +86,12 @@ def test_a_piece_is_linked_into_kernels_and_stands_nowhere_else():
     engine = code._asdict()["library"].codegen._engine  # private: this is what is tested
     assert not engine.is_symbol_defined(code.fndesc.llvm_func_name)
     assert doubled(4.0) == 8.0
+
+
+def test_garbage_is_searched_for_again_after_compiling():
+    with pytest.raises(numba.TypingError):
+        numba.njit(pipeline_class=KernelCompiler)(halved)("a word")
+    assert gc.isenabled()
 
 
 def test_all_processes_of_the_suite_share_their_machine_code(project):
