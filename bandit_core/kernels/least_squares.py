@@ -13,6 +13,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import uint64
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, row_of, users_of
@@ -63,7 +64,7 @@ def add_user(gram: np.ndarray, moment: np.ndarray, start: int, shared: np.ndarra
     for i in range(d):
         moment[start + i] += weight * shared[0, i]
         for j in range(i, d):
-            gram[start + i, start + j] += shared[0, i] * shared[0, j]
+            gram[start + i, uint64(start + j)] += shared[0, i] * shared[0, uint64(j)]
 
 
 @piece

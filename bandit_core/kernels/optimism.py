@@ -13,10 +13,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import uint64
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
-from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
-from bandit_core.kernels.contextual import bonus, clipped, highest, play_users, shrunk
+from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of, users_of
+from bandit_core.kernels.contextual import clipped, highest, play_users, shrunk
 from bandit_core.kernels.least_squares import add_noise, add_user, next_due
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
 from bandit_core.kernels.normals import normal
@@ -42,7 +43,7 @@ class Memory(NamedTuple):
 
     estimate: np.ndarray  # (models, dimension)
     online: np.ndarray  # (models, dimension), GLOC's estimate by gradient steps
-    inverses: np.ndarray  # (models, dimension, dimension), the blocks on the inverse's diagonal
+    inverses: np.ndarray  # (models, dimension, dimension), blocks on the inverse's diagonal; of one its lower triangle
     gram: np.ndarray  # (D, D), upper triangle
     moment: np.ndarray  # (D,)
     solution: np.ndarray  # (D,)
@@ -70,6 +71,28 @@ def _reset(learner: Learner, memory: Memory) -> None:
     memory.known[0] = 0
 
 
+@inlined
+def _weigh(sums: np.ndarray, weights: np.ndarray, x: np.ndarray, first: int, at: int) -> None:
+    """Add weights[k] x[k] to ``sums``, for the features from ``first`` on and the columns of ``x`` from ``at`` on.
+
+    Four features at a time, so that a sum is not stored after each of them.
+    """
+    d = x.shape[0]
+    whole, start = d - (d - first) % 4, uint64(at)
+    for k in range(first, whole, 4):
+        one, two, three, four = uint64(k), uint64(k + 1), uint64(k + 2), uint64(k + 3)
+        a, b, c, e = weights[one], weights[two], weights[three], weights[four]
+        for user in range(sums.shape[0]):
+            column = start + uint64(user)
+            value = sums[user] + a * x[one, column]
+            value += b * x[two, column]
+            value += c * x[three, column]
+            sums[user] = value + e * x[four, column]
+    for k in range(whole, d):
+        for user in range(sums.shape[0]):
+            sums[user] += weights[uint64(k)] * x[uint64(k), start + uint64(user)]
+
+
 @array_piece
 def _look_ahead(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
     """One parameter: predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1``."""
@@ -78,34 +101,46 @@ def _look_ahead(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
     sums = memory.parts[1, first:last]
     indices[:] = 0.0
     squares[:] = 0.0
-    for i in range(x.shape[0]):
-        own, weight, half = x[i, first:last], weights[i], 0.5 * inverse[i, i]
+    _weigh(indices, weights, x, 0, first)
+    for k in range(x.shape[0]):
+        own, half = x[k, first:last], 0.5 * inverse[k, k]
         for at in range(own.shape[0]):
-            indices[at] += weight * own[at]
             sums[at] = half * own[at]
-        for j in range(i + 1, x.shape[0]):
-            other, weight = x[j, first:last], inverse[i, j]
-            for at in range(own.shape[0]):
-                sums[at] += weight * other[at]
+        _weigh(sums, inverse[:, k], x, k + 1, first)
         for at in range(own.shape[0]):
             squares[at] += own[at] * sums[at]
     for at in range(indices.shape[0]):
         indices[at] += memory.bonus[0] * math.sqrt(max(0.0, 2.0 * squares[at]))
 
 
+@array_piece
+def _look_ahead_by_arm(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
+    """The same with a parameter for each arm, for the users ``first`` to ``last - 1``."""
+    squares, sums = memory.parts[0, first:last], memory.parts[1, first:last]
+    for arm in range(memory.estimate.shape[0]):
+        squares[:] = 0.0
+        for k in range(x.shape[0]):
+            own = x[k, first:last]
+            sums[:] = 0.0
+            _weigh(sums, memory.inverses[arm, :, k], x, 0, first)
+            for at in range(own.shape[0]):
+                squares[at] += own[at] * sums[at]
+        sums[:] = 0.0
+        _weigh(sums, memory.estimate[arm], x, 0, first)
+        for at in range(sums.shape[0]):
+            memory.indices[first + at, arm] = sums[at] + memory.bonus[0] * math.sqrt(max(0.0, squares[at]))
+
+
 @inlined
 def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -> int:
-    estimate, known, indices = memory.estimate, memory.known, memory.indices
+    known, indices = memory.known, memory.indices
     block, arms = indices.shape
     if user == 0 or user >= known[0]:
         known[0] = min(block, user + max(1, memory.due[0] - t))
-        if estimate.shape[0] == 1:
+        if memory.estimate.shape[0] == 1:
             _look_ahead(memory, users.x, user * arms, known[0] * arms)
         else:
-            known[0] = user + 1
-            for arm in range(arms):
-                more = bonus(memory.inverses, users.x, arm, user, memory.bonus[0])
-                indices[user, arm] = predictor(users.x, user, estimate, arm) + more
+            _look_ahead_by_arm(memory, users.x, user, known[0])
     return highest(indices[user], arms)
 
 
@@ -136,11 +171,11 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> 
         return
     memory.known[0] = 0
     solve_factored(memory.factor, memory.moment, memory.solution)
-    invert_factored(memory.factor, memory.inverse, users.signal)
+    invert_factored(memory.factor, memory.inverse, d if models > 1 else 1, users.signal)
     for i in range(models):
         for k in range(d):
             memory.estimate[i, k] = memory.solution[i * d + k]
-            for j in range(d):
+            for j in range(d if models > 1 else k + 1):
                 memory.inverses[i, k, j] = memory.inverse[i * d + k, i * d + j]
     if learner.gloc:
         memory.bonus[0] = math.sqrt(sd / learner.slope * math.sqrt(size * t))
