@@ -18,27 +18,28 @@ TOGETHER = 8  # rows of a triangle that are subtracted as one rectangle, with th
 
 
 @inlined
-def _subtract_rows(
-    matrix: np.ndarray, row: int, weights: np.ndarray, first: int, last: int, start: int, stop: int
+def add_rows(
+    sums: np.ndarray, sign: float, weights: np.ndarray, matrix: np.ndarray, first: int, last: int, start: int
 ) -> None:
-    """Subtract weights[i] x row i from a row of ``matrix``, for i = ``first``, ..., ``last`` - 1 one after the other.
+    """Add ``sign`` x weights[i] x row i of ``matrix`` to ``sums``, for i = ``first``, ..., ``last`` - 1 in turn.
 
-    In the columns ``start`` to ``stop`` - 1. Four rows at a time, so that a number is not stored after each of them.
+    ``sign`` is 1 or -1; of a row the numbers from ``start`` on. Four rows at a time, so that a sum is not stored after
+    each of them.
     """
-    own, whole = uint64(row), last - (last - first) % 4
+    left, whole = uint64(start), last - (last - first) % 4
     for i in range(first, whole, 4):
         one, two, three, four = uint64(i), uint64(i + 1), uint64(i + 2), uint64(i + 3)
-        a, b, c, d = weights[one], weights[two], weights[three], weights[four]
-        for j in range(start, stop):
-            column = uint64(j)
-            value = matrix[own, column] - a * matrix[one, column]
-            value -= b * matrix[two, column]
-            value -= c * matrix[three, column]
-            matrix[own, column] = value - d * matrix[four, column]
+        a, b, c, d = sign * weights[one], sign * weights[two], sign * weights[three], sign * weights[four]
+        for j in range(sums.shape[0]):
+            column = left + uint64(j)
+            total = sums[j] + a * matrix[one, column]
+            total += b * matrix[two, column]
+            total += c * matrix[three, column]
+            sums[j] = total + d * matrix[four, column]
     for i in range(whole, last):
-        other = uint64(i)
-        for j in range(start, stop):
-            matrix[own, uint64(j)] -= weights[other] * matrix[other, uint64(j)]
+        weight = sign * weights[uint64(i)]
+        for j in range(sums.shape[0]):
+            sums[j] += weight * matrix[uint64(i), left + uint64(j)]
 
 
 @piece
@@ -52,7 +53,7 @@ def factorise(matrix: np.ndarray, shift: float, factor: np.ndarray, signal: np.n
         for j in range(i, size):
             factor[i, uint64(j)] = matrix[i, uint64(j)]
         factor[i, i] += shift
-        _subtract_rows(factor, i, factor[:, i], 0, i, i, size)
+        add_rows(factor[i, i:], -1.0, factor[:, i], factor, 0, i, i)
         pivot = factor[i, i]
         if not pivot > 0.0 or signal[0] != 0:
             return False
@@ -130,14 +131,14 @@ def invert_factored(factor: np.ndarray, inverse: np.ndarray, block: int, signal:
             inverse[i, uint64(j)] = 1.0 if j == i else 0.0
         for first in range(0, i, TOGETHER):
             last = min(i, first + TOGETHER)
-            _subtract_rows(inverse, i, factor[:, i], first, last, 0, last)
+            add_rows(inverse[i, :last], -1.0, factor[:, i], inverse, first, last, 0)
         for j in range(i + 1):
             inverse[i, uint64(j)] /= factor[i, i]
     for i in range(size - 1, -1, -1):  # and then factor, as far as later rows need it
         if signal[0] != 0:
             return
         stop = min(size, (i // block + 1) * block)
-        _subtract_rows(inverse, i, factor[i], i + 1, size, 0, stop)
+        add_rows(inverse[i, :stop], -1.0, factor[i], inverse, i + 1, size, 0)
         for j in range(stop):
             inverse[i, uint64(j)] /= factor[i, i]
 

@@ -13,14 +13,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import uint64
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of, users_of
 from bandit_core.kernels.contextual import clipped, highest, play_users, shrunk
-from bandit_core.kernels.least_squares import add_noise, add_user, next_due
-from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
-from bandit_core.kernels.normals import normal
+from bandit_core.kernels.least_squares import WAITING, add_noise, add_users, next_due
+from bandit_core.kernels.linalg import add_rows, factorise, invert_factored, solve_factored
+from bandit_core.kernels.normal_blocks import normals_in_turn
 from bandit_core.model import Record
 from bandit_core.spec.contexts import IDENTITY, Environment
 
@@ -46,10 +45,11 @@ class Memory(NamedTuple):
     inverses: np.ndarray  # (models, dimension, dimension), blocks on the inverse's diagonal; of one its lower triangle
     gram: np.ndarray  # (D, D), upper triangle
     moment: np.ndarray  # (D,)
-    solution: np.ndarray  # (D,)
+    solution: np.ndarray  # (D,); room for noise until the next one
     factor: np.ndarray  # (D, D)
     inverse: np.ndarray  # (D, D)
-    shared: np.ndarray  # (1, dimension), the context of the present user as it is sent
+    shared: np.ndarray  # (models, WAITING, dimension), contexts as they are sent that are not in the sums yet
+    waiting: np.ndarray  # (models,), how many these are
     bonus: np.ndarray  # (1,), beta_t
     owed: np.ndarray  # (1,), releases whose noise is not drawn yet
     due: np.ndarray  # (1,), step of the next solution
@@ -67,30 +67,9 @@ def _reset(learner: Learner, memory: Memory) -> None:
     memory.moment[:] = 0.0
     memory.bonus[0] = 0.0
     memory.owed[0] = 0.0
+    memory.waiting[:] = 0
     memory.due[0] = 1
     memory.known[0] = 0
-
-
-@inlined
-def _weigh(sums: np.ndarray, weights: np.ndarray, x: np.ndarray, first: int, at: int) -> None:
-    """Add weights[k] x[k] to ``sums``, for the features from ``first`` on and the columns of ``x`` from ``at`` on.
-
-    Four features at a time, so that a sum is not stored after each of them.
-    """
-    d = x.shape[0]
-    whole, start = d - (d - first) % 4, uint64(at)
-    for k in range(first, whole, 4):
-        one, two, three, four = uint64(k), uint64(k + 1), uint64(k + 2), uint64(k + 3)
-        a, b, c, e = weights[one], weights[two], weights[three], weights[four]
-        for user in range(sums.shape[0]):
-            column = start + uint64(user)
-            value = sums[user] + a * x[one, column]
-            value += b * x[two, column]
-            value += c * x[three, column]
-            sums[user] = value + e * x[four, column]
-    for k in range(whole, d):
-        for user in range(sums.shape[0]):
-            sums[user] += weights[uint64(k)] * x[uint64(k), start + uint64(user)]
 
 
 @array_piece
@@ -101,12 +80,12 @@ def _look_ahead(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
     sums = memory.parts[1, first:last]
     indices[:] = 0.0
     squares[:] = 0.0
-    _weigh(indices, weights, x, 0, first)
+    add_rows(indices, 1.0, weights, x, 0, x.shape[0], first)
     for k in range(x.shape[0]):
         own, half = x[k, first:last], 0.5 * inverse[k, k]
         for at in range(own.shape[0]):
             sums[at] = half * own[at]
-        _weigh(sums, inverse[:, k], x, k + 1, first)
+        add_rows(sums, 1.0, inverse[:, k], x, k + 1, x.shape[0], first)
         for at in range(own.shape[0]):
             squares[at] += own[at] * sums[at]
     for at in range(indices.shape[0]):
@@ -122,11 +101,11 @@ def _look_ahead_by_arm(memory: Memory, x: np.ndarray, first: int, last: int) -> 
         for k in range(x.shape[0]):
             own = x[k, first:last]
             sums[:] = 0.0
-            _weigh(sums, memory.inverses[arm, :, k], x, 0, first)
+            add_rows(sums, 1.0, memory.inverses[arm, :, k], x, 0, x.shape[0], first)
             for at in range(own.shape[0]):
                 squares[at] += own[at] * sums[at]
         sums[:] = 0.0
-        _weigh(sums, memory.estimate[arm], x, 0, first)
+        add_rows(sums, 1.0, memory.estimate[arm], x, 0, x.shape[0], first)
         for at in range(sums.shape[0]):
             memory.indices[first + at, arm] = sums[at] + memory.bonus[0] * math.sqrt(max(0.0, squares[at]))
 
@@ -147,16 +126,18 @@ def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -
 @piece
 def _follow_gradient(learner: Learner, memory: Memory, users: Users, row: int, model: int, reward: float) -> float:
     """GLOC's noisy gradient step; returns what it now predicts, in place of the reward."""
-    online, shared = memory.online, memory.shared
-    miss = mean_reward(learner.link, clipped(dot(online, model, shared, 0), 5.0)) - reward
-    length = abs(miss) * math.sqrt(dot(shared, 0, shared, 0))
+    online, shared, last = memory.online, memory.shared[model], memory.waiting[model]
+    miss = mean_reward(learner.link, clipped(dot(online, model, shared, last), 5.0)) - reward
+    length = abs(miss) * math.sqrt(dot(shared, last, shared, last))
     if length > 1.0:  # the gradient's noise is meant for norms of at most 1
         miss /= length
+    drawn = memory.solution.reshape(online.shape)
+    normals_in_turn(users.state, row, 4, memory.solution)
     for i in range(online.shape[0]):
         for k in range(online.shape[1]):
-            slope = miss * shared[0, k] if i == model else 0.0
-            online[i, k] -= learner.zeta * (slope + learner.sd * normal(users.state, row, 4))
-    return clipped(dot(online, model, shared, 0), 1.0)  # and so is that of (x . theta) x
+            slope = miss * shared[last, k] if i == model else 0.0
+            online[i, k] -= learner.zeta * (slope + learner.sd * drawn[i, k])
+    return clipped(dot(online, model, shared, last), 1.0)  # and so is that of (x . theta) x
 
 
 @piece
@@ -164,7 +145,10 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> 
     """Draw the noise that is owed and solve; the last solution stands where the matrix is not positive definite."""
     sd, size = learner.sd, memory.gram.shape[0]
     models, d = memory.estimate.shape
-    add_noise(users.state, row, memory.gram, memory.moment, memory.owed[0], sd, sd)
+    for i in range(models):
+        add_users(memory.gram, i * d, memory.shared[i], memory.waiting[i])
+    memory.waiting[:] = 0
+    add_noise(users.state, row, memory.gram, memory.moment, memory.owed[0], sd, sd, memory.solution)
     memory.owed[0] = 0.0
     upsilon = sd * math.sqrt(t) * learner.level
     if not factorise(memory.gram, 2.0 * upsilon, memory.factor, users.signal):
@@ -187,12 +171,19 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> 
 
 @inlined
 def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t: int, arm: int, reward: float) -> None:
-    model, shared = row_of(arm, memory.estimate), memory.shared
+    model, waiting, moment = row_of(arm, memory.estimate), memory.waiting, memory.moment
+    shared = memory.shared[model, waiting[model]]
+    start = model * shared.shape[0]
     scale = shrunk(users.x, at, 1.0, shared)
     if learner.link == IDENTITY:
         reward *= scale
     weight = _follow_gradient(learner, memory, users, row, model, reward) if learner.gloc else clipped(reward, 1.0)
-    add_user(memory.gram, memory.moment, model * shared.shape[1], shared, weight)
+    for k in range(shared.shape[0]):
+        moment[start + k] += weight * shared[k]
+    waiting[model] += 1
+    if waiting[model] == WAITING:
+        add_users(memory.gram, start, memory.shared[model], WAITING)
+        waiting[model] = 0
     memory.owed[0] += 1.0
     if t >= memory.due[0]:
         memory.due[0] = next_due(t, learner.refresh)
@@ -207,8 +198,8 @@ def room(environment: Environment, users: Users) -> Memory:
     small, large = (models, d), (size, size)
     return Memory(
         np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(large), np.empty(size), np.empty(size),
-        np.empty(large), np.empty(large), np.empty((1, d)), np.empty(1), np.empty(1), np.empty(1, np.int64),
-        np.empty(block), np.empty((2, block[0] * block[1])), np.empty(1, np.int64),
+        np.empty(large), np.empty(large), np.empty((models, WAITING, d)), np.empty(models, np.int64), np.empty(1),
+        np.empty(1), np.empty(1, np.int64), np.empty(block), np.empty((2, block[0] * block[1])), np.empty(1, np.int64),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import late_contextual
 from bandit_core.kernels.contexts import draw_pool, draw_theta, meet, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
-from bandit_core.kernels.normal_blocks import EDGE, LANES, fill_normals
+from bandit_core.kernels.normal_blocks import EDGE, LANES, fill_normals, normals_in_turn
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, Stopped
@@ -115,6 +115,15 @@ def test_parameters_as_the_reference_has_them(policy, params, epsilon):
 @pytest.mark.parametrize("policy", SOLVED_LATER)
 def test_indices_that_are_known_before_a_user_comes_are_those_of_the_reference(policy, users):
     compare(policy, users, 300, **SOLVED_LATER[policy])
+
+
+@pytest.mark.parametrize("users", [ONE, MANY], ids=["one parameter", "many"])
+def test_contexts_that_wait_for_a_solution_are_all_in_its_sums(users):
+    """More of them than are added together, in trials that follow each other."""
+    contexts = users | {"law": {"kind": "cube"}}
+    compare("ldp-ols", contexts, 300, refresh=1.0, warm_up=40)
+    compare("ldp-linucb", contexts, 300, refresh=1.0)
+    compare("ldp-gloc", contexts, 300, refresh=1.0)
 
 
 @pytest.mark.parametrize("width", [0.02, 0.3, 3.0])
@@ -232,6 +241,24 @@ def test_blocks_of_contextual_lines_survive_the_store(tmp_path):
 def _normals(state, out):
     for place in range(out.shape[0]):
         out[place] = normal(state, 0, 0)
+
+
+@kernel
+def _in_turn(state, out):
+    for place in range(out.shape[0]):
+        normals_in_turn(state, 0, 4, out[place])
+
+
+@pytest.mark.parametrize("length", [1, 7, 1000])
+def test_normal_variables_in_turn_are_those_drawn_one_by_one(length):
+    """Also where the first comparison settles nothing; and the generator stands where it would."""
+    drawn, alone = streams(5, 0, 1), streams(5, 0, 1)[:, [4, 5, 6, 7]]
+    out, expected = np.empty((200_000 // length, length)), np.empty(200_000 // length * length)
+    _in_turn(drawn, out)
+    _normals(alone, expected)
+    assert np.abs(expected).max() > reference.EDGE
+    np.testing.assert_array_equal(out.ravel(), expected)
+    np.testing.assert_array_equal(drawn[:, 4:], alone)
 
 
 def test_the_ziggurat_is_normal():
