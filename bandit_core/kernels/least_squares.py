@@ -59,7 +59,7 @@ def next_due(t: int, refresh: float) -> int:
     return t + max(1, int(refresh * t))
 
 
-@inlined
+@piece
 def add_users(gram: np.ndarray, start: int, shared: np.ndarray, count: int) -> None:
     """Add x x^T for the first ``count`` rows x of ``shared``, to the block that begins at ``start``."""
     d = shared.shape[1]

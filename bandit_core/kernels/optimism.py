@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
-from bandit_core.kernels.contexts import Users, dot, mean_reward, row_of, users_of
+from bandit_core.kernels.contexts import Users, column_of, dot, mean_reward, row_of, users_of
 from bandit_core.kernels.contextual import clipped, highest, play_users, shrunk
 from bandit_core.kernels.least_squares import WAITING, add_noise, add_users, next_due
 from bandit_core.kernels.linalg import add_rows, factorise, invert_factored, solve_factored
@@ -74,40 +74,28 @@ def _reset(learner: Learner, memory: Memory) -> None:
 
 @array_piece
 def _look_ahead(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
-    """One parameter: predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1``."""
-    weights, inverse = memory.estimate[0], memory.inverses[0]
-    indices, squares = memory.indices.reshape(-1)[first:last], memory.parts[0, first:last]
-    sums = memory.parts[1, first:last]
-    indices[:] = 0.0
-    squares[:] = 0.0
-    add_rows(indices, 1.0, weights, x, 0, x.shape[0], first)
-    for k in range(x.shape[0]):
-        own, half = x[k, first:last], 0.5 * inverse[k, k]
-        for at in range(own.shape[0]):
-            sums[at] = half * own[at]
-        add_rows(sums, 1.0, inverse[:, k], x, k + 1, x.shape[0], first)
-        for at in range(own.shape[0]):
-            squares[at] += own[at] * sums[at]
-    for at in range(indices.shape[0]):
-        indices[at] += memory.bonus[0] * math.sqrt(max(0.0, 2.0 * squares[at]))
+    """Predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1`` and every model.
 
-
-@array_piece
-def _look_ahead_by_arm(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
-    """The same with a parameter for each arm, for the users ``first`` to ``last - 1``."""
-    squares, sums = memory.parts[0, first:last], memory.parts[1, first:last]
-    for arm in range(memory.estimate.shape[0]):
+    Of a single model the inverse's lower triangle is known: half of the squared norm.
+    """
+    models, squares, sums = memory.estimate.shape[0], memory.parts[0, first:last], memory.parts[1, first:last]
+    for model in range(models):
+        inverse, indices = memory.inverses[model], memory.indices.reshape(-1)[first * models + model :: models]
         squares[:] = 0.0
         for k in range(x.shape[0]):
-            own = x[k, first:last]
-            sums[:] = 0.0
-            add_rows(sums, 1.0, memory.inverses[arm, :, k], x, 0, x.shape[0], first)
+            own, half = x[k, first:last], 0.5 * inverse[k, k] if models == 1 else 0.0
+            for at in range(own.shape[0]):
+                sums[at] = half * own[at]
+            add_rows(sums, 1.0, inverse[:, k], x, k + 1 if models == 1 else 0, x.shape[0], first)
             for at in range(own.shape[0]):
                 squares[at] += own[at] * sums[at]
         sums[:] = 0.0
-        add_rows(sums, 1.0, memory.estimate[arm], x, 0, x.shape[0], first)
+        add_rows(sums, 1.0, memory.estimate[model], x, 0, x.shape[0], first)
+        whole = 2.0 if models == 1 else 1.0
         for at in range(sums.shape[0]):
-            memory.indices[first + at, arm] = sums[at] + memory.bonus[0] * math.sqrt(max(0.0, squares[at]))
+            sums[at] += memory.bonus[0] * math.sqrt(max(0.0, whole * squares[at]))
+        for at in range(sums.shape[0]):
+            indices[at] = sums[at]
 
 
 @inlined
@@ -116,10 +104,7 @@ def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -
     block, arms = indices.shape
     if user == 0 or user >= known[0]:
         known[0] = min(block, user + max(1, memory.due[0] - t))
-        if memory.estimate.shape[0] == 1:
-            _look_ahead(memory, users.x, user * arms, known[0] * arms)
-        else:
-            _look_ahead_by_arm(memory, users.x, user, known[0])
+        _look_ahead(memory, users.x, column_of(users, user, 0), column_of(users, known[0], 0))
     return highest(indices[user], arms)
 
 
