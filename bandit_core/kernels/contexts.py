@@ -16,6 +16,7 @@ from numba import int64, uint64
 
 from bandit_core.jit.decorators import array_piece, inlined, kernel, piece
 from bandit_core.kernels.labels import draw_labels, seed_another
+from bandit_core.kernels.linalg import add_rows
 from bandit_core.kernels.normal_blocks import LANES, fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
@@ -111,7 +112,7 @@ def column_of(users: Users, user: int, arm: int) -> int:
 def _predict(x: np.ndarray, at: int, theta: np.ndarray, scores: np.ndarray) -> None:
     """x . theta for the columns from ``at`` on: four at a time, which need not wait for each other."""
     for arm in range(0, scores.shape[0] - SPARE, 4):
-        column = uint64(at + arm)  # unsigned, so that nothing counts from the end
+        place, column = uint64(arm), uint64(at + arm)  # unsigned, so that nothing counts from the end
         first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
         for k in range(x.shape[0]):
             weight = theta[0, k]
@@ -119,10 +120,10 @@ def _predict(x: np.ndarray, at: int, theta: np.ndarray, scores: np.ndarray) -> N
             second += x[k, column + uint64(1)] * weight
             third += x[k, column + uint64(2)] * weight
             fourth += x[k, column + uint64(3)] * weight
-        scores[arm] = first
-        scores[arm + 1] = second
-        scores[arm + 2] = third
-        scores[arm + 3] = fourth
+        scores[place] = first
+        scores[place + uint64(1)] = second
+        scores[place + uint64(2)] = third
+        scores[place + uint64(3)] = fourth
 
 
 @inlined
@@ -355,18 +356,16 @@ def _draw_one(environment: Environment, users: Users, row: int) -> None:
 def _find_means(link: int, users: Users) -> None:
     """Mean rewards of the block's users, into ``users.means``."""
     x, theta, means = users.x, users.theta, users.means
-    if theta.shape[0] == 1:
-        flat = means.reshape(-1)
-        flat[:] = 0.0
-        for k in range(x.shape[0]):
-            weight = theta[0, k]
-            for at in range(flat.shape[0]):
-                flat[at] += x[k, at] * weight
-    for user in range(means.shape[0]):
-        for arm in range(means.shape[1]):
-            if theta.shape[0] > 1:
-                means[user, arm] = predictor(x, user, theta, arm)
-            if link != IDENTITY:
+    own = means.reshape(-1) if theta.shape[0] == 1 else users.norms[: means.shape[0]]
+    for model in range(theta.shape[0]):
+        own[:] = 0.0
+        add_rows(own, 1.0, theta[model], x, 0, x.shape[0], 0)
+        if theta.shape[0] > 1:
+            for user in range(own.shape[0]):
+                means[user, model] = own[user]
+    if link != IDENTITY:
+        for user in range(means.shape[0]):
+            for arm in range(means.shape[1]):
                 means[user, arm] = mean_reward(link, means[user, arm])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
 from bandit_core.kernels.contextual import greedy_after_warm_up, play_users, remember
-from bandit_core.kernels.normals import normal
+from bandit_core.kernels.normal_blocks import normals_in_turn
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
@@ -63,8 +63,8 @@ def release_into(
     size = 0.0
     while size == 0.0:
         size = 0.0
+        normals_in_turn(state, row, 4, response)
         for k in range(response.shape[0]):
-            response[k] = normal(state, row, 4)
             size += response[k] * response[k]
     scale = ball.radius / math.sqrt(size)
     coin = next_uniform(state, row, 4)

@@ -103,8 +103,8 @@ def play_users_late(  # noqa: PLR0913 (see `contextual.play_users`)
 @kernel
 def by_ridge(state: np.ndarray, environment: Environment, learner: ridge.Learner, late: Late, record: Record) -> None:
     """`kernels.ridge` with late feedback."""
-    memory = ridge.room(environment)
     users = users_of(environment, state, record.signal)
+    memory = ridge.room(environment, users)
     play_users_late(
         ridge.reset, ridge.choose, ridge.learn, learner, memory, learner.warm_up, environment, late, users, record
     )  # fmt: skip
@@ -129,12 +129,7 @@ def by_least_squares(
     state: np.ndarray, environment: Environment, learner: least_squares.Learner, late: Late, record: Record
 ) -> None:
     """`kernels.least_squares` with late feedback."""
-    models, d = environment.models, environment.dimension
-    small = (models, d)
-    memory = least_squares.Memory(
-        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(small), np.empty(models),
-        np.empty(models), np.empty(1, np.int64), np.empty((d, d)), np.empty((1, d)),
-    )  # fmt: skip
+    memory = least_squares.room(environment)
     users = users_of(environment, state, record.signal)
     play_users_late(
         least_squares.reset, greedy_after_warm_up, least_squares.learn, learner, memory, learner.warm_up, environment,

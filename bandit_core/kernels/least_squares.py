@@ -14,13 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, row_of, users_of
 from bandit_core.kernels.contextual import clipped, greedy_after_warm_up, play_users, remember, shrunk
-from bandit_core.kernels.linalg import factorise, solve_factored, solve_indefinite
-from bandit_core.kernels.normals import normal
+from bandit_core.kernels.linalg import add_rows, factorise, solve_factored, solve_indefinite
+from bandit_core.kernels.normal_blocks import normals_in_turn
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
+
+WAITING = 32  # users whose contexts are added to the sums together, where no solution comes before
 
 
 class Learner(NamedTuple):
@@ -47,7 +49,8 @@ class Memory(NamedTuple):
     owed: np.ndarray  # (models,), releases whose noise is not drawn yet
     due: np.ndarray  # (1,), step of the next solution
     work: np.ndarray  # (dimension, dimension)
-    shared: np.ndarray  # (1, dimension), the context of the present user as it is sent
+    shared: np.ndarray  # (models, WAITING, dimension), contexts as they are sent that are not in the sums yet
+    waiting: np.ndarray  # (models,), how many these are
 
 
 @inlined
@@ -56,28 +59,30 @@ def next_due(t: int, refresh: float) -> int:
     return t + max(1, int(refresh * t))
 
 
-@inlined
-def add_user(gram: np.ndarray, moment: np.ndarray, start: int, shared: np.ndarray, weight: float) -> None:
-    """Add x x^T and weight x for the row x of ``shared``, in the block that begins at ``start``."""
+@piece
+def add_users(gram: np.ndarray, start: int, shared: np.ndarray, count: int) -> None:
+    """Add x x^T for the first ``count`` rows x of ``shared``, to the block that begins at ``start``."""
     d = shared.shape[1]
     for i in range(d):
-        moment[start + i] += weight * shared[0, i]
-        for j in range(i, d):
-            gram[start + i, start + j] += shared[0, i] * shared[0, j]
+        add_rows(gram[start + i, start + i : start + d], 1.0, shared[:, i], shared, 0, count, i)
 
 
 @piece
 def add_noise(
-    state: np.ndarray, row: int, gram: np.ndarray, moment: np.ndarray, releases: float, gram_sd: float, moment_sd: float
-) -> None:
-    """Add the noise of some releases at once: to the upper triangle, then to the vector."""
+    state: np.ndarray, row: int, gram: np.ndarray, moment: np.ndarray, releases: float, gram_sd: float,
+    moment_sd: float, room: np.ndarray,
+) -> None:  # fmt: skip
+    """Add the noise of some releases at once: to the upper triangle, then to the vector; ``room`` is of its size."""
     size = gram.shape[0]
     scale = math.sqrt(releases)
     for i in range(size):
-        for j in range(i, size):
-            gram[i, j] += scale * gram_sd * normal(state, row, 4)
+        own, drawn = gram[i, i:], room[i:]
+        normals_in_turn(state, row, 4, drawn)
+        for j in range(own.shape[0]):
+            own[j] += scale * gram_sd * drawn[j]
+    normals_in_turn(state, row, 4, room)
     for i in range(size):
-        moment[i] += scale * moment_sd * normal(state, row, 4)
+        moment[i] += scale * moment_sd * room[i]
 
 
 @inlined
@@ -87,6 +92,7 @@ def _reset(learner: Learner, memory: Memory) -> None:
     memory.moments[:] = 0.0
     memory.releases[:] = 0.0
     memory.owed[:] = 0.0
+    memory.waiting[:] = 0
     memory.due[0] = 1
 
 
@@ -97,7 +103,10 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int) -> None:
         if memory.owed[i] == 0.0 or users.signal[0] != 0:
             continue
         gram, moment, estimate = memory.grams[i], memory.moments[i], memory.estimate[i]
-        add_noise(users.state, row, gram, moment, memory.owed[i], learner.matrix_sd, learner.vector_sd)
+        add_users(gram, 0, memory.shared[i], memory.waiting[i])
+        memory.waiting[i] = 0
+        matrix_sd, vector_sd = learner.matrix_sd, learner.vector_sd
+        add_noise(users.state, row, gram, moment, memory.owed[i], matrix_sd, vector_sd, memory.work[0])
         memory.releases[i] += memory.owed[i]
         memory.owed[i] = 0.0
         ridge = learner.shift * math.sqrt(memory.releases[i])
@@ -109,10 +118,15 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int) -> None:
 
 @inlined
 def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t: int, arm: int, reward: float) -> None:
-    model, owed = row_of(arm, memory.estimate), memory.owed
-    scale = shrunk(users.x, at, learner.bound, memory.shared)
-    reward = clipped(reward * scale, learner.reward_bound)
-    add_user(memory.grams[model], memory.moments[model], 0, memory.shared, reward)
+    model, owed, waiting = row_of(arm, memory.estimate), memory.owed, memory.waiting
+    shared, moment = memory.shared[model, waiting[model]], memory.moments[model]
+    reward = clipped(reward * shrunk(users.x, at, learner.bound, shared), learner.reward_bound)
+    for k in range(shared.shape[0]):
+        moment[k] += reward * shared[k]
+    waiting[model] += 1
+    if waiting[model] == WAITING:
+        add_users(memory.grams[model], 0, memory.shared[model], WAITING)
+        waiting[model] = 0
     if t <= learner.warm_up:
         owed[model] += 1.0
     else:  # those who were not chosen release noisy zeros, so that nobody sees who was
@@ -125,15 +139,21 @@ def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t:
         remember(memory.estimate, memory.early)
 
 
+@allocating
+def room(environment: Environment) -> Memory:
+    """Room for the models, not filled yet."""
+    models, d = environment.models, environment.dimension
+    small = (models, d)
+    return Memory(
+        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(small), np.empty(models), np.empty(models),
+        np.empty(1, np.int64), np.empty((d, d)), np.empty((models, WAITING, d)), np.empty(models, np.int64),
+    )  # fmt: skip
+
+
 @kernel
 def play(state: np.ndarray, environment: Environment, learner: Learner, record: Record) -> None:
     """One trial per row of ``state``."""
-    models, d = environment.models, environment.dimension
-    small = (models, d)
-    memory = Memory(
-        np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(small), np.empty(models),
-        np.empty(models), np.empty(1, np.int64), np.empty((d, d)), np.empty((1, d)),
-    )  # fmt: skip
+    memory = room(environment)
     users = users_of(environment, state, record.signal)
     play_users(_reset, greedy_after_warm_up, _learn, learner, memory, environment, users, record)
 

@@ -1,7 +1,8 @@
 """Small dense linear systems inside kernels. Only the upper triangle of a symmetric matrix is read and written.
 
-Matrices have shape (size, size), vectors (size,). Loops run along rows, so that they use the vector units; nothing here
-creates an array.
+Matrices have shape (size, size), vectors (size,). Inner loops run along a row, over numbers that do not wait for each
+other, so that they use the vector units; every number is still the same sum in the same order. Columns are unsigned
+there: one that could count from the end is loaded by itself. Nothing here creates an array.
 """
 
 from __future__ import annotations
@@ -9,8 +10,36 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import uint64
 
 from bandit_core.jit.decorators import inlined, piece
+
+TOGETHER = 8  # rows of a triangle that are subtracted as one rectangle, with the zeros beside them
+
+
+@inlined
+def add_rows(
+    sums: np.ndarray, sign: float, weights: np.ndarray, matrix: np.ndarray, first: int, last: int, start: int
+) -> None:
+    """Add ``sign`` x weights[i] x row i of ``matrix`` to ``sums``, for i = ``first``, ..., ``last`` - 1 in turn.
+
+    ``sign`` is 1 or -1; of a row the numbers from ``start`` on. Four rows at a time, so that a sum is not stored after
+    each of them.
+    """
+    left, whole = uint64(start), last - (last - first) % 4
+    for i in range(first, whole, 4):
+        one, two, three, four = uint64(i), uint64(i + 1), uint64(i + 2), uint64(i + 3)
+        a, b, c, d = sign * weights[one], sign * weights[two], sign * weights[three], sign * weights[four]
+        for j in range(sums.shape[0]):
+            column = left + uint64(j)
+            total = sums[j] + a * matrix[one, column]
+            total += b * matrix[two, column]
+            total += c * matrix[three, column]
+            sums[j] = total + d * matrix[four, column]
+    for i in range(whole, last):
+        weight = sign * weights[uint64(i)]
+        for j in range(sums.shape[0]):
+            sums[j] += weight * matrix[uint64(i), left + uint64(j)]
 
 
 @piece
@@ -22,19 +51,15 @@ def factorise(matrix: np.ndarray, shift: float, factor: np.ndarray, signal: np.n
     size = matrix.shape[0]
     for i in range(size):
         for j in range(i, size):
-            factor[i, j] = matrix[i, j]
+            factor[i, uint64(j)] = matrix[i, uint64(j)]
         factor[i, i] += shift
-    for i in range(size):
+        add_rows(factor[i, i:], -1.0, factor[:, i], factor, 0, i, i)
         pivot = factor[i, i]
         if not pivot > 0.0 or signal[0] != 0:
             return False
         scale = 1.0 / math.sqrt(pivot)
         for j in range(i, size):
-            factor[i, j] *= scale
-        for k in range(i + 1, size):
-            weight = factor[i, k]
-            for j in range(k, size):
-                factor[k, j] -= weight * factor[i, j]
+            factor[i, uint64(j)] *= scale
     return True
 
 
@@ -49,24 +74,18 @@ def _substitute_back(upper: np.ndarray, solution: np.ndarray) -> None:
         solution[i] = value / upper[i, i]
 
 
-@inlined
-def _substitute(factor: np.ndarray, solution: np.ndarray, first: int) -> None:
-    """Solve factor^T factor s = ``solution`` in place; its numbers before ``first`` are 0."""
-    size = factor.shape[0]
-    for i in range(first, size):
-        value = solution[i] / factor[i, i]
-        solution[i] = value
-        for j in range(i + 1, size):
-            solution[j] -= value * factor[i, j]
-    _substitute_back(factor, solution)
-
-
 @piece
 def solve_factored(factor: np.ndarray, right: np.ndarray, solution: np.ndarray) -> None:
     """Solve factor^T factor s = ``right`` into ``solution``."""
-    for i in range(right.shape[0]):
+    size = factor.shape[0]
+    for i in range(size):
         solution[i] = right[i]
-    _substitute(factor, solution, 0)
+    for i in range(size):
+        value = solution[i] / factor[i, i]
+        solution[i] = value
+        for j in range(i + 1, size):
+            solution[uint64(j)] -= value * factor[i, uint64(j)]
+    _substitute_back(factor, solution)
 
 
 @piece
@@ -101,15 +120,27 @@ def solve_indefinite(
 
 
 @piece
-def invert_factored(factor: np.ndarray, inverse: np.ndarray, signal: np.ndarray) -> None:
-    """The whole inverse of factor^T factor; a part of it where ``signal`` asks for a stop."""
+def invert_factored(factor: np.ndarray, inverse: np.ndarray, block: int, signal: np.ndarray) -> None:
+    """The inverse of factor^T factor: its lower triangle, and all of the blocks of size ``block`` on its diagonal.
+
+    What stands to the right of a block is room to work in. A part of the inverse where ``signal`` asks for a stop.
+    """
     size = factor.shape[0]
-    for column in range(size):
+    for i in range(size):  # the columns of the unit matrix, factor^T solved
+        for j in range(size):
+            inverse[i, uint64(j)] = 1.0 if j == i else 0.0
+        for first in range(0, i, TOGETHER):
+            last = min(i, first + TOGETHER)
+            add_rows(inverse[i, :last], -1.0, factor[:, i], inverse, first, last, 0)
+        for j in range(i + 1):
+            inverse[i, uint64(j)] /= factor[i, i]
+    for i in range(size - 1, -1, -1):  # and then factor, as far as later rows need it
         if signal[0] != 0:
             return
-        for j in range(size):
-            inverse[column, j] = 1.0 if j == column else 0.0
-        _substitute(factor, inverse[column], column)
+        stop = min(size, (i // block + 1) * block)
+        add_rows(inverse[i, :stop], -1.0, factor[i], inverse, i + 1, size, 0)
+        for j in range(stop):
+            inverse[i, uint64(j)] /= factor[i, i]
 
 
 @inlined

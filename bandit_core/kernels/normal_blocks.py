@@ -5,6 +5,8 @@ for all lanes by the vector units; with 1024 layers that leaves 0.3 %, which are
 the first generator of the trial's stream. Every variable is computed by itself in IEEE arithmetic, so that no machine
 has other numbers. A word's lowest 10 bits choose the layer, the eleventh the sign, the upper 52 the place: the middle
 of one of 2^52 cells, so that no variable is 0.
+
+Many of one generator are those of `normals` themselves (`normals_in_turn`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from numba import int64, uint64
 
 from bandit_core.jit.decorators import inlined, piece
-from bandit_core.kernels.normals import normal, right_edges
+from bandit_core.kernels.normals import BOUNDS, SIGNS, WIDTHS, normal, right_edges
 from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform, stepped
 
 LANES = 32
@@ -28,24 +30,20 @@ HEIGHTS = np.exp(-0.5 * EDGES**2)
 
 
 @inlined
-def _step(lanes: np.ndarray, words: np.ndarray) -> None:
-    """The next word of every generator that is a column of ``lanes``."""
-    for lane in range(words.shape[0]):
-        words[lane], lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
-            lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane]
-        )
+def _step(lanes: np.ndarray, words: np.ndarray, out: np.ndarray) -> int:
+    """The next word of every generator that is a column of ``lanes``, and a signed place in its layer.
 
-
-@inlined
-def _settle(words: np.ndarray, out: np.ndarray) -> int:
-    """A signed place in the layer of every word; returns whether some are not below the whole layer's curve."""
+    Returns whether some are not below the whole layer's curve.
+    """
     left = int64(0)
     for lane in range(words.shape[0]):
-        word = words[lane]
+        word, lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
+            lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane]
+        )
         layer = int64(word & uint64(LAYERS - 1))
         value = (int64(word >> uint64(12)) + 0.5) * UNIT * EDGES[layer]
         left |= int64(value >= EDGES[layer + 1])
-        out[lane] = -value if word & uint64(LAYERS) else value
+        words[lane], out[lane] = word, -value if word & uint64(LAYERS) else value
     return left
 
 
@@ -72,9 +70,28 @@ def _mend(words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> No
 def fill_normals(lanes: np.ndarray, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
     """Fill ``out`` (rows, LANES) with standard normal variables; ``lanes`` is (4, LANES), ``words`` (LANES,) room."""
     for each in range(out.shape[0]):
-        _step(lanes, words)
-        if _settle(words, out[each]) != 0:
+        if _step(lanes, words, out[each]) != 0:
             _mend(words, out[each], state, row)
+
+
+@inlined
+def normals_in_turn(state: np.ndarray, row: int, at: int, out: np.ndarray) -> None:
+    """Fill ``out`` with the next variables of `normals.normal`, the words of its generator kept in registers meanwhile.
+
+    What its first comparison does not settle is left to `normals.normal` itself.
+    """
+    a, b, c, d = state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3]
+    for place in range(out.shape[0]):
+        word, next_a, next_b, next_c, next_d = stepped(a, b, c, d)
+        layer, value = word & uint64(0xFF), int64(word >> uint64(12))
+        if value < BOUNDS[layer]:
+            out[place] = SIGNS[(word >> uint64(8)) & uint64(1)] * (value * WIDTHS[layer])
+            a, b, c, d = next_a, next_b, next_c, next_d
+        else:
+            state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3] = a, b, c, d
+            out[place] = normal(state, row, at)
+            a, b, c, d = state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3]
+    state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3] = a, b, c, d
 
 
 step = _step  # for `kernels.beta_blocks`; renamed, it would be a new version of what draws users

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
-from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
-from bandit_core.kernels.contextual import bonus, clipped, highest, play_users, shrunk
-from bandit_core.kernels.least_squares import add_noise, add_user, next_due
-from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored
-from bandit_core.kernels.normals import normal
+from bandit_core.kernels.contexts import Users, column_of, dot, mean_reward, row_of, users_of
+from bandit_core.kernels.contextual import clipped, highest, play_users, shrunk
+from bandit_core.kernels.least_squares import WAITING, add_noise, add_users, next_due
+from bandit_core.kernels.linalg import add_rows, factorise, invert_factored, solve_factored
+from bandit_core.kernels.normal_blocks import normals_in_turn
 from bandit_core.model import Record
 from bandit_core.spec.contexts import IDENTITY, Environment
 
@@ -42,13 +42,14 @@ class Memory(NamedTuple):
 
     estimate: np.ndarray  # (models, dimension)
     online: np.ndarray  # (models, dimension), GLOC's estimate by gradient steps
-    inverses: np.ndarray  # (models, dimension, dimension), the blocks on the inverse's diagonal
+    inverses: np.ndarray  # (models, dimension, dimension), blocks on the inverse's diagonal; of one its lower triangle
     gram: np.ndarray  # (D, D), upper triangle
     moment: np.ndarray  # (D,)
-    solution: np.ndarray  # (D,)
+    solution: np.ndarray  # (D,); room for noise until the next one
     factor: np.ndarray  # (D, D)
     inverse: np.ndarray  # (D, D)
-    shared: np.ndarray  # (1, dimension), the context of the present user as it is sent
+    shared: np.ndarray  # (models, WAITING, dimension), contexts as they are sent that are not in the sums yet
+    waiting: np.ndarray  # (models,), how many these are
     bonus: np.ndarray  # (1,), beta_t
     owed: np.ndarray  # (1,), releases whose noise is not drawn yet
     due: np.ndarray  # (1,), step of the next solution
@@ -66,62 +67,62 @@ def _reset(learner: Learner, memory: Memory) -> None:
     memory.moment[:] = 0.0
     memory.bonus[0] = 0.0
     memory.owed[0] = 0.0
+    memory.waiting[:] = 0
     memory.due[0] = 1
     memory.known[0] = 0
 
 
 @array_piece
 def _look_ahead(memory: Memory, x: np.ndarray, first: int, last: int) -> None:
-    """One parameter: predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1``."""
-    weights, inverse = memory.estimate[0], memory.inverses[0]
-    indices, squares = memory.indices.reshape(-1)[first:last], memory.parts[0, first:last]
-    sums = memory.parts[1, first:last]
-    indices[:] = 0.0
-    squares[:] = 0.0
-    for i in range(x.shape[0]):
-        own, weight, half = x[i, first:last], weights[i], 0.5 * inverse[i, i]
-        for at in range(own.shape[0]):
-            indices[at] += weight * own[at]
-            sums[at] = half * own[at]
-        for j in range(i + 1, x.shape[0]):
-            other, weight = x[j, first:last], inverse[i, j]
+    """Predictor plus beta_t |x| in the inverse's norm, for the columns ``first`` to ``last - 1`` and every model.
+
+    Of a single model the inverse's lower triangle is known: half of the squared norm.
+    """
+    models, squares, sums = memory.estimate.shape[0], memory.parts[0, first:last], memory.parts[1, first:last]
+    for model in range(models):
+        inverse, indices = memory.inverses[model], memory.indices.reshape(-1)[first * models + model :: models]
+        squares[:] = 0.0
+        for k in range(x.shape[0]):
+            own, half = x[k, first:last], 0.5 * inverse[k, k] if models == 1 else 0.0
             for at in range(own.shape[0]):
-                sums[at] += weight * other[at]
-        for at in range(own.shape[0]):
-            squares[at] += own[at] * sums[at]
-    for at in range(indices.shape[0]):
-        indices[at] += memory.bonus[0] * math.sqrt(max(0.0, 2.0 * squares[at]))
+                sums[at] = half * own[at]
+            add_rows(sums, 1.0, inverse[:, k], x, k + 1 if models == 1 else 0, x.shape[0], first)
+            for at in range(own.shape[0]):
+                squares[at] += own[at] * sums[at]
+        sums[:] = 0.0
+        add_rows(sums, 1.0, memory.estimate[model], x, 0, x.shape[0], first)
+        whole = 2.0 if models == 1 else 1.0
+        for at in range(sums.shape[0]):
+            sums[at] += memory.bonus[0] * math.sqrt(max(0.0, whole * squares[at]))
+        for at in range(sums.shape[0]):
+            indices[at] = sums[at]
 
 
 @inlined
 def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -> int:
-    estimate, known, indices = memory.estimate, memory.known, memory.indices
+    known, indices = memory.known, memory.indices
     block, arms = indices.shape
     if user == 0 or user >= known[0]:
         known[0] = min(block, user + max(1, memory.due[0] - t))
-        if estimate.shape[0] == 1:
-            _look_ahead(memory, users.x, user * arms, known[0] * arms)
-        else:
-            known[0] = user + 1
-            for arm in range(arms):
-                more = bonus(memory.inverses, users.x, arm, user, memory.bonus[0])
-                indices[user, arm] = predictor(users.x, user, estimate, arm) + more
+        _look_ahead(memory, users.x, column_of(users, user, 0), column_of(users, known[0], 0))
     return highest(indices[user], arms)
 
 
 @piece
 def _follow_gradient(learner: Learner, memory: Memory, users: Users, row: int, model: int, reward: float) -> float:
     """GLOC's noisy gradient step; returns what it now predicts, in place of the reward."""
-    online, shared = memory.online, memory.shared
-    miss = mean_reward(learner.link, clipped(dot(online, model, shared, 0), 5.0)) - reward
-    length = abs(miss) * math.sqrt(dot(shared, 0, shared, 0))
+    online, shared, last = memory.online, memory.shared[model], memory.waiting[model]
+    miss = mean_reward(learner.link, clipped(dot(online, model, shared, last), 5.0)) - reward
+    length = abs(miss) * math.sqrt(dot(shared, last, shared, last))
     if length > 1.0:  # the gradient's noise is meant for norms of at most 1
         miss /= length
+    drawn = memory.solution.reshape(online.shape)
+    normals_in_turn(users.state, row, 4, memory.solution)
     for i in range(online.shape[0]):
         for k in range(online.shape[1]):
-            slope = miss * shared[0, k] if i == model else 0.0
-            online[i, k] -= learner.zeta * (slope + learner.sd * normal(users.state, row, 4))
-    return clipped(dot(online, model, shared, 0), 1.0)  # and so is that of (x . theta) x
+            slope = miss * shared[last, k] if i == model else 0.0
+            online[i, k] -= learner.zeta * (slope + learner.sd * drawn[i, k])
+    return clipped(dot(online, model, shared, last), 1.0)  # and so is that of (x . theta) x
 
 
 @piece
@@ -129,18 +130,21 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> 
     """Draw the noise that is owed and solve; the last solution stands where the matrix is not positive definite."""
     sd, size = learner.sd, memory.gram.shape[0]
     models, d = memory.estimate.shape
-    add_noise(users.state, row, memory.gram, memory.moment, memory.owed[0], sd, sd)
+    for i in range(models):
+        add_users(memory.gram, i * d, memory.shared[i], memory.waiting[i])
+    memory.waiting[:] = 0
+    add_noise(users.state, row, memory.gram, memory.moment, memory.owed[0], sd, sd, memory.solution)
     memory.owed[0] = 0.0
     upsilon = sd * math.sqrt(t) * learner.level
     if not factorise(memory.gram, 2.0 * upsilon, memory.factor, users.signal):
         return
     memory.known[0] = 0
     solve_factored(memory.factor, memory.moment, memory.solution)
-    invert_factored(memory.factor, memory.inverse, users.signal)
+    invert_factored(memory.factor, memory.inverse, d if models > 1 else 1, users.signal)
     for i in range(models):
         for k in range(d):
             memory.estimate[i, k] = memory.solution[i * d + k]
-            for j in range(d):
+            for j in range(d if models > 1 else k + 1):
                 memory.inverses[i, k, j] = memory.inverse[i * d + k, i * d + j]
     if learner.gloc:
         memory.bonus[0] = math.sqrt(sd / learner.slope * math.sqrt(size * t))
@@ -152,12 +156,19 @@ def _solve(learner: Learner, memory: Memory, users: Users, row: int, t: int) -> 
 
 @inlined
 def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t: int, arm: int, reward: float) -> None:
-    model, shared = row_of(arm, memory.estimate), memory.shared
+    model, waiting, moment = row_of(arm, memory.estimate), memory.waiting, memory.moment
+    shared = memory.shared[model, waiting[model]]
+    start = model * shared.shape[0]
     scale = shrunk(users.x, at, 1.0, shared)
     if learner.link == IDENTITY:
         reward *= scale
     weight = _follow_gradient(learner, memory, users, row, model, reward) if learner.gloc else clipped(reward, 1.0)
-    add_user(memory.gram, memory.moment, model * shared.shape[1], shared, weight)
+    for k in range(shared.shape[0]):
+        moment[start + k] += weight * shared[k]
+    waiting[model] += 1
+    if waiting[model] == WAITING:
+        add_users(memory.gram, start, memory.shared[model], WAITING)
+        waiting[model] = 0
     memory.owed[0] += 1.0
     if t >= memory.due[0]:
         memory.due[0] = next_due(t, learner.refresh)
@@ -172,8 +183,8 @@ def room(environment: Environment, users: Users) -> Memory:
     small, large = (models, d), (size, size)
     return Memory(
         np.empty(small), np.empty(small), np.empty((models, d, d)), np.empty(large), np.empty(size), np.empty(size),
-        np.empty(large), np.empty(large), np.empty((1, d)), np.empty(1), np.empty(1), np.empty(1, np.int64),
-        np.empty(block), np.empty((2, block[0] * block[1])), np.empty(1, np.int64),
+        np.empty(large), np.empty(large), np.empty((models, WAITING, d)), np.empty(models, np.int64), np.empty(1),
+        np.empty(1), np.empty(1, np.int64), np.empty(block), np.empty((2, block[0] * block[1])), np.empty(1, np.int64),
     )  # fmt: skip
 
 

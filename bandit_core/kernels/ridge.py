@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bandit_core.jit.decorators import allocating, inlined, kernel, piece
+from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, column_of, predict, predictor, row_of, users_of
-from bandit_core.kernels.contextual import bonus, greedy_arm, highest, optimistic_arm, play_users
+from bandit_core.kernels.contextual import greedy_arm, highest, optimistic_arm, play_users
+from bandit_core.kernels.linalg import add_rows
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
@@ -37,6 +38,7 @@ class Memory(NamedTuple):
     inverses: np.ndarray  # (models, dimension, dimension)
     image: np.ndarray  # (dimension,), the inverse times x
     largest: np.ndarray  # (models,), no eigenvalue of the inverse is larger
+    squares: np.ndarray  # of the norms of the block's contexts, a number for each column of ``users.x``
     tops: np.ndarray  # (arms,), no index of the present user is larger
     users: np.ndarray  # (2,), learned from, and after how many the eigenvalues are bounded anew
 
@@ -64,30 +66,56 @@ def bound_eigenvalues(inverses: np.ndarray, largest: np.ndarray) -> None:
             largest[model] = max(largest[model], total)
 
 
+@array_piece
+def _square(x: np.ndarray, squares: np.ndarray) -> None:
+    """Squared norms of the columns of ``x``."""
+    squares[:] = 0.0
+    for k in range(x.shape[0]):
+        for at in range(squares.shape[0]):
+            squares[at] += x[k, at] * x[k, at]
+
+
 @inlined
 def _bound_indices(memory: Memory, users: Users, user: int, width: float) -> None:
     """No index of this user is larger than ``memory.tops``; predictors into ``users.scores``."""
-    x, scores, largest, tops = users.x, users.scores, memory.largest, memory.tops
+    scores, largest, squares, tops = users.scores, memory.largest, memory.squares, memory.tops
+    if user == 0:
+        _square(users.x, squares)
     predict(users, user, memory.estimate)
     for arm in range(tops.shape[0]):
-        at = column_of(users, user, arm)
-        square = 0.0
-        for k in range(x.shape[0]):
-            square += x[k, at] * x[k, at]
+        square = squares[column_of(users, user, arm)]
         tops[arm] = scores[arm] + width * math.sqrt(largest[row_of(arm, memory.estimate)] * square)
+
+
+@inlined
+def _transform(inverse: np.ndarray, x: np.ndarray, at: int, image: np.ndarray) -> None:
+    """The inverse times column ``at`` of ``x``, along rows, as the inverse is symmetric."""
+    image[:] = 0.0
+    add_rows(image, 1.0, x[:, at], inverse, 0, image.shape[0], 0)
+
+
+@piece
+def _bonus(memory: Memory, users: Users, user: int, arm: int, width: float) -> float:
+    """`contextual.bonus` of an arm."""
+    x, at, image = users.x, column_of(users, user, arm), memory.image
+    _transform(memory.inverses[row_of(arm, memory.estimate)], x, at, image)
+    square = 0.0
+    for k in range(image.shape[0]):
+        square += x[k, at] * image[k]
+    return width * math.sqrt(max(0.0, square))
 
 
 @inlined
 def _optimistic_arm(memory: Memory, users: Users, user: int, width: float) -> int:
     """`contextual.optimistic_arm`, with fewer norms."""
-    estimate, inverses, scores, tops = memory.estimate, memory.inverses, users.scores, memory.tops
+    scores, tops = users.scores, memory.tops
     _bound_indices(memory, users, user, width)
     first = highest(tops, tops.shape[0])
-    scores[first] += bonus(inverses, users.x, row_of(first, estimate), column_of(users, user, first), width)
+    scores[first] += _bonus(memory, users, user, first, width)
     bar = scores[first] - ROUNDING * (abs(scores[first]) + abs(tops[first]))
     for arm in range(tops.shape[0]):
         if arm != first and tops[arm] >= bar:
-            scores[arm] += bonus(inverses, users.x, row_of(arm, estimate), column_of(users, user, arm), width)
+            scores[arm] += _bonus(memory, users, user, arm, width)
         elif arm != first:
             scores[arm] = -math.inf
     return highest(scores, tops.shape[0])
@@ -110,10 +138,7 @@ def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t:
     inverse = memory.inverses[model]
     d = image.shape[0]
     miss = reward - predictor(x, at, memory.estimate, model)
-    image[:] = 0.0
-    for j in range(d):  # along rows, as the inverse is symmetric
-        for i in range(d):
-            image[i] += inverse[j, i] * x[j, at]
+    _transform(inverse, x, at, image)
     spread = 1.0
     for i in range(d):
         spread += image[i] * x[i, at]
@@ -130,18 +155,20 @@ def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t:
 
 
 @allocating
-def room(environment: Environment) -> Memory:
-    """Room for the models, not filled yet."""
+def room(environment: Environment, users: Users) -> Memory:
+    """Room for the models and the users of a block, not filled yet."""
     models, d = environment.models, environment.dimension
-    inverses, tops = np.empty((models, d, d)), np.empty(environment.arms)
-    return Memory(np.empty((models, d)), inverses, np.empty(d), np.empty(models), tops, np.empty(2, np.int64))
+    return Memory(
+        np.empty((models, d)), np.empty((models, d, d)), np.empty(d), np.empty(models), np.empty(users.x.shape[1]),
+        np.empty(environment.arms), np.empty(2, np.int64),
+    )  # fmt: skip
 
 
 @kernel
 def play(state: np.ndarray, environment: Environment, learner: Learner, record: Record) -> None:
     """One trial per row of ``state``."""
-    memory = room(environment)
     users = users_of(environment, state, record.signal)
+    memory = room(environment, users)
     play_users(_reset, _choose, _learn, learner, memory, environment, users, record)
 
 

@@ -215,7 +215,7 @@ def analytic(sensitivity: float, epsilon: float, delta: float) -> float:
 
 
 def ldp_ols(instance, words):
-    """Algorithms 1 and 2 with the OLS mechanism; the policy as it is defined (a fresh solution at every step)."""
+    """Algorithms 1 and 2 with the OLS mechanism; users between two solutions have one sum of noise together."""
     contexts, given, epsilon = instance.contexts, instance.parameters, instance.epsilon.fixed
     stream = Stream(words)
     users = Users(contexts, stream)
@@ -227,7 +227,7 @@ def ldp_ols(instance, words):
         sigma = classical(2.0, epsilon / share, given.delta / share)
         assert epsilon / share <= 1
     c = given.shift * 2 * sigma * (4 * math.sqrt(d) + 2 * math.log(2 * instance.horizon * m / given.alpha))
-    gram, moment, releases = np.zeros((m, d, d)), np.zeros((m, d)), np.zeros(m)
+    gram, moment, releases, owed, due = np.zeros((m, d, d)), np.zeros((m, d)), np.zeros(m), np.zeros(m), 1
     estimate, early = np.zeros((m, d)), np.zeros((m, d))
     warm = k * given.warm_up if m > 1 else 0
     rows, late, counted = [], Late(instance), 0
@@ -246,14 +246,18 @@ def ldp_ols(instance, words):
                 mine = i == b % m
                 if counted <= warm and not mine:
                     continue
-                gram[i] += symmetric(stream.rejections, d, 2 * given.context_bound**2 * sigma)
-                moment[i] += [
-                    given.context_bound * given.reward_bound * sigma * normal(stream.rejections) for _ in range(d)
-                ]
                 if mine:
                     gram[i] += np.outer(z, z)
                     moment[i] += r * z
-                releases[i] += 1
+                owed[i] += 1
+            solved = counted >= due or counted == warm
+            due = counted + max(1, int(given.refresh * counted)) if solved else due
+            for i in np.flatnonzero(owed) if solved else ():
+                sd = math.sqrt(owed[i]) * given.context_bound * sigma
+                gram[i] += symmetric(stream.rejections, d, 2 * given.context_bound * sd)
+                moment[i] += [given.reward_bound * sd * normal(stream.rejections) for _ in range(d)]
+                releases[i] += owed[i]
+                owed[i] = 0
                 ridge = c * given.context_bound**2 * math.sqrt(releases[i])
                 estimate[i] = np.linalg.solve(gram[i] + ridge * np.eye(d), moment[i])
             if counted == warm:

@@ -178,6 +178,11 @@ def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, in
     return numbers
 
 
+def waiting(contexts: Contexts) -> float:
+    """Numbers of the contexts that wait to be added to noisy sums."""
+    return least_squares.WAITING * contexts.models * contexts.dimension
+
+
 class WarmUpParameters(Parameters):
     """Parameters that only the multi structure uses."""
 

@@ -140,7 +140,7 @@ POLICY = Policy(
     setting="contexts",
     late=True,
     step_cost=_cost,
-    held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2),
+    held=family.numbers_held(lambda users: (users.models + 1) * users.dimension**2 + family.waiting(users)),
     pseudo_code="""theta = 0; M = 0; u = 0
 for t = 1, 2, ...:
     the user plays the arm with the largest  x_a . theta  and is paid r

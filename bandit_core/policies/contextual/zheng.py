@@ -160,7 +160,9 @@ _COMMON: dict[str, Any] = dict(
     parent="linucb",
     setting="contexts",
     late=True,
-    held=family.numbers_held(lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2),
+    held=family.numbers_held(
+        lambda users: (3.0 * users.models + 1) * users.models * users.dimension**2 + family.waiting(users)
+    ),
 )
 
 POLICIES = (
