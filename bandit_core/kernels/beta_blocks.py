@@ -22,8 +22,8 @@ from numba import int64, uint64
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, piece
 from bandit_core.kernels.labels import seed_another
-from bandit_core.kernels.normal_blocks import LANES, fill_normals, step
-from bandit_core.kernels.streams import HALF_UNIT, UNIT
+from bandit_core.kernels.normal_blocks import LANES, fill_normals
+from bandit_core.kernels.streams import HALF_UNIT, UNIT, stepped
 
 ROWS = 8  # of a block
 PAIRS = ROWS * LANES
@@ -68,10 +68,12 @@ def _fill(lanes: np.ndarray, words: np.ndarray, normals: np.ndarray, uniforms: n
     """A block of pairs."""
     fill_normals(lanes, words, normals.reshape((ROWS, LANES)), seeds, 0)
     for row in range(ROWS):
-        step(lanes, words)
         here = uniforms[row * LANES : (row + 1) * LANES]
         for lane in range(LANES):
-            here[lane] = int64(words[lane] >> uint64(12)) * UNIT + HALF_UNIT
+            word, lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
+                lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane]
+            )
+            here[lane] = int64(word >> uint64(12)) * UNIT + HALF_UNIT
 
 
 @inlined

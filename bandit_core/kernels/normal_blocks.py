@@ -92,6 +92,3 @@ def normals_in_turn(state: np.ndarray, row: int, at: int, out: np.ndarray) -> No
             out[place] = normal(state, row, at)
             a, b, c, d = state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3]
     state[row, at], state[row, at + 1], state[row, at + 2], state[row, at + 3] = a, b, c, d
-
-
-step = _step  # for `kernels.beta_blocks`; renamed, it would be a new version of what draws users
