@@ -39,6 +39,7 @@ _MENU = """
 .st-key-pages{padding-left:2.2rem;flex:0 0 35px!important;min-height:0}
 @media (max-width:863px){.st-key-menu{padding-right:2.5rem}}
 @media (max-width:767px){.st-key-menu{padding-left:2.2rem}}
+@media (max-width:640px){[class*=st-key-menu-]{flex-basis:auto!important}}
 [class*=st-key-menu-] [data-testid=stPageLink-NavLink]{padding:.1rem .4rem;min-height:1.75rem}
 @media print{.st-key-menu,.st-key-pages{display:none!important}}
 """

@@ -214,6 +214,18 @@ def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
         assert visitor.element("regret-chart").locator(".js-plotly-plot").evaluate(written) == labels
 
 
+def test_links_of_the_menu_stand_apart_in_a_narrow_window(visits: Visits) -> None:
+    visitor = visits(SMALL, width=400)
+    visitor.chart()
+    links = visitor.tab.locator(".st-key-menu a")
+    boxes = [links.nth(number).bounding_box() for number in range(links.count())]
+    middles = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes if box is not None]
+    assert len(middles) == len(boxes) > 10
+    for place, (x, y) in enumerate(middles):
+        hit = links.nth(place).evaluate("(link, [x, y]) => link.contains(document.elementFromPoint(x, y))", [x, y])
+        assert hit, links.nth(place).inner_text()
+
+
 def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
     visitor = visits(SMALL)
     wanted = ["Start from", "Arms", EPSILON, "Add a policy", "Size", "Copy link", "Reset", "Explore", "Pulls per arm"]
