@@ -287,6 +287,8 @@ def study_of(
 ) -> Any:
     """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
 
+    So do those that a page would wait for, where kernels are compiled first.
+
     Raises
     ------
     InputError
@@ -297,8 +299,11 @@ def study_of(
     study = build()
     request = Request(name, what, build, study.steps)
     run = request.run
-    if (run is None or run.what != what) and LIVE_SECONDS < study.missing_seconds / worker_count() <= SHORT_SECONDS:
-        _replace(request, study)
+    if run is None or run.what != what:
+        seconds = study.missing_seconds / worker_count()
+        compiles = isinstance(study, Contest) and 0 < seconds <= LIVE_SECONDS and _must_compile(study)
+        if compiles or LIVE_SECONDS < seconds <= SHORT_SECONDS:
+            _replace(request, study, compiles)
     answer = _answer(request, study)
     if store is None:
         _keep(what, answer)
@@ -338,7 +343,7 @@ def _must_compile(simulation: Computation) -> bool:
     """Whether kernels are compiled before what is missing can be played; of studies, whether that is likely."""
     if is_warm():
         return False
-    return simulation.compiles if isinstance(simulation, Simulation | Together) else "warm" not in _process
+    return simulation.compiles if isinstance(simulation, Simulation | Together | Contest) else "warm" not in _process
 
 
 def _waits_for_compiler(request: Request, simulation: Computation) -> bool:
