@@ -112,7 +112,7 @@ def everything() -> dict[str, list[str]]:
     from bandit_core import Experiment, load_preset
 
     found = {}
-    for path in sorted(Path("presets").glob("*.*")):
+    for path in sorted(Path("presets").glob("*.toml")):
         for horizon, trials in SIZES:
             preset = load_preset(path.stem)
             found[f"{path.stem} {horizon}"] = _hashes(
