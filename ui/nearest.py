@@ -103,22 +103,19 @@ def _rest_apart(asked: Experiment, other: Experiment, pairs: list[tuple[int, int
     return parameters + sum(getattr(asked, name) != getattr(other, name) for name in names)
 
 
-def distance(asked: Experiment, other: Experiment) -> tuple[float, ...] | None:
-    """How far ``other`` is from what is asked; the first number that differs decides. None without a common policy.
+def distance(asked: Experiment, other: Experiment) -> tuple[int, float] | None:
+    """How far ``other`` is from what is asked: policies that it lacks, then all the rest. None without a common policy.
 
-    Policies that it lacks, how far budgets are apart (mean), numbers of users, arms, how much else differs.
+    The rest is how far budgets (mean), numbers of users and arms are apart, and how many other things differ; a factor
+    of e counts as much as another thing.
     """
     pairs = _pairs(asked, other)
     if not pairs:
         return None
     budgets = [_budgets_apart(asked.lines[mine], other.lines[theirs]) for mine, theirs in pairs]
-    return (
-        len(_seen(asked)) - len(pairs),
-        sum(budgets) / len(budgets),
-        abs(math.log(asked.horizon / other.horizon)),
-        _arms_apart(asked, other),
-        _rest_apart(asked, other, pairs),
-    )
+    apart = sum(budgets) / len(budgets) + abs(math.log(asked.horizon / other.horizon))
+    apart += _arms_apart(asked, other) + _rest_apart(asked, other, pairs)
+    return len(_seen(asked)) - len(pairs), apart
 
 
 def by_distance(asked: Experiment, among: tuple[Experiment, ...]) -> list[Experiment]:
