@@ -43,7 +43,7 @@ MOVES = (  # page, slider, its new position
     ("", "Privacy budget ε: ← more private · less regret →", "0.5"),
     ("explore", "ε: ← more private · less regret →", "0.5"),
     ("explore", "Users (horizon)", "5,000"),
-    ("contextual", "ε: ← more private · less regret →", "0.5"),
+    ("contextual", "ε: ← more private · less regret →", "0.7"),  # does not ship
 )
 READING = 30.0  # seconds that a visitor looks at the first picture
 CODE = """
@@ -120,7 +120,7 @@ async def drawn_anew(server: Server, page: str, label: str, position: str, readi
         await visitor.move(label, position)
         while visitor.picture == before or visitor.picture_at < start:
             await visitor.settle()
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.5)  # as a browser looks
             await visitor.run()
         if visitor.errors:
             raise RuntimeError(visitor.errors)
