@@ -58,15 +58,21 @@ class PieceLibrary(OptimisedPieceLibrary):
 
 
 class _LeanCompiler(Compiler):
-    """Numba's compiler, which asks LLVM for less."""
+    """Numba's compiler, without passes that kernels do not need."""
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's own passes, but for the list of all types, which is for people to read."""
+        """Numba's own passes, but for the list of all types, which is for people to read, and the search for functions
+        within functions, where there are none.
+        """
         managers = super().define_pipelines()
+        spared = [AnnotateTypes, *([] if self._has_functions_within() else [InlineClosureLikes])]
         for manager in managers:
-            manager.passes = [step for step in manager.passes if step[0] is not AnnotateTypes]
+            manager.passes = [step for step in manager.passes if step[0] not in spared]
             manager.finalize()
         return managers
+
+    def _has_functions_within(self) -> bool:
+        return True
 
 
 @contextlib.contextmanager
@@ -105,14 +111,8 @@ class AllocatingCompiler(_LeanCompiler):
 class PieceCompiler(AllocatingCompiler):
     """For pieces that create none."""
 
-    def define_pipelines(self) -> list[Any]:
-        """Without the search for functions within functions, where there are none."""
-        managers = super().define_pipelines()
-        if not any(isinstance(each, CodeType) for each in self.state.func_id.code.co_consts):
-            for manager in managers:
-                manager.passes = [step for step in manager.passes if step[0] is not InlineClosureLikes]
-                manager.finalize()
-        return managers
+    def _has_functions_within(self) -> bool:
+        return any(isinstance(each, CodeType) for each in self.state.func_id.code.co_consts)
 
 
 class OptimisedPieceCompiler(PieceCompiler):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bandit_core import Simulation
 from bandit_core.simulation.warm_up import is_warm
-from bandit_core.studies.best_method import COMPARED, Contest, Question, candidates
+from bandit_core.studies.best_method import Contest, Question
 from ui import nearest, theme, words
 from ui.your_numbers import answers, drawing
 from ui.your_numbers.address import DEFAULTS
@@ -16,7 +15,7 @@ from ui.your_numbers.inputs import Asked, Setting
 
 def draw(asked: Asked, chosen: Setting, question: Question) -> None:
     """Show it where it is known for these very options, as it ships for those that the page opens with."""
-    if asked.observed is not None or is_warm() or not _compiles(question):
+    if asked.observed is not None or is_warm() or not Contest(question).compiles:
         return
     known = replace(question, horizon=int(DEFAULTS["users"]), epsilon=float(DEFAULTS["eps"]))
     decision, dark = Contest(known).result(), theme.is_dark()
@@ -26,11 +25,6 @@ def draw(asked: Asked, chosen: Setting, question: Question) -> None:
     answer = answers.reply(asked, setting, known, decision)
     found = nearest.StandIn(decision.result, tuple(_differences(chosen, setting)))
     nearest.show(found, lambda result: drawing.chart(answer, result, dark))
-
-
-def _compiles(question: Question) -> bool:
-    """Whether a method that may be tried has to be compiled first."""
-    return any(Simulation(each).compiles for privacy in COMPARED for each in candidates(question, privacy))
 
 
 def _differences(chosen: Setting, shown: Setting) -> Iterator[str]:
