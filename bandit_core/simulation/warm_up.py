@@ -7,8 +7,7 @@ kept. A folder that was filled by one user (while an image is built, say) can th
 from __future__ import annotations
 
 import contextlib
-import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,6 @@ from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 
 SIZES = ((1_000, 2), (300_000, 1))  # users and trials: below and above where one sampler takes over from another
-MANY = 20_000  # new objects that are worth a search for garbage: one kernel makes millions
 JUMPED = 5_000_000  # users who are jumped over, in some milliseconds, where a line can be
 
 
@@ -77,31 +75,9 @@ def compile_for(experiment: Experiment) -> None:
                 simulate(far.with_changes(lines=[written], view={}), jobs=1, store=nothing)
 
 
-@contextlib.contextmanager
-def _garbage_by_kernels() -> Iterator[Callable[[], None]]:
-    """Search for garbage only when told to, and only in what is new: what was compiled before stays, and is large."""
-    searched = gc.isenabled()
-    gc.disable()
-    gc.freeze()
-
-    def search() -> None:
-        if gc.get_count()[0] > MANY:
-            gc.collect()
-            gc.freeze()
-
-    try:
-        yield search
-    finally:
-        gc.unfreeze()
-        if searched:
-            gc.enable()
-
-
 def _compile_all(experiments: Sequence[Experiment]) -> None:
-    with _garbage_by_kernels() as search:
-        for experiment in experiments:
-            compile_for(experiment)
-            search()
+    for experiment in experiments:
+        compile_for(experiment)
 
 
 def _compile_stopping() -> None:
