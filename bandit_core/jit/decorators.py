@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numba
+from numba import types
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
@@ -53,6 +54,12 @@ class _Piece(CPUDispatcher):
     @cached_property
     def _called_from_python(self) -> Callable[..., Any]:
         return numba.njit(nogil=True, error_model="numpy")(self.py_func)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """As numba's, but of a literal number the type alone counts: it would compile the piece again."""
+        return super().get_call_template(
+            [types.unliteral(each) for each in args], {name: types.unliteral(each) for name, each in kws.items()}
+        )
 
     def __call__(self, *arguments: Any) -> Any:
         return self._called_from_python(*arguments)

@@ -122,8 +122,9 @@ def warm(jobs: int | None = None, first: Sequence[str] = ()) -> int:
     for name in first:
         simulate(load_preset(name).with_changes(trials=1), jobs=1, store=Store(None, 0))
     experiments = list(_experiments())
-    parts = [delayed(_compile_all)(group) for group in _apart(experiments)] + [delayed(_compile_stopping)()]
     processes = min(jobs or worker_count(None), len(experiments)) if kernel_folder() is not None else 1
+    groups = _apart(experiments) if processes > 1 else [experiments]
+    parts = [delayed(_compile_all)(group) for group in groups] + [delayed(_compile_stopping)()]
     Parallel(n_jobs=processes, backend="loky" if processes > 1 else "sequential")(parts)
     open_for_reading()
     return len({experiment.lines[0].policy for experiment in experiments}) + len(stopping_policies())

@@ -13,9 +13,10 @@ import numba
 import numpy as np
 import pytest
 from helpers import experiment_of
+from numba.core.compiler import Flags
 
 from bandit_core import Simulation, simulate
-from bandit_core.jit import decorators, machine_code, version
+from bandit_core.jit import decorators, machine_code, pieces, version
 from bandit_core.jit.pieces import KernelCompiler
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KernelCall, Signal
@@ -86,6 +87,43 @@ def test_a_piece_is_linked_into_kernels_and_stands_nowhere_else():
     engine = code._asdict()["library"].codegen._engine  # private: this is what is tested
     assert not engine.is_symbol_defined(code.fndesc.llvm_func_name)
     assert doubled(4.0) == 8.0
+
+
+def test_a_literal_compiles_no_piece_twice():
+    added = decorators.piece(lambda number, more: number + more)
+
+    def sums(number):
+        return added(number, 1) + added(number, 2) + added(number, number)
+
+    assert decorators.kernel(sums)(5) == 6 + 7 + 10
+    assert [str(each) for each in added.overloads] == ["(int64, int64)"]
+
+
+@pytest.mark.parametrize("changed", [{}, {"nrt": True}, {"nrt": False}, {"forceinline": True, "nrt": False}])
+@pytest.mark.parametrize("others", [{}, {"nrt": False}, {"forceinline": True}, {"nrt": False, "forceinline": True}])
+def test_options_of_compilations_are_equal_where_numba_says_so(changed, others):
+    one, other = Flags(), Flags()
+    for flags, values in ((one, changed), (other, others)):
+        for name, value in values.items():
+            setattr(flags, name, value)
+    ours = pieces.Options(one)
+    assert (ours == pieces.Options(other)) == (ours == other) == (other == ours) == (one == other)
+    assert hash(ours) == hash(one)
+    assert ours.copy() == one and type(ours.copy()) is pieces.Options
+
+
+def test_the_length_of_loops_changes_no_number():
+    def sums(numbers):
+        total, product = 0.0, 1.0
+        for place in range(numbers.shape[0]):
+            total = 0.9 * total + numbers[place] * product
+            product *= 0.99
+        for place in range(7):
+            total -= numbers[place] / 3.0
+        return total, product
+
+    numbers = np.random.default_rng(1).standard_normal(1001)
+    assert decorators.kernel(sums)(numbers) == numba.njit(error_model="numpy")(sums)(numbers) == sums(numbers)
 
 
 def test_garbage_is_searched_for_again_after_compiling():
