@@ -226,15 +226,17 @@ def load(path: Path | str = FILE) -> pd.DataFrame:
 
 
 def write(rows: pd.DataFrame, path: Path | str) -> None:
-    """Write the rows as CSV, in the order of their names and tasks.
+    """Write the rows as CSV, a policy after the other in the order of the registry.
 
     Raises
     ------
     InputError
         When the file cannot be written.
     """
+    places = {name: place for place, name in enumerate(registry())}
+    ordered = rows.sort_values("policy", key=lambda names: names.map(places), kind="stable")
     try:
-        rows.to_csv(path, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
+        ordered.to_csv(path, index=False, lineterminator="\n", float_format=f"%.{DIGITS}g")
     except OSError as error:
         raise InputError([Issue("data", str(path), f"cannot be written: {error.strerror}")]) from None
 
