@@ -15,6 +15,7 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.batches import (
+    admit_all,
     begin,
     fresh_sum,
     noise,
@@ -169,7 +170,7 @@ def elimination(
     means = np.empty(arms)
     for trial in range(state.shape[0]):
         begin(batches, rewards, order, state, trial)
-        members[:] = np.arange(arms)
+        admit_all(members)
         size, epoch, t, place = arms, 0, 0, 0
         while t < horizon:
             epoch += 1

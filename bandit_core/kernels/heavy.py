@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import begin, pull_in_turns, room_for_batches, survivors
+from bandit_core.kernels.batches import admit_all, begin, pull_in_turns, room_for_batches, survivors
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.curves import STOPPED, next_window, note_pulls, play_trials
 from bandit_core.kernels.labels import room_for
@@ -366,7 +366,7 @@ def elimination(
     means = np.empty(arms)
     for trial in range(state.shape[0]):
         begin(batches, rewards, order, state, trial)
-        members[:] = np.arange(arms)
+        admit_all(members)
         size, tau, t, place = arms, 0, 0, 0
         while t < horizon:
             tau += 1

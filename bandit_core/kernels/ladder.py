@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
-from bandit_core.kernels.batches import begin, noise, room_for_batches, survivors
+from bandit_core.kernels.batches import admit_all, begin, noise, room_for_batches, survivors
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.curves import STOPPED, note, note_pulls, passed
 from bandit_core.kernels.poisson import poisson
@@ -150,7 +150,7 @@ def elimination(state: np.ndarray, rewards: Rewards, at_once: bool, ladder: Ladd
     means = np.empty(arms)
     for trial in range(state.shape[0]):
         begin(batches, rewards, order, state, trial)
-        members[:] = np.arange(arms)
+        admit_all(members)
         size, number, t, place = arms, 0, 0, 0
         while t < horizon:
             steps = horizon - t
