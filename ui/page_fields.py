@@ -108,6 +108,9 @@ def changes(name: str, value: object, draw: Callable[..., Any], change: Callable
     key = state.key(f"{name} {value!r}")  # a new control wherever the value came from elsewhere
 
     def moved() -> None:
+        # A busy browser still sends controls that the page has left, and Streamlit takes them for moved.
+        if st.session_state[key] == value or key != state.key(f"{name} {value!r}"):
+            return
         try:
             state.adopt(change(st.session_state[key]))
         except InputError as error:

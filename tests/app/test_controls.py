@@ -10,6 +10,7 @@ import screen as on
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, load_preset, simulate
+from ui import page_fields
 
 TWO = {"arms": "0.9,0.5", "lines": "ucb,heldp-ucb-b(2)", "T": "3000", "n": "5"}
 
@@ -324,3 +325,21 @@ def test_rubbish_is_refused_in_words(content: bytes, form: str) -> None:
     on.run(screen)
     assert "not a valid spec" in screen.sidebar.error[0].value
     assert experiment(screen) == before
+
+
+def test_a_control_that_the_page_has_left_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    generation, told, adopted, drawn = [1], {}, [], {}
+    monkeypatch.setattr(page_fields.state, "key", lambda name: f"{name}:{generation[0]}")
+    monkeypatch.setattr(page_fields.state, "unfinished", lambda: False)
+    monkeypatch.setattr(page_fields.state, "adopt", adopted.append)
+    monkeypatch.setattr(page_fields.st, "session_state", told)
+    page_fields.changes("budget", 1.0, lambda **given: drawn.update(given), lambda chosen: chosen)
+    told[drawn["key"]] = 1.0  # where it opened: sent once more by a browser that has not drawn its successor
+    drawn["on_change"]()
+    assert adopted == []
+    told[drawn["key"]] = 2.0
+    drawn["on_change"]()
+    assert adopted == [2.0]
+    generation[0] = 2  # it has done its work, and another stands in its place
+    drawn["on_change"]()
+    assert adopted == [2.0]
