@@ -105,11 +105,12 @@ def changes(name: str, value: object, draw: Callable[..., Any], change: Callable
     ``draw`` gets ``key``, ``on_change`` and ``disabled``: while the sidebar holds something that cannot be read, since
     a changed experiment draws it anew. What ``change`` refuses is told and changes nothing.
     """
-    key = state.key(f"{name} {value!r}")  # a new control wherever the value came from elsewhere
+    named = f"{name} {value!r}"  # a new control wherever the value came from elsewhere
+    key = state.key(named)
 
     def moved() -> None:
         # A busy browser still sends controls that the page has left, and Streamlit takes them for moved.
-        if st.session_state[key] == value or key != state.key(f"{name} {value!r}"):
+        if st.session_state[key] == value or key != state.key(named):
             return
         try:
             state.adopt(change(st.session_state[key]))

@@ -161,6 +161,13 @@ def test_parts_of_the_tasks_are_scored_by_themselves():
     assert few == pytest.approx(slow_scores(ROWS[ROWS["users"] == 1_000], SMALL))
 
 
+def test_a_file_has_its_policies_in_the_order_of_the_registry_whichever_were_played_last(tmp_path):
+    mixed = pd.concat([rows for _, rows in ROWS.groupby("policy", sort=True)])
+    assert list(mixed["policy"].unique()) != list(ROWS["policy"].unique()) == list(registry())
+    benchmark.write(mixed, tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == benchmark.FILE.read_bytes()
+
+
 def test_the_document_is_what_the_command_prints(capsys):
     assert main(["benchmark", "--table"]) == 0
     assert capsys.readouterr().out == (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
