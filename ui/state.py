@@ -55,6 +55,8 @@ def drawing() -> Iterator[None]:
     _page.mine = mine()
     try:
         yield
+        if mine().get("address-unsent"):  # a late one was passed over, and nothing has written an address since
+            _send(mine()["address"])
     finally:
         if "sent" in mine():
             mine()["sent"].drawn()
@@ -165,13 +167,18 @@ def own_key(name: str) -> str:
     return f"{name}:turn {turn}" if turn else name
 
 
-def _widgets() -> str:
-    """What the widgets of the address say, to tell a moved one from the Back button."""
+def _widgets() -> dict[str, str]:
+    """What the widgets of the address say, by their keys, to tell a moved one from the Back button."""
     shared = f":{mine().get('generation')}"
     names = {own_key(name) for name in tuple(mine().get("own-names", ()))}
-    said = st.session_state.to_dict()
-    found = {name: value for name, value in said.items() if str(name).endswith(shared) or name in names}
-    return repr(sorted(found.items(), key=str))
+    said = {str(name): value for name, value in st.session_state.to_dict().items()}
+    return {name: repr(value) for name, value in said.items() if name.endswith(shared) or name in names}
+
+
+def _is_moved() -> bool:
+    """Whether a widget says something else than before. One that a browser has not drawn yet is not moved."""
+    before = mine().get("seen-widgets", {})
+    return any(before.get(name, now) != now for name, now in _widgets().items())
 
 
 @dataclass
@@ -213,7 +220,7 @@ def read_address(page: menu.Page, translate: Read) -> None:
     asked, before = _asked(), mine().get("address", {})
     moved = mine().get("page") != page.address
     sent = mine().setdefault("sent", Sent())
-    if not moved and asked != before and sent.is_late(asked, _widgets() != mine().get("seen-widgets")):
+    if not moved and asked != before and sent.is_late(asked, _is_moved()):
         asked = before  # a control was moved before our last address had reached the browser
         mine()["address-unsent"] = True
     mine()["seen-widgets"] = _widgets()

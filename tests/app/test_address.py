@@ -168,6 +168,29 @@ def test_a_slider_that_went_and_came_back_at_once_is_not_moved_back(monkeypatch:
     assert on.address(screen)["T"] == "500"
 
 
+def test_where_an_earlier_address_is_passed_over_the_present_one_is_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "SOON", 60.0)
+    screen = on.visit("home", eps="0.3")
+    screen.select_slider(key="home-epsilon").set_value(2.0)
+    on.run(screen)
+    screen.query_params["eps"] = "0.3"
+    on.run(screen)
+    assert screen.select_slider(key="home-epsilon").value == 2.0
+    assert on.address(screen) == {"eps": "2"}
+
+
+def test_the_back_button_works_while_a_browser_still_lacks_a_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "SOON", 0.0)
+    screen = on.visit(T="1000", n="4")
+    on.change(screen, "select_slider", "horizon", 2000)
+    seen = screen.session_state["lab"]["seen-widgets"]
+    seen["drawn by the server alone:1"] = "1"
+    seen.pop(next(name for name in seen if name.startswith("horizon")))
+    screen.query_params["T"] = "1000"
+    on.run(screen)
+    assert screen.session_state["lab"]["experiment"].horizon == 1000
+
+
 def test_nor_on_a_server_that_draws_for_many_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "SOON", 0.5)
     now = [100.0]
