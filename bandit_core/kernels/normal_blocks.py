@@ -17,7 +17,7 @@ import numpy as np
 from numba import int64, uint64
 
 from bandit_core.jit.decorators import inlined, piece
-from bandit_core.kernels.normals import BOUNDS, SIGNS, WIDTHS, normal, right_edges
+from bandit_core.kernels.normals import BOUNDS, SIGNS, WIDTHS, heights_of, normal, right_edges
 from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform, stepped
 
 LANES = 32
@@ -26,7 +26,7 @@ EDGE = 4.038849846109505  # where the tail begins, for 1024 layers
 
 
 EDGES = right_edges(LAYERS, EDGE)
-HEIGHTS = np.exp(-0.5 * EDGES**2)
+HEIGHTS = heights_of(EDGES)
 
 
 @inlined

@@ -33,10 +33,17 @@ def right_edges(layers: int, edge: float) -> np.ndarray:
     return edges
 
 
+def heights_of(edges: np.ndarray) -> np.ndarray:
+    """The normal curve exp(-x^2 / 2) at the edges, one by one: NumPy's exponential of many numbers at once rounds
+    otherwise on some processors.
+    """
+    return np.array([math.exp(-0.5 * edge * edge) for edge in edges.tolist()])
+
+
 _EDGES = right_edges(LAYERS, EDGE)
 BOUNDS = np.floor(_EDGES[1:] / _EDGES[:-1] * _GRID).astype(np.int64)  # of immediate acceptance, on the grid
 WIDTHS = _EDGES[:-1] / _GRID  # of the layers per grid point
-HEIGHTS = np.exp(-0.5 * _EDGES**2)
+HEIGHTS = heights_of(_EDGES)
 SIGNS = np.array([1.0, -1.0])
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
+from bandit_core.spec.elementary import tanh
 
 
 @inlined
@@ -39,7 +40,7 @@ class RandomisedResponse(Mechanism):
         return np.where((response == 0) | (response == 1), mass, -np.inf)
 
     def mean(self, reward: ArrayLike, epsilon: ArrayLike) -> np.ndarray:
-        contrast = np.tanh(np.asarray(epsilon, float) / 2)
+        contrast = tanh(np.asarray(epsilon, float) / 2)
         compiled: Any = chance_of_one  # its plain Python form takes arrays
         return compiled.py_func(np.asarray(reward, float), contrast)
 

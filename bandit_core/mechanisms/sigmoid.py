@@ -15,11 +15,12 @@ from bandit_core.mechanisms.base import Mechanism
 from bandit_core.mechanisms.description import Formulas, answer
 from bandit_core.mechanisms.laplace import CTL
 from bandit_core.mechanisms.randomised_response import CTB
+from bandit_core.spec.elementary import exp
 
 
 def sigmoid(reward: ArrayLike) -> np.ndarray:
     """1 / (1 + e^-reward), without overflow."""
-    return np.exp(-np.logaddexp(0.0, -np.asarray(reward, float)))
+    return exp(-np.logaddexp(0.0, -np.asarray(reward, float)))
 
 
 @dataclass(frozen=True, kw_only=True)

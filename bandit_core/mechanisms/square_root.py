@@ -35,6 +35,7 @@ from bandit_core.jit.decorators import inlined
 from bandit_core.mechanisms.counter import Counter, Noise, checked_horizon, within
 from bandit_core.mechanisms.description import Audited, Formulas, counter
 from bandit_core.mechanisms.gaussian import analytic_sd, checked_target, smallest_epsilon
+from bandit_core.spec.elementary import exp, expm1, log, power
 
 DELTA = 1e-5
 _TABLED = 2**16  # sums of squares that are added up; beyond, their expansion is exact to 14 digits
@@ -70,7 +71,7 @@ def squared_length(counts: ArrayLike) -> np.ndarray:
     """
     n = np.asarray(counts)
     tabled = squared_lengths(_TABLED)[np.minimum(n, _TABLED) - 1]
-    large = (np.log(n) + np.euler_gamma + 4 * math.log(2) - 1 / (4 * n) + 5 / (192 * n**2.0)) / math.pi
+    large = (log(n) + np.euler_gamma + 4 * math.log(2) - 1 / (4 * n) + 5 / (192 * n**2.0)) / math.pi
     return np.where(n <= _TABLED, tabled, large)
 
 
@@ -86,13 +87,13 @@ def exponentials(horizon: int) -> tuple[np.ndarray, np.ndarray]:
     [1.0, 0.5, 0.375]
     """
     slowest = 0.4 * math.log(_CUT / max(1000.0, horizon) ** 2)
-    decays = np.exp(np.arange(_FASTEST, slowest, -_STEP))
-    weights = _STEP / math.pi * decays / np.sqrt(np.expm1(decays))
-    shares = np.exp(-_STEP * np.array([0.5, 1.5]))
-    still, moved = _STEP / math.pi * decays[-1] ** np.array([0.5, 1.5]) * shares / (1 - shares)  # all that are slower
+    decays = exp(np.arange(_FASTEST, slowest, -_STEP))
+    weights = _STEP / math.pi * decays / np.sqrt(expm1(decays))
+    shares = exp(-_STEP * np.array([0.5, 1.5]))
+    still, moved = _STEP / math.pi * power(decays[-1], [0.5, 1.5]) * shares / (1 - shares)  # all that are slower
     found = (
         np.concatenate([weights, [still, 1 - weights.sum() - still]]),
-        np.concatenate([np.exp(-decays), [math.exp(-moved / still), 0.0]]),
+        np.concatenate([exp(-decays), [math.exp(-moved / still), 0.0]]),
     )
     for array in found:
         array.setflags(write=False)

@@ -24,6 +24,7 @@ from bandit_core.model import KernelCall, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family, ladder_family
 from bandit_core.policies.central_family import nominal
+from bandit_core.spec.elementary import log
 from bandit_core.theory import central, ladder
 
 
@@ -42,7 +43,7 @@ def _epochs(setup: RunSetup) -> tuple[np.ndarray, np.ndarray]:
     size[:2] = 2  # with fewer nothing is dropped
     lengths, margins = [], []
     for e in range(1, 3 + int(math.log2(setup.horizon))):
-        sampling, privacy = np.log(8 * size * e * e / beta), np.log(4 * size * e * e / beta)
+        sampling, privacy = log(8 * size * e * e / beta), log(4 * size * e * e / beta)
         length = np.floor(np.maximum(32 * sampling * 4.0**e, 8 * privacy * 2.0**e / nominal(setup)) + 1)
         lengths.append(length)
         margins.append(2 * np.sqrt(sampling / (2 * length)) + 2 * privacy / (length * nominal(setup)))

@@ -15,6 +15,7 @@ from bandit_core.kernels.streams import streams as fresh_streams
 from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, run_kernel
 from bandit_core.policies import index_family
 from bandit_core.spec import rewards as distributions
+from bandit_core.spec.elementary import power
 from bandit_core.spec.field_types import Number, Positive
 
 if TYPE_CHECKING:
@@ -132,8 +133,7 @@ def refuse_infinite_moment(setup: RunSetup) -> str | None:
 
 @lru_cache(maxsize=8)
 def _powers(exponent: float, size: int) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return np.arange(size, dtype=float) ** -exponent
+    return np.concatenate([[math.inf], power(np.arange(1, size), -exponent)])
 
 
 def prepare_index(

@@ -14,6 +14,7 @@ from bandit_core.mechanisms.sigmoid import sigmoid
 from bandit_core.model import KernelCall, RunSetup, numbers_held
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
+from bandit_core.spec.elementary import tanh
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
 LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (benchmarks/bench_jump.py)
@@ -111,7 +112,7 @@ def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
     if release == index.LAPLACE:
         noises = 1.0 / safe
     elif release == index.BITS:
-        noises, lows, highs, shift = 1.0 / np.tanh(safe / 2), np.full(arms, -1.0), np.ones(arms), 0.5
+        noises, lows, highs, shift = 1.0 / tanh(safe / 2), np.full(arms, -1.0), np.ones(arms), 0.5
         chances = 0.5 + (means[:, None] - 0.5) / noises
         units, stretch = (units, 0.5 * noises[0]) if code == FIXED else (noises, 0.5)
     responses = Responses(_two_valued(setup.arms, release), lows, highs, chances)

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from bandit_core.spec import rewards as distributions
+from bandit_core.spec.elementary import tanh
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 _U = (_NODES + 1) / 2
@@ -53,7 +54,7 @@ def bernoulli_kl(p: np.ndarray | float, q: np.ndarray | float) -> np.ndarray:
 
 def contrast(epsilon: np.ndarray | float) -> np.ndarray:
     """``c = tanh(eps/2) = (e^eps - 1)/(e^eps + 1)``: what randomised response leaves of a difference of means."""
-    return np.tanh(np.asarray(epsilon, float) / 2)
+    return tanh(np.asarray(epsilon, float) / 2)
 
 
 def beta(epsilon: np.ndarray | float) -> np.ndarray:

@@ -33,6 +33,7 @@ import numpy as np
 from bandit_core.mechanisms import modular_sums, shuffled_bits
 from bandit_core.model import RunSetup
 from bandit_core.model.bound import Bound, Model
+from bandit_core.spec.elementary import log, power
 from bandit_core.theory import accounting, classic
 
 TENENBAUM = "Tenenbaum, Kaplan, Mansour and Stemmer 2021 (arXiv 2106.02900)"
@@ -69,7 +70,7 @@ def lengths(setup: RunSetup) -> np.ndarray:
     """Pulls of each arm in every batch that may be complete by the horizon; there is always a first one."""
     growth = int(setup.parameters.growth)
     last = max(1, math.floor(math.log(setup.horizon) / math.log(growth) + 1e-9))
-    return float(growth) ** np.arange(1, last + 1)
+    return power(growth, np.arange(1, last + 1))
 
 
 def _steps(  # noqa: PLR0913 (coefficients of a radius and what the server learns)
@@ -87,7 +88,7 @@ def _steps(  # noqa: PLR0913 (coefficients of a radius and what the server learn
     """Radii sqrt(L(sampling)/(2l))/contrast + root sqrt(L(noise))/l + linear L(noise)/l."""
     pulls, arms, beta = lengths(setup), len(setup.arms), chance_of_error(setup)
     count, number = np.maximum(np.arange(arms + 1), 1)[None, :], np.arange(1, len(pulls) + 1)[:, None]
-    union = np.log(count * number**2 / beta)
+    union = log(count * number**2 / beta)
     plain, private = union + math.log(sampling), union + math.log(noise)
     each = np.broadcast_to(np.asarray(contrast, float), pulls.shape).copy()
     radii = np.sqrt(plain / (2 * pulls[:, None])) / each[:, None]

@@ -2,10 +2,15 @@
 
 import ast
 import importlib.util
+import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import rounding
 
 from bandit_core import Experiment, Simulation, simulate
 from bandit_core.experiments.experiment import checkpoints
@@ -106,6 +111,16 @@ def test_what_a_kernel_reaches_changes_its_version_and_no_other(written, change)
     before, after = written(), written(change)
     assert after["play"] != before["play"]
     assert after["other"] == before["other"]
+
+
+def test_no_number_that_a_kernel_is_called_with_depends_on_how_a_processor_rounds():
+    places = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, rounding.__file__]
+    found = subprocess.run(command, env=places, stdout=subprocess.PIPE, text=True, check=True)
+    elsewhere = json.loads(found.stdout)
+    assert elsewhere.pop("another exponential")
+    here = rounding.contents()
+    assert {name for name in here if elsewhere[name] != here[name]} == set()
 
 
 def test_a_file_that_changes_under_a_running_process_is_told(tmp_path):

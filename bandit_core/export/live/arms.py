@@ -9,6 +9,7 @@ these calls is the moved one, bit for bit.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -30,7 +31,7 @@ def contrast_of(setup: RunSetup) -> float | None:
     """tanh(epsilon / 2), of the coin of a line: 1 without privacy, None where users have different budgets."""
     if setup.epsilon is None:
         return 1.0
-    return None if setup.epsilon.fixed is None else float(np.tanh(setup.epsilon.fixed / 2))  # as the coin has it
+    return None if setup.epsilon.fixed is None else math.tanh(setup.epsilon.fixed / 2)  # as the coin has it
 
 
 def moved(given: Sequence[Leaf], means: Sequence[float], contrast: float | None) -> list[Leaf]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from bandit_core.spec.elementary import power
 from bandit_core.spec.field_types import Frozen, Whole
 
 TWO_POINT, UNIFORM, GAUSSIAN, PARETO, EMPIRICAL, BETA, STUDENT = range(7)  # codes in the kernels' tables
@@ -51,7 +52,7 @@ class RewardDistribution(Frozen):
     def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         """``E[function(reward)]``: exact for discrete distributions, Gauss quadrature over the quantile otherwise."""
         nodes, weights = unit_nodes()
-        return float(weights @ function(self.quantile(nodes)))
+        return float(np.sum(weights * function(self.quantile(nodes))))
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         """Inverse of the distribution function at ``probability`` (any shape)."""
@@ -59,7 +60,7 @@ class RewardDistribution(Frozen):
 
     def raw_moment(self, order: float) -> float:
         """``E|reward|^order``; infinite where the distribution has no such moment. In reward units to that order."""
-        return self.expect(lambda reward: np.abs(reward) ** order)
+        return self.expect(lambda reward: power(np.abs(reward), order))
 
     @property
     def moment_limit(self) -> float:
@@ -111,7 +112,7 @@ class DiscreteDistribution(RewardDistribution):
     def expect(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         assert self.atoms is not None
         values, probabilities = self.atoms
-        return float(probabilities @ function(values))
+        return float(np.sum(probabilities * function(values)))
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
         assert self.atoms is not None

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from bandit_core.spec.elementary import exp
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.spec.rewards.base import GAUSSIAN, Draw, RewardDistribution, unit_nodes
 
@@ -39,7 +40,7 @@ class Gaussian(RewardDistribution):
         panels = min(4000, math.ceil(24 * max(1.0, self.sd)))
         nodes, weights = unit_nodes(12)
         z = -12 + 24 * (np.arange(panels)[:, None] + nodes) / panels
-        density = np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+        density = exp(-z * z / 2) / math.sqrt(2 * math.pi)
         return float(np.sum(weights * function(self.mean + self.sd * z) * density) * 24 / panels)
 
     @property

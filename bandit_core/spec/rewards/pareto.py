@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from bandit_core.spec.elementary import power
 from bandit_core.spec.field_types import Number, Positive
 from bandit_core.spec.rewards.base import PARETO, Draw, RewardDistribution
 
@@ -35,7 +36,7 @@ class Pareto(RewardDistribution):
         return (self.scale, math.inf)
 
     def quantile(self, probability: np.ndarray) -> np.ndarray:
-        return self.scale * (1 - probability) ** (-1 / self.shape)
+        return self.scale * power(1 - probability, -1 / self.shape)
 
     def raw_moment(self, order: float) -> float:
         if order >= self.shape:
