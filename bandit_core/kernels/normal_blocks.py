@@ -12,6 +12,7 @@ Many of one generator are those of `normals` themselves (`normals_in_turn`).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import int64, uint64
@@ -27,51 +28,62 @@ EDGE = 4.038849846109505  # where the tail begins, for 1024 layers
 
 EDGES = right_edges(LAYERS, EDGE)
 HEIGHTS = heights_of(EDGES)
+_WIDTHS = EDGES * UNIT  # of a layer's cells
+_WHOLE, _WHOLE_BITS = 2.0**52, 0x4330000000000000  # a number and its bits, of which the lowest count from there on
 
 
 @inlined
 def _step(lanes: np.ndarray, words: np.ndarray, out: np.ndarray) -> int:
     """The next word of every generator that is a column of ``lanes``, and a signed place in its layer.
 
-    Returns whether some are not below the whole layer's curve.
+    Returns a bit for each that is not below the whole layer's curve. Two loops: in one, the words would be computed
+    one by one, as each looks up a layer.
     """
-    left = int64(0)
     for lane in range(words.shape[0]):
-        word, lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
+        words[lane], lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
             lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane]
         )
+    left = int64(0)
+    for lane in range(words.shape[0]):
+        word = words[lane]
         layer = int64(word & uint64(LAYERS - 1))
-        value = (int64(word >> uint64(12)) + 0.5) * UNIT * EDGES[layer]
-        left |= int64(value >= EDGES[layer + 1])
-        words[lane], out[lane] = word, -value if word & uint64(LAYERS) else value
+        middle = np.uint64(word >> uint64(12) | uint64(_WHOLE_BITS)).view(np.float64) - (_WHOLE - 0.5)
+        value = middle * _WIDTHS[layer]
+        left |= int64(value >= EDGES[layer + 1]) << lane
+        out[lane] = -value if word & uint64(LAYERS) else value
     return left
 
 
 @piece
-def _mend(words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
+def _mend(left: int, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
     """Where the curve cuts a layer: the place if it is below the curve, else another variable; and the tail."""
-    for lane in range(words.shape[0]):
-        layer = int64(words[lane] & uint64(LAYERS - 1))
-        value = abs(out[lane])
-        if value < EDGES[layer + 1]:
-            continue
-        if layer == 0:
-            value = -math.log(next_uniform(state, row, 0) + HALF_UNIT) / EDGE
-            while -2.0 * math.log(next_uniform(state, row, 0) + HALF_UNIT) <= value * value:
-                value = -math.log(next_uniform(state, row, 0) + HALF_UNIT) / EDGE
-            out[lane] = math.copysign(EDGE + value, out[lane])
-            continue
-        height = HEIGHTS[layer] + next_uniform(state, row, 0) * (HEIGHTS[layer + 1] - HEIGHTS[layer])
-        if height >= math.exp(-0.5 * value * value):
-            out[lane] = normal(state, row, 0)
+    lane = 0
+    while left != 0:
+        if left & 1:
+            out[lane] = _rare(words[lane], out[lane], state, row)
+        left >>= 1
+        lane += 1
+
+
+@inlined
+def _rare(word: Any, place: float, state: np.ndarray, row: int) -> float:
+    layer = int64(word & uint64(LAYERS - 1))
+    if layer == 0:
+        beyond = -math.log(next_uniform(state, row, 0) + HALF_UNIT) / EDGE
+        while -2.0 * math.log(next_uniform(state, row, 0) + HALF_UNIT) <= beyond * beyond:
+            beyond = -math.log(next_uniform(state, row, 0) + HALF_UNIT) / EDGE
+        return math.copysign(EDGE + beyond, place)
+    height = HEIGHTS[layer] + next_uniform(state, row, 0) * (HEIGHTS[layer + 1] - HEIGHTS[layer])
+    return place if height < math.exp(-0.5 * place * place) else normal(state, row, 0)
 
 
 @inlined
 def fill_normals(lanes: np.ndarray, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
     """Fill ``out`` (rows, LANES) with standard normal variables; ``lanes`` is (4, LANES), ``words`` (LANES,) room."""
     for each in range(out.shape[0]):
-        if _step(lanes, words, out[each]) != 0:
-            _mend(words, out[each], state, row)
+        left = _step(lanes, words, out[each])
+        if left != 0:
+            _mend(left, words, out[each], state, row)
 
 
 @inlined
