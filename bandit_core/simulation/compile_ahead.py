@@ -54,7 +54,8 @@ def compile_alone(folder: Path, first: Sequence[str]) -> bool:
 
 def _end_with_parent() -> None:
     """Returns never: standard input ends when the server does, also when it is killed."""
-    sys.stdin.buffer.read()
+    while os.read(0, 1):  # no file object of Python's: this process may end, and could not close one that waits
+        pass
     os._exit(0)  # what is half compiled is lost; files of machine code appear whole or not at all
 
 

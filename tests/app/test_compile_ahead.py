@@ -123,3 +123,13 @@ def test_it_ends_with_the_server(tmp_path, project, end):
     assert server.communicate(timeout=120)[0] == "serving\n"  # the other process holds the pipe until it ends
     with alone(next(tmp_path.glob("kernels-*/compiling.lock"))) as free:
         assert free
+
+
+def test_it_ends_in_peace_while_the_server_lives(project):
+    child = [sys.executable, "-m", "bandit_core.simulation.compile_ahead"]
+    settings = {**os.environ, "LAB_KERNEL_CACHE": "0"}  # nothing to do
+    with subprocess.Popen(
+        child, cwd=project, env=settings, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.wait(timeout=120) == 0
+        assert process.stderr.read() == ""
