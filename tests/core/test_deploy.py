@@ -35,6 +35,11 @@ def test_every_setting_is_documented_and_every_documented_one_exists(project: Pa
         )
 
 
+def test_streamlit_may_look_for_secrets_in_the_home_of_the_unit(project: Path) -> None:
+    unit = (project / "deploy" / "private-bandit-lab@.service").read_text()
+    assert re.findall(r"^ProtectHome=(.*)$", unit, re.MULTILINE) == ["tmpfs"]  # `yes`: 500 for every page
+
+
 def test_the_image_holds_what_the_app_needs_and_runs_it_as_nobody_special(project: Path) -> None:
     kept = {line[1:] for line in (project / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     assert {"app.py", "bandit_core", "ui", "pages", "presets", "deploy", ".streamlit", "requirements.txt"} <= kept
