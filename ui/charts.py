@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from dataclasses import replace
 from html import escape
@@ -28,6 +29,7 @@ MOST_DIRECT_LABELS = 6
 MOST_BUDGET_TICKS = 6
 SIZE = 14  # of words and numbers in a picture, in pixels
 ROW, LABEL = 16, 116  # letters and pixels, at most, of a row of a label at the end of a curve
+ROW_HEIGHT = 17  # pixels
 MODE_BAR = 38  # pixels above every chart that belong to its buttons
 CONFIG = {
     "displaylogo": False,
@@ -218,6 +220,22 @@ def _rows(label: str) -> list[str]:
     return rows if len(rows) <= 3 else [*rows[:2], rows[2][: ROW - 1] + "…"]
 
 
+def _apart(wanted: list[float], labels: list[list[str]], room: float) -> list[float]:
+    """Where labels stand, from the lowest to the highest, in pixels above the axis: where they are wanted, pushed up
+    where they would overlap, and down again where the last would leave the ``room``.
+    """
+    places: list[float] = []
+    reached = -math.inf
+    for place, rows in zip(wanted, labels, strict=True):
+        places.append(max(place, reached + ROW_HEIGHT * len(rows) / 2))
+        reached = places[-1] + ROW_HEIGHT * len(rows) / 2
+    for number in reversed(range(len(places))):
+        half = ROW_HEIGHT * len(labels[number]) / 2
+        places[number] = min(places[number], room - half)
+        room = places[number] - half
+    return places
+
+
 def _add_direct_labels(
     figure: go.Figure,
     result: Drawable,
@@ -227,7 +245,7 @@ def _add_direct_labels(
     dark: bool,
     vertical: tuple[float, float],
 ) -> None:
-    """Names at the right ends of the curves, in short rows (phones are narrow), pushed apart where they would overlap.
+    """Names at the right ends of the curves, in short rows (phones are narrow); see `_apart`.
 
     ``vertical`` is the range of the vertical axis.
     """
@@ -237,16 +255,14 @@ def _add_direct_labels(
     figure.layout.xaxis.domain = (0, 1 - min(0.2, (8 + 7 * longest) / stylesheet.WIDE))
     ends = {number: float(curve[-1]) for number, curve in curves.items() if np.isfinite(curve[-1])}
     ends = {number: np.log10(y) if view.y == "log" else y for number, y in ends.items() if view.y != "log" or y > 0}
-    pixels = (height - 130) / (high - low)
-    reached = -np.inf
-    for number, y in sorted(ends.items(), key=lambda item: item[1]):
-        rows = _rows(experiment.label(number))
-        half = 17 * len(rows) / 2
-        place = max((y - low) * pixels, reached + half)
-        reached = place + half
+    room = height - 130
+    numbers = sorted(ends, key=lambda number: ends[number])
+    labels = [_rows(experiment.label(number)) for number in numbers]
+    wanted = [(ends[number] - low) / (high - low) * room for number in numbers]
+    for number, rows, place, there in zip(numbers, labels, wanted, _apart(wanted, labels, room), strict=True):
         figure.add_annotation(
             x=np.log10(result.times[-1]) if view.x == "log" else result.times[-1],
-            y=y,
+            y=ends[number],
             text="<br>".join(escape(row) for row in rows),
             hovertext=escape(experiment.label(number)),
             align="left",
@@ -254,7 +270,7 @@ def _add_direct_labels(
             font={"color": theme.as_text(colours[number], dark), "size": 13},
             xanchor="left",
             xshift=6,
-            yshift=place - (y - low) * pixels,
+            yshift=there - place,
             showarrow=False,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
 
 import numpy as np
@@ -32,6 +33,17 @@ def test_no_preset_has_more_than_eight_entries_in_a_legend(name):
     hidden = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is False}
     shown = {trace.legendgroup for trace in drawn.data if trace.name and trace.showlegend is not False}
     assert hidden <= shown  # what has no entry of its own is named by that of its group, and hidden by it
+
+
+@pytest.mark.parametrize("wanted", [[1, 2, 3], [0, 200, 395], [380, 390, 395], [10, 190, 395, 396]])
+def test_labels_at_the_ends_neither_overlap_nor_leave_the_top(wanted):
+    labels = [["one", "two", "three"]] * (len(wanted) - 1) + [["one"]]
+    halves = [charts.ROW_HEIGHT * len(rows) / 2 for rows in labels]
+    places = charts._apart(wanted, labels, 400)  # private: Plotly does not tell where labels stand
+    edges = [(place - half, place + half) for place, half in zip(places, halves, strict=True)]
+    assert all(above[0] >= below[1] for below, above in itertools.pairwise(edges))
+    assert edges[-1][1] <= 400 and edges[0][0] >= min(0, wanted[0] - halves[0])
+    assert charts._apart([0.0, 100.0, 200.0], labels[-3:], 400) == [0.0, 100.0, 200.0]
 
 
 def test_bounds_stand_below_the_lines_in_a_legend():
