@@ -9,7 +9,6 @@ reach it.
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import linecache
 import sys
@@ -23,6 +22,8 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+
+from bandit_core.jit.syntax import patiently
 
 _COMPILED = (
     "jit",
@@ -65,7 +66,6 @@ def kernel_name(kernel: Callable[..., Any]) -> str:
 
 
 _ONE_BY_ONE = threading.RLock()
-_TRIES = 20
 
 
 @cache
@@ -102,19 +102,12 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
     found[name] = f"{ast.unparse(tree)} {flags} {sorted(read.items())}"
 
 
-def _parsed(source: str | bytes) -> ast.Module:
-    """The syntax tree. Python 3.11 counts its depth for all threads together, and may call two at once an error."""
-    for _ in range(_TRIES - 1):
-        with contextlib.suppress(SystemError):
-            return ast.parse(source)
-    return ast.parse(source)
-
-
 @cache
 def _functions(path: str) -> dict[int, ast.AST]:
     """The functions of a file (or of a notebook's cell) by their first line, as far as they can matter."""
     found: dict[int, ast.AST] = {}
-    for node in ast.walk(_parsed(SOURCES.get(path) or "".join(linecache.getlines(path)))):
+    source = SOURCES.get(path) or "".join(linecache.getlines(path))
+    for node in ast.walk(patiently(lambda: ast.parse(source))):
         if isinstance(node, ast.arg):
             node.annotation = None
         if isinstance(node, ast.Lambda):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import zlib
+from functools import partial
 
 import numpy as np
 
+from bandit_core.jit.syntax import patiently
 from bandit_core.model import Block
 
 
@@ -24,7 +26,13 @@ def unpack(data: bytes) -> Block:
     source = io.BytesIO(content)
     arrays = []
     while source.tell() < len(content):
-        arrays.append(np.lib.format.read_array(source, allow_pickle=False))
+        arrays.append(patiently(partial(_array_at, source, source.tell())))
     if len(arrays) not in (3, 4):
         raise ValueError("not the arrays of a block")
     return Block(*arrays)
+
+
+def _array_at(source: io.BytesIO, place: int) -> np.ndarray:
+    source.seek(place)
+    found: np.ndarray = np.lib.format.read_array(source, allow_pickle=False)
+    return found
