@@ -224,13 +224,13 @@ def _apart(wanted: list[float], labels: list[list[str]], room: float) -> list[fl
     """Where labels stand, from the lowest to the highest, in pixels above the axis: where they are wanted, pushed up
     where they would overlap, and down again where the last would leave the ``room``.
     """
+    halves = [ROW_HEIGHT * len(rows) / 2 for rows in labels]
     places: list[float] = []
     reached = -math.inf
-    for place, rows in zip(wanted, labels, strict=True):
-        places.append(max(place, reached + ROW_HEIGHT * len(rows) / 2))
-        reached = places[-1] + ROW_HEIGHT * len(rows) / 2
-    for number in reversed(range(len(places))):
-        half = ROW_HEIGHT * len(labels[number]) / 2
+    for place, half in zip(wanted, halves, strict=True):
+        places.append(max(place, reached + half))
+        reached = places[-1] + half
+    for number, half in reversed(list(enumerate(halves))):
         places[number] = min(places[number], room - half)
         room = places[number] - half
     return places

@@ -18,8 +18,9 @@ import numpy as np
 from numba import int64, uint64
 
 from bandit_core.jit.decorators import inlined, piece
-from bandit_core.kernels.normals import BOUNDS, SIGNS, WIDTHS, heights_of, normal, right_edges
+from bandit_core.kernels.normals import BOUNDS, SIGNS, WIDTHS, normal, right_edges
 from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform, stepped
+from bandit_core.spec.elementary import exp
 
 LANES = 32
 LAYERS = 1024
@@ -27,7 +28,7 @@ EDGE = 4.038849846109505  # where the tail begins, for 1024 layers
 
 
 EDGES = right_edges(LAYERS, EDGE)
-HEIGHTS = heights_of(EDGES)
+HEIGHTS = exp(-0.5 * EDGES**2)
 _WIDTHS = EDGES * UNIT  # of a layer's cells
 _WHOLE, _WHOLE_BITS = 2.0**52, 0x4330000000000000  # a number and its bits, of which the lowest count from there on
 

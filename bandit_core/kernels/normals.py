@@ -16,6 +16,7 @@ from numba import int64, uint64
 
 from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.streams import HALF_UNIT, next_uniform, next_word
+from bandit_core.spec.elementary import exp
 
 LAYERS = 256
 EDGE = 3.6541528853610088  # where the tail begins, for 256 layers
@@ -33,17 +34,10 @@ def right_edges(layers: int, edge: float) -> np.ndarray:
     return edges
 
 
-def heights_of(edges: np.ndarray) -> np.ndarray:
-    """The normal curve exp(-x^2 / 2) at the edges, one by one: NumPy's exponential of many numbers at once rounds
-    otherwise on some processors.
-    """
-    return np.array([math.exp(-0.5 * edge * edge) for edge in edges.tolist()])
-
-
 _EDGES = right_edges(LAYERS, EDGE)
 BOUNDS = np.floor(_EDGES[1:] / _EDGES[:-1] * _GRID).astype(np.int64)  # of immediate acceptance, on the grid
 WIDTHS = _EDGES[:-1] / _GRID  # of the layers per grid point
-HEIGHTS = heights_of(_EDGES)
+HEIGHTS = exp(-0.5 * _EDGES**2)  # the normal curve at the edges
 SIGNS = np.array([1.0, -1.0])
 
 

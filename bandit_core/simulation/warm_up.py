@@ -1,8 +1,7 @@
 """Compile every kernel before the first visitor comes: ``python -m bandit_core warm``.
 
-Each policy plays short trials where its machine code is missing, so that it stands in the kernel folder afterwards.
-Nothing else is kept. A folder that was filled by one user (while an image is built, say) can then be read by every
-other.
+Each policy plays some short trials, so that its machine code stands in the kernel folder afterwards. Nothing else is
+kept. A folder that was filled by one user (while an image is built, say) can then be read by every other.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from bandit_core.model import Policy, Signal
 from bandit_core.policies import registry
 from bandit_core.policies.stopping import StoppingSetup, stopping_policies
 from bandit_core.simulation.costs import worker_count
-from bandit_core.simulation.engine import Simulation, simulate
+from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError
 
@@ -63,31 +62,22 @@ def _anywhere(policy: Policy) -> Experiment:
     raise LookupError(f"no preset has arms that {policy.name} accepts")
 
 
-def _short_runs(experiment: Experiment) -> Iterator[Experiment]:
-    """Short runs that need, together, every kernel that the experiment's lines can meet at any horizon."""
+def compile_for(experiment: Experiment) -> None:
+    """Compile every kernel that the experiment's lines can meet, at any horizon, by playing some short trials."""
+    nothing = Store(None, 0)
     for horizon, trials in SIZES:
         longest = horizon if experiment.contexts is None else min(horizon, 3_000)
-        yield experiment.with_changes(horizon=longest, trials=trials)
+        simulate(experiment.with_changes(horizon=longest, trials=trials), jobs=1, store=nothing)
     if experiment.contexts is None:
         far = experiment.with_changes(horizon=JUMPED, trials=1)
         for line, setup, written in zip(far.lines, far.setups, far.spec()["lines"], strict=True):
             if line.entry.sampler(setup) == "jump":
-                yield far.with_changes(lines=[written], view={})
-
-
-def compile_for(experiment: Experiment) -> None:
-    """Compile or load every kernel that the experiment's lines can meet, at any horizon, by playing some short runs."""
-    for short in _short_runs(experiment):
-        simulate(short, jobs=1, store=Store(None, 0))
+                simulate(far.with_changes(lines=[written], view={}), jobs=1, store=nothing)
 
 
 def _compile_all(experiments: Sequence[Experiment]) -> None:
-    """The same for all of them, without the runs that would only load what is on disk."""
     for experiment in experiments:
-        for short in _short_runs(experiment):
-            run = Simulation(short, Store(None, 0))
-            if run.compiles:
-                run.run(jobs=1)
+        compile_for(experiment)
 
 
 def _compile_stopping() -> None:
