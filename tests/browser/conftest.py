@@ -14,6 +14,13 @@ from visitor import HANGS, Profiles, Server, Visitor
 
 expect.set_options(timeout=HANGS)
 TROUBLE = re.compile(r"Traceback|ScriptRunContext|warning", re.IGNORECASE)
+# Where a browser leaves while the server writes to it, Streamlit 1.67 takes Starlette's word of that for a text frame,
+# and closes what is closed. Nobody sees it, and no page can prevent it.
+LEFT = re.compile(
+    r"Traceback((?!Traceback).)*websocket\.receive_bytes\(\)((?!Traceback).)*WebSocketDisconnected((?!Traceback).)*"
+    r"Traceback((?!Traceback).)*WebSocketDisconnected: Cannot call .send. once a close message has been sent",
+    re.DOTALL,
+)
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -85,6 +92,6 @@ def visits(profiles: Profiles, server: Server) -> Iterator[Callable[..., Visitor
         visitor.leave()
     for at in {server, *(visitor.server for visitor in visitors)}:
         written = at.output[told if at is server else 0 :]
-        assert not TROUBLE.search(written), written
+        assert not TROUBLE.search(LEFT.sub("", written)), written
     assert [error for visitor in visitors for error in visitor.errors] == []
     assert [address for visitor in visitors for address in visitor.foreign] == []
