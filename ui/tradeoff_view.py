@@ -17,8 +17,9 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
 from bandit_core.experiments import links
-from bandit_core.experiments.curves import beside
+from bandit_core.experiments.curves import may_be_drawn
 from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.model.bound import Bound
 from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
 from bandit_core.studies import tradeoff
 from bandit_core.studies.goal_search import Answer, Goal, Kind, fewest_users, smallest_epsilon
@@ -214,7 +215,7 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     named = [trace.line for trace in shown if trace.line not in experiment.view.hidden]
     kinds = 0
     if experiment.view.bounds and not price:
-        kinds = _add_bounds(figure, result, colours, {trace.line: trace.mean for trace in found})
+        kinds = _add_bounds(figure, result, colours)
     legends.collect_lines(figure, experiment, named, colours, legends.MOST - kinds)
     _mark_regions(figure, result, found)
     here = marked(experiment)
@@ -249,20 +250,22 @@ def _price_range(found: list[tradeoff.Trace]) -> tuple[float, float]:
     return float(np.log10(prices.min() / 1.3)), float(np.log10(prices.max() * 1.3))
 
 
-def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str], means: dict[int, np.ndarray]) -> int:
+def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str]) -> int:
     """Every bound once, in grey where it holds for several lines; slopes, which speak of no one horizon, on request.
 
     Each kind has one entry in the legend; returns the number of entries.
     """
-    experiment = result.experiment
-    drawn: dict[tuple[str, bytes], tuple[Any, np.ndarray, list[int]]] = {}
+    experiment, view = result.experiment, result.experiment.view
+
+    def wanted(bound: Bound) -> bool:
+        return may_be_drawn(bound, view.shapes, view.worst_case) and (view.shapes or bound.form == "bound")
+
+    drawn: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
     for number, line in enumerate(experiment.lines):
-        if line.epsilon is None or number in experiment.view.hidden:
+        if line.epsilon is None or number in view.hidden:
             continue
-        for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons):
-            kept = beside(bound, values, means[number], experiment.view.shapes, experiment.view.worst_case)
-            if kept is not None and (bound.form == "bound" or experiment.view.shapes):
-                drawn.setdefault((bound.label, kept.tobytes()), (bound, kept, []))[2].append(number)
+        for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons, wanted):
+            drawn.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
     shown = []
     for bound, values, lines in drawn.values():
         figure.add_scatter(

@@ -68,6 +68,13 @@ def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     return list(_line_bounds(same, line))
 
 
+def may_be_drawn(bound: Bound, shapes: bool = False, worst_case: bool = False) -> bool:
+    """Whether a bound may stand beside measured curves at all, whatever its values (see `beside`)."""
+    if bound.not_applicable or bound.only or (bound.worst_case and not worst_case):
+        return False
+    return shapes or bound.form == "bound" or (bound.form == "slope" and bound.side == "lower")
+
+
 def beside(
     bound: Bound, values: np.ndarray, mean: np.ndarray, shapes: bool = False, worst_case: bool = False
 ) -> np.ndarray | None:
@@ -92,12 +99,10 @@ def beside(
     ndarray or None
         ``values``, NaN where it is not drawn.
     """
-    if bound.not_applicable or bound.only or (bound.worst_case and not worst_case):
+    if not may_be_drawn(bound, shapes, worst_case):
         return None
     if shapes or bound.form == "bound":
         return values
-    if bound.form == "shape" or bound.side == "upper":
-        return None
     with np.errstate(invalid="ignore"):
         right = mean >= values
     return np.where(right, values, np.nan) if right.any() else None

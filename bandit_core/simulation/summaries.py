@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pydantic
 
-from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds
+from bandit_core.experiments.curves import beside, in_the_long_run, line_bounds, may_be_drawn
 from bandit_core.experiments.experiment import Experiment, Line, Quantity
 from bandit_core.model import Guarantee, Policy
 from bandit_core.model.bound import TRIVIAL, Bound
@@ -270,8 +270,8 @@ def drawn_bounds(
         if line is None or divisor is None:
             continue
         for bound in line_bounds(experiment, number):
-            if bound.not_applicable:
-                continue
+            if not may_be_drawn(bound, view.shapes, view.worst_case):
+                continue  # before its values, which may take long
             values = bound.values(result.times, experiment.largest_gap)
             drawn = beside(bound, values, line.mean, view.shapes, view.worst_case)
             if drawn is not None and bound.form == "slope" and not view.shapes:

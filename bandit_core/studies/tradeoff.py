@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -142,14 +143,17 @@ def regime_change(experiment: Experiment) -> float | None:
 
 @lru_cache(maxsize=256)
 def bounds_against_epsilon(
-    experiment: Experiment, line: int, epsilons: tuple[float, ...]
+    experiment: Experiment,
+    line: int,
+    epsilons: tuple[float, ...],
+    wanted: Callable[[Bound], bool] = lambda bound: not bound.not_applicable,
 ) -> tuple[tuple[Bound, np.ndarray], ...]:
-    """Every bound of a private line at the horizon as a function of the budget (NaN where it is hidden)."""
+    """Bounds of a private line at the horizon as functions of the budget (NaN where they are not ``wanted``)."""
     horizon = np.array([float(experiment.horizon)])
     curves: dict[str, tuple[Bound, np.ndarray]] = {}
     for place, epsilon in enumerate(epsilons):
         for bound in line_bounds(at_budget(experiment, epsilon), line):
-            if bound.not_applicable:
+            if not wanted(bound):
                 continue
             _, values = curves.setdefault(bound.label, (bound, np.full(len(epsilons), np.nan)))
             values[place] = bound.values(horizon, experiment.largest_gap)[0]
