@@ -77,14 +77,14 @@ def shuffle_delta(noisy: float, users: int, epsilon: float, cut: float = 1e-15) 
     above, below = 1 - half - growth * half, growth * (1 - half) - half
     if above <= 0:
         return 0.0
-    others = binom(users - 1, noisy)
-    low, high = (0, 0) if users == 1 else (int(others.ppf(cut / 2)), int(others.isf(cut / 2)))
+    others = users - 1, noisy  # given anew each time: to make a distribution of it takes as long as all else here
+    low, high = (0, 0) if users == 1 else (int(binom.ppf(cut / 2, *others)), int(binom.isf(cut / 2, *others)))
     ends = np.unique(np.linspace(low, high + 1, min(_GROUPS, high - low + 1) + 1).astype(np.int64))
     count = ends[:-1]
     edge = np.ceil((count + 1) * above / (above + below)) - 1
     lost = above * binom.cdf(edge, count, 0.5) - below * binom.cdf(edge - 1, count, 0.5)
-    chance = others.pmf(count) if len(count) == high - low + 1 else np.diff(others.cdf(ends - 1))
-    missed = max(0.0, float(others.cdf(low - 1) + others.sf(high)))
+    chance = binom.pmf(count, *others) if len(count) == high - low + 1 else np.diff(binom.cdf(ends - 1, *others))
+    missed = max(0.0, float(binom.cdf(low - 1, *others) + binom.sf(high, *others)))
     return float(chance @ np.maximum(lost, 0.0)) + missed
 
 

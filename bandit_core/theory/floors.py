@@ -43,7 +43,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -123,10 +123,20 @@ class _Rivals:
     @cached_property
     def every_policy(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of users and the floor of every policy there; between them it lies above the straight line."""
-        times = np.unique(np.append(np.arange(1.0, 33.0), np.geomspace(32, _LONGEST, 300).round()))
-        information = (times[1:, None] - 1) * np.maximum(self.toward, self.away)
-        cost = np.append(self.mean_gap, least_cost(information, self.gaps, self.counts, self.best))
-        return times, np.cumsum(cost * np.diff(times, prepend=0.0))  # the cost falls: each step at its last value
+        told = np.maximum(self.toward, self.away)
+        rivals = zip(told.tolist(), self.gaps.tolist(), self.counts.tolist(), strict=True)
+        return _every_policy(tuple(rivals), self.best, self.mean_gap)
+
+
+@lru_cache(maxsize=256)  # one for all lines of a promise; without privacy, for all budgets
+def _every_policy(
+    rivals: tuple[tuple[float, float, int], ...], best: int, mean_gap: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """`_Rivals.every_policy` where ``rivals`` has what a pull tells, gap and count of each distribution."""
+    told, gaps, counts = (np.array(column) for column in zip(*rivals, strict=True))
+    times = np.unique(np.append(np.arange(1.0, 33.0), np.geomspace(32, _LONGEST, 300).round()))
+    cost = np.append(mean_gap, least_cost((times[1:, None] - 1) * told, gaps, counts, best))
+    return times, np.cumsum(cost * np.diff(times, prepend=0.0))  # the cost falls: each step at its last value
 
 
 def _two_amounts(setup: RunSetup, binary: classic.BinaryArms, told: Told) -> tuple[np.ndarray, ...]:

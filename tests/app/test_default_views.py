@@ -11,6 +11,7 @@ from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.reproductions import Shipped, load
 from bandit_core.simulation.results import band
 from bandit_core.studies.sweep import sweep
+from bandit_core.theory import floors
 from ui import charts, theme, tradeoff_view
 
 
@@ -118,3 +119,18 @@ def test_a_shaded_band_is_seen_whole_unless_it_dwarfs_its_curve():
     result = simulate(load_preset("trust").with_changes(trials=20), jobs=2)
     top = max(band(line, result.experiment.view.band)[1].max() for line in result.lines)
     assert top < charts.regret_chart(result).layout.yaxis.range[1]
+
+
+def test_a_bound_that_is_not_drawn_is_not_computed(monkeypatch):
+    def asked(*_):
+        raise AssertionError("computed for a picture that leaves it out")
+
+    monkeypatch.setattr(floors, "_fast_learner", asked)
+    monkeypatch.setattr(floors, "_at_share", asked)
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.83, 0.61)]  # which no other test has
+    result = simulate(load_preset("default").with_changes(arms=arms, horizon=500, trials=2))
+    assert drawn(charts.regret_chart(result))
+    budgets = sweep(result.experiment, (0.5, 1.0))
+    assert drawn(tradeoff_view.chart(budgets, False))
+    with pytest.raises(AssertionError, match="leaves it out"):
+        [bound.values(result.times, 0.3) for bound in line_bounds(result.experiment, 1) if bound.only]
