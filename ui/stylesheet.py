@@ -20,6 +20,7 @@ _FRAME = """
 [data-testid=stHeader]{background:none}
 [data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
 [data-testid=stHeader] :is(button,a,button *,a *){pointer-events:auto!important}
+[data-testid=stHeader] button{background:light-dark(#ffffff,#11161c)}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
 [data-testid=stPageLink-NavLink]:not([class*=st-key-menu-] *) :is(span:not([data-testid]),div,p){
 white-space:normal!important}
