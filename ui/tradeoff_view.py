@@ -17,7 +17,6 @@ import streamlit as st
 from bandit_core import Experiment, InputError
 from bandit_core.data.spreadsheets import defused, to_csv
 from bandit_core.experiments import links
-from bandit_core.experiments.curves import may_be_drawn
 from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.summaries import QUANTITY_WORDS, has_price
@@ -255,16 +254,12 @@ def _add_bounds(figure: go.Figure, result: SweepResult, colours: list[str]) -> i
 
     Each kind has one entry in the legend; returns the number of entries.
     """
-    experiment, view = result.experiment, result.experiment.view
-
-    def wanted(bound: Bound) -> bool:
-        return may_be_drawn(bound, view.shapes, view.worst_case) and (view.shapes or bound.form == "bound")
-
+    experiment = result.experiment
     drawn: dict[tuple[str, bytes], tuple[Bound, np.ndarray, list[int]]] = {}
     for number, line in enumerate(experiment.lines):
-        if line.epsilon is None or number in view.hidden:
+        if line.epsilon is None or number in experiment.view.hidden:
             continue
-        for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons, wanted):
+        for bound, values in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons):
             drawn.setdefault((bound.label, values.tobytes()), (bound, values, []))[2].append(number)
     shown = []
     for bound, values, lines in drawn.values():

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from bandit_core.experiments.curves import line_bounds
+from bandit_core.experiments.curves import line_bounds, may_be_drawn
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import LineResult
@@ -143,17 +142,18 @@ def regime_change(experiment: Experiment) -> float | None:
 
 @lru_cache(maxsize=256)
 def bounds_against_epsilon(
-    experiment: Experiment,
-    line: int,
-    epsilons: tuple[float, ...],
-    wanted: Callable[[Bound], bool] = lambda bound: not bound.not_applicable,
+    experiment: Experiment, line: int, epsilons: tuple[float, ...]
 ) -> tuple[tuple[Bound, np.ndarray], ...]:
-    """Bounds of a private line at the horizon as functions of the budget (NaN where they are not ``wanted``)."""
+    """Bounds of a private line that the experiment's view draws, at the horizon, as functions of the budget.
+
+    NaN where they do not apply. Slopes, which speak of no one horizon, only where the view asks for shapes.
+    """
+    view = experiment.view
     horizon = np.array([float(experiment.horizon)])
     curves: dict[str, tuple[Bound, np.ndarray]] = {}
     for place, epsilon in enumerate(epsilons):
         for bound in line_bounds(at_budget(experiment, epsilon), line):
-            if not wanted(bound):
+            if not may_be_drawn(bound, view.shapes, view.worst_case) or not (view.shapes or bound.form == "bound"):
                 continue
             _, values = curves.setdefault(bound.label, (bound, np.full(len(epsilons), np.nan)))
             values[place] = bound.values(horizon, experiment.largest_gap)[0]
