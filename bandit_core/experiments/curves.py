@@ -68,7 +68,7 @@ def line_bounds(experiment: Experiment, line: int) -> list[Bound]:
     return list(_line_bounds(same, line))
 
 
-def may_be_drawn(bound: Bound, shapes: bool = False, worst_case: bool = False) -> bool:
+def may_be_drawn(bound: Bound, shapes: bool, worst_case: bool) -> bool:
     """Whether a bound may stand beside measured curves at all, whatever its values (see `beside`)."""
     if bound.not_applicable or bound.only or (bound.worst_case and not worst_case):
         return False

@@ -77,7 +77,7 @@ def shuffle_delta(noisy: float, users: int, epsilon: float, cut: float = 1e-15) 
     above, below = 1 - half - growth * half, growth * (1 - half) - half
     if above <= 0:
         return 0.0
-    others = users - 1, noisy  # given anew each time: to make a distribution of it takes as long as all else here
+    others = users - 1, noisy  # SciPy would take as long to make a distribution of them as for all else here
     low, high = (0, 0) if users == 1 else (int(binom.ppf(cut / 2, *others)), int(binom.isf(cut / 2, *others)))
     ends = np.unique(np.linspace(low, high + 1, min(_GROUPS, high - low + 1) + 1).astype(np.int64))
     count = ends[:-1]
@@ -146,7 +146,7 @@ class ShuffledBits(Batch):
         from scipy.stats import binom  # heavy import, needed only for distributions
 
         true, false = (
-            binom(count, chance).pmf(np.arange(count + 1))
+            binom.pmf(np.arange(count + 1), count, chance)
             for count, chance in ((ones, 1 - self.noisy / 2), (self.users - ones, self.noisy / 2))
         )
         return np.arange(self.users + 1.0), np.convolve(true, false)

@@ -120,7 +120,7 @@ class _Rivals:
         room = 1 - self.best_chance
         return _RAISES * room * self.unit, self.told.chances(self.chances[:, None], self.best_chance + _RAISES * room)
 
-    @cached_property
+    @property
     def every_policy(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of users and the floor of every policy there; between them it lies above the straight line."""
         told = np.maximum(self.toward, self.away)

@@ -15,7 +15,7 @@ from visitor import HANGS, Profiles, Server, Visitor
 expect.set_options(timeout=HANGS)
 TROUBLE = re.compile(r"Traceback|ScriptRunContext|warning", re.IGNORECASE)
 # Where a browser leaves while the server writes to it, Streamlit 1.67 takes Starlette's word of that for a text frame,
-# and closes what is closed. Nobody sees it, and no page can prevent it.
+# and closes what is closed. No visitor sees it, and no page can prevent it.
 LEFT = re.compile(
     r"Traceback((?!Traceback).)*websocket\.receive_bytes\(\)((?!Traceback).)*WebSocketDisconnected((?!Traceback).)*"
     r"Traceback((?!Traceback).)*WebSocketDisconnected: Cannot call .send. once a close message has been sent",
