@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+from contextlib import closing
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -75,11 +76,10 @@ def front(configuration, tmp_path):
     process = subprocess.Popen(["nginx", "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "log")])
 
     def ask(path: str, cookie: str = "", agent: str = "") -> tuple[int, str]:
-        connection = HTTPConnection("127.0.0.1", port, timeout=30)
-        connection.request("GET", path, headers={"Cookie": cookie and f"lab={cookie}", "User-Agent": agent})
-        answer = connection.getresponse()
-        body, new = answer.read().decode(), answer.headers.get("Set-Cookie", "")
-        connection.close()
+        with closing(HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            connection.request("GET", path, headers={"Cookie": cookie and f"lab={cookie}", "User-Agent": agent})
+            answer = connection.getresponse()
+            body, new = answer.read().decode(), answer.headers.get("Set-Cookie", "")
         return ports.index(int(body)) + 1, new.partition(";")[0].removeprefix("lab=")
 
     for _ in range(200):
