@@ -22,6 +22,7 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from numba.core.extending import _Intrinsic
 
 from bandit_core.jit.syntax import patiently
 
@@ -138,7 +139,7 @@ def _read_from_outside(function: FunctionType, tree: ast.AST) -> Iterator[tuple[
 
 def _described(value: Any, found: dict[str, str]) -> str:
     """A value that a function reads, as words that change with it."""
-    if isinstance(value, Dispatcher) or (isinstance(value, FunctionType) and not _of_a_library(value)):
+    if isinstance(value, Dispatcher | _Intrinsic) or (isinstance(value, FunctionType) and not _of_a_library(value)):
         _collect(value, found)
         return kernel_name(value)
     if isinstance(value, np.ndarray):
@@ -154,5 +155,5 @@ def _described(value: Any, found: dict[str, str]) -> str:
 
 
 def _of_a_library(value: Any) -> bool:
-    """Whether it comes from Python, NumPy or numba."""
-    return (value.__module__ or "").partition(".")[0] in {"numba", "numpy", *sys.stdlib_module_names}
+    """Whether it comes from Python, NumPy, numba or its LLVM."""
+    return (value.__module__ or "").partition(".")[0] in {"llvmlite", "numba", "numpy", *sys.stdlib_module_names}

@@ -22,8 +22,9 @@ from numba import int64, uint64
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, piece
 from bandit_core.kernels.labels import seed_another
-from bandit_core.kernels.normal_blocks import LANES, fill_normals
-from bandit_core.kernels.streams import HALF_UNIT, UNIT, stepped
+from bandit_core.kernels.normal_blocks import fill_normals
+from bandit_core.kernels.streams import HALF_UNIT, UNIT
+from bandit_core.kernels.vectors import LANES, fill_words
 
 ROWS = 8  # of a block
 PAIRS = ROWS * LANES
@@ -36,7 +37,8 @@ class Draws(NamedTuple):
 
     seeds: np.ndarray  # (1, OWN + 4 LANES) uint64
     lanes: np.ndarray  # (4, LANES), part of ``seeds``
-    words: np.ndarray  # (LANES,) uint64, room
+    words: np.ndarray  # (ROWS, LANES) uint64, and
+    marks: np.ndarray  # (ROWS,) int64, room
     normals: np.ndarray  # (PAIRS,)
     uniforms: np.ndarray  # (PAIRS,), never 0
     used: np.ndarray  # (1,) int64, pairs of the block that are used
@@ -50,9 +52,9 @@ class Draws(NamedTuple):
 def room_for_draws(arms: int) -> Draws:
     """Room for the draws of so many arms, not seeded yet."""
     seeds, block, each = np.empty((1, OWN + 4 * LANES), np.uint64), np.empty((2, PAIRS)), np.empty((3, 2, arms))
-    lanes, words = seeds.reshape(-1)[OWN:].reshape((4, LANES)), np.empty(LANES, np.uint64)
-    used = np.empty(1, np.int64)
-    return Draws(seeds, lanes, words, block[0], block[1], used, np.empty(arms), each[0], each[1], each[2])
+    lanes, words = seeds.reshape(-1)[OWN:].reshape((4, LANES)), np.empty((ROWS, LANES), np.uint64)
+    used, marks = np.empty(1, np.int64), np.empty(ROWS, np.int64)
+    return Draws(seeds, lanes, words, marks, block[0], block[1], used, np.empty(arms), each[0], each[1], each[2])
 
 
 @inlined
@@ -64,16 +66,15 @@ def seed_draws(draws: Draws, state: np.ndarray, trial: int) -> None:
 
 
 @array_piece
-def _fill(lanes: np.ndarray, words: np.ndarray, normals: np.ndarray, uniforms: np.ndarray, seeds: np.ndarray) -> None:
+def _fill(draws: Draws) -> None:
     """A block of pairs."""
-    fill_normals(lanes, words, normals.reshape((ROWS, LANES)), seeds, 0)
+    words, normals = draws.words, draws.normals.reshape((ROWS, LANES))
+    fill_normals(draws.lanes, words, draws.marks, normals, draws.seeds, 0)
+    fill_words(draws.lanes, words)
     for row in range(ROWS):
-        here = uniforms[row * LANES : (row + 1) * LANES]
+        own, here = words[row], draws.uniforms[row * LANES : (row + 1) * LANES]
         for lane in range(LANES):
-            word, lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
-                lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane]
-            )
-            here[lane] = int64(word >> uint64(12)) * UNIT + HALF_UNIT
+            here[lane] = int64(own[lane] >> uint64(12)) * UNIT + HALF_UNIT
 
 
 @inlined
@@ -81,7 +82,7 @@ def _need(draws: Draws, pairs: int) -> int:
     """Where so many unused pairs stand, which are used now: the rest of a block is left if it is too short."""
     used = draws.used[0]
     if used + pairs > PAIRS:
-        _fill(draws.lanes, draws.words, draws.normals, draws.uniforms, draws.seeds)
+        _fill(draws)
         used = 0
     draws.used[0] = used + pairs
     return used

@@ -12,14 +12,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, uint64
+from numba import int64
 
 from bandit_core.jit.decorators import array_piece, inlined, kernel, piece
 from bandit_core.kernels.labels import draw_labels, seed_another
-from bandit_core.kernels.linalg import add_rows
-from bandit_core.kernels.normal_blocks import LANES, fill_normals
+from bandit_core.kernels.normal_blocks import fill_normals
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.vectors import LANES, SPARE, divide_by_norms, sum_columns
 from bandit_core.spec.contexts import (
     CUBE,
     DISCRETE,
@@ -34,7 +34,6 @@ from bandit_core.spec.contexts import (
 )
 
 BLOCK = 1024  # numbers of a block of users (features; means of arms), at most, unless one user takes more
-SPARE = 3  # arms are taken by four
 MOST_TRIES = 2000  # draws of a discrete type until its gap is large enough
 SHIFT_TRIES = 20  # draws of a context whose two best arms stay the best when it is moved to their border
 
@@ -54,11 +53,12 @@ class Users(NamedTuple):
     pool: np.ndarray  # (points, vectors x dimension), the types of users of a discrete distribution
     seeds: np.ndarray  # (1, 4 x LANES) uint64, and the same numbers again:
     lanes: np.ndarray  # (4, LANES), the generators of a block
-    words: np.ndarray  # (LANES,) uint64
-    normals: np.ndarray  # (rows, LANES), what they draw, and some of these numbers again:
+    words: np.ndarray  # (rows, LANES) uint64, what they draw
+    marks: np.ndarray  # (rows,) int64, room
+    normals: np.ndarray  # (rows, LANES), variables made of the words, and some of these numbers again:
     x: np.ndarray  # (dimension, users x vectors + SPARE), the contexts of the present block of users
-    norms: np.ndarray  # (users x vectors + SPARE,), room
-    means: np.ndarray  # (users, arms), their mean rewards
+    room: np.ndarray  # (users x vectors + SPARE,)
+    means: np.ndarray  # (users, arms), their mean rewards, with SPARE places behind
     scores: np.ndarray  # (arms + SPARE,), room for what a learner thinks of the arms
 
 
@@ -72,9 +72,11 @@ def users_of(environment: Environment, state: np.ndarray, signal: np.ndarray) ->
     columns = users * vectors + SPARE
     seeds, normals = np.empty((1, 4 * LANES), np.uint64), np.empty((d * columns // LANES + 1, LANES))
     x = normals.reshape(-1)[: d * columns].reshape((d, columns))
+    means = np.empty(users * arms + SPARE)[: users * arms].reshape((users, arms))
     return Users(
         state, signal, np.empty(arms, np.int64), theta, pool, seeds, seeds.reshape((4, LANES)),
-        np.empty(LANES, np.uint64), normals, x, np.empty(columns), np.empty((users, arms)), np.empty(arms + SPARE),
+        np.empty(normals.shape, np.uint64), np.empty(normals.shape[0], np.int64), normals, x, np.empty(columns), means,
+        np.empty(arms + SPARE),
     )  # fmt: skip
 
 
@@ -108,29 +110,11 @@ def column_of(users: Users, user: int, arm: int) -> int:
     return user if users.theta.shape[0] > 1 else user * users.order.shape[0] + arm
 
 
-@array_piece
-def _predict(x: np.ndarray, at: int, theta: np.ndarray, scores: np.ndarray) -> None:
-    """x . theta for the columns from ``at`` on: four at a time, which need not wait for each other."""
-    for arm in range(0, scores.shape[0] - SPARE, 4):
-        place, column = uint64(arm), uint64(at + arm)  # unsigned, so that nothing counts from the end
-        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-        for k in range(x.shape[0]):
-            weight = theta[0, k]
-            first += x[k, column] * weight
-            second += x[k, column + uint64(1)] * weight
-            third += x[k, column + uint64(2)] * weight
-            fourth += x[k, column + uint64(3)] * weight
-        scores[place] = first
-        scores[place + uint64(1)] = second
-        scores[place + uint64(2)] = third
-        scores[place + uint64(3)] = fourth
-
-
 @inlined
 def predict(users: Users, user: int, theta: np.ndarray) -> None:
     """x . theta of all arms into ``users.scores``."""
     if theta.shape[0] == 1:
-        _predict(users.x, column_of(users, user, 0), theta, users.scores)
+        sum_columns(theta[0], users.x, column_of(users, user, 0), users.order.shape[0], users.scores)
         return
     for arm in range(theta.shape[0]):
         users.scores[arm] = predictor(users.x, user, theta, arm)
@@ -309,21 +293,16 @@ def _from_table(environment: Environment, users: Users, user: int) -> None:
 @array_piece
 def _draw_block(environment: Environment, users: Users, row: int) -> None:
     """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere."""
-    x, norms = users.x, users.norms
-    d, columns = x.shape
-    fill_normals(users.lanes, users.words, users.normals, users.state, row)
-    for at in range(columns):
-        norms[at] = 0.0
-    for k in range(d):
-        for at in range(columns):
-            norms[at] += x[k, at] * x[k, at]
-    for at in range(columns):
-        norms[at] = environment.form[0] if environment.distribution == GAUSSIAN else 1.0 / math.sqrt(norms[at])
-    for k in range(d):
-        for at in range(columns):
-            x[k, at] *= norms[at]
-    if d == 1 and environment.distribution == SPHERE:  # exactly +-1, so that equal arms are equal
-        for at in range(columns):
+    x = users.x
+    fill_normals(users.lanes, users.words, users.marks, users.normals, users.state, row)
+    if environment.distribution == GAUSSIAN:
+        for k in range(x.shape[0]):
+            for at in range(x.shape[1]):
+                x[k, at] *= environment.form[0]
+    elif x.shape[0] > 1:
+        divide_by_norms(x, x.shape[1] - SPARE)
+    else:  # exactly +-1, so that equal arms are equal
+        for at in range(x.shape[1]):
             x[0, at] = math.copysign(1.0, x[0, at])
 
 
@@ -356,13 +335,14 @@ def _draw_one(environment: Environment, users: Users, row: int) -> None:
 def _find_means(link: int, users: Users) -> None:
     """Mean rewards of the block's users, into ``users.means``."""
     x, theta, means = users.x, users.theta, users.means
-    own = means.reshape(-1) if theta.shape[0] == 1 else users.norms[: means.shape[0]]
-    for model in range(theta.shape[0]):
-        own[:] = 0.0
-        add_rows(own, 1.0, theta[model], x, 0, x.shape[0], 0)
-        if theta.shape[0] > 1:
-            for user in range(own.shape[0]):
-                means[user, model] = own[user]
+    columns = x.shape[1] - SPARE
+    if theta.shape[0] == 1:
+        sum_columns(theta[0], x, 0, columns, means)
+    else:
+        for model in range(theta.shape[0]):
+            sum_columns(theta[model], x, 0, columns, users.room)
+            for user in range(columns):
+                means[user, model] = users.room[user]
     if link != IDENTITY:
         for user in range(means.shape[0]):
             for arm in range(means.shape[1]):

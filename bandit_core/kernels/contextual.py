@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba import uint64
 
-from bandit_core.jit.decorators import expanded, inlined, piece
+from bandit_core.jit.decorators import expanded, inlined
 from bandit_core.kernels.contexts import (
     Users,
     column_of,
@@ -29,9 +29,7 @@ from bandit_core.kernels.contexts import (
     meet,
     predict,
     predictor,
-    row_of,
 )
-from bandit_core.kernels.linalg import quadratic
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
@@ -134,22 +132,6 @@ def remember(estimate: np.ndarray, early: np.ndarray) -> None:
     for i in range(estimate.shape[0]):
         for k in range(estimate.shape[1]):
             early[i, k] = estimate[i, k]
-
-
-@piece
-def bonus(inverses: np.ndarray, x: np.ndarray, model: int, at: int, width: float) -> float:
-    """``width`` |x| in the norm of a model's matrix, of which ``inverses`` has the inverse, for column ``at``."""
-    return width * math.sqrt(max(0.0, quadratic(inverses[model], x, at)))
-
-
-@inlined
-def optimistic_arm(users: Users, user: int, estimate: np.ndarray, inverses: np.ndarray, width: float) -> int:
-    """Arm with the largest predictor plus its `bonus`."""
-    scores, arms = users.scores, users.order.shape[0]
-    predict(users, user, estimate)
-    for arm in range(arms):
-        scores[arm] += bonus(inverses, users.x, row_of(arm, estimate), column_of(users, user, arm), width)
-    return highest(scores, arms)
 
 
 @inlined

@@ -11,6 +11,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import uint64
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, dot, mean_reward, predictor, row_of, users_of
@@ -60,27 +61,24 @@ def release_into(
 
     Draws the direction first, then two coins, from the second generator.
     """
-    size = 0.0
+    size, square, along = 0.0, 0.0, 0.0
     while size == 0.0:
-        size = 0.0
         normals_in_turn(state, row, 4, response)
+        size, square, along = 0.0, 0.0, 0.0
         for k in range(response.shape[0]):
-            size += response[k] * response[k]
+            drawn, own = response[uint64(k)], gradient[uint64(k)]
+            size += drawn * drawn
+            square += own * own
+            along += own * drawn
     scale = ball.radius / math.sqrt(size)
     coin = next_uniform(state, row, 4)
     other_coin = next_uniform(state, row, 4)
-    if not zero:
-        square = 0.0
-        along = 0.0
-        for k in range(response.shape[0]):
-            square += gradient[k] * gradient[k]
-            along += gradient[k] * response[k]
-        length = min(ball.bound, math.sqrt(square))
-        if length > 0.0:
-            rounded_up = coin < 0.5 + 0.5 * length / ball.bound
-            kept = other_coin < ball.keep
-            if (along > 0.0) != (rounded_up == kept):
-                scale = -scale
+    length = min(ball.bound, math.sqrt(square))
+    if not zero and length > 0.0:
+        rounded_up = coin < 0.5 + 0.5 * length / ball.bound
+        kept = other_coin < ball.keep
+        if (along > 0.0) != (rounded_up == kept):
+            scale = -scale
     for k in range(response.shape[0]):
         response[k] *= scale
 

@@ -45,7 +45,7 @@ def _room(environment: Environment, late: Late, horizon: int, users: Users) -> t
     waiting = Waiting(np.empty(size, np.int64), np.empty(size))
     then = Users(
         users.state, users.signal, users.order, users.theta, users.pool, users.seeds, users.lanes, users.words,
-        users.normals, np.empty((environment.dimension, size)), users.norms, users.means, users.scores,
+        users.marks, users.normals, np.empty((environment.dimension, size)), users.room, users.means, users.scores,
     )  # fmt: skip
     return waiting, then
 

@@ -141,15 +141,3 @@ def invert_factored(factor: np.ndarray, inverse: np.ndarray, block: int, signal:
         add_rows(inverse[i, :stop], -1.0, factor[i], inverse, i + 1, size, 0)
         for j in range(stop):
             inverse[i, uint64(j)] /= factor[i, i]
-
-
-@inlined
-def quadratic(matrix: np.ndarray, x: np.ndarray, at: int) -> float:
-    """x^T matrix x, where x is column ``at`` of ``x``."""
-    total = 0.0
-    for k in range(x.shape[0]):
-        part = 0.0
-        for j in range(x.shape[0]):
-            part += matrix[k, j] * x[j, at]
-        total += x[k, at] * part
-    return total

@@ -20,50 +20,26 @@ from numba import int64, uint64
 from bandit_core.jit.decorators import inlined, piece
 from bandit_core.kernels.normals import BOUNDS, SIGNS, WIDTHS, normal, right_edges
 from bandit_core.kernels.streams import HALF_UNIT, UNIT, next_uniform, stepped
+from bandit_core.kernels.vectors import LANES, LAYERS, fill_words, lowest_bit, place_in_layers
 from bandit_core.spec.elementary import exp
 
-LANES = 32
-LAYERS = 1024
 EDGE = 4.038849846109505  # where the tail begins, for 1024 layers
 
 
 EDGES = right_edges(LAYERS, EDGE)
 HEIGHTS = exp(-0.5 * EDGES**2)
 _WIDTHS = EDGES * UNIT  # of a layer's cells
-_WHOLE, _WHOLE_BITS = 2.0**52, 0x4330000000000000  # a number and its bits, of which the lowest count from there on
-
-
-@inlined
-def _step(lanes: np.ndarray, words: np.ndarray, out: np.ndarray) -> int:
-    """The next word of every generator that is a column of ``lanes``, and a signed place in its layer.
-
-    Returns a bit for each that is not below the whole layer's curve. Two loops: in one, the words would be computed
-    one by one, as each looks up a layer.
-    """
-    for lane in range(words.shape[0]):
-        words[lane], lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane] = stepped(
-            lanes[0, lane], lanes[1, lane], lanes[2, lane], lanes[3, lane]
-        )
-    left = int64(0)
-    for lane in range(words.shape[0]):
-        word = words[lane]
-        layer = int64(word & uint64(LAYERS - 1))
-        middle = np.uint64(word >> uint64(12) | uint64(_WHOLE_BITS)).view(np.float64) - (_WHOLE - 0.5)
-        value = middle * _WIDTHS[layer]
-        left |= int64(value >= EDGES[layer + 1]) << lane
-        out[lane] = -value if word & uint64(LAYERS) else value
-    return left
 
 
 @piece
-def _mend(left: int, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
+def _mend(marks: np.ndarray, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
     """Where the curve cuts a layer: the place if it is below the curve, else another variable; and the tail."""
-    lane = 0
-    while left != 0:
-        if left & 1:
-            out[lane] = _rare(words[lane], out[lane], state, row)
-        left >>= 1
-        lane += 1
+    for mark in marks:
+        each, left = mark >> LANES, mark & (2**LANES - 1)
+        while left != 0:
+            lane = lowest_bit(left)
+            out[each, lane] = _rare(words[each, lane], out[each, lane], state, row)
+            left &= left - 1
 
 
 @inlined
@@ -79,12 +55,20 @@ def _rare(word: Any, place: float, state: np.ndarray, row: int) -> float:
 
 
 @inlined
-def fill_normals(lanes: np.ndarray, words: np.ndarray, out: np.ndarray, state: np.ndarray, row: int) -> None:
-    """Fill ``out`` (rows, LANES) with standard normal variables; ``lanes`` is (4, LANES), ``words`` (LANES,) room."""
+def fill_normals(
+    lanes: np.ndarray, words: np.ndarray, marks: np.ndarray, out: np.ndarray, state: np.ndarray, row: int
+) -> None:
+    """Fill ``out`` (rows, LANES) with standard normal variables.
+
+    ``lanes`` is (4, LANES); room are ``words`` (rows, LANES) uint64, and ``marks`` (rows,) int64.
+    """
+    fill_words(lanes, words)
+    marked = 0
     for each in range(out.shape[0]):
-        left = _step(lanes, words, out[each])
-        if left != 0:
-            _mend(left, words, out[each], state, row)
+        left = place_in_layers(words[each], _WIDTHS, EDGES, out[each])
+        marks[marked] = each << LANES | left  # no branch here: it would be known late, and often mispredicted
+        marked += left != 0
+    _mend(marks[:marked], words, out, state, row)
 
 
 @inlined

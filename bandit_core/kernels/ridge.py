@@ -14,12 +14,13 @@ import numpy as np
 
 from bandit_core.jit.decorators import allocating, array_piece, inlined, kernel, piece
 from bandit_core.kernels.contexts import Users, column_of, predict, predictor, row_of, users_of
-from bandit_core.kernels.contextual import greedy_arm, highest, optimistic_arm, play_users
+from bandit_core.kernels.contextual import greedy_arm, highest, play_users
 from bandit_core.kernels.linalg import add_rows
+from bandit_core.kernels.vectors import square_columns
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 
-FEW = 4  # features, below which a norm costs less than a bound
+FEW = 8  # features, up to which the norms of all contexts cost less than bounds that spare some
 ROUNDING = 1e-9  # of what an index can be, far above that of its operations
 
 
@@ -96,7 +97,7 @@ def _transform(inverse: np.ndarray, x: np.ndarray, at: int, image: np.ndarray) -
 
 @piece
 def _bonus(memory: Memory, users: Users, user: int, arm: int, width: float) -> float:
-    """`contextual.bonus` of an arm."""
+    """``width`` |x| in the inverse's norm, for the context of an arm."""
     x, at, image = users.x, column_of(users, user, arm), memory.image
     _transform(memory.inverses[row_of(arm, memory.estimate)], x, at, image)
     square = 0.0
@@ -106,8 +107,19 @@ def _bonus(memory: Memory, users: Users, user: int, arm: int, width: float) -> f
 
 
 @inlined
-def _optimistic_arm(memory: Memory, users: Users, user: int, width: float) -> int:
-    """`contextual.optimistic_arm`, with fewer norms."""
+def _arm_by_all_norms(memory: Memory, users: Users, user: int, width: float) -> int:
+    """Arm with the largest predictor plus ``width`` |x| in the inverse's norm, for one parameter."""
+    scores, squares, arms = users.scores, memory.squares, users.order.shape[0]
+    predict(users, user, memory.estimate)
+    square_columns(memory.inverses[0], users.x, column_of(users, user, 0), arms, squares)
+    for arm in range(arms):
+        scores[arm] += width * math.sqrt(max(0.0, squares[arm]))
+    return highest(scores, arms)
+
+
+@inlined
+def _arm_by_bounds(memory: Memory, users: Users, user: int, width: float) -> int:
+    """The same arm by the norms of those arms only that could have the largest index."""
     scores, tops = users.scores, memory.tops
     _bound_indices(memory, users, user, width)
     first = highest(tops, tops.shape[0])
@@ -125,11 +137,20 @@ def _optimistic_arm(memory: Memory, users: Users, user: int, width: float) -> in
 def _choose(learner: Learner, memory: Memory, users: Users, user: int, t: int) -> int:
     if t <= learner.warm_up:
         return (t - 1) % users.order.shape[0]
-    if learner.width > 0.0:
-        if users.x.shape[0] < FEW:
-            return optimistic_arm(users, user, memory.estimate, memory.inverses, learner.width)
-        return _optimistic_arm(memory, users, user, learner.width)
-    return greedy_arm(users, user, memory.estimate)
+    if learner.width == 0.0:
+        return greedy_arm(users, user, memory.estimate)
+    if memory.estimate.shape[0] == 1 and users.x.shape[0] <= FEW:
+        return _arm_by_all_norms(memory, users, user, learner.width)
+    return _arm_by_bounds(memory, users, user, learner.width)
+
+
+@array_piece
+def _subtract(inverse: np.ndarray, image: np.ndarray, share: float) -> None:
+    """Take ``share`` x image image^T from the inverse."""
+    for i in range(image.shape[0]):
+        own, weight = inverse[i], image[i]
+        for j in range(image.shape[0]):
+            own[j] -= weight * image[j] * share
 
 
 @inlined
@@ -145,8 +166,7 @@ def _learn(learner: Learner, memory: Memory, users: Users, row: int, at: int, t:
     share = 1.0 / spread
     for i in range(d):
         memory.estimate[model, i] += image[i] * miss * share
-        for j in range(d):
-            inverse[i, j] -= image[i] * image[j] * share
+    _subtract(inverse, image, share)
     if learner.width > 0.0:
         memory.users[0] += 1
         if memory.users[0] > memory.users[1]:

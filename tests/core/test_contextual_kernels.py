@@ -16,9 +16,10 @@ from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import late_contextual
 from bandit_core.kernels.contexts import draw_pool, draw_theta, meet, users_of
 from bandit_core.kernels.linalg import factorise, invert_factored, solve_factored, solve_indefinite
-from bandit_core.kernels.normal_blocks import EDGE, LANES, fill_normals, normals_in_turn
+from bandit_core.kernels.normal_blocks import EDGE, fill_normals, normals_in_turn
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
+from bandit_core.kernels.vectors import LANES
 from bandit_core.model import Signal, Stopped
 from bandit_core.policies import registry
 from bandit_core.simulation.store import Store
@@ -275,7 +276,8 @@ def test_the_ziggurat_is_normal():
 def _lanes(state, environment, signal, out):
     users = users_of(environment, state, signal)
     draw_theta(environment, users, 0)
-    fill_normals(users.lanes, users.words, out, state, 0)
+    words, marks = np.empty(out.shape, np.uint64), np.empty(out.shape[0], np.int64)
+    fill_normals(users.lanes, words, marks, out, state, 0)
 
 
 def lanes_of(trial: int, rows: int) -> np.ndarray:

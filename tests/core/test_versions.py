@@ -30,9 +30,13 @@ MODULE = '''
 """A kernel file."""
 import math
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 from bandit_core.jit.decorators import inlined, kernel, piece
 
 STEP = 2.0
+WORD = ir.IntType(64)
 CODES = (1, 2)
 UNUSED = 1.0
 TABLE = np.arange(3.0)
@@ -41,10 +45,20 @@ TABLE = np.arange(3.0)
 def scaled(x):
     return STEP * x
 
+def doubled(builder, value):
+    return builder.shl(value, ir.Constant(WORD, 1))
+
+@intrinsic
+def twice(typing, x):
+    """Two times a whole number."""
+    def generate(context, builder, signature, values):
+        return doubled(builder, values[0])
+    return types.int64(types.int64), generate
+
 @piece
 def longer(x):
     """Adds a little."""
-    return scaled(x) + math.sqrt(CODES[0]) + TABLE[1]
+    return scaled(x) + math.sqrt(CODES[0]) + TABLE[1] + twice(3)
 
 @kernel
 def play(x):
@@ -81,6 +95,7 @@ def written(tmp_path):
 @pytest.mark.parametrize(
     "change",
     [
+        ('"""Two times a whole number."""', '"""The double."""'),
         ('"""Adds a little."""', '"""Adds more\n\n    than a little."""'),
         ('    """Adds a little."""\n', ""),
         ("    return STEP * x", '    """Said at last."""\n    return STEP * x'),
@@ -105,6 +120,9 @@ def test_prose_and_layout_change_no_version(written, change):
         ("math.sqrt(C", "math.exp(C"),
         ("return STEP * x", "return x * STEP"),
         ("@piece\ndef", "@kernel\ndef"),
+        ("values[0])", "values[0 + 0])"),
+        ("builder.shl", "builder.lshr"),
+        ("IntType(64)", "IntType(32)"),
     ],
 )
 def test_what_a_kernel_reaches_changes_its_version_and_no_other(written, change):

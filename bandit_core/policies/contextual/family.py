@@ -168,7 +168,7 @@ def numbers_held(squares: Callable[[Contexts], float]) -> Callable[[RunSetup, in
     def numbers(setup: RunSetup, rows: int) -> float:
         contexts = contexts_of(setup)
         distribution, size = contexts.law, contexts.vectors * contexts.dimension
-        users = 7 * BLOCK + size * (1 + (distribution.points if isinstance(distribution, Discrete) else 0))
+        users = 8 * BLOCK + size * (2 + (distribution.points if isinstance(distribution, Discrete) else 0))
         table = len(distribution.rows) * len(distribution.rows[0]) if isinstance(distribution, Table) else 0
         feedback = setup.feedback
         waiting = 0 if feedback.immediate else min(feedback.batch + feedback.delay, setup.horizon)
