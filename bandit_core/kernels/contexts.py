@@ -292,7 +292,10 @@ def _from_table(environment: Environment, users: Users, user: int) -> None:
 
 @array_piece
 def _draw_block(environment: Environment, users: Users, row: int) -> None:
-    """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere."""
+    """Normal contexts for a block of users, or, divided by their norms, contexts on the sphere.
+
+    On the sphere of at least two dimensions also their predictors, into ``users.means``, for the first parameter.
+    """
     x = users.x
     fill_normals(users.lanes, users.words, users.marks, users.normals, users.state, row)
     if environment.distribution == GAUSSIAN:
@@ -300,7 +303,7 @@ def _draw_block(environment: Environment, users: Users, row: int) -> None:
             for at in range(x.shape[1]):
                 x[k, at] *= environment.form[0]
     elif x.shape[0] > 1:
-        divide_by_norms(x, x.shape[1] - SPARE)
+        divide_by_norms(x, x.shape[1] - SPARE, users.theta[0], users.means)
     else:  # exactly +-1, so that equal arms are equal
         for at in range(x.shape[1]):
             x[0, at] = math.copysign(1.0, x[0, at])
@@ -332,17 +335,17 @@ def _draw_one(environment: Environment, users: Users, row: int) -> None:
 
 
 @array_piece
-def _find_means(link: int, users: Users) -> None:
+def _find_means(environment: Environment, users: Users) -> None:
     """Mean rewards of the block's users, into ``users.means``."""
-    x, theta, means = users.x, users.theta, users.means
+    x, theta, means, link = users.x, users.theta, users.means, environment.link
     columns = x.shape[1] - SPARE
-    if theta.shape[0] == 1:
-        sum_columns(theta[0], x, 0, columns, means)
-    else:
+    if theta.shape[0] > 1:
         for model in range(theta.shape[0]):
             sum_columns(theta[model], x, 0, columns, users.room)
             for user in range(columns):
                 means[user, model] = users.room[user]
+    elif environment.distribution != SPHERE or x.shape[0] == 1:  # else they were found with the contexts
+        sum_columns(theta[0], x, 0, columns, means)
     if link != IDENTITY:
         for user in range(means.shape[0]):
             for arm in range(means.shape[1]):
@@ -358,7 +361,7 @@ def meet(environment: Environment, users: Users, row: int, t: int) -> int:
             _draw_block(environment, users, row)
         else:
             _draw_one(environment, users, row)
-        _find_means(environment.link, users)
+        _find_means(environment, users)
     return user
 
 

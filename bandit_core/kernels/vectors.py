@@ -243,11 +243,11 @@ def square_columns(typing: Any, inverse: Any, matrix: Any, start: Any, count: An
 
 
 @intrinsic
-def divide_by_norms(typing: Any, matrix: Any, count: Any) -> Lowered:
-    """Multiply ``count`` columns by 1 / the root of the sum of their squares, row after row."""
+def divide_by_norms(typing: Any, matrix: Any, count: Any, weights: Any, sums: Any) -> Lowered:
+    """Multiply ``count`` columns by 1 / the root of the sum of their squares, row after row; then as `sum_columns`."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        matrix, count = _arguments(context, builder, signature, values)
+        matrix, count, weights, sums = _arguments(context, builder, signature, values)
 
         def write(first: Any, lanes: int) -> None:
             def square(row: Any) -> Any:
@@ -259,12 +259,16 @@ def divide_by_norms(typing: Any, matrix: Any, count: Any) -> Lowered:
             root = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
             norms = builder.call(root, [_summed(builder, matrix.shape[0], lanes, square)])
             scales = builder.fdiv(_vector(1.0, _NUMBER, lanes), norms)
-            with cgutils.for_range(builder, matrix.shape[0]) as row:
-                place = _place(builder, matrix, row.index, first)
-                scaled = builder.fmul(_load(builder, matrix, place, _NUMBER, lanes), scales)
-                _store(builder, matrix, place, scaled)
+
+            def term(row: Any) -> Any:
+                place = _place(builder, matrix, row, first)
+                own = builder.fmul(_load(builder, matrix, place, _NUMBER, lanes), scales)
+                _store(builder, matrix, place, own)
+                return builder.fmul(own, _alike(builder, _one(builder, weights, row), lanes))
+
+            _store(builder, sums, first, _summed(builder, matrix.shape[0], lanes, term))
 
         _by_columns(builder, count, write)
         return context.get_dummy_value()
 
-    return types.void(matrix, types.int64), generate
+    return types.void(matrix, types.int64, weights, sums), generate

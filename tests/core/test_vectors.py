@@ -45,8 +45,8 @@ def _square(inverse, matrix, start, count, squares):
 
 
 @kernel
-def _divide(matrix, count):
-    vectors.divide_by_norms(matrix, count)
+def _divide(matrix, count, weights, sums):
+    vectors.divide_by_norms(matrix, count, weights, sums)
 
 
 def next_word(generator: list[int]) -> int:
@@ -119,12 +119,18 @@ def test_sums_over_columns_are_those_of_one_row_after_the_other(rows, count):
 
 @pytest.mark.parametrize(("rows", "count"), SIZES)
 def test_columns_are_divided_by_their_norms(rows, count):
-    matrix = np.random.default_rng(count).normal(size=(rows, count + SPARE + 6))
-    before = matrix.copy()
-    _divide(matrix, count)
+    draw = np.random.default_rng(count)
+    matrix, weights = draw.normal(size=(rows, count + SPARE + 6)), draw.normal(size=rows)
+    before, sums = matrix.copy(), np.full(count + SPARE + 5, np.nan)
+    _divide(matrix, count, weights, sums)
     for j in range(count):
         square = 0.0
         for i in range(rows):
             square += before[i, j] * before[i, j]
         assert matrix[:, j].tolist() == (before[:, j] * (1.0 / math.sqrt(square))).tolist()
+        total = 0.0
+        for i in range(rows):
+            total += weights[i] * matrix[i, j]
+        assert sums[j] == total
+    assert np.isnan(sums[count + SPARE :]).all()
     np.testing.assert_array_equal(matrix[:, count + SPARE :], before[:, count + SPARE :])
