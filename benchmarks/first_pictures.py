@@ -91,5 +91,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["LAB_CACHE_DIR"] = os.environ.get("LAB_CACHE_DIR") or folder
+        os.environ["LAB_CACHE_DIR"] = folder  # an empty store: what it had already it would not ask for
         main()

@@ -22,7 +22,6 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from numba.core.extending import _Intrinsic
 
 from bandit_core.jit.syntax import patiently
 
@@ -139,7 +138,8 @@ def _read_from_outside(function: FunctionType, tree: ast.AST) -> Iterator[tuple[
 
 def _described(value: Any, found: dict[str, str]) -> str:
     """A value that a function reads, as words that change with it."""
-    if isinstance(value, Dispatcher | _Intrinsic) or (isinstance(value, FunctionType) and not _of_a_library(value)):
+    written = getattr(value, "__wrapped__", value)  # of numba's intrinsics, too
+    if isinstance(value, Dispatcher) or (isinstance(written, FunctionType) and not _of_a_library(written)):
         _collect(value, found)
         return kernel_name(value)
     if isinstance(value, np.ndarray):
