@@ -135,11 +135,12 @@ def comparisons(result: Result) -> None:
     counted = "one pair" if pairs == 1 else f"{pairs} pairs"
     st.caption(
         "Differences of mean regret at the horizon, over pairs of runs with the same random numbers. p is that of a "
-        "paired t test, or of a sign test whose pairs all agree where that is larger, corrected by Holm's method for "
+        "paired test that allows for skewed differences (the larger one of Student's and Hall's), or of a sign test "
+        "whose pairs all agree where that is larger. It is corrected by Holm's method for "
         f"{counted} of lines, including hidden ones. *Could be luck*: corrected p above {LEVEL:g}; that does not "
         "prove two lines equal, and more runs may tell them apart. Each interval is for its own difference, not "
-        "corrected. With few runs, or where a few of them lose very much, all of this is rough; fewer than six "
-        "runs never make a difference clear."
+        "corrected. No interval allows for a costly run so rare "
+        "that none was played. Fewer than six runs never make a difference clear."
     )
 
 

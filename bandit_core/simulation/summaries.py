@@ -131,7 +131,9 @@ def reference(result: Result, line: int) -> Reference | None:
 
 @dataclass(frozen=True)
 class Summary:
-    """One line at the horizon. Errors are standard errors of the mean; NaN where they cannot be had."""
+    """One line at the horizon. Errors are standard errors of the mean, ``extra_low`` and ``extra_high`` the ends of the
+    95 % interval of the extra regret over pairs of trials; NaN where they cannot be had.
+    """
 
     line: int
     label: str
@@ -143,6 +145,8 @@ class Summary:
     price_stderr: float
     extra: float
     extra_stderr: float
+    extra_low: float
+    extra_high: float
     against: Reference | None
     best_share: float
     guarantee: Guarantee
@@ -151,11 +155,11 @@ class Summary:
 
     @property
     def differs(self) -> bool:
-        """Whether the price is surely not 1: the extra regret, over pairs of trials, is not 0 by two standard errors.
+        """Whether the price is surely not 1: the 95 % interval of the extra regret over pairs of trials leaves out 0.
 
         (A ratio's own error says little where the other regret is near 0.) Never where the error is unknown.
         """
-        return bool(abs(self.extra) > 2 * self.extra_stderr)
+        return self.extra_low > 0 or self.extra_high < 0
 
     @property
     def regret_over_bound(self) -> float:
@@ -204,6 +208,7 @@ def summaries(result: Result) -> list[Summary]:
         unknown = (float("nan"), float("nan"))
         price, price_stderr = unknown if against is None else line.ratio_to(against.played)
         extra, extra_stderr = unknown if against is None else line.difference_to(against.played)
+        extra_low, extra_high = unknown if against is None else line.difference_interval(against.played)
         proved = [
             (float(bound.values(result.times[-1:], experiment.largest_gap)[0]), bound.label)
             for bound in line_bounds(experiment, number)
@@ -226,6 +231,8 @@ def summaries(result: Result) -> list[Summary]:
                 price_stderr=price_stderr,
                 extra=extra,
                 extra_stderr=extra_stderr,
+                extra_low=extra_low,
+                extra_high=extra_high,
                 against=against,
                 best_share=best_share_at_end(line, result.times),
                 guarantee=chosen.entry.guarantee(experiment.setups[number]),
@@ -286,7 +293,7 @@ def drawn_bounds(
 def local_wins(result: Result) -> bool:
     """Whether a drawn policy that trusts nobody surely loses less than every one of a curator, at one budget for all.
 
-    By more than twice the standard error of the difference over pairs of trials, at the horizon.
+    At the horizon: the 95 % interval of the difference over pairs of trials lies above 0.
     """
     experiment = result.experiment
     if len({line.epsilon for line in experiment.lines if line.epsilon is not None}) != 1:
@@ -300,5 +307,5 @@ def local_wins(result: Result) -> bool:
             best[trust] = played
     if "local" not in best or "central" not in best:
         return False
-    extra, error = best["central"].difference_to(best["local"])
-    return extra > 2 * error
+    low, _ = best["central"].difference_interval(best["local"])
+    return low > 0

@@ -16,10 +16,11 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import MEASURES, PROMISES, Guarantee, Measure, Privacy
+from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.studies.sweep import SweepResult
 
-CLEARLY = 3.0  # standard errors by which a line must be ahead of another one: many users and pairs are looked at
+CLEARLY = 0.9973  # level of the interval that must leave out 0 (three standard errors of a normal): many are looked at
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,22 @@ class Ladder:
 class Step:
     """Two lines that follow each other on a ladder: what the one with more trust loses less at the horizon (rewards).
 
-    ``saved`` and its standard error ``stderr`` are over pairs of trials.
+    ``saved``, its standard error ``stderr`` and the ends ``low`` and ``high`` of its interval of level `CLEARLY` are
+    over pairs of trials.
     """
 
     stronger: int
     weaker: int
     saved: float
     stderr: float
+    low: float
+    high: float
     measure: Measure
 
     @property
     def clear(self) -> bool:
         """Whether the sign of what is saved is beyond doubt."""
-        return abs(self.saved) > CLEARLY * self.stderr
+        return self.low > 0 or self.high < 0
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,8 @@ def steps(result: Result) -> tuple[Step, ...]:
     for each in ladders(result.experiment, played):
         for stronger, weaker in pairwise(each.lines):
             if (both := _both(result, stronger, weaker)) is not None:
-                found.append(Step(stronger, weaker, *both[0].difference_to(both[1]), each.measure))
+                apart, ends = both[0].difference_to(both[1]), both[0].difference_interval(both[1], CLEARLY)
+                found.append(Step(stronger, weaker, *apart, *ends, each.measure))
     return tuple(found)
 
 
@@ -124,8 +129,8 @@ def _ahead(result: Result, one: int, other: int) -> np.ndarray:
     apart = both[1].regret[theirs] - both[0].regret[mine]
     if len(apart) < 2:
         return nothing
-    mean, error = apart.mean(axis=0), apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
-    return np.where(np.abs(mean) > CLEARLY * error, np.sign(mean), 0.0)
+    low, high = interval(apart, CLEARLY)
+    return np.where(low > 0, 1.0, np.where(high < 0, -1.0, 0.0))
 
 
 def _changes(one: int, other: int, places: np.ndarray, ahead: np.ndarray) -> list[Crossing]:

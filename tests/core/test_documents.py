@@ -15,11 +15,10 @@ from pathlib import Path
 import conformance as suite
 import pytest
 
-from bandit_core import Experiment, cli, load_preset, policies, simulate
+from bandit_core import Experiment, cli, policies
 from bandit_core.experiments import links
 from bandit_core.policies import registry
 from bandit_core.simulation.prepared import prepared_line
-from bandit_core.simulation.summaries import summaries
 from ui import menu
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,13 +152,6 @@ def test_blocks_of_a_policy_from_a_file_belong_to_its_kernel(guide, tmp_path, mo
     assert identity(guide[1]) == identity(guide[1] + "# prose\n") != identity(changed)
     monkeypatch.undo()
     registry.cache_clear()
-
-
-def test_the_readme_tells_what_its_picture_shows() -> None:
-    result = simulate(load_preset("trust"))
-    for line, row in zip(result.lines, summaries(result), strict=True):
-        assert line is not None and f"about {line.mean[-1]:.0f}" in README
-        assert row.against is None or f"about {row.price:.1f} where" in README
 
 
 ADDRESSES = re.findall(r"\(http://localhost:8501(/[\w-]*)(?:\?([^)\s]*))?\)", README)

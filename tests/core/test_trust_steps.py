@@ -107,7 +107,7 @@ def test_a_crossing_lies_between_two_clear_leads():
 
 def test_crossings_along_the_budget_are_those_of_the_runs_at_each_budget():
     """Who trusts nobody is far behind a curator at small budgets, and ahead once a bit is nearly the reward."""
-    experiment = load_preset("trust-ladder")
+    experiment = load_preset("trust-ladder").with_changes(trials=100)
     swept = sweep(experiment, (1.0, 2.0, 5.0), jobs=1)
     found = budget_crossings(swept)
     keys = {tuple(experiment.lines[line].entry.privacy for line in (each.first, each.then)) for each in found}
