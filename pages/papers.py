@@ -15,7 +15,7 @@ page_frame.enter()
 st.title("Can we reproduce the papers' figures?")
 st.markdown(
     "Every figure of the five papers that this lab is built on, and some figures of other papers, computed again at "
-    "the paper's own scale. Beside each picture stand the paper's statements, in our words, and our verdict on each.\n\n"
+    "the paper's own scale. Beside each picture stand the paper's statements, in our words, and our verdicts.\n\n"
     f"{view.tally()}"
 )
 chosen, wanted = view.choose()

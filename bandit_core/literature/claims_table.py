@@ -1,4 +1,4 @@
-"""The verdicts as Markdown: every statement with its verdict, its readings and its test, and how every file was made."""
+"""The verdicts as Markdown: every statement, its verdict, its readings and its test, and how every file was made."""
 
 from __future__ import annotations
 

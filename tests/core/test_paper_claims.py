@@ -1,4 +1,4 @@
-"""Verdicts on statements of papers: each kind can be confirmed, not confirmed and inconclusive; the data say nothing impossible."""
+"""Verdicts on statements of papers: each kind can get each verdict; the data say nothing impossible."""
 
 from __future__ import annotations
 
