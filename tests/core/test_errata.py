@@ -182,3 +182,7 @@ def test_the_command_line_runs_one_check_or_all(capsys):
         KINDS["withdrawn"]
     ) == len(NAMES) - len(CHECKED)
     assert "NOT CONFIRMED" not in told
+
+
+def _without_check(told):
+    return told.count(KINDS["misprint"]) + told.count(KINDS["withdrawn"])

@@ -1,7 +1,7 @@
 """What is wrong, could be sharper or is left open in the papers behind this project: ``python -m bandit_core errata``.
 
-An error comes with a check that puts one question to both versions and can fail; misprints are there by inspection. What
-turned out to be no error stays in the list as withdrawn.
+An error comes with a check that puts one question to both versions and can fail; misprints are there by inspection.
+What turned out to be no error stays in the list as withdrawn.
 """
 
 from __future__ import annotations
