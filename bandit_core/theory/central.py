@@ -262,7 +262,8 @@ def dp_ucb_bound(setup: RunSetup) -> list[Bound]:
         status="as printed",
         formula=r"\sum_{a:\Delta_a>0}\Big[\inf_{0<\lambda_0<1}\max\Big(B(\ln B+7),\frac{8\ln t}{\lambda_0^2\Delta_a}"
         r"\Big)+(1+\pi^2)\Delta_a\Big],\qquad B=\frac{4\sqrt8\,\ln t}{\epsilon(1-\lambda_0)}",
-        words="By the printed theorem DP-UCB-BOUND loses at most this on average. lambda_0 splits the margin of an arm between the noise of "
+        words="By the printed theorem DP-UCB-BOUND loses at most this on average. "
+        "lambda_0 splits the margin of an arm between the noise of "
         "its rewards and the noise of privacy; it is free in the proof, so the best split is taken for each arm and t.",
         assumptions="rewards in [0, 1]; the index with sqrt(2 ln t / n); a margin that covers the counter's noise, "
         f"which the printed one with log2 n' does only up to constants; {REPORT}",
@@ -287,7 +288,8 @@ def dp_ucb(setup: RunSetup) -> list[Bound]:
         status="as printed",
         formula=r"\sum_{a:\Delta_a>0}\Big[\max\Big(\frac{32\sqrt2\,\ln^2t}{\epsilon},\frac{32\ln t}{\Delta_a}\Big)"
         r"+(1+\pi^2)\Delta_a\Big]",
-        words="By the printed theorem DP-UCB loses at most this on average. The part that privacy adds grows like ln^2 t and is the same for "
+        words="By the printed theorem DP-UCB loses at most this on average. "
+        "The part that privacy adds grows like ln^2 t and is the same for "
         "every worse arm, however bad it is.",
         assumptions="rewards in [0, 1]; the index with sqrt(2 ln t / n); the index does not cover the noise of the "
         f"counters, the proof counts on its renewal; {REPORT}",
@@ -444,7 +446,7 @@ def _needs_alpha_above_3(bound: Bound, alpha: float) -> Bound:
 
 
 def adap_ucb_rest(alpha: float) -> float:
-    """Most expected pulls of one worse arm in episodes that a wrong estimate started; see `adap_ucb`, ``alpha`` above 1.
+    """Most pulls of a worse arm on average in episodes that a wrong estimate started (alpha above 1); see `adap_ucb`.
 
     The sums go up to 2^63 users, which no horizon exceeds.
 
@@ -510,8 +512,8 @@ def adap_klucb(setup: RunSetup) -> list[Bound]:
         status="order-only",
         formula=r"\sum_{a:\Delta_a>0}\frac{C_1(\alpha)\,\Delta_a}{\min\{d(\mu_a,\mu_*),\,C_2\,\epsilon\Delta_a\}}\ln t"
         r"+\frac{\alpha}{\alpha-3}",
-        words="The regret has the shape of what nobody can beat. It is drawn with C_1 = C_2 = 1: the paper does not give "
-        "them, and C_1 grows with alpha. The last term is as we remember it; nobody has confirmed it.",
+        words="The regret has the shape of what nobody can beat. It is drawn with C_1 = C_2 = 1: the paper does not "
+        "give them, and C_1 grows with alpha. The last term is as we remember it; nobody has confirmed it.",
         assumptions="arms that pay 0 or 1; alpha above 3",
         curve=nothing,
     )
@@ -559,8 +561,8 @@ def _leading_term(setup: RunSetup, policy: str) -> list[Bound]:
         words=f"In the long run {policy} loses at most like this: rho, the factor by which batches grow, times "
         "what no centrally private policy can beat. Terms that grow more slowly are left out, so a curve at a short "
         "horizon may lie above.",
-        assumptions="arms that pay 0 or 1; long horizons. The size of the first batches is our choice, for we do not know "
-        "the paper's; it does not change this term",
+        assumptions="arms that pay 0 or 1; long horizons. The size of the first batches is our choice, for we do not "
+        "know the paper's; it does not change this term",
         curve=nothing,
         asymptotic=True,
     )

@@ -35,7 +35,7 @@ def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
     told = on.words(screen)
     assert "Figure 1c" in screen.subheader[0].value
     found = claims.verdicts(papers.figures()["ren-1c"])
-    ours = found[0].measured.replace(".", "\\.")
+    ours = words.plain(found[0].measured)
     assert "**1\\.6**" in told and f"**{ours}**" in told and f"{words.number(6e6)} " in told
     assert statements(screen) == [verdict.held for verdict in found]
     chart, shipped = on.chart(screen, "paper-figure"), reproductions.load("ren-1c")
