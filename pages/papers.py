@@ -12,12 +12,11 @@ from ui.papers import view
 PAGE = Page(title="Papers", icon="menu_book", place=9, group="check", fields="paper figure held")
 page_frame.enter()
 
-st.title("Do the papers' figures come out again?")
+st.title("Can we reproduce the papers' figures?")
 st.markdown(
     "Every figure of the five papers that this lab is built on, and some figures of other papers, computed again at "
-    "the paper's own scale. Beside each picture you read what the paper says of it, in our words, and whether our "
-    "numbers "
-    "agree. " + view.tally()
+    "the paper's own scale. Beside each picture stand the paper's statements, in our words, and our verdicts.\n\n"
+    f"{view.tally()}"
 )
 chosen, wanted = view.choose()
 shown = view.figures_of(chosen, wanted)

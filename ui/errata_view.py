@@ -10,13 +10,17 @@ from functools import cache
 import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core.literature.errata import KINDS, Erratum, Outcome, errata
+from bandit_core.literature.errata import KINDS, Erratum, Kind, Outcome, errata
 from ui import charts, page_fields, page_links, state, words
 
 ALL = "all papers"
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900", "#777777")
 SYMBOLS = ("circle", "square", "diamond", "x", "star", "triangle-up")
-APART = {"sharpening": "True, but more holds", "misprint": "Misprints that any reader can see"}
+APART: dict[Kind, str] = {
+    "sharpening": "True, but more holds",
+    "misprint": "Misprints that any reader can see",
+    "withdrawn": "Withdrawn: the paper is right",
+}
 
 
 @st.cache_data(max_entries=1, show_spinner="Checking …")
@@ -41,12 +45,13 @@ def _short(paper: str) -> str:
 def verdict(found: dict[str, Outcome]) -> str:
     """How many checks confirm their erratum, and what is counted apart."""
     errors = [found[erratum.name] for erratum in errata() if erratum.kind == "error"]
-    sharpenings, misprints = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
+    sharpenings, misprints, withdrawn = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
     return (
         f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errors are confirmed by their checks, "
         "run just now: what is printed fails, and what should stand there passes. Besides, there are "
         f"**{sharpenings}** where what is printed is true and a stronger statement holds, and **{misprints}** "
-        "misprints that any reader can see; these need no check."
+        "misprints that any reader can see; these need no check. "
+        f"**{withdrawn}** earlier entries are withdrawn, because the paper is right."
     )
 
 
@@ -133,7 +138,7 @@ def _source(evidence: Callable[..., object]) -> str:
 
 
 def _one(erratum: Erratum, outcome: Outcome | None) -> None:
-    better = "Also true" if erratum.kind == "sharpening" else "Should be"
+    better = {"sharpening": "Also true", "withdrawn": "Right is"}.get(erratum.kind, "Should be")
     st.markdown(
         f"**Printed:** {erratum.printed}\n\n**{better}:** {erratum.corrected}\n\n**Why:** {erratum.why}"
         + (f"\n\n**Checked just now:** {outcome.words}" if outcome else "")

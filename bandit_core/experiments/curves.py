@@ -127,8 +127,8 @@ def bounds(experiment: Experiment) -> pd.DataFrame:
     -------
     DataFrame
         One row per line, bound and checkpoint with the columns line, label, side ("upper" or "lower"), name (which
-        repeats what must not be lost: derived, asymptotic, order-only, worst case), source, status, t and value
-        (expected regret in reward units, never above t x largest gap).
+        repeats what must not be lost: derived, as printed, asymptotic, order-only, worst case), source, status, t and
+        value (expected regret in reward units, never above t x largest gap).
     """
     import pandas as pd  # heavy import, not needed to simulate
 

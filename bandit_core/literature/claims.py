@@ -1,11 +1,12 @@
-"""Does what a paper says of a figure hold? Computed from the shipped results by tests, never typed in.
+"""Can we reproduce what a paper says of a figure? Computed from the shipped results by tests, never typed in.
 
 An order of regrets: Wilcoxon's signed-rank test over pairs of trials (lines of one file share their streams), Mann and
-Whitney's test between files. Several pairs hold together when each one does at the full size (intersection-union: their
-joint size is no larger), and fail when the smallest p value the other way round does after Holm's correction. Where a
-few runs turn the mean clearly against what most runs show, nothing is decided. An extreme of n runs: the probability of
-the paper's outcome under our simulated distribution. A printed number: an error that includes that of the paper's own
-runs. Sizes are `significance.ALPHA` throughout.
+Whitney's test between files. Several pairs are confirmed together when each one is at the full size
+(intersection-union: their joint size is no larger), and not confirmed when the smallest p value the other way round
+stands after Holm's correction. Where the mean difference has the other sign than most pairs, it is inconclusive. A
+printed number agrees by an equivalence test within `significance.MARGIN` of it, whose error includes that of the
+paper's own runs; else it is compatible, or not confirmed where a test tells it from ours. An extreme of n runs: the
+probability of the paper's outcome under our simulated distribution. Sizes are `significance.ALPHA` throughout.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from bandit_core.literature import papers, reproductions, significance
 from bandit_core.literature.papers import Figure
 from bandit_core.literature.reproductions import Shipped, ShippedLine
-from bandit_core.literature.significance import ALPHA, Order
+from bandit_core.literature.significance import ALPHA, AS_LITTLE, MARGIN, Order
 from bandit_core.mechanisms.shuffled_bits import noisy_share
 from bandit_core.simulation.results import linear_fit
 from bandit_core.simulation.summaries import baseline
@@ -31,29 +32,31 @@ from bandit_core.spec.errors import InputError
 from bandit_core.spec.number_text import number, percent
 from bandit_core.studies.threshold_check import MECHANISMS
 
-Held = Literal["held", "not held", "not decided", "not checked"]
+Held = Literal["confirmed", "compatible", "not confirmed", "inconclusive", "not checked"]
 _RESAMPLES = 2000
 _STUCK = 0.1  # of the largest possible regret, beyond the median run
 HOW = (
     f"± is one standard error; every test has size {ALPHA:g}. Orders: Wilcoxon's signed-rank test over pairs of trials "
-    "that share their random numbers, Mann and Whitney's test between different files. Several comparisons hold "
-    "together when each does (intersection-union), and fail when one does after Holm's correction; where a few runs "
-    "turn the mean against what most runs show, nothing is decided. The same within a factor: both orders, one side "
-    "times the factor. Extremes of n runs: the probability of the paper's "
-    "outcome under our simulated distribution, with its interval. Printed ratios: a z test whose error includes "
-    "that of the "
-    "paper's own runs, which show realised regret. The p value is the chance of such runs if the statement were wrong "
-    "(where it is not held: if it were right); for numbers and extremes, the chance of what the paper reports. Power "
-    "is the chance that so many runs find an order."
+    "that share their random numbers, Mann and Whitney's test between different files. Several comparisons are "
+    "confirmed together when each one is (intersection-union), and not confirmed when one is reversed after Holm's "
+    "correction. An order is inconclusive where the mean difference has the other sign than most pairs. "
+    f'"As little as" always means less than {AS_LITTLE:g} times as much. '
+    f"Printed ratios: confirmed by an equivalence test within {MARGIN:.0%} of the printed number; otherwise "
+    "compatible, or not confirmed where a z test tells them apart. Both tests include the error of the paper's own "
+    "runs, which show realised regret. Extremes of n runs: compatible if the paper's outcome is not rare under our "
+    "simulated distribution. The factor and the margin were fixed before looking. The p value is the chance of such "
+    "runs if the statement were wrong (where it is not confirmed: if it were right); for what is compatible, and for "
+    "extremes, the chance of what the paper reports. The detectable effect is what so many runs find with "
+    f"probability {significance.POWER:g}."
 )
 
 
 @dataclass(frozen=True)
 class Test:
-    """How a verdict was reached: the test, its p value, the trials it rests on, and what it would have found.
+    """How a verdict was reached: the test, its p value, the trials it rests on, and which effect it can detect.
 
-    ``p`` is the probability of something at least as extreme if the verdict were wrong; for "not decided", if the
-    statement were wrong; for numbers and extremes, that of the paper's outcome under our distribution.
+    ``p`` is the probability of something at least as extreme if the verdict were wrong; for "inconclusive", if the
+    statement were wrong; for what is compatible and for extremes, that of the paper's outcome under our distribution.
     """
 
     __test__ = False  # pytest: not a test of ours
@@ -61,7 +64,7 @@ class Test:
     name: str
     p: float
     trials: int
-    power: str
+    detectable: str
 
     @property
     def outcome(self) -> str:
@@ -71,14 +74,14 @@ class Test:
     @property
     def words(self) -> str:
         """In one line."""
-        return f"{self.name}, size {ALPHA:g}, {self.outcome}; {self.power}"
+        return f"{self.name}, size {ALPHA:g}, {self.outcome}; {self.detectable}"
 
 
 @dataclass(frozen=True)
 class Verdict:
     """One statement of a paper beside our measurement. ``reported`` is what the paper prints, if it prints a number;
     ``measured`` ours with its error; ``detail`` says what was compared; ``readings`` are verdicts under other readings
-    of the paper, each by its name."""
+    of the paper, each by its name; ``about_a_number`` whether it is about a printed number, not about an order."""
 
     says: str
     held: Held
@@ -88,17 +91,23 @@ class Verdict:
     test: Test | None = None
     basis: Literal["text", "reading"] = "text"
     readings: tuple[tuple[str, Verdict], ...] = ()
+    about_a_number: bool = False
 
     @property
     def explained(self) -> str:
-        """For what did not hold or was not decided: under which of the readings it comes out."""
+        """For what was not confirmed or is inconclusive: under which of the readings it comes out."""
         tried = [(name, verdict) for name, verdict in self.readings if verdict.held != "not checked"]
-        if self.held in ("held", "not checked") or not tried:
+        if self.held not in ("not confirmed", "inconclusive") or not tried:
             return ""
-        come_out = [name for name, verdict in tried if verdict.held == "held"]
+        come_out = [name for name, verdict in tried if verdict.held in ("confirmed", "compatible")]
         if come_out:
-            return f"It comes out with: {'; '.join(come_out)}."
-        return f"None of the readings tried gives it ({'; '.join(name for name, _ in tried)})."
+            return f"It is {self.yes} with: {'; '.join(come_out)}."
+        return f"No other reading gives it ({'; '.join(name for name, _ in tried)})."
+
+    @property
+    def yes(self) -> Held:
+        """The best verdict that such a statement can get."""
+        return "compatible" if self.about_a_number else "confirmed"
 
 
 class Missing(LookupError):
@@ -194,33 +203,44 @@ def _compare(small: _Found, large: _Found, at: int | None = None, factor: float 
 
 
 def _side(order: Order, pairs: int) -> Held:
-    """The verdict on one of several pairs; a mean that is clearly against what most runs show decides nothing."""
+    """The verdict on one of several pairs; where the mean has the other sign than most runs, it is inconclusive."""
     if order.p_for <= ALPHA and not order.contrary:
-        return "held"
-    return "not held" if order.p_against <= ALPHA / pairs and order.gap <= 0 else "not decided"
+        return "confirmed"
+    return "not confirmed" if order.p_against <= ALPHA / pairs and order.gap <= 0 else "inconclusive"
 
 
 def _together(orders: Sequence[Order]) -> tuple[Held, Test]:
     """Intersection-union for "all hold", the first step of Holm's procedure for "one does not"."""
     sides = [_side(order, len(orders)) for order in orders]
-    held: Held = "not held" if "not held" in sides else "held" if set(sides) == {"held"} else "not decided"
+    held: Held = "inconclusive"
+    if "not confirmed" in sides:
+        held = "not confirmed"
+    elif set(sides) == {"confirmed"}:
+        held = "confirmed"
     weakest = max(orders, key=lambda order: order.p_for)
     p, name = weakest.p_for, weakest.test
-    if held == "not held":
+    if held == "not confirmed":
         weakest = min(orders, key=lambda order: order.p_against)
         p = min(1.0, len(orders) * weakest.p_against)
     if len(orders) > 1:
-        name += f" of {len(orders)} pairs, {'Holm' if held == 'not held' else 'intersection-union'}"
-    return held, Test(name, p, min(order.trials for order in orders), _power(weakest))
+        name += f" of {len(orders)} pairs, {'Holm' if held == 'not confirmed' else 'intersection-union'}"
+    return held, Test(name, p, min(order.trials for order in orders), _detectable(weakest))
 
 
-def _power(order: Order) -> str:
-    """Of the test of an order."""
+def _detectable(order: Order) -> str:
+    """Which order its test finds with probability `significance.POWER`."""
     of = "averages of two pairs" if order.test.startswith("Wilcoxon") else "pairs"
-    least = f"{significance.POWER:g} for one that {percent(order.detectable)} of {of} show"
     if order.detectable >= 1:
-        least = f"below {significance.POWER:g} for any order with so few trials"
-    return f"power {order.power:.2g} for an order as clear as the one seen, {least}"
+        return f"with so few trials no order is found with probability {significance.POWER:g}"
+    return f"an order that {percent(order.detectable)} of {of} show is found with probability {significance.POWER:g}"
+
+
+def _times(small: np.ndarray, large: np.ndarray, together: bool) -> tuple[float, float]:
+    """How many times as much the first loses on average, with its error; ``together``: trial by trial."""
+    ratio = float(small.mean() / large.mean())
+    spreads = [small - ratio * large] if together else [small, ratio * large]
+    squares = sum(float(each.var(ddof=1)) / len(each) for each in spreads)
+    return ratio, math.sqrt(squares) / float(large.mean())
 
 
 def _pair_words(small: _Found, large: _Found, at: int | None, order: Order, factor: float = 1.0) -> str:
@@ -237,23 +257,30 @@ def _ordered(pairs: Sequence[tuple[_Found, _Found]], at: int | None = None, fact
     orders = [_compare(small, large, at, factor) for small, large in pairs]
     held, test = _together(orders)
     details = [_pair_words(*pair, at, order, factor) for pair, order in zip(pairs, orders, strict=True)]
-    if len(orders) == 1 and factor == 1:
+    if len(orders) == 1 and factor > 1:
+        [(small, large)] = pairs
+        measured = f"{with_error(*_times(small.values(at), large.values(at), small.shipped is large.shipped))} times"
+    elif len(orders) == 1:
         measured = (
             f"smaller in {percent(orders[0].share)} of pairs, mean difference "
             f"{with_error(orders[0].gap, orders[0].error)}"
         )
     else:
         sides = [_side(order, len(orders)) for order in orders]
-        against = f", {sides.count('not held')} the other way round" if "not held" in sides else ""
+        against = f", {sides.count('not confirmed')} reversed" if "not confirmed" in sides else ""
         turned = sum(order.p_for <= ALPHA and order.contrary for order in orders)
-        mean = f", in {turned} a few runs turn the mean" if turned else ""
-        measured = f"{sides.count('held')} of {len(orders)} comparisons so{against}{mean}"
+        mean = f", in {turned} the mean says the contrary" if turned else ""
+        measured = f"{sides.count('confirmed')} of {len(orders)} comparisons confirmed{against}{mean}"
     return _Answer(held, measured, test, "; ".join(details))
 
 
 def _less(claim: papers.Less, files: _Files) -> _Answer:
     pairs = [*claim.pairs, *zip(claim.rising, claim.rising[1:], strict=False)]
-    return _ordered([(files.find(small), files.find(large)) for small, large in pairs], claim.at, claim.factor)
+    return _ordered(
+        [(files.find(small), files.find(large)) for small, large in pairs],
+        claim.at,
+        AS_LITTLE if claim.as_little else 1.0,
+    )
 
 
 def _ratio(claim: papers.Ratio, files: _Files) -> _Answer:
@@ -266,17 +293,32 @@ def _ratio(claim: papers.Ratio, files: _Files) -> _Answer:
     spreads = [each.line.final.var(ddof=1) + (each.line.noise or 0.0) for each in (found, base)]
     theirs = math.sqrt((spreads[0] + ratio**2 * spreads[1]) / claim.runs) / level
     error = math.hypot(ours, theirs)
-    p = significance.two_sided(max(0.0, abs(claim.reported - ratio) - claim.half) / error)
-    power = (
-        f"a true ratio {_number(significance.detectable_number(error) + claim.half)} away from the printed one is "
-        f"found with probability {significance.POWER:g}"
-    )
-    test = Test("z test with the error of the paper's own runs", p, found.line.count, power)
+    held, test = _printed_number(claim, ratio, error, found.line.count)
+    measured = with_error(ratio, ours)
+    if held == "compatible":
+        low, high = significance.compatible_range(claim.reported, error, claim.half)
+        measured += f" (anything from {_number(low)} to {_number(high)} would be compatible)"
     detail = (
         f"at T = {number(found.shipped.times[-1])}; {claim.runs} runs of realised regret give a ratio with a standard "
         f"deviation of {_number(theirs)}, ours is known to {_number(ours)}"
     )
-    return _Answer("held" if p > ALPHA else "not held", with_error(ratio, ours), test, detail, f"{claim.reported:g}")
+    return _Answer(held, measured, test, detail, f"{claim.reported:g}")
+
+
+def _printed_number(claim: papers.Ratio, ratio: float, error: float, trials: int) -> tuple[Held, Test]:
+    """Equivalence within the margin, else whether ours can be told from the printed number."""
+    distance, margin = ratio - claim.reported, MARGIN * claim.reported
+    agrees = significance.equivalent(distance, error, margin)
+    detectable = (
+        f"a true ratio {_number(significance.detectable_number(error) + claim.half)} away from the printed one is "
+        f"found with probability {significance.POWER:g}"
+    )
+    if agrees <= ALPHA:
+        return "confirmed", Test(f"equivalence within {MARGIN:.0%}, two z tests", agrees, trials, detectable)
+    p = significance.two_sided(max(0.0, abs(distance) - claim.half) / error)
+    held: Held = "compatible" if p > ALPHA else "not confirmed"
+    name = f"z test with the error of the paper's own runs (equivalence within {MARGIN:.0%}: p = {agrees:.2g})"
+    return held, Test(name, p, trials, detectable)
 
 
 def _base(found: _Found) -> int:
@@ -319,8 +361,8 @@ def _straight(claim: papers.Straight, files: _Files) -> _Answer:
     low, high = np.quantile(fits, [ALPHA / 2, 1 - ALPHA / 2])
     below = float(np.mean(fits < claim.at_least))
     refuted = 1 - below <= ALPHA and r_squared < claim.at_least  # resampling itself makes a line less straight
-    held: Held = "held" if below <= ALPHA else "not held" if refuted else "not decided"
-    p = 1 - below if held == "not held" else below
+    held: Held = "confirmed" if below <= ALPHA else "not confirmed" if refuted else "inconclusive"
+    p = 1 - below if held == "not confirmed" else below
     test = Test("bootstrap of the runs", p, min(map(len, finals)), f"R² lies between {low:.4f} and {high:.4f}")
     reported = "" if claim.reported is None else f"R² = {claim.reported:g}"
     detail = (
@@ -337,7 +379,7 @@ def _noise(claim: papers.Noise, _: _Files) -> _Answer:
     spread = np.sqrt(claim.users * shares * (2 - shares)) / 2 / (1 - shares)  # of the estimate of how many bits are 1
     r_squared = linear_fit(_root(deltas), spread)[2]
     exponent = math.log(spread[-1] / spread[-2]) / math.log(math.log(deltas[-1]) / math.log(deltas[-2]))
-    held: Held = "held" if r_squared >= claim.at_least else "not held"
+    held: Held = "confirmed" if r_squared >= claim.at_least else "not confirmed"
     noisy = [f"{_number(claim.users * share)} at {delta:g}" for delta, share in zip(deltas, shares, strict=True)]
     detail = (
         f"of {claim.users:,} users at ε = {claim.epsilon:g} so many answer at random, by δ: {', '.join(noisy)}; from "
@@ -399,13 +441,13 @@ def _stuck(found: _Found) -> tuple[float, str]:
 
 
 def _gap(claim: papers.Gap, files: _Files) -> _Answer:
-    """About the typical run; a few runs that are stuck for good make the mean grow for ever."""
+    """As every order: where the mean says the contrary of most runs (some are stuck for good), it is inconclusive."""
     one, other, after = files.find(claim.line), files.find(claim.other), claim.after
     early, late = (one.values(at) - other.values(at) for at in (after, None))
     order, first = significance.paired(late, early), _first_release(one)
-    held: Held = "held" if order.p_for <= ALPHA else "not held" if order.p_against <= ALPHA else "not decided"
+    held = _side(order, 1)
     if first >= after:
-        held = "not decided"
+        held = "inconclusive"
     many = _Files(files.figure, files.folder, claim.many) if claim.many else files
     share, stuck = _stuck(many.find(claim.line))
     medians, means = [float(np.median(gap)) for gap in (early, late)], [_mean_and_error(gap) for gap in (early, late)]
@@ -414,9 +456,13 @@ def _gap(claim: papers.Gap, files: _Files) -> _Answer:
         f"the median gap went from {_number(medians[0])} to {_number(medians[1])}, the mean gap from "
         f"{with_error(*means[0])} to {with_error(*means[1])}; {stuck}"
     )
-    measured = f"typical run: {float(np.median(late - early)):+.3g}; {percent(share)} of runs are stuck"
-    p = order.p_against if held == "not held" else order.p_for
-    return _Answer(held, measured, Test(order.test, p, order.trials, _power(order)), detail)
+    grown = late - early
+    measured = (
+        f"median {float(np.median(grown)):+.3g}, mean {with_error(*_mean_and_error(grown))}; "
+        f"{percent(share)} of runs are stuck"
+    )
+    p = order.p_against if held == "not confirmed" else order.p_for
+    return _Answer(held, measured, Test(order.test, p, order.trials, _detectable(order)), detail)
 
 
 def _fading(claim: papers.Fading, files: _Files) -> _Answer:
@@ -439,15 +485,15 @@ def _spread(claim: papers.Spread, files: _Files) -> _Answer:
     estimate, low, high = (float(np.prod(ends)) for ends in zip(*chances, strict=True))
     if claim.reaches is not None:
         estimate, low, high = 1 - estimate, 1 - high, 1 - low
-    held: Held = "not held" if high <= ALPHA else "held" if low > ALPHA else "not decided"
+    held: Held = "not confirmed" if high <= ALPHA else "compatible" if low > ALPHA else "inconclusive"
     words = [
         f"{each.label} {float(np.ptp(each.line.final)):,.0f} in {each.line.count:,} runs, "
         f"below {width:,g} with probability {_chance(*chance)}"
         for each, chance in zip(found, chances, strict=True)
     ]
     trials = min(each.line.count for each in found)
-    power = f"interval {_chance(estimate, low, high).partition(' ')[2]}"
-    test = Test(f"probability of the paper's outcome in {claim.runs} runs", estimate, trials, power)
+    interval = f"interval {_chance(estimate, low, high).partition(' ')[2]}"
+    test = Test(f"probability of the paper's outcome in {claim.runs} runs", estimate, trials, interval)
     reported = f"below {width:,g}" if claim.reaches is None else f"{claim.reaches:,g}"
     return _Answer(held, f"probability {_chance(estimate, low, high)}", test, "; ".join(words), reported)
 
@@ -462,14 +508,14 @@ def _growth(claim: papers.Growth, files: _Files) -> _Answer:
     error = math.hypot(early[1] / early[0], late[1] / late[0]) / span
     p = significance.two_sided((exponent - claim.at_most) / error) / 2
     p = 1 - p if exponent > claim.at_most else p
-    power = (
+    detectable = (
         f"an exponent {significance.detectable_number(error):.2g} below it is found with probability "
         f"{significance.POWER:g}"
     )
-    test = Test("one-sided z test", p, found.line.count, power)
+    test = Test("one-sided z test", p, found.line.count, detectable)
     detail = f"between t = {number(start)} and {_number(found.shipped.times[-1])}, {found.label}"
     reported = f"at most {claim.at_most:g} in the limit"
-    held: Held = "held" if p <= ALPHA else "not decided"
+    held: Held = "confirmed" if p <= ALPHA else "inconclusive"
     return _Answer(held, f"exponent {with_error(exponent, error)}", test, detail, reported)
 
 
@@ -484,7 +530,10 @@ def _verdict(claim: Any, files: _Files) -> Verdict:
         answer = _JUDGES[claim.kind](claim, files)
     except Missing as missing:
         return Verdict(claim.says, "not checked", str(missing), basis=claim.basis)
-    return Verdict(claim.says, answer.held, answer.measured, answer.reported, answer.detail, answer.test, claim.basis)
+    return Verdict(
+        claim.says, answer.held, answer.measured, answer.reported, answer.detail, answer.test, claim.basis,
+        about_a_number=claim.about_a_number,
+    )  # fmt: skip
 
 
 def verdicts(figure: Figure, folder: Path | str | None = None) -> list[Verdict]:

@@ -1,8 +1,9 @@
-"""What ships and what holds, as Markdown: every statement with its verdict, its readings and its test, every file."""
+"""The verdicts as Markdown: every statement, its verdict, its readings and its test, and how every file was made."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
@@ -13,9 +14,9 @@ _Judged = list[tuple[str, Verdict]]
 
 
 def table(names: list[str], folder: Path | None = None) -> str:
-    """How every file of these names was made, and which statements hold: Markdown."""
+    """How every file of these names was made, and the verdict on every statement: Markdown."""
     out = [
-        "# The papers' figures: what was computed, and whether it holds\n",
+        "# Can we reproduce the papers' figures?\n",
         "Made by `python -m bandit_core reproduce --table`; do not edit by hand.\n",
     ]
     wanted = [
@@ -29,13 +30,12 @@ def table(names: list[str], folder: Path | None = None) -> str:
         for paper, figure in wanted
         for verdict in verdicts(figure, folder)
     ]
-    counts = Counter(verdict.held for _, verdict in judged)
-    tally = ", ".join(f"{counts[held]} {held}" for held in get_args(Held) if held in counts)
     out += [
-        f"Statements: {tally}. Those with * are our reading of a theorem, the others are the paper's own.\n",
+        f"{tally(verdict for _, verdict in judged)} Those with * are our reading of a theorem, the others are the "
+        "paper's own.\n",
         f"{HOW}\n",
         "\n".join(["| figure | statement | paper | here | |", "|---|---|---|---|---|", *_rows(judged)]) + "\n",
-        "## Not held and not decided: other readings\n",
+        "## Other readings\n",
         "\n".join(_explanations(judged)) + "\n",
         "## The tests\n",
         "\n".join(["| figure | statement | test |", "|---|---|---|", *_test_rows(judged)]) + "\n",
@@ -45,10 +45,27 @@ def table(names: list[str], folder: Path | None = None) -> str:
     return "\n".join(out)
 
 
+def tally(judged: Iterable[Verdict]) -> str:
+    """How many statements have which verdict; printed numbers and extremes are counted apart from orders and shapes."""
+    kept = list(judged)
+
+    def counted(about_a_number: bool) -> str:
+        counts = Counter(each.held for each in kept if each.about_a_number == about_a_number)
+        counts.pop("not checked", None)
+        words = ", ".join(f"{counts[held]} {held}" for held in get_args(Held) if held in counts)
+        return f"{sum(counts.values())}: {words or 'none'}"
+
+    missing = sum(each.held == "not checked" for each in kept)
+    return (
+        f"Orders and shapes, {counted(False)}. Printed numbers and extremes, {counted(True)}. "
+        f"Not checked: {missing}, each with its reason."
+    )
+
+
 def _rows(judged: _Judged) -> list[str]:
     rows = []
     for title, verdict in judged:
-        word = f"**{verdict.held}**" if verdict.held == "not held" else verdict.held
+        word = f"**{verdict.held}**" if verdict.held == "not confirmed" else verdict.held
         mark = " *" if verdict.basis == "reading" else ""
         rows.append(f"| {title} | {verdict.says}{mark} | {verdict.reported} | {verdict.measured} | {word} |")
     return rows

@@ -12,7 +12,7 @@ import difflib
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -33,6 +33,8 @@ class _Claim(Frozen):
     our reading of its theorems and settings. ``study`` decides it (else the figure as drawn); ``readings`` are other
     studies that it is judged by as well."""
 
+    about_a_number: ClassVar[bool] = False  # that the paper prints, in place of an order or a shape
+
     says: str
     basis: Literal["text", "reading"] = "text"
     study: str = ""
@@ -52,6 +54,8 @@ class Ratio(_Claim):
     """Regret of ``line`` over that of the line without privacy; ``half`` is half a unit of the last printed digit,
     ``runs`` the number of the paper's runs, whose realised regret it plots."""
 
+    about_a_number: ClassVar[bool] = True
+
     kind: Literal["ratio"]
     line: Reference
     reported: Number
@@ -66,15 +70,14 @@ class Ratio(_Claim):
 class Less(_Claim):
     """The first of each pair has the smaller regret, at the horizon or at ``at``; ``rising`` is a chain of pairs.
 
-    With ``factor`` it has less than so many times that of the second: both orders of a pair together say that two
-    lines lose the same within that factor.
+    ``as_little`` reads "as little as": it has less than `significance.AS_LITTLE` times the regret of the second.
     """
 
     kind: Literal["less"]
     pairs: tuple[tuple[Reference, Reference], ...] = ()
     rising: tuple[Reference, ...] = ()
     at: Annotated[int, Field(gt=0)] | None = None
-    factor: Annotated[Number, Field(ge=1)] = 1.0
+    as_little: bool = False
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -164,6 +167,8 @@ class Fading(_Claim):
 class Spread(_Claim):
     """Worst minus best of ``runs`` runs at the horizon: below ``below`` for every line, or ``reaches``, rounded to
     within ``half``."""
+
+    about_a_number: ClassVar[bool] = True
 
     kind: Literal["spread"]
     lines: tuple[Reference, ...]

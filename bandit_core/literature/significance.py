@@ -1,7 +1,8 @@
 """Tests behind the verdicts on what papers say: orders over trials, extremes of n runs, shares, printed numbers.
 
 Every test has size `ALPHA`. An order is tested in both directions, each one-sided: a small ``p_for`` supports "the
-first is smaller", a small ``p_against`` the contrary.
+first is smaller", a small ``p_against`` the contrary. `MARGIN` and `AS_LITTLE` were fixed before any result was looked
+at: the first is a round number, the second the usual limit of bioequivalence (80% to 125%).
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 
 ALPHA = 0.05
 POWER = 0.8  # that the smallest detectable difference is stated for
+MARGIN = 0.1  # of a printed number: within it ours agrees
+AS_LITTLE = 1.25  # "as little as" is read as: less than so many times as much
 _RESAMPLES = 400
 
 
@@ -38,15 +41,8 @@ class Order:
 
     @property
     def contrary(self) -> bool:
-        """Whether the means alone say clearly the contrary: a few runs can outweigh what is true of most."""
-        return self.gap < -_z(1 - ALPHA) * self.error
-
-    @property
-    def power(self) -> float:
-        """Probability to find an order as clear as the one seen, in either direction (Noether 1987, normal)."""
-        from scipy.special import ndtr
-
-        return float(ndtr(self.per_share * abs(self.effect - 0.5) - _z(1 - ALPHA)))
+        """Whether the mean difference has the other sign: a few runs can outweigh what is true of most."""
+        return self.gap < 0
 
     @property
     def detectable(self) -> float:
@@ -134,6 +130,27 @@ def chance_of_narrow(sample: np.ndarray, runs: int, width: float) -> tuple[float
 def two_sided(distance: float) -> float:
     """Probability that a standard normal variable is at least so far from 0."""
     return math.erfc(abs(distance) / math.sqrt(2))
+
+
+def equivalent(distance: float, error: float, margin: float) -> float:
+    """The p value of two one-sided z tests of "the difference is no larger than ``margin``" (Schuirmann 1987).
+
+    ``distance`` is the difference seen, ``error`` its standard error, all in the same unit.
+
+    >>> round(equivalent(0.0, 1.0, 1.645), 3), round(equivalent(1.0, 1.0, 1.0), 3)
+    (0.05, 0.5)
+    """
+    return 0.5 * math.erfc((margin - abs(distance)) / error / math.sqrt(2))
+
+
+def compatible_range(reported: float, error: float, half: float) -> tuple[float, float]:
+    """The measured values that a two-sided z test does not tell from a printed number known to plus or minus ``half``.
+
+    >>> compatible_range(2.0, 0.0, 0.5)
+    (1.5, 2.5)
+    """
+    reach = _z(1 - ALPHA / 2) * error + half
+    return reported - reach, reported + reach
 
 
 def detectable_number(error: float) -> float:

@@ -12,7 +12,7 @@ from bandit_core.model.guarantee import Guarantee
 from bandit_core.model.promises import MEASURES, PROMISES, Measure, Model
 
 Side = Literal["upper", "lower"]
-Status = Literal["proved", "derived", "asymptotic", "order-only"]
+Status = Literal["proved", "derived", "as printed", "asymptotic", "order-only"]
 Rewards = Literal["any", "[0, 1]", "0 or 1", "Gaussian", "heavy tails", "features"]
 Form = Literal["bound", "slope", "shape"]
 Kind = Literal["problem-dependent", "minimax", "Bayesian"]
@@ -23,6 +23,7 @@ TRIVIAL = "Trivial cap"  # name of the bound that every policy has: horizon time
 STATUS_WORDS: dict[str, str] = {
     "proved": "proved in the paper for every horizon",
     "derived": "re-derived for this project with proof, not printed in a paper",
+    "as printed": "as printed in the paper; nobody here has seen its proof, so it does not count as proved",
     "asymptotic": "holds in the limit of long horizons; a curve may lie on either side of it at a finite one",
     "order-only": "only the shape is known; its constant is not",
 }
@@ -106,7 +107,8 @@ class Bound:
     @property
     def limits(self) -> str:
         """On which side it lies, said no more surely than it is known."""
-        return {"bound": self.side, "slope": f"{self.side}, in the limit", "shape": "shape only"}[self.form]
+        side = f"{self.side}, as printed" if self.status == "as printed" else self.side
+        return {"bound": side, "slope": f"{self.side}, in the limit", "shape": "shape only"}[self.form]
 
     @property
     def superseded(self) -> bool:
@@ -115,11 +117,11 @@ class Bound:
 
     @property
     def label(self) -> str:
-        """Name with what must never be lost: that it is asymptotic, derived, order-only (and with which
+        """Name with what must never be lost: that it is asymptotic, derived, as printed, order-only (and with which
         multiplier) or of the worst case."""
         notes: list[str] = []
         if self.status != "proved":
-            notes.append(self.status)
+            notes.append(self.status + (", proof not seen" if self.status == "as printed" else ""))
         if self.drawn_with:
             notes.append(self.drawn_with)
         if self.asymptotic and self.status != "asymptotic":

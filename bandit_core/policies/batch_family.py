@@ -52,7 +52,7 @@ class ExplorationParameters(Parameters):
     """How optimistic the index is."""
 
     alpha: Annotated[
-        Number, Field(gt=0, le=100, description="Exploration; the regret bound is proved for values above 3.")
+        Number, Field(gt=0, le=100, description="Exploration; the paper's regret bound is for values above 3.")
     ] = 3.1
 
 

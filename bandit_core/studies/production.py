@@ -29,8 +29,9 @@ PUBLIC = {
     "horizon": "The number of users (the horizon) is public; some policies make their noise for it.",
     "scaling": "A table scaled by its own smallest and largest values is not private, whatever comes after. Use limits "
     "that are known without it.",
-    "doubles": "Noise on floating-point numbers (doubles) is pure only up to rounding: the last digits that can occur "
-    "depend on the input. What is deployed needs discrete noise or snapping; the simulator uses doubles.",
+    "doubles": "The simulator draws noise in floating-point numbers (doubles). Such Laplace noise is not "
+    "differentially private to the last bit: which last digits can occur depends on the input (Mironov 2012). "
+    "A deployment needs discrete noise or snapping.",
 }
 
 # What a simulation leaves out, whatever the policy.

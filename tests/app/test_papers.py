@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def statements(screen: on.AppTest) -> list[str]:
     """The verdicts on the page, by the words of their badges."""
-    known = ("not held", "not decided", "not checked", "held")
+    known = ("not confirmed", "inconclusive", "not checked", "compatible", "confirmed")
     told = [element.value for element in screen.main.markdown if "-badge[" in element.value]
     return [next(word for word in known if text.endswith(f" {word}]")) for text in told if "users" not in text]
 
@@ -34,7 +35,7 @@ def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
     told = on.words(screen)
     assert "Figure 1c" in screen.subheader[0].value
     found = claims.verdicts(papers.figures()["ren-1c"])
-    ours = found[0].measured.replace(".", "\\.")
+    ours = words.plain(found[0].measured)
     assert "**1\\.6**" in told and f"**{ours}**" in told and f"{words.number(6e6)} " in told
     assert statements(screen) == [verdict.held for verdict in found]
     chart, shipped = on.chart(screen, "paper-figure"), reproductions.load("ren-1c")
@@ -49,10 +50,13 @@ def test_the_first_view_is_a_figure_with_reported_numbers_beside_ours() -> None:
 
 
 def test_the_tally_counts_every_statement() -> None:
-    every = [verdict.held for figure in papers.figures().values() for verdict in claims.verdicts(figure)]
+    every = [verdict for figure in papers.figures().values() for verdict in claims.verdicts(figure)]
     told = on.words(on.visit("papers"))
-    assert f"**{len(every) - every.count('not checked')}** " in told
-    assert told.index(f"**{every.count('held')}** ") < told.index(f"**{every.count('not held')}** ")
+    numbers = [verdict.held for verdict in every if verdict.about_a_number]
+    orders = [verdict.held for verdict in every if not verdict.about_a_number and verdict.held != "not checked"]
+    assert "compatible" not in orders and len(numbers) >= 8
+    assert f"Orders and shapes, {len(orders)}: {orders.count('confirmed')} confirmed" in told
+    assert f"Printed numbers and extremes, {len(numbers)}: {numbers.count('confirmed')} confirmed" in told
 
 
 @pytest.mark.parametrize("figure", [paper.figures[-1].name for paper in papers.papers()])
@@ -98,10 +102,10 @@ def test_a_panel_has_an_address_of_its_own() -> None:
 
 
 def test_a_card_opens_its_figure_and_the_address_follows() -> None:
-    screen = on.visit("papers", paper="all", held="held")
+    screen = on.visit("papers", paper="all", held="confirmed")
     screen.button(key="closer-tossou-2b").click()
     on.run(screen)
-    assert on.address(screen) == {"paper": "all", "held": "held", "figure": "tossou-2b"}
+    assert on.address(screen) == {"paper": "all", "held": "confirmed", "figure": "tossou-2b"}
     assert "Figure 2b" in screen.subheader[0].value
     assert "closer-tossou-2b" not in [button.key for button in screen.button]
 
@@ -118,27 +122,28 @@ def test_another_paper_leaves_the_figure_behind() -> None:
     assert "Figure 1c" in screen.subheader[0].value
 
 
-@pytest.mark.parametrize("held", ["held", "not held", "not decided", "not checked"])
+@pytest.mark.parametrize("held", ["confirmed", "compatible", "not confirmed", "inconclusive", "not checked"])
 def test_figures_are_filtered_by_their_verdicts(held: str) -> None:
     screen = on.visit("papers", paper="all", held=held)
     wanted = [
         figure for figure in papers.figures().values() if held in [verdict.held for verdict in claims.verdicts(figure)]
     ]
     assert held in statements(screen)
-    cards = [text.value for text in screen.main.caption if f" {held}" in text.value and "✓✗?–".find(text.value[0]) >= 0]
+    captions = [text.value for text in screen.main.caption if text.value[0] in "✓≈✗?–"]
+    cards = [text for text in captions if re.search(rf"\d {held}", text)]
     assert len(cards) == (len(wanted) if len(wanted) > 1 else 0)  # the only figure needs no card to open it
 
 
 def test_a_filter_that_leaves_nothing_says_so() -> None:
-    screen = on.visit("papers", paper="basu-2019", held="held")
-    assert len(screen.info) == 1 and "held" in screen.info[0].value
+    screen = on.visit("papers", paper="basu-2019", held="confirmed")
+    assert len(screen.info) == 1 and "confirmed" in screen.info[0].value
     assert not statements(screen) and not screen.get("plotly_chart")
 
 
 def test_a_broken_link_is_told_and_opens_the_first_figure() -> None:
     screen = on.visit("papers", paper="nobody", figure="9z", held="maybe")
     told = "\n".join(each.value for each in screen.warning)
-    assert all(words in told for words in ("nobody", "'9z'", "maybe", "ren\\-2020", "not decided"))
+    assert all(words in told for words in ("nobody", "'9z'", "maybe", "ren\\-2020", "inconclusive"))
     assert "Figure 1c" in screen.subheader[0].value
 
 

@@ -70,7 +70,7 @@ def test_the_table_has_every_bound_and_filters_narrow_it() -> None:
     screen = on.visit("theory", **TRUST)
     whole = screen.dataframe[0].value
     assert len(whole) == len(catalogue.entries(load_preset("trust")))
-    assert {"proved", "derived", "asymptotic", "order-only", "superseded"} == set(whole["status"])
+    assert {"proved", "derived", "as printed", "asymptotic", "order-only", "superseded"} == set(whole["status"])
     screen.selectbox(key="theory-about").set_value("local")
     on.run(screen)
     screen.selectbox(key="theory-kind").set_value("minimax")
@@ -169,13 +169,13 @@ def test_every_erratum_is_listed_with_command_and_live_result() -> None:
     assert f"**{counts['sharpening']}** " in told and f"**{counts['misprint']}** " in told
     codes = [block.value for block in screen.code]
     for erratum in errata():
-        assert (erratum.command in codes) == (erratum.kind != "misprint")
+        assert (erratum.command in codes) == (erratum.kind not in ("misprint", "withdrawn"))
         assert erratum.printed in told and erratum.corrected in told
-    checked = [each.check() for each in errata() if each.kind != "misprint"]
+    checked = [each.check() for each in errata() if each.evidence is not None]
     assert all(each.words.partition(": ")[2] in told for each in checked)
     assert sum(code.startswith("def ") for code in codes) == counts["error"] + counts["sharpening"]
     signs = [box.label.split(":")[1] for box in screen.expander if box.label.startswith(":material/")]
-    assert signs.count("material/visibility") == counts["misprint"]
+    assert signs.count("material/visibility") == counts["misprint"] + counts["withdrawn"]
     drawn = [name for trace in on.chart(screen, "errata-chart").traces for name in trace["y"]]
     assert set(drawn) < {erratum.name for erratum in errata() if erratum.kind == "error"}
 
@@ -184,8 +184,9 @@ def test_a_link_opens_one_paper_and_one_erratum() -> None:
     screen = on.visit("errata", paper="ren", erratum="ren-curator-3")
     opened = [box.label for box in screen.expander if box.proto.expanded]
     assert len(opened) == 1 and "check_circle" in opened[0] and "Curator 3" in opened[0]
-    assert len(screen.subheader) == 2 and "Ren, " in screen.subheader[0].value
-    assert screen.subheader[1].value == errata_view.APART["misprint"]
+    assert len(screen.subheader) == 3 and "Ren, " in screen.subheader[0].value
+    apart = [errata_view.APART[kind] for kind in ("misprint", "withdrawn")]
+    assert [title.value for title in screen.subheader[1:]] == apart
     screen.selectbox(key="errata-paper").set_value("tao")
     on.run(screen)
     assert on.address(screen)["paper"] == "tao"

@@ -242,7 +242,6 @@ HAND = {
     "central-central-minimax-derived-0-1": max(TWO_POINT / math.sqrt(2 * math.log(3)), 1 / EPS / (16 * math.e)),
     "central-theorem-5-heavy-tails": U**2 * L / EPS / GAP**2,
     "central-theorem-10-heavy-tails": U**2 * L / EPS / GAP**2,
-    "adap-ucb-adap-ucb": 16 * 3.1 / GAP * L + 3.1 / 0.1,
     "adap-klucb-order-of-adap-klucb": LAI_ROBBINS + 3.1 / 0.1,
     "anytime-lazy-ucb-order-with-lazy-releases": L / GAP,
     "lazy-dp-ts-order-with-lazy-releases": L / GAP,
@@ -314,6 +313,7 @@ ELSEWHERE = FLOORS | {
     "gaussian-ts-order-of-gaussian-thompson-sampling": "test_the_order_of_the_regret_by_hand",
     "dp-ucb-bound-theorem-3-2": "test_theorem_3_2_adds_the_arms_up_and_runs_at_half_the_budget_unless_as_printed",
     "dp-ucb-int-theorem-3-5-as-printed": "test_theorem_3_5_by_hand",
+    "adap-ucb-adap-ucb": "test_adap_ucb_by_hand",
     "dp-se-epochs-until-dropped": "test_dp_se_adds_up_the_epochs_of_the_algorithm",
     "private-ucb-order-of-private-ucb": "test_private_ucb_of_2015_pays_for_every_arm_again",
 }

@@ -199,7 +199,7 @@ def test_bounds_are_printed_with_side_source_and_status(say, spec):
     frame = table(say("bounds", spec))
     assert list(frame.columns) == BOUND_COLUMNS
     assert set(frame["side"]) == {"upper", "lower"}
-    assert set(frame["status"]) <= {"proved", "derived", "asymptotic", "order-only"}
+    assert set(frame["status"]) <= {"proved", "derived", "as printed", "asymptotic", "order-only"}
     assert frame["source"].notna().all()
     assert set(frame["line"]) == {0, 1}
 

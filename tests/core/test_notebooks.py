@@ -66,7 +66,7 @@ def test_the_paper_measures_bounds_reproduces_and_audits(played: dict[str, dict[
         "ctb": "consistent",
     }
     assert names["curator"].confirmed
-    assert {each.held for each in names["judged"]} & {"held", "not held"}
+    assert {each.held for each in names["judged"]} & {"confirmed", "not confirmed"}
 
 
 def test_the_reference_names_everything_public() -> None:

@@ -282,10 +282,10 @@ def test_a_study_is_its_preset_but_for_what_it_says():
 def test_verdicts_that_changed_since_an_older_table_are_told(tmp_path, capsys, project):
     table = (project / "docs" / "reproduce.md").read_text(encoding="utf-8")
     old = tmp_path / "old.md"
-    old.write_text(table.replace("| held |", "| not decided |", 1), encoding="utf-8")
+    old.write_text(table.replace("| confirmed |", "| inconclusive |", 1), encoding="utf-8")
     assert cli.main(["reproduce", "--table", "--since", str(old)]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert len(rows) == 3 and "| not decided | held |" in rows[2]
+    assert len(rows) == 3 and "| inconclusive | confirmed |" in rows[2]
     assert cli.main(["reproduce", "--table", "--since", str(tmp_path / "absent.md")]) == 2
     assert "since" in capsys.readouterr().err
 

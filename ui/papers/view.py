@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections import Counter
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Literal, get_args
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -15,7 +15,7 @@ from bandit_core import places
 from bandit_core.data.spreadsheets import to_csv
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
-from bandit_core.literature import claims, papers, reproductions
+from bandit_core.literature import claims, claims_table, papers, reproductions
 from bandit_core.literature.claims import Held, Verdict
 from bandit_core.literature.papers import Figure, Paper
 from bandit_core.literature.reproductions import Shipped
@@ -27,14 +27,15 @@ from ui import charts, figures, page_fields, page_links, shared, state, theme, t
 from ui.papers import rerun
 
 EVERY = "all"
-HELD: tuple[Held, ...] = ("held", "not held", "not decided", "not checked")
-_MARKS: dict[Held, tuple[str, Literal["green", "red", "orange", "grey"]]] = {
-    "held": ("check_circle", "green"),
-    "not held": ("cancel", "red"),
-    "not decided": ("help", "orange"),
+HELD: tuple[Held, ...] = get_args(Held)
+_MARKS: dict[Held, tuple[str, Literal["green", "blue", "red", "orange", "grey"]]] = {
+    "confirmed": ("check_circle", "green"),
+    "compatible": ("join_inner", "blue"),
+    "not confirmed": ("cancel", "red"),
+    "inconclusive": ("help", "orange"),
     "not checked": ("remove_circle", "grey"),
 }
-_SHORT = {"held": "✓", "not held": "✗", "not decided": "?", "not checked": "–"}
+_SHORT = {"confirmed": "✓", "compatible": "≈", "not confirmed": "✗", "inconclusive": "?", "not checked": "–"}
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -73,14 +74,8 @@ def _pills(label: str, options: list[str], name: str, default: str, help: str, s
 
 
 def tally() -> str:
-    """How many statements hold, over all papers."""
-    counts = Counter(each.held for figure in papers.figures().values() for each in verdicts(figure))
-    checked = sum(counts.values()) - counts["not checked"]
-    return (
-        f"Of **{checked}** statements that we checked, **{counts['held']}** held, **{counts['not held']}** did not, "
-        f"and {counts['not decided']} could not be decided by so many trials; {counts['not checked']} were not "
-        "checked, and for each of these the reason is told."
-    )
+    """How many statements have which verdict, over all papers; printed numbers are counted apart."""
+    return claims_table.tally(each for figure in papers.figures().values() for each in verdicts(figure))
 
 
 def choose() -> tuple[list[Paper], str]:
@@ -98,7 +93,7 @@ def choose() -> tuple[list[Paper], str]:
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
     wanted = _pills(
-        "With a statement that", list(offered), "held", EVERY, "Show only figures with such a statement.", offered
+        "With a statement that is", list(offered), "held", EVERY, "Show only figures with such a statement.", offered
     )
     return (list(known.values()) if chosen == EVERY else [known[chosen]]), wanted
 
@@ -222,7 +217,7 @@ def badge(held: Held) -> None:
 
 
 def statements(figure: Figure, wanted: str = EVERY) -> None:
-    """What the paper says, and whether it held, a block each."""
+    """What the paper says, and the verdict on it, a block each."""
     found = verdicts(figure)
     for verdict in found:
         with st.container(border=True):
@@ -289,8 +284,8 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
 
 
 AS_STATED = (
-    "The picture shows this reading; the verdicts beside it are those of *as stated*. What each statement gives under "
-    "this reading is told in *How each was tested*."
+    "The picture shows this reading; the verdicts beside it are those of *as stated*. *How each was tested* has the "
+    "verdict on each statement under this reading."
 )
 
 

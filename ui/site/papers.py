@@ -1,4 +1,4 @@
-"""The gallery of papers: every figure that was computed again, what its paper says, and whether it held."""
+"""The gallery of papers: every figure that was computed again, what its paper says, and our verdict."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def write(site: Site) -> None:
     told = f"<p>{words(view.tally())}</p>"
     site.add(
         "papers/index.html",
-        "Do the papers' figures come out again?",
+        "Can we reproduce the papers' figures?",
         f'{told}<ul class="pages">{"".join(entries)}</ul>',
     )
 

@@ -178,6 +178,8 @@ def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
             f"{when} the slope is at {amount}{whose}. It holds in the limit only: a curve may lie on either side here."
         )
     only = f", for {bound.only}" if bound.only else ""
+    if bound.status == "as printed":
+        only += ", if the printed theorem is true"
     return f"{when}: {amount} lost rewards at {'most' if bound.side == 'upper' else 'least'}{whose}{only}."
 
 

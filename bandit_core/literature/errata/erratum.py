@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Rule = Literal["equal to", "at most", "at least", "below"]
-Kind = Literal["error", "sharpening", "misprint"]
+Kind = Literal["error", "sharpening", "misprint", "withdrawn"]
 KINDS: dict[Kind, str] = {
     "error": "the printed version fails its check, the corrected one passes",
     "sharpening": "what is printed is true, and a stronger statement holds as well",
     "misprint": "a slip that any reader can see; there is nothing to compute, so it comes without a check",
+    "withdrawn": "an error that this project claimed and takes back: the paper is right",
 }
 
 
@@ -109,7 +110,8 @@ class Check:
 class Erratum:
     """One place of a paper. ``printed``, ``corrected`` and ``why`` are markdown with formulas between dollar signs.
 
-    ``evidence`` makes the check; None for a misprint, which is seen by inspection and claims no check.
+    ``evidence`` makes the check; None for a misprint, which is seen by inspection, and for
+    what is withdrawn: these claim no check.
     """
 
     name: str

@@ -84,13 +84,45 @@ def summation_index() -> Check:
     return Check(measure, "equal to", wanted, theorem, np.full(pulls, float(pulls)), n, tolerance=1e-6)
 
 
+_PULLS = 100_000  # of the paper's experiments
+
+
+def _exact_epsilon(interval: int, v: float, delta: float) -> float:
+    """The smallest epsilon of the releases about an arm's first reward in `_PULLS` pulls, at ``delta``.
+
+    The privacy losses of the releases are independent and add up, so their characteristic functions are multiplied and
+    turned back by a Fourier transform. The loss of Laplace noise with the budget e is e with probability 1/2, -e with
+    e^-e / 2, and between them it has the density e^((x - e)/2) / 4.
+    """
+    places, step = 1024, 1 / 64
+    frequency = 2 * math.pi * np.fft.fftfreq(places, step)
+    half = 0.5 + 1j * frequency
+    log_total = np.zeros(places, complex)
+    for budget in (interval * np.arange(1.0, _PULLS // interval + 1)) ** (-v / 2):
+        ends = np.exp(half * budget)
+        part = ends / np.exp(budget / 2) / 2 + np.exp(-budget / 2) / ends / 2
+        log_total += np.log(part + np.exp(-budget / 2) * (ends - 1 / ends) / half / 4)
+    chance = np.fft.fft(np.exp(log_total)).real / places
+    loss = np.fft.fftfreq(places, 1 / places) * step
+
+    def excess(epsilon: float) -> float:
+        above = loss > epsilon
+        return float(np.sum(chance[above] * -np.expm1(epsilon - loss[above])))
+
+    low, high = 0.0, 8.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) > delta else (low, middle)
+    return high
+
+
 def release_interval() -> Check:
     epsilon, delta, v = 1.0, math.exp(-10), 1.1
 
     def kept(rule: accounting.Rule) -> float:
-        return float(accounting.interval_epsilon(accounting.release_interval(epsilon, delta, v, rule), v, delta))
+        return _exact_epsilon(accounting.release_interval(epsilon, delta, v, rule), v, delta)
 
-    measure = "ε that DP-UCB-INT really keeps when asked for ε = 1 (v = 1.1, δ = e^-10)"
+    measure = "ε that DP-UCB-INT really keeps in 100,000 pulls of an arm when asked for ε = 1 (v = 1.1, δ = e^-10)"
     return Check(measure, "at most", epsilon, kept, "as printed", "calibrated")
 
 
@@ -153,7 +185,9 @@ ERRATA = tuple(
             r"releases every $\lceil1/\epsilon'\rceil$ pulls; new noise at every step while an arm is not played; sums "
             "of the first round not updated",
             r"every $\lceil\epsilon'^{-2/v}\rceil$ pulls; one draw for each release; sums always updated",
-            "With the printed interval the releases add up to several times the budget.",
+            "The paper itself says that Algorithm 3 simplifies the interval and refers to a technical report, which we "
+            "could not obtain. Run with the simplified interval, the releases spend about twice the budget at ε = 1. "
+            "The check adds them up exactly, for 100,000 pulls of one arm.",
             release_interval,
             "explore",
         ),
