@@ -365,7 +365,7 @@ def test_a_step_is_small_enough_to_be_drawn_at_once(step: Step) -> None:
     for at in step.slider.stops:
         if step.experiment is not None:
             experiment = step.experiment(at)
-            assert experiment.horizon <= 10_000 and experiment.trials <= 50
+            assert experiment.horizon <= 10_000 and experiment.trials <= 500
             assert not experiment.view.bounds
             assert runner.estimated_seconds(experiment) < runner.LIVE_SECONDS / 2
 
