@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -11,12 +13,12 @@ from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, presets
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
+from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
-from ui import charts, epsilon_grid, lesson, page_fields, page_links, theme, words
+from ui import charts, lesson, page_fields, page_links, theme, words
 
 OPENING = "first-look"
-BEST = ("thompson", "dp-imed", "ts-cf")  # on Home's arms, at every budget of the slider (a test tries all others)
-EPSILONS = epsilon_grid.between(0.1, 8)
+EPSILONS = best_by_trust.BUDGETS
 LESSONS = "Lessons"
 ARROW = ":material/arrow_forward:"
 
@@ -37,22 +39,31 @@ def home_slider(told: bool = True) -> float:
 
 
 def home_experiment(epsilon: float) -> Experiment:
-    """The opening picture at another budget: for each trust the policy that loses least on these arms."""
-    budget = {"kind": "fixed", "value": epsilon}
+    """The preset ``trust`` at another budget: for each trust the best method there, see `best_by_trust`."""
     lines = [
-        {"policy": name, "label": label} | ({"epsilon": budget} if name != BEST[0] else {})
-        for name, label in zip(BEST, words.HOME_LABELS, strict=True)
+        {"policy": policy, "label": label} | ({} if level == "none" else {"epsilon": fixed(epsilon)})
+        for (level, policy), label in zip(best_by_trust.at(epsilon).items(), words.HOME_LABELS, strict=True)
     ]
     view = {"bounds": False, "y": "log", "against": "best"}
-    return load_preset(OPENING).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
+    return load_preset(best_by_trust.PRESET).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
+
+
+def fixed(epsilon: float) -> dict[str, Any]:
+    """The same budget for everybody, as a document."""
+    return {"kind": "fixed", "value": epsilon}
 
 
 def methods(experiment: Experiment) -> str:
-    """Which policy stands behind each label."""
-    return ", ".join(
-        f"{words.plain(line.entry.title)} ({words.plain(experiment.label(number))})"
-        for number, line in enumerate(experiment.lines)
-    )
+    """Which method stands behind each label of Home's picture."""
+    free, curator, nobody = (line.entry for line in experiment.lines)
+    titles = [words.plain(each.title) for each in (free, curator, nobody)]
+    head = "Each curve shows the best method for that level of trust"
+    if curator is nobody:
+        alike = f"A curator would use {titles[1]}, which needs no trust, so the two curves are the same"
+        return f"{head}: {titles[0]} without privacy, {titles[1]} with it. {alike}."
+    labels = [experiment.label(number) for number in range(3)]
+    named = (f"{title} ({words.plain(label)})" for title, label in zip(titles, labels, strict=True))
+    return f"{head}: {', '.join(named)}."
 
 
 def home_range(experiment: Experiment) -> tuple[float, float]:
@@ -77,9 +88,9 @@ def ghosts(result: Result, where: str = "home") -> Result | None:
 
 
 def _alike(one: Experiment, other: Experiment) -> bool:
-    """Whether the curves of both can stand in one picture: they differ in budgets at most."""
+    """Whether the curves of both can stand in one picture: they differ in budgets, and in the methods for them."""
     same = (one.arms, one.contexts, one.horizon, one.view) == (other.arms, other.contexts, other.horizon, other.view)
-    return same and [line.policy for line in one.lines] == [line.policy for line in other.lines]
+    return same and [line.label for line in one.lines] == [line.label for line in other.lines]
 
 
 def home_chart(

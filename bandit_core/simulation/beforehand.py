@@ -7,6 +7,7 @@ its blocks unfindable, never wrong. ``python -m benchmarks.first_pictures`` make
 from __future__ import annotations
 
 import contextlib
+import lzma
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from bandit_core import places
 from bandit_core.jit.version import LIBRARIES
 from bandit_core.model import Block
-from bandit_core.simulation.packing import pack, unpack
+from bandit_core.simulation.packing import pack_small, unpack_small
 
 FILE = places.ROOT / "presets" / "first-pictures.sqlite"
 
@@ -31,10 +32,10 @@ class Beforehand:
 
     def get(self, key: str, trials: int) -> Block | None:
         """The first ``trials`` trials, or as many as there are, by `PreparedLine.portable_key`; None without any."""
-        with contextlib.suppress(sqlite3.Error, ValueError), _opened(self.path) as database:
+        with contextlib.suppress(sqlite3.Error, ValueError, lzma.LZMAError), _opened(self.path) as database:
             found = database.execute("SELECT data FROM blocks WHERE key = ?", (key,)).fetchone()
             if found is not None:
-                return Block(**{name: array[:trials] for name, array in unpack(found[0]).arrays.items()})
+                return Block(**{name: array[:trials] for name, array in unpack_small(found[0]).arrays.items()})
         return None
 
 
@@ -56,7 +57,7 @@ def write(path: Path, blocks: Iterable[tuple[str, Block]]) -> None:
         database.execute("CREATE TABLE blocks (key TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID")
         database.execute("INSERT INTO origin VALUES (?)", (f"version {places.project_version()} ({LIBRARIES})",))
         database.executemany(
-            "INSERT OR IGNORE INTO blocks VALUES (?, ?)", sorted((key, pack(block, 9)) for key, block in blocks)
+            "INSERT OR IGNORE INTO blocks VALUES (?, ?)", sorted((key, pack_small(block)) for key, block in blocks)
         )
 
 

@@ -1,11 +1,18 @@
 """The best method known for each trust model, found by simulation on the asker's own options.
 
-Every policy of the registry that keeps a promise and accepts the options is a candidate. Screening halves the field:
-after 8, 16, 32 and 64 trials (more where users are few) each candidate that is clearly worse than the leader (three
-standard errors over pairs of trials) goes, and so does the worse half of the rest (as in sequential halving, Karnin,
-Koren and Somekh 2013, "Almost optimal exploration in multi-armed bandits"). The leader of the last round is chosen.
-What is reported of it comes from trials with another seed, which had no part in the choice, so that the choice does
-not flatter it.
+A level of trust is everything that keeps at least its promise (`bandit_core.model.promises`): who is trusted with the
+rewards may also use a method that needs no trust. So the candidates of "a curator is trusted" are the central, the
+distributed, the shuffle and the local policies of the registry, as far as they accept the options, and its best method
+cannot lose clearly more than that of "nobody is trusted". Without privacy there are only the policies that keep no
+promise: what privacy costs is measured against them.
+
+Screening halves the field: after 8, 16 and 32 trials (more where users are few) each candidate that is clearly worse
+than the leader (three standard errors over pairs of trials) goes, and so does the worse half of the rest (as in
+sequential halving, Karnin, Koren and Somekh 2013, "Almost optimal exploration in multi-armed bandits"). After 64 trials
+at most `FINALISTS` are left. Those that are not clearly worse than their leader go on, up to 1,000 trials where users
+are few enough (`MOST_PULLS`). Of those that are tied then, the one that fits more settings (`settings_taken`) is
+chosen. What is reported of it comes from trials with another seed, which had no part in the choice, so that the choice
+does not flatter it.
 """
 
 from __future__ import annotations
@@ -13,10 +20,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
-from bandit_core.model import Policy, Privacy
+from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry
 from bandit_core.simulation.costs import most_steps, trial_seconds
 from bandit_core.simulation.engine import Simulation
@@ -24,13 +31,17 @@ from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.spec.rewards import Arm, Bernoulli, Beta, Gaussian
 from bandit_core.theory.threshold import recommended
 
 TRIALS = 100
-ROUNDS = (8, 16, 32, 64)  # screening trials that a candidate has played at the end of each round
+ROUNDS = (8, 16, 32, 64)  # screening trials that a candidate has played at the end of each of the first rounds
+LAST_ROUNDS = (125, 250, 500, 1000)  # and of the rounds among those that are still not clearly worse than the leader
+MOST_PULLS = 25_000_000  # screening trials x users of one candidate in the last rounds
+FINALISTS = 3  # candidates of one trust model in the last rounds, at most
 SHORT, LONG = 50_000, 1_000_000  # users: up to twice as many trials below, down to a quarter of them above
 CLEARLY = 3.0  # standard errors by which a candidate must be behind to go at once
+TIED, CLOSE = 2.0, 0.05  # standard errors, and share of the leader's loss, by which a tied one is behind at most
 COMPARED: tuple[Privacy, ...] = ("none", "local", "central")  # the trust models of the contest
 
 
@@ -66,8 +77,10 @@ class Question:
 
     @property
     def rounds(self) -> tuple[int, ...]:
-        """Trials that a candidate has played at the end of each round of the screening."""
-        return tuple(round(trials * self.effort) for trials in ROUNDS)
+        """Trials that a candidate has played at the end of each round of the screening, the last ones included."""
+        first = tuple(round(trials * self.effort) for trials in ROUNDS)
+        most = MOST_PULLS / max(1, self.horizon)
+        return (*first, *(trials for trials in LAST_ROUNDS if first[-1] < trials <= most))
 
     @property
     def one_budget(self) -> bool:
@@ -76,7 +89,7 @@ class Question:
 
 
 def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
-    """One experiment per policy that keeps the promise ``privacy`` and accepts options and budget.
+    """One experiment per policy that keeps at least the promise ``privacy`` and accepts options and budget.
 
     Promises are pure: a policy that keeps its own only up to some delta > 0 is left out. What a policy would read off
     the options themselves (bounds on moments, say) is replaced by what holds for any rewards in [0, 1], because nobody
@@ -90,10 +103,10 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     found: list[Experiment] = []
     refusal: InputError | None = None
     for policy in registry().values():
-        if policy.privacy != privacy or policy.setting != "arms":
+        if not keeps(policy, privacy) or policy.setting != "arms":
             continue
         try:
-            candidate = _candidate(question, policy)
+            candidate = _candidate(question, policy, privacy)
         except InputError as error:
             refusal = refusal or error
             continue
@@ -104,8 +117,32 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     return tuple(found)
 
 
-def _candidate(question: Question, policy: Policy) -> Experiment:
-    line: dict[str, Any] = {"policy": policy.name, "label": policy.promise.who}
+def keeps(policy: Policy, privacy: Privacy) -> bool:
+    """Whether a policy belongs to a level of trust: it keeps that promise, or one that implies it.
+
+    Without privacy only those belong that keep none, as they are what the price of privacy is measured against.
+    """
+    return policy.privacy == privacy if privacy == "none" else privacy in policy.promise.implied()
+
+
+def settings_taken(policy: Policy) -> int:
+    """How many other settings a policy fits, from 0 to 5, as the registry says.
+
+    Rewards that are counted late or in batches, users with budgets of their own, any number of users, rewards in [0, 1]
+    that are no coins, and rewards without limits.
+    """
+    taken = (
+        policy.late,
+        policy.epsilon != "one",
+        policy.anytime,
+        policy.accepts((Beta(a=1.0, b=1.0),)) is None,
+        policy.accepts((Gaussian(mean=0.5, sd=1.0),)) is None,
+    )
+    return sum(taken)
+
+
+def _candidate(question: Question, policy: Policy, privacy: Privacy) -> Experiment:
+    line: dict[str, Any] = {"policy": policy.name, "label": PROMISES[privacy].who}
     if policy.epsilon != "none":
         line["epsilon"] = (
             {"kind": "fixed", "value": float(question.epsilon)}  # type: ignore[arg-type]
@@ -144,6 +181,8 @@ def known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
 # ---------------------------------------------------------------------------------------------------------------
 # The contest
 
+Name = TypeVar("Name")  # of a candidate
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -151,7 +190,8 @@ class Tried:
 
     ``finalist`` says whether the trials are the reported ones, else they are of the screening. ``behind`` is positive
     where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Errors are standard
-    errors (NaN for a single trial).
+    errors (NaN for a single trial). ``tied`` says whether the last screening round left it tied with the leader, so
+    that it could have been chosen as well.
     """
 
     privacy: Privacy
@@ -164,6 +204,7 @@ class Tried:
     behind_stderr: float
     chosen: bool
     finalist: bool
+    tied: bool = False
 
     @property
     def apart(self) -> bool:
@@ -189,17 +230,52 @@ class Decision:
         """Candidates that cannot be told apart from the chosen one, without it."""
         return tuple(each for each in self.of(privacy) if not each.chosen and not each.apart)
 
+    def alternatives(self, privacy: Privacy) -> tuple[Tried, ...]:
+        """Candidates that were tied with the chosen one in the choice, and are in the reported trials."""
+        return tuple(each for each in self.equals(privacy) if each.tied)
 
-def _survivors(field: Sequence[int], played: Mapping[int, LineResult]) -> list[int]:
-    """Who goes into the next round, best first; ties are broken by the order of the registry."""
-    ranked = sorted(field, key=lambda number: (played[number].mean[-1], number))
+    @property
+    def levels(self) -> tuple[Privacy, ...]:
+        """The trust model of each line of the result; a line's policy may keep a stronger promise."""
+        return tuple(dict.fromkeys(each.privacy for each in self.tried))
+
+
+def _survivors(field: Sequence[Name], played: Mapping[Name, LineResult], most: int | None = None) -> list[Name]:
+    """Who goes into the next round, best first, at most so many (default: half of the field, but two).
+
+    Ties are broken by the order of the field.
+    """
+    ranked = sorted(field, key=lambda name: played[name].mean[-1])
     leader = played[ranked[0]]
     near = []
-    for number in ranked:
-        behind, error = played[number].difference_to(leader)
+    for name in ranked:
+        behind, error = played[name].difference_to(leader)
         if not behind > CLEARLY * error:
-            near.append(number)
-    return near[: max(2, -(-len(field) // 2))]
+            near.append(name)
+    return near[: _half(len(field)) if most is None else most]
+
+
+def _half(size: int) -> int:
+    return max(2, -(-size // 2))
+
+
+def _tied(ranked: Sequence[str], played: Mapping[str, LineResult]) -> list[str]:
+    """Those as good as the leader, who is first: not behind by `TIED` standard errors, nor by `CLOSE` of its loss.
+
+    The second holds where trials are few, so that a large error alone makes nobody as good.
+    """
+    leader, tied = played[ranked[0]], [ranked[0]]
+    for name in ranked[1:]:
+        behind, error = played[name].difference_to(leader)
+        if not behind > TIED * error and behind <= CLOSE * leader.mean[-1]:
+            tied.append(name)
+    return tied
+
+
+def _fits_most(policy: str) -> tuple[int, int]:
+    """The order in which tied policies are chosen: settings that they fit, then how little trust they need."""
+    entry = registry()[policy]
+    return settings_taken(entry), len(entry.promise.implied())
 
 
 def _behind(mine: LineResult, chosen: LineResult, paired: bool) -> tuple[float, float]:
@@ -231,10 +307,13 @@ class Contest:
     def __init__(self, question: Question, promises: Sequence[Privacy] = COMPARED, store: Store | None = None) -> None:
         self.question, self.store = question, store
         fields = {privacy: candidates(question, privacy) for privacy in promises}
-        self._fields = {privacy: field for privacy, field in fields.items() if field}
-        self._alive = {privacy: list(range(len(field))) for privacy, field in self._fields.items()}
-        self._screened: dict[tuple[Privacy, int], LineResult] = {}
-        self._reported: dict[tuple[Privacy, int], LineResult] = {}
+        self._fields: dict[Privacy, dict[str, Experiment]] = {
+            privacy: {each.lines[0].policy: each for each in field} for privacy, field in fields.items() if field
+        }
+        self._pool = {name: each for field in self._fields.values() for name, each in field.items()}
+        self._alive = {privacy: list(field) for privacy, field in self._fields.items()}
+        self._screened: dict[str, LineResult] = {}
+        self._reported: dict[str, LineResult] = {}
         self.stopped = False
         self._refuse_if_too_large()
         self._round = 0
@@ -250,36 +329,49 @@ class Contest:
             allowed = f"at most {most_steps():.3g} steps (users x trials x methods) here; ask for fewer users"
             raise InputError([Issue("horizon", f"{self.steps:.3g} steps", allowed)])
 
+    @property
+    def _rounds(self) -> int:
+        return len(self.question.rounds)
+
+    def _most_survivors(self, round_: int, size: int) -> int:
+        """How many of a field of that size go on from a round."""
+        if round_ < len(ROUNDS) - 1:
+            return _half(size)
+        return FINALISTS
+
     def _plan(self) -> list[tuple[int, dict[Privacy, int]]]:
-        """New trials of each candidate, and how many candidates at most play them, round by round."""
+        """New trials of each candidate, and how many candidates at most play them, round by round.
+
+        A policy that is a candidate of several trust models plays once for all of them.
+        """
         sizes = {privacy: len(field) for privacy, field in self._fields.items()}
         rounds, plan = self.question.rounds, []
-        for before, now in zip((0, *rounds), rounds, strict=False):
+        for place, (before, now) in enumerate(zip((0, *rounds), rounds, strict=False)):
             plan.append((now - before, {privacy: size if size > 1 else 0 for privacy, size in sizes.items()}))
-            sizes = {privacy: min(size, max(2, -(-size // 2))) for privacy, size in sizes.items()}
+            sizes = {privacy: min(size, self._most_survivors(place, size)) for privacy, size in sizes.items()}
         return [*plan, (self.question.reported, sizes)]
 
     @property
     def steps(self) -> int:
         """Pulls that the contest takes at most."""
-        return self.question.horizon * sum(trials * sum(sizes.values()) for trials, sizes in self._plan())
+        pool = len(self._pool)
+        return self.question.horizon * sum(trials * min(pool, sum(sizes.values())) for trials, sizes in self._plan())
 
-    def _simulations(self) -> dict[tuple[Privacy, int], Simulation]:
-        """What the present round plays; nothing once the contest is over."""
-        while self._round < len(ROUNDS) and all(len(field) < 2 for field in self._alive.values()):
+    def _simulations(self) -> dict[str, Simulation]:
+        """What the present round plays, each policy once; nothing once the contest is over."""
+        while self._round < self._rounds and all(len(field) < 2 for field in self._alive.values()):
             self._round += 1
-        if self._round > len(ROUNDS):
+        if self._round > self._rounds:
             return {}
-        screening = self._round < len(ROUNDS)
+        screening = self._round < self._rounds
         trials = self.question.rounds[self._round] if screening else self.question.reported
         seed = self.question.screening_seed if screening else self.question.seed
+        playing = dict.fromkeys(
+            name for field in self._alive.values() for name in field if len(field) > 1 or not screening
+        )
         return {
-            (privacy, number): Simulation(
-                self._fields[privacy][number].model_copy(update={"trials": trials, "seed": seed}), self.store
-            )
-            for privacy, field in self._alive.items()
-            for number in field
-            if len(field) > 1 or not screening
+            name: Simulation(self._pool[name].model_copy(update={"trials": trials, "seed": seed}), self.store)
+            for name in playing
         }
 
     def _catch_up(self) -> None:
@@ -289,13 +381,13 @@ class Contest:
             played = {key: result.lines[0] for key, result in results.items()}
             self._beforehand = max([self._beforehand, *(result.beforehand for result in results.values())])
             self._kept, self._notices = self.kept, self.notices  # the simulations themselves are let go
-            done = self._screened if self._round < len(ROUNDS) else self._reported
-            done.update({key: line for key, line in played.items() if line is not None})
-            if self._round < len(ROUNDS):
+            done = self._screened if self._round < self._rounds else self._reported
+            done.update({name: line for name, line in played.items() if line is not None})
+            if self._round < self._rounds:
                 for privacy, field in self._alive.items():
                     if len(field) > 1:
-                        mine = {number: self._screened[privacy, number] for number in field}
-                        self._alive[privacy] = _survivors(field, mine)
+                        most = self._most_survivors(self._round, len(field))
+                        self._alive[privacy] = _survivors(field, self._screened, most)
             self._round += 1
             self._now = self._simulations()
 
@@ -308,18 +400,21 @@ class Contest:
     def missing_seconds(self) -> float:
         """Rough time, on one core, of what is at most left; what the store already holds of later rounds is counted."""
         now = sum(simulation.missing_seconds for simulation in self._now.values())
-        later = 0.0
-        for trials, sizes in self._plan()[self._round + 1 :]:
-            for privacy, field in self._alive.items():
-                seconds = sorted((trial_seconds(self._fields[privacy][number], 0) for number in field), reverse=True)
-                later += trials * sum(seconds[: sizes[privacy]])
-        return now + later
+        return now + sum(trials * self._seconds_of(sizes) for trials, sizes in self._plan()[self._round + 1 :])
+
+    def _seconds_of(self, sizes: Mapping[Privacy, int]) -> float:
+        """Rough time of one trial of those that are left, at most so many of each trust model and the slowest first."""
+        left = dict.fromkeys(name for field in self._alive.values() for name in field)
+        seconds = {name: trial_seconds(self._pool[name], 0) for name in left}
+        slowest = {privacy: sorted(map(seconds.__getitem__, field))[::-1] for privacy, field in self._alive.items()}
+        apart = sum(sum(each[: sizes[privacy]]) for privacy, each in slowest.items())
+        return min(apart, sum(seconds.values()))
 
     @property
     def fraction(self) -> float:
         """Share of the work that is done: rounds count alike, and the present one as far as it is."""
         now = [simulation.fraction for simulation in self._now.values()]
-        return min(1.0, (self._round + (sum(now) / len(now) if now else 0.0)) / (len(ROUNDS) + 1))
+        return min(1.0, (self._round + (sum(now) / len(now) if now else 0.0)) / (self._rounds + 1))
 
     @property
     def waiting(self) -> bool:
@@ -365,33 +460,33 @@ class Contest:
         """The decision, once there is one."""
         if not self.finished:
             return None
-        best = {privacy: field[0] for privacy, field in self._alive.items()}
-        lines = [self._fields[privacy][number].lines[0] for privacy, number in best.items()]
-        first = next(iter(self._fields.values()))[0]
-        experiment = first.with_lines(tuple(lines))
-        done = tuple(self._reported[key] for key in best.items())
-        tried = [each for privacy in self._fields for each in self._tried(privacy, best[privacy])]
+        tied = {privacy: _tied(field, self._screened) if field[1:] else field for privacy, field in self._alive.items()}
+        best = {privacy: max(names, key=_fits_most) for privacy, names in tied.items()}
+        lines = [self._fields[privacy][name].lines[0] for privacy, name in best.items()]
+        experiment = next(iter(self._pool.values())).with_lines(tuple(lines))
+        done = tuple(self._reported[name] for name in best.values())
+        tried = [each for privacy in self._fields for each in self._tried(privacy, best[privacy], tied[privacy])]
         return Decision(Result(experiment, self._times, done, beforehand=self._beforehand), tuple(tried))
 
-    def _tried(self, privacy: Privacy, best: int) -> list[Tried]:
-        rows, chosen = [], self._reported[privacy, best]
-        for number, candidate in enumerate(self._fields[privacy]):
-            finalist = (privacy, number) in self._reported
-            line = (self._reported if finalist else self._screened)[privacy, number]
+    def _tried(self, privacy: Privacy, best: str, tied: Sequence[str]) -> list[Tried]:
+        rows, chosen = [], self._reported[best]
+        for name in self._fields[privacy]:
+            finalist = name in self._reported
+            line = (self._reported if finalist else self._screened)[name]
             behind, error = _behind(line, chosen, finalist)
-            policy = candidate.lines[0].entry
             rows.append(
                 Tried(
                     privacy=privacy,
-                    policy=policy.name,
-                    title=policy.title,
+                    policy=name,
+                    title=registry()[name].title,
                     trials=line.count,
                     lost=float(line.mean[-1]),
                     stderr=float(line.stderr[-1]),
                     behind=behind,
                     behind_stderr=error,
-                    chosen=number == best,
+                    chosen=name == best,
                     finalist=finalist,
+                    tied=name in tied,
                 )
             )
         return sorted(rows, key=lambda row: (not row.chosen, row.lost))

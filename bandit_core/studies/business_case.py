@@ -119,8 +119,11 @@ class Cost:
         return "little" if self.lost >= LITTLE * blind else "much"
 
 
-def costs(result: Result, scale: float = 1.0) -> list[Cost]:
-    """A `Cost` per finished line, the first of which has no privacy; ``scale`` is what a reward of 1 stands for."""
+def costs(result: Result, scale: float = 1.0, levels: Sequence[Privacy] = ()) -> list[Cost]:
+    """A `Cost` per finished line, the first of which has no privacy; ``scale`` is what a reward of 1 stands for.
+
+    ``levels`` is the trust model that each line stands for (default: that of the promise which its policy keeps).
+    """
     base = result.lines[0]
     rows = []
     for number, line in enumerate(result.lines):
@@ -134,7 +137,7 @@ def costs(result: Result, scale: float = 1.0) -> list[Cost]:
         rows.append(
             Cost(
                 line=number,
-                privacy=chosen.entry.privacy,
+                privacy=levels[number] if levels else chosen.entry.privacy,
                 label=chosen.label or chosen.entry.title,
                 lost=scale * float(line.mean[-1]),
                 lost_stderr=scale * float(line.stderr[-1]),

@@ -297,7 +297,8 @@ def test_a_sentence_about_runs_says_what_was_measured(name: str) -> None:
                     value, error = true[key]
                     assert number.value == pytest.approx(value, rel=1e-9, abs=1e-9)
                     assert error is None or number.error == pytest.approx(error, rel=1e-9, abs=1e-9)
-            assert WORDS[name][told.verdict] in told.text
+            alike = name == "trust" and found.experiment.lines[1].policy == found.experiment.lines[2].policy
+            assert ("needs no trust" if alike else WORDS[name][told.verdict]) in told.text
             others = [text for verdict, text in WORDS[name].items() if verdict != told.verdict and text]
             assert not [text for text in others if text in told.text], told.text
             seen.add(told.verdict)
@@ -364,7 +365,7 @@ def test_a_step_is_small_enough_to_be_drawn_at_once(step: Step) -> None:
     for at in step.slider.stops:
         if step.experiment is not None:
             experiment = step.experiment(at)
-            assert experiment.horizon <= 10_000 and experiment.trials <= 50
+            assert experiment.horizon <= 10_000 and experiment.trials <= 500
             assert not experiment.view.bounds
             assert runner.estimated_seconds(experiment) < runner.LIVE_SECONDS / 2
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, InputError, simulate
+from bandit_core.model import PROMISES
 from bandit_core.policies import registry
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
@@ -17,12 +18,17 @@ from bandit_core.spec.rewards import Bernoulli, Empirical
 from bandit_core.studies.best_method import (
     CLEARLY,
     COMPARED,
+    FINALISTS,
+    MOST_PULLS,
     Contest,
     Question,
     Tried,
+    _fits_most,
     _survivors,
+    _tied,
     best_methods,
     candidates,
+    settings_taken,
 )
 
 ARMS = (Bernoulli(mean=0.3), Bernoulli(mean=0.5))
@@ -38,12 +44,22 @@ def names(question: Question, privacy) -> set[str]:
     return {candidate.lines[0].policy for candidate in candidates(question, privacy)}
 
 
+# Levels of trust that a policy may stand for, by the promise that it keeps: written out, not read from the library.
+KEPT_BY = {
+    "central": ("central",),
+    "distributed": ("central", "distributed"),
+    "shuffle": ("central", "distributed", "shuffle"),
+    "local": ("central", "distributed", "shuffle", "local"),
+}
+
+
 @pytest.mark.parametrize("privacy", COMPARED)
 def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) -> None:
     """Against the registry itself, so that a new policy is a candidate without being named anywhere."""
     allowed = set()
     for name, policy in registry().items():
-        if policy.privacy != privacy or policy.setting != "arms":
+        level = ("none",) if policy.privacy == "none" else KEPT_BY[policy.privacy]
+        if privacy not in level or policy.setting != "arms":
             continue
         line = {"policy": name} | ({"epsilon": {"kind": "fixed", "value": 1.0}} if policy.epsilon != "none" else {})
         try:
@@ -56,7 +72,8 @@ def test_everybody_who_keeps_the_promise_and_takes_the_arms_takes_part(privacy) 
     for candidate in candidates(SMALL, privacy):
         [line], [instance] = candidate.lines, candidate.setups
         guarantee = line.entry.guarantee(instance)
-        assert (guarantee.model, guarantee.delta) == (privacy, 0)
+        assert guarantee.model == line.entry.privacy and guarantee.delta == 0
+        assert line.label == PROMISES[privacy].who
         assert privacy == "none" or guarantee.epsilon == pytest.approx(1.0)
 
 
@@ -83,7 +100,7 @@ def test_budgets_that_differ_leave_out_who_needs_one_budget() -> None:
     for candidate in candidates(question, "local"):
         assert candidate.lines[0].epsilon == question.epsilon
         assert isinstance(candidate.lines[0].params["eps_min"], float)  # found without the process-wide memory
-    assert not candidates(question, "central")
+    assert names(question, "central") == names(question, "local")  # who trusts a curator may trust nobody
 
 
 def test_amounts_are_asked_of_those_who_take_them_and_a_question_for_nobody_is_refused() -> None:
@@ -96,7 +113,7 @@ def test_amounts_are_asked_of_those_who_take_them_and_a_question_for_nobody_is_r
 def test_the_chosen_are_as_good_as_the_best_on_trials_of_their_own(store: Store) -> None:
     question = Question(ARMS, 1500, 0.5, trials=100, seed=11)
     decision = best_methods(question, store=store)
-    assert [line.entry.privacy for line in decision.result.experiment.lines] == list(COMPARED)
+    assert decision.levels == COMPARED
     for privacy in COMPARED:
         field = [simulate(each.with_changes(seed=99), store=store).lines[0] for each in candidates(question, privacy)]
         policies = [each.lines[0].policy for each in candidates(question, privacy)]
@@ -120,7 +137,7 @@ def test_what_is_reported_had_no_part_in_the_choice(store: Store) -> None:
         assert (chosen.lost, chosen.trials, chosen.behind) == (line.mean[-1], SMALL.reported, 0)
         assert {each.policy for each in decision.of(privacy)} == names(SMALL, privacy)
         losers = [each for each in decision.of(privacy) if not each.finalist]
-        assert losers and all(each.trials in SMALL.rounds for each in losers)
+        assert losers and all(each.trials in SMALL.rounds and not each.tied for each in losers)
 
 
 def test_a_contest_is_found_in_the_store_and_is_the_same_on_any_number_of_workers(store: Store) -> None:
@@ -173,6 +190,7 @@ def test_a_round_drops_who_is_clearly_worse_and_the_worse_half_of_the_rest() -> 
     assert _survivors([0, 1], {0: line(5, 200, 5, 200), 1: leader}) == [1, 0]  # and here it is not
     equal = {number: leader for number in range(8)}
     assert _survivors(list(equal), equal) == [0, 1, 2, 3]
+    assert _survivors(list(equal), equal, FINALISTS) == [0, 1, 2]
     behind, error = far.difference_to(leader)
     assert (behind, error) == (pytest.approx(20.125), pytest.approx(0.125)) and behind > CLEARLY * error
 
@@ -191,3 +209,54 @@ def test_options_that_are_equal_cannot_be_told_apart_by_any_method(store: Store)
 def test_told_apart_means_beyond_the_errors(behind: float, error: float, finalist: bool, apart: bool) -> None:
     row = Tried("local", "x", "X", 10, 1.0, 1.0, behind, error, False, finalist)
     assert row.apart is apart
+
+
+def test_the_last_rounds_are_played_where_users_are_few_enough() -> None:
+    for horizon, last in ((2_000, 1000), (25_000, 1000), (50_000, 500), (10**6, 64)):
+        rounds = Question(ARMS, horizon, 1.0).rounds
+        assert rounds[-1] == last and list(rounds) == sorted(set(rounds))
+        assert last == 64 or last * horizon <= MOST_PULLS
+
+
+def test_tied_are_those_within_their_errors_that_are_close() -> None:
+    leader = line(10, 12, 11, 9)
+    played = {
+        "a": leader,
+        "close": line(10.4, 11.8, 11.5, 8.9),
+        "noisy": line(2, 22, 2, 20),
+        "far": line(11, 13, 12, 10),
+    }
+    assert _tied(list(played), played) == ["a", "close"]
+    alike = {"a": line(0, 0), "b": line(0, 0)}  # nothing can be lost
+    assert _tied(["a", "b"], alike) == ["a", "b"]
+
+
+def test_of_tied_methods_the_one_that_fits_more_settings_is_chosen_and_the_others_are_named() -> None:
+    assert settings_taken(registry()["heldp-ucb-bs"]) > settings_taken(registry()["kl-ucb-cf"])
+    assert settings_taken(registry()["kl-ucb-cf"]) > settings_taken(registry()["ctb-tt"])  # which cannot wait
+    assert max(["dp-imed", "ts-cf"], key=_fits_most) == "ts-cf"  # alike in settings, and it needs no trust
+    equal = best_methods(Question((Bernoulli(mean=0.4),) * 3, 200, 1.0), store=Store(None, 2**24))
+    for privacy in COMPARED:
+        chosen, rest = equal.of(privacy)[0], equal.alternatives(privacy)
+        assert rest and all(_fits_most(chosen.policy) >= _fits_most(each.policy) for each in rest)
+
+
+def test_no_level_of_trust_does_clearly_worse_than_a_weaker_one_and_a_curator_may_need_no_trust(store: Store) -> None:
+    for epsilon in (1.0, 8.0):
+        decision = best_methods(Question((Bernoulli(mean=0.8), Bernoulli(mean=0.6)), 3000, epsilon), store=store)
+        _, local, central = decision.result.lines
+        behind, error = central.difference_to(local)
+        assert behind <= 3 * error
+        own = registry()[decision.of("central")[0].policy].privacy
+        assert own == ("central" if epsilon == 1.0 else "local")
+
+
+def test_a_method_of_two_levels_plays_once() -> None:
+    both = Contest(SMALL, ("local", "central"), store=Store(None, 0))
+    central = Contest(SMALL, ("central",), store=Store(None, 0))
+    first = both._plan()[0][0]
+    assert len(both._now) == len(central._now) == len(names(SMALL, "central"))
+    assert both.steps - central.steps <= SMALL.horizon * sum(
+        trials * sizes["local"] for trials, sizes in both._plan()[1:]
+    )
+    assert first == SMALL.rounds[0]

@@ -9,7 +9,7 @@ from bandit_core import Experiment
 from ui import words
 from ui.learn.step import Slider
 
-USERS, RUNS, SEED = 10_000, 30, 0
+USERS, RUNS, SEED = 10_000, 500, 0
 EPSILONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
 Document = dict[str, Any]
 

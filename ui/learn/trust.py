@@ -6,16 +6,23 @@ import numpy as np
 
 from bandit_core import Experiment
 from bandit_core.simulation.results import Result
+from ui import gallery
 from ui.learn import jokes, own_noise, pictures
-from ui.learn.step import Choice, Number, Step, Told, ratio
+from ui.learn.step import Choice, Number, Step, Told, lost, ratio
 
 
 def _experiment(at: float) -> Experiment:
-    curator = {"policy": "dp-imed", "epsilon": jokes.budget(at), "label": jokes.CURATOR}
-    return jokes.played([jokes.OPENLY, curator, jokes.flipped(at)], y="log")
+    """Home's picture, whose methods are the best of each level of trust at this budget."""
+    return gallery.home_experiment(at)
 
 
 def _told(result: Result, at: float) -> Told:
+    if result.experiment.lines[1].policy == result.experiment.lines[2].policy:
+        title, mine = result.experiment.lines[2].entry.title, lost(result, 2)
+        text = (
+            f"At ε = {at:g} a curator can do no better than {title}, which needs no trust: both lost **{mine}** laughs."
+        )
+        return Told(text, {"mine": mine, "theirs": mine}, "unclear")
     return pictures.cost(result, 2, 1, (f"At ε = {at:g} the app that needs no trust", "the one with a trusted curator"))
 
 
@@ -40,13 +47,12 @@ STEP = Step(
     draw=pictures.curves,
     conclude=_told,
     measured=_measured,
-    exact="Local differential privacy (each reward is randomised on its user's device; TS-CF) against central "
-    "differential privacy (a curator sees the rewards and what it publishes is private; DP-IMED), both pure and at "
-    "the same ε, each by the policy that loses least on these arms among those of the lab. The two promises are "
-    "different: a local one implies the central one, not the other way round. At large ε the policy that trusts "
-    "nobody can lose less than the curator's, which could use it as well.",
+    exact="Local differential privacy (each reward is randomised on its user's device) against central differential "
+    "privacy (a curator sees the rewards and what it publishes is private), both pure and at the same ε. Each is "
+    "played by the best method for it among those of the lab, chosen at each ε by other runs. A local promise implies "
+    "the central one, so a curator may use a method that needs no trust, and does so where that is the best.",
     notes="Ask who the curator would be in real life: the school, the company, the state? Who could force it to hand "
-    "over the data, or steal it? Then move ε to 8: the curator's gain can vanish there. The class should keep two "
+    "over the data, or steal it? Then move ε to 8: the curator's gain is gone there. The class should keep two "
     "questions apart: how much noise, and who sees what is below the noise.",
     exercise="Name one thing that can go wrong with a curator and cannot go wrong with coins on phones.",
     answer="The curator holds the true answers, so they can be stolen, sold or demanded by a court. With coins on "

@@ -15,7 +15,7 @@ OTHERS = (0.4, 0.5, 0.6, 0.7, 0.75)
 
 def _experiment(at: float) -> Experiment:
     arms = [jokes.joke(0.8), jokes.joke(at, 4)]
-    return jokes.played([jokes.OPENLY, jokes.flipped(1.0)], arms, horizon=5_000, trials=20)
+    return jokes.played([jokes.OPENLY, jokes.flipped(1.0)], arms, horizon=5_000)
 
 
 def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
@@ -52,7 +52,7 @@ STEP = Step(
     conclude=_told,
     measured=_measured,
     exact="Five Bernoulli arms, the best with mean 0.8 and four with the mean of the slider; ε = 1; Thompson sampling "
-    "against TS-CF, means over 20 runs of 5,000 users, ± one standard error. In the long run the regret of a good "
+    "against TS-CF, means over 500 runs of 5,000 users, ± one standard error. In the long run the regret of a good "
     "policy grows with the logarithm of the users divided by the gap, so smaller gaps cost more; among few users a "
     "gap that is too small to be seen costs little, at most T times the gap.",
     notes="Let each pupil write down a question, a guess and a reason before touching anything. Then open Explore and "

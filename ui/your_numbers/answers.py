@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from bandit_core import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import local_wins
 from bandit_core.studies import tradeoff
 from bandit_core.studies.best_method import Decision, Question
 from bandit_core.studies.business_case import Cost, costs
@@ -59,15 +58,20 @@ class Reply:
         return words.plain(self.chosen.unit)
 
     def method(self, row: Cost) -> str:
-        """The method that a row speaks of, safe inside markdown."""
-        return words.plain(self.experiment.lines[row.line].entry.title)
+        """The method that a row speaks of, and those that were tied with it, safe inside markdown."""
+        others = (each.title for each in self.decision.alternatives(row.privacy))
+        return " or ".join(map(words.plain, (self.experiment.lines[row.line].entry.title, *others)))
+
+    def needs_no_trust(self, row: Cost) -> bool:
+        """Whether the best method of a level that trusts somebody is one that trusts nobody."""
+        return row.privacy not in ("none", "local") and self.experiment.lines[row.line].entry.privacy == "local"
 
 
 def reply(asked: Asked, chosen: Setting, question: Question, decision: Decision) -> Reply:
     """The answer as numbers."""
     experiment = decision.result.experiment
     stay = chosen.users * float(experiment.means.max() - experiment.means[0])
-    rows = tuple(costs(decision.result, asked.scale))
+    rows = tuple(costs(decision.result, asked.scale, decision.levels))
     blind = tradeoff.blind_regret(experiment) * asked.scale
     return Reply(asked, chosen, question, decision, rows, blind, stay * asked.scale)
 
@@ -85,11 +89,10 @@ def verdict(answer: Reply) -> str:
     ]
     for row in private:
         sentences += [_price(row, answer), *_warnings(row, answer)]
-    if local_wins(answer.result):
-        sentences.append(
-            "Here the best method that needs no trust loses less than the best one with a trusted curator, so there is "
-            "no need for a curator."
-        )
+        if answer.needs_no_trust(row):
+            sentences.append(
+                "No method known here that needs a curator does better, so there is no need for a curator."
+            )
     return " ".join(sentences)
 
 
@@ -131,7 +134,9 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
 
 def rivals(answer: Reply, privacy: Privacy) -> str:
     """Which methods of a trust model cannot be told apart from the chosen one, in one sentence; empty without any."""
-    others, equal = len(answer.decision.of(privacy)) - 1, answer.decision.equals(privacy)
+    named = answer.decision.alternatives(privacy)
+    others = len(answer.decision.of(privacy)) - 1
+    equal = tuple(each for each in answer.decision.equals(privacy) if each not in named)
     if not equal:
         return ""
     if len(equal) == others and others > 1:

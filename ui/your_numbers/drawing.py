@@ -14,7 +14,7 @@ from bandit_core import InputError
 from bandit_core.model import PROMISES
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
-from bandit_core.studies.best_method import Contest, Decision, Question, Tried
+from bandit_core.studies.best_method import FINALISTS, Contest, Decision, Question, Tried
 from bandit_core.studies.business_case import GOALS, goal
 from bandit_core.studies.goal_search import BestSearch, Found
 from ui import charts, gallery, runner, shared, theme, uploads, words
@@ -64,9 +64,12 @@ def methods(answer: Reply) -> None:
         )
         rounds = ", ".join(str(trials) for trials in answer.question.rounds)
         st.caption(
-            f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader, and the worse half "
-            "of the others. The leader at the end is chosen. Its card shows runs that played no part in the choice, so "
-            "that it does not look better than it is. Methods with few runs are known roughly only. Left out: "
+            "A method that needs no trust is also a candidate where a curator is trusted. "
+            f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader; the first ones also "
+            f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. The leader at the end is "
+            "chosen; of methods that are tied with it, the one that fits more settings. Its card shows runs that "
+            "played no part in the choice, so that it does not look better than it is. "
+            "Methods with few runs are known roughly only. Left out: "
             "methods that keep their promise only with a δ, and those that need rewards or budgets "
             "of another kind. Methods that ask for a bound on moments are told only that rewards lie in their range."
         )
@@ -275,7 +278,8 @@ def explanation(answer: Reply) -> None:
             "A learner gives each user one of the options and learns from what comes back; with privacy, only from a "
             "noisy version of it. *Lost* is the difference to giving everybody the best option from the start. This is "
             f"simulated {answer.experiment.trials} times; ± is the standard error of the mean, and the shaded band "
-            "holds the middle 90 % of the runs.\n\nFor each trust model every method of this lab that keeps the "
+            "holds the middle 90 % of the runs.\n\nFor each trust model every method of this lab that keeps at least "
+            "the "
             "promise and takes these options is tried, and the best one is shown. So the cost of privacy compares the "
             "best method known here with privacy with the best one without; a better method may exist. "
             "*Nobody is trusted*: each answer is randomised on the user's own device (local DP). *A curator is "
