@@ -40,7 +40,7 @@ _POWER_NUMBERS = {
     "epsilon": ("1", "E", "budget of each user"),
     "alpha": ("0.05", "A", "chance of a false alarm, two-sided"),
     "power": ("0.8", "B", "chance of finding the effect"),
-    "options": ("2", "K", "options of the test"),
+    "options": ("2", "K", "options of the test; more than two are compared with the baseline by Dunnett's test"),
 }
 _STOPPING_NUMBERS = {
     "delta": ("0.05", "D", "chance of a wrong recommendation that is allowed"),

@@ -1,8 +1,8 @@
 """Tests behind the verdicts on what papers say: orders over trials, extremes of n runs, shares, printed numbers.
 
 Every test has size `ALPHA`. An order is tested in both directions, each one-sided: a small ``p_for`` supports "the
-first is smaller", a small ``p_against`` the contrary. `MARGIN` and `AS_LITTLE` were fixed before any verdict was computed
-with them: the first is a round number, the second the usual limit of bioequivalence (80% to 125%).
+first is smaller", a small ``p_against`` the contrary. `MARGIN` and `AS_LITTLE` were fixed before any verdict was
+computed with them: the first is a round number, the second the usual limit of bioequivalence (80% to 125%).
 """
 
 from __future__ import annotations

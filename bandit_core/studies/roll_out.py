@@ -40,8 +40,8 @@ _LEAST = 1e-12  # a chance of 0 as the power calculation takes it
 class RollOutQuestion:
     """Options with rewards in [0, 1], ``users`` in all, and a budget for each private trust model in ``epsilons``.
 
-    ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test, whose chance of
-    finding the difference is ``power``; ``rule`` is the threshold to stop by.
+    ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test (Dunnett's for more
+    than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by.
     """
 
     arms: tuple[Arm, ...]
@@ -80,7 +80,8 @@ class RollOutQuestion:
         low = max(_LEAST, sorted(self.means)[-2])
         effect = min(max(self.effect, _LEAST), 1 - low)
         return tuple(
-            sample_size(low, effect, self.delta, self.power, privacy, epsilon) for privacy, epsilon in self.trusts
+            sample_size(low, effect, self.delta, self.power, privacy, epsilon, len(self.means))
+            for privacy, epsilon in self.trusts
         )
 
     def specs(self, cap: int) -> list[StoppingSpec]:

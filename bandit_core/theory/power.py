@@ -1,4 +1,4 @@
-r"""How many users an A/B test needs: a two-sided test of two proportions, with and without privacy.
+r"""How many users an A/B test needs: a two-sided test of proportions, with and without privacy.
 
 Options of means p and p + D are to be told apart at level alpha with the given power. Each of n users per option adds
 
@@ -15,13 +15,25 @@ deviation that the test needs when
 
 (the last term with a curator only). The means' distributions are taken as normal, as every textbook formula does: for a
 curator that is good where sampling outweighs the noise, that is n well above 4 / (epsilon^2 (s_1^2 + s_2^2)).
+
+With K > 2 options a test compares each of the others with the baseline. Then z_{1-alpha/2} is replaced by the two-sided
+critical value d of Dunnett (1955, A multiple comparison procedure for comparing several treatments with a control), so
+that any false alarm has chance alpha in all; ``power`` is the chance of finding one given difference. The same value
+also decides which option is best: Hsu (1984, Constrained simultaneous confidence intervals for multiple comparisons
+with the best) needs no more than its one-sided version. The comparisons share the baseline's mean, so they have
+correlation 1/2:
+
+    1 - alpha = E[ (Phi(sqrt(2) d + U) - Phi(-sqrt(2) d + U))^(K - 1) ],   U standard normal.                      (**)
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bandit_core.model import Privacy
 from bandit_core.spec.errors import InputError, Issue
@@ -31,6 +43,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("trust", "users_per_option", "users", "inflation")
 LARGEST_BUDGET = 1000.0
+MOST_OPTIONS = 10_000
 MOST_USERS = 10**15  # per option; more is not told apart
 TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
 
@@ -56,6 +69,30 @@ def _z(probability: float) -> float:
     from scipy.special import ndtri  # heavy import
 
     return float(ndtri(probability))
+
+
+@cache
+def critical_value(alpha: float = 0.05, options: int = 2) -> float:
+    """Standard errors that a difference from the baseline must exceed: d of (**), and z_{1-alpha/2} for two options.
+
+    >>> round(critical_value(), 3), round(critical_value(options=5), 3)
+    (1.96, 2.442)
+    """
+    from scipy.optimize import brentq  # heavy imports
+    from scipy.special import ndtr, ndtri
+
+    if options == 2:
+        return float(-ndtri(alpha / 2))
+    places = np.linspace(-9.0, 9.0, 4001)
+    weights = np.exp(-0.5 * places**2)
+    weights /= weights.sum()
+
+    def any_alarm(critical: float) -> float:
+        reach = math.sqrt(2) * critical
+        outside = np.minimum(ndtr(-reach - places) + ndtr(-reach + places), 1 - 1e-16)
+        return float(weights @ -np.expm1((options - 1) * np.log1p(-outside)))
+
+    return float(brentq(lambda critical: any_alarm(critical) - alpha, 1e-9, 30.0, xtol=1e-12))
 
 
 def variance(mean: float, privacy: Privacy, epsilon: float | None) -> float:
@@ -92,6 +129,11 @@ def _checked(numbers: dict[str, float | None], privacy: Privacy) -> None:
         raise InputError(issues)
 
 
+def _checked_options(options: int) -> None:
+    if isinstance(options, bool) or not isinstance(options, int) or not 2 <= options <= MOST_OPTIONS:
+        raise InputError([Issue("options", options, f"a whole number from 2 to {MOST_OPTIONS}")])
+
+
 def _needed(baseline: float, effect: float, factor: float, privacy: Privacy, epsilon: float | None) -> float:
     """The n of (*), not rounded; ``factor`` is the square of the sum of quantiles."""
     spread = variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon)
@@ -107,6 +149,7 @@ def sample_size(
     power: float = 0.8,
     privacy: Privacy = "none",
     epsilon: float | None = None,
+    options: int = 2,
 ) -> TestSize:
     """Users per option of a two-sided test of ``baseline`` against ``baseline + effect``.
 
@@ -115,9 +158,11 @@ def sample_size(
     baseline, effect
         The mean of one option, and the smallest difference worth finding; both in (0, 1), their sum at most 1.
     alpha, power
-        Chance of finding a difference where there is none, and of finding one of size ``effect``.
+        Chance of finding any difference where there is none, and of finding one of size ``effect``.
     privacy, epsilon
         Who is trusted, and the budget of each user (nats; ignored without privacy).
+    options
+        How many there are, the baseline included: more than two are compared with it by Dunnett's test.
 
     Returns
     -------
@@ -135,7 +180,8 @@ def sample_size(
     """
     numbers = {"baseline": baseline, "effect": effect, "alpha": alpha, "power": power, "epsilon": epsilon}
     _checked(numbers, privacy)
-    factor = (_z(1 - alpha / 2) + _z(power)) ** 2
+    _checked_options(options)
+    factor = (critical_value(alpha, options) + _z(power)) ** 2
     plain, mine = (_needed(baseline, effect, factor, each, epsilon) for each in ("none", privacy))
     seen = effect * math.tanh(epsilon / 2) if privacy == "local" and epsilon is not None else effect
     budget = None if privacy == "none" else epsilon
@@ -144,16 +190,16 @@ def sample_size(
 
 
 def sample_sizes(
-    baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8
+    baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8, options: int = 2
 ) -> tuple[TestSize, ...]:
     """The same for no privacy, local and central privacy at ``epsilon``, in this order."""
-    return tuple(sample_size(baseline, effect, alpha, power, privacy, epsilon) for privacy in TRUSTS)
+    return tuple(sample_size(baseline, effect, alpha, power, privacy, epsilon, options) for privacy in TRUSTS)
 
 
 def power_table(
     baseline: float, effect: float, epsilon: float, alpha: float = 0.05, power: float = 0.8, options: int = 2
 ) -> pd.DataFrame:
-    """One row per trust, columns `COLUMNS`; ``users`` are those of a test of so many ``options``.
+    """One row per trust, columns `COLUMNS`: the users that `sample_size` needs, and those of all ``options`` together.
 
     Raises
     ------
@@ -162,12 +208,10 @@ def power_table(
     """
     import pandas as pd
 
-    if isinstance(options, bool) or not isinstance(options, int) or not 2 <= options <= 10_000:
-        raise InputError([Issue("options", options, "a whole number from 2 to 10000")])
     return pd.DataFrame(
         [
             (size.privacy, size.users_per_option, size.total(options), size.inflation)
-            for size in sample_sizes(baseline, effect, epsilon, alpha, power)
+            for size in sample_sizes(baseline, effect, epsilon, alpha, power, options)
         ],
         columns=list(COLUMNS),
     )
@@ -180,6 +224,7 @@ def achieved_power(
     alpha: float = 0.05,
     privacy: Privacy = "none",
     epsilon: float | None = None,
+    options: int = 2,
 ) -> float:
     """Chance that such a test finds the effect, with the right sign (normal approximation)."""
     from scipy.special import ndtr  # heavy import
@@ -187,7 +232,8 @@ def achieved_power(
     _checked(
         {"baseline": baseline, "effect": effect, "alpha": alpha, "power": 1.0 - 1e-12, "epsilon": epsilon}, privacy
     )
+    _checked_options(options)
     spread = variance(baseline, privacy, epsilon) + variance(baseline + effect, privacy, epsilon)
     noise = 4 / epsilon**2 if privacy == "central" and epsilon is not None else 0.0
     error = math.sqrt(spread / users_per_option + noise / users_per_option**2)
-    return float(ndtr(effect / error - _z(1 - alpha / 2)))
+    return float(ndtr(effect / error - critical_value(alpha, options)))

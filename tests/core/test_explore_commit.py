@@ -17,7 +17,15 @@ from bandit_core.model import Signal, Stopped, run_kernel
 from bandit_core.policies import explore_then_commit, registry
 from bandit_core.simulation.store import Store
 from bandit_core.theory.explore_commit import chance_of_overtaking
-from bandit_core.theory.power import MOST_USERS, achieved_power, sample_size, sample_sizes, variance
+from bandit_core.theory.power import (
+    MOST_USERS,
+    achieved_power,
+    critical_value,
+    power_table,
+    sample_size,
+    sample_sizes,
+    variance,
+)
 
 NAMES = {"none": "explore-then-commit", "local": "explore-then-commit-local", "central": "explore-then-commit-central"}
 COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.8, 0.65)]
@@ -248,6 +256,52 @@ def test_the_test_really_has_this_level_and_power(privacy, epsilon):
         found = int((np.abs(z) > 1.959964).sum() if difference == 0 else (z > 1.959964).sum())
         low, high = stats.binomtest(found, many).proportion_ci(0.9999)
         assert low - 0.01 < chance < high + 0.01  # of a hundredth, by which sums are not normal
+
+
+@pytest.mark.parametrize(("privacy", "epsilon"), [("none", None), ("local", 1.0), ("central", 0.3)])
+@pytest.mark.parametrize("options", [3, 5])
+def test_several_options_keep_the_level_in_all(options, privacy, epsilon):
+    """20,000 tests of equal options, and as many with one better option; the uncorrected value breaks the level."""
+    baseline, effect, alpha, wanted, many = 0.3, 0.1, 0.05, 0.8, 20_000
+    n = sample_size(baseline, effect, alpha, wanted, privacy, epsilon, options).users_per_option
+    rng = np.random.default_rng(options)
+
+    def z_values(means):
+        if privacy == "local":
+            c = math.tanh(epsilon / 2)
+            shares = 0.5 + (rng.binomial(n, 0.5 + c * (means - 0.5), (many, options)) / n - 0.5) / c
+        else:
+            shares = rng.binomial(n, means, (many, options)) / n
+        spread = (variance(means[0], privacy, epsilon) + variance(means[-1], privacy, epsilon)) / n
+        if privacy == "central":
+            shares, spread = shares + rng.laplace(0, 1 / (epsilon * n), shares.shape), spread + 4 / (epsilon * n) ** 2
+        return (shares[:, 1:] - shares[:, :1]) / math.sqrt(spread)
+
+    equal = np.abs(z_values(np.full(options, baseline))).max(axis=1)
+    needed = critical_value(alpha, options)
+    low, high = stats.binomtest(int((equal > needed).sum()), many).proportion_ci(0.9999)
+    assert low - 0.005 < alpha < high + 0.005  # sums are not quite normal
+    assert (equal > critical_value(alpha)).mean() > 1.5 * alpha
+    better = z_values(np.array([baseline] * (options - 1) + [baseline + effect]))[:, -1]
+    low, high = stats.binomtest(int((better > needed).sum()), many).proportion_ci(0.9999)
+    assert low - 0.01 < wanted < high + 0.01
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-4])
+@pytest.mark.parametrize("options", [2, 3, 10])
+def test_the_critical_value_is_that_of_equally_correlated_normals(alpha, options):
+    """Against SciPy's multivariate normal distribution."""
+    found = critical_value(alpha, options)
+    others = options - 1
+    normal = stats.multivariate_normal(cov=0.5 * np.eye(others) + 0.5)
+    inside = normal.cdf(np.full(others, found), lower_limit=np.full(others, -found), rng=np.random.default_rng(0))
+    assert 1 - inside == pytest.approx(alpha, rel=0.01, abs=2e-5)
+
+
+def test_a_test_of_more_options_needs_more_users_of_each():
+    sizes = [sample_size(0.1, 0.02, options=options).users_per_option for options in (2, 3, 5, 10_000)]
+    assert sizes == sorted(set(sizes))
+    assert power_table(0.1, 0.02, 1.0, options=5).users[0] == 5 * sizes[2]
 
 
 def test_limits():

@@ -13,7 +13,7 @@ from scipy import stats
 from bandit_core import Experiment
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.roll_out import TESTS, RollOutQuestion
-from bandit_core.theory.power import achieved_power, sample_size
+from bandit_core.theory.power import achieved_power, critical_value, sample_size
 
 TRUSTS = [("none", None), *itertools.product(("local", "central"), (0.1, 0.7, 1.0, 4.0))]
 RATES = [(0.04, 0.004), (0.04, 0.02), (0.3, 0.1), (0.5, 0.05), (0.85, 0.1)]
@@ -112,7 +112,7 @@ def test_the_plan_of_several_options_is_that_of_the_hardest_pair(rates, privacy,
     asked = () if epsilon is None else ((privacy, epsilon),)
     question = RollOutQuestion(arms=tuple(Bernoulli(mean=rate) for rate in rates), users=1000, epsilons=asked, trials=2)
     best = max(rates)
-    shift = stats.norm.ppf(1 - question.delta / 2) + stats.norm.ppf(question.power)
+    shift = critical_value(question.delta, len(rates)) + stats.norm.ppf(question.power)
 
     def enough(n, rate):
         return shift * math.sqrt(spread_at(n, (rate, best), privacy, epsilon)) <= best - rate

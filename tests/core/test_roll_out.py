@@ -29,7 +29,7 @@ def rows():
 
 def test_a_test_takes_what_the_power_calculation_says(rows):
     for row in rows:
-        size = sample_size(0.35, 0.15, 0.05, 0.8, row.privacy, row.epsilon)
+        size = sample_size(0.35, 0.15, 0.05, 0.8, row.privacy, row.epsilon, options=3)
         assert row.test_users == 3 * size.users_per_option
     assert [(row.privacy, row.epsilon) for row in rows] == [("none", None), ("local", 1.0), ("central", 2.0)]
 

@@ -17,6 +17,7 @@ from bandit_core.policies.stopping import Rule
 from bandit_core.simulation.store import Store
 from bandit_core.spec.number_text import percent
 from bandit_core.studies.roll_out import CAP, TRIALS, RollOut, RollOutQuestion, RollOutStudy, mean_and_error
+from bandit_core.theory.power import critical_value
 from ui import charts, epsilon_grid, figures, runner, shared, theme, uploads, words
 from ui.your_numbers import address
 from ui.your_numbers.answers import Reply
@@ -84,8 +85,8 @@ def _asked(answer: Reply) -> RollOutQuestion:
         step=0.01,
         format="%g",
         key=address.key_of("delta"),
-        help="Of the A/B test: its level α, two-sided. Of the method that stops by itself: δ, its chance of "
-        "recommending an option that is not the best.",
+        help="Of the A/B test: its level α, two-sided, in all comparisons together. Of the method that stops by "
+        "itself: δ, its chance of recommending an option that is not the best.",
     )
     power = right.number_input(
         "Power of the A/B test",
@@ -245,6 +246,18 @@ def loss_rows(until: Until) -> list[dict[str, str]]:
     return rows
 
 
+def correction(until: Until) -> str:
+    """How the test keeps its level where there are more than two options; empty for two."""
+    options = len(until.question.means)
+    if options == 2:
+        return ""
+    needed, alone = (critical_value(until.question.delta, each) for each in (options, 2))
+    return (
+        f"With {options} options the A/B test is Dunnett's: a difference counts beyond {needed:.2f} standard errors "
+        f"instead of {alone:.2f}, so that the chance of any false alarm is {until.error} in all."
+    )
+
+
 def promises(until: Until) -> str:
     """How the promise of the test differs from that of the method that stops, in one sentence."""
     promise = f"errs in at most {until.error} of the cases, whatever the options are"
@@ -280,7 +293,7 @@ def _tables(until: Until) -> None:
         times, hide_index=True, width="stretch",
         alt="Users until a decision for each trust model: by an A/B test, by a method that stops, and at least",
     )  # fmt: skip
-    st.caption(" ".join(filter(None, (promises(until), LEAST, bits_words(until)))))
+    st.caption(" ".join(filter(None, (promises(until), correction(until), LEAST, bits_words(until)))))
     unit, users = until.answer.amounts, words.count(until.question.users)
     st.markdown(f"**Lost on the way: {unit} among {users} users**")
     st.dataframe(
