@@ -69,7 +69,8 @@ class StoppingPolicy:
 
     ``rules`` are the stopping thresholds that it knows, each with its formula; those called proved or paper have a
     proof in `bandit_core.kernels.stopping`. ``prepare(setup)`` gives the kernel and its arguments between the streams
-    and the outcome. ``decisions`` says whether ``growth`` matters to it.
+    and the outcome. ``decisions`` says whether ``growth`` matters to it, ``most_decisions(setup)`` how often a run
+    decides at most, about. ``without_noise(setup)`` is the same search with an infinite budget (None: there is none).
     """
 
     name: str
@@ -83,6 +84,8 @@ class StoppingPolicy:
     guarantee: Callable[[StoppingSetup], Guarantee]
     releases: Callable[[StoppingSetup], list[Release]] = lambda setup: []
     decisions: bool = True
+    most_decisions: Callable[[StoppingSetup], float] = lambda setup: setup.decisions
+    without_noise: Callable[[StoppingSetup], StoppingSetup] | None = None
     parent: str | None = None
     pseudo_code: str = ""
 
