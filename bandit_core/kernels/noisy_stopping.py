@@ -18,8 +18,8 @@ variable: Z_a charges each nat that noise could explain, exactly as far as the n
 The recommendation is wrong with probability delta at most. Proof. Let * be a best arm and B a worse one.
 
 1. Tails. E e^{s Y} = (1 - mu + mu e^s)^{n_j} (1 - (s/epsilon)^2)^{-j} for |s| < epsilon, as bits and noise are
-   independent. By Markov's inequality at the best s >= 0, P(R_j(Y; mu) >= x) <= e^-x for every x >= 0: R_j rises with y,
-   so the event is that Y exceeds a fixed number. The same holds for R_j(n_j - Y; 1 - mu), by symmetry.
+   independent. By Markov's inequality at the best s >= 0, P(R_j(Y; mu) >= x) <= e^-x for every x >= 0: R_j rises
+   with y, so the event is that Y exceeds a fixed number. The same holds for R_j(n_j - Y; 1 - mu), by symmetry.
 2. Releases. n_j is fixed beforehand, so Y after j releases is a function of the arm's own first n_j users and noises,
    whenever they are asked. J_B = max over j of R_j(Y_B; mu_B) - ln(1/w_j) has P(J_B >= x) <= sum of w_j e^-x = e^-x,
    since w_j = 6/(j + 5) - 6/(j + 6). Likewise J_* = max over h of R_h(n_h - Y_*; 1 - mu_*) - ln(1/w_h).
@@ -33,8 +33,8 @@ The recommendation is wrong with probability delta at most. Proof. Let * be a be
 HEURISTIC: the right side is ln(1/delta) + ln(1 + ln n) + ln(1 + ln m), as for bits, never more than that of the proof.
 
 Privacy: a user's reward enters one released sum, and changes it by 1 at most; actions, end and recommendation are
-computed from the releases and coins. So the run is epsilon-DP in every reward (parallel composition). ``epsilon`` may be
-infinite: the same rule without noise.
+computed from the releases and coins. So the run is epsilon-DP in every reward (parallel composition). ``epsilon`` may
+be infinite: the same rule without noise.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ from bandit_core.kernels.stopping import PROVED, Outcome, Search, first_half, la
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
 
-_FIRST_USERS = 16.0  # of an arm, at a large epsilon
+_FIRST_USERS = 32.0  # of an arm, at a large epsilon
 _FIRST_BUDGET = 4.0  # the first batch has as many users as make this over epsilon: fewer decide nothing
-_NOISY = 32.0  # while epsilon^2 n is below, batches double: noise costs more than waiting
-_GROWTH = 1.25
+_EARLY = 512.0  # while n is below, batches double: a release costs certainty
+_NOISY = 32.0  # and while epsilon^2 n is below: noise costs more than waiting
+_GROWTH = 1.3
 _WEIGHT = 6.0  # J: w_j = J / ((j + J - 1) (j + J))
 _EDGE = 36.0  # log-odds beyond which a chance is 0 or 1
 _OUTER, _INNER = 40, 60  # steps of the searches; Newton's take about five
@@ -64,7 +65,7 @@ def total_after(total: float, epsilon: float) -> float:
     """Bits that an arm with ``total`` released bits has at its next release."""
     if total == 0.0:
         return max(_FIRST_USERS, math.ceil(_FIRST_BUDGET / epsilon))
-    growth = 2.0 if total * epsilon * epsilon < _NOISY else _GROWTH
+    growth = 2.0 if total < _EARLY or total * epsilon * epsilon < _NOISY else _GROWTH
     return math.ceil(growth * total)
 
 
@@ -122,7 +123,9 @@ def rate(total: float, count: float, releases: float, odds: float, epsilon: floa
             low = tilt
         else:
             high = tilt
-        bend = count * chance * (1.0 - chance) + 2.0 * releases * (1.0 + share * share) / (epsilon * epsilon * left * left)
+        bend = count * chance * (1.0 - chance) + 2.0 * releases * (1.0 + share * share) / (
+            epsilon * epsilon * left * left
+        )
         following = tilt + slope / bend
         if not low < following < high:
             following = 0.5 * (low + high)
@@ -144,10 +147,15 @@ def _odds(total: float, count: float) -> float:
 
 
 @piece
-def evidence(  # noqa: PLR0913 (two arms' numbers)
-    total: float, count: float, releases: float,
-    other: float, other_count: float, other_releases: float,
-    epsilon: float, enough: float,
+def evidence(
+    total: float,
+    count: float,
+    releases: float,
+    other: float,
+    other_count: float,
+    other_releases: float,
+    epsilon: float,
+    enough: float,
 ) -> float:
     """Z of an arm against another one with a smaller mean, in nats; 0 where it has none. Where Z is below ``enough``,
     some number below ``enough``.

@@ -539,6 +539,18 @@ def test_every_control_of_until_when_changes_the_answer_and_stands_in_the_link(
     assert not again.warning and _times(again) == after
 
 
+def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_take() -> None:
+    screen, answer = _answered(lifts="-50,100")
+    rows = roll_outs(RollOutQuestion(answer.question.arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
+    said = on.words(screen)
+    for row in rows[1:]:
+        method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
+        ratio = answers.words.number(row.times.quantile(0.5) / method, 2)
+        assert f"the same method at ε = ∞ needs **{until.users_words(method)}**" in said
+        assert f"privacy itself multiplies the users by about {ratio}." in said or row.times.quantile(0.5) <= method
+    assert rows[2].times.spec.policy == "dp-tt"
+
+
 def test_options_that_are_equally_good_have_no_time_to_decide() -> None:
     screen = on.visit("your-numbers", **QUICK, lifts="0")
     assert until.NOTHING_TO_FIND in [box.value for box in screen.info]

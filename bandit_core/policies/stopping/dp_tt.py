@@ -9,16 +9,9 @@ kind (arm-dependent geometric batches, transportation costs that know the noise)
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from bandit_core.kernels.noisy_stopping import dp_tt
-from bandit_core.policies.stopping.base import StoppingPolicy, StoppingSetup, central_privacy, noisy_mean
-
-
-def without_noise(setup: StoppingSetup) -> StoppingSetup:
-    """The same search with an infinite budget: what the method itself takes."""
-    return replace(setup, epsilon=math.inf)
-
+from bandit_core.policies.stopping.base import StoppingPolicy, central_privacy, noisy_mean
 
 POLICY = StoppingPolicy(
     name="dp-tt",
@@ -36,12 +29,11 @@ POLICY = StoppingPolicy(
     guarantee=central_privacy,
     releases=noisy_mean("a batch"),
     decisions=False,
-    most_decisions=lambda setup: 3.0 * len(setup.means) * max(1.0, math.log(setup.cap / len(setup.means) / 16)),
-    without_noise=without_noise,
+    most_decisions=lambda setup: 4.0 * len(setup.means) * max(1.0, math.log(setup.cap / len(setup.means) / 32)),
     parent="top-two",
     pseudo_code="""whenever an arm's batch is full: Y_a += sum of the batch + Laplace(1 / epsilon);  k_a += 1
-    its next batch doubles n_a while epsilon^2 n_a < 32, then adds a quarter
-ask each arm until its first batch is full, max(16, 4 / epsilon) users
+    its next batch doubles n_a while n_a < 512 or epsilon^2 n_a < 32, then adds 30%
+ask each arm until its first batch is full, max(32, 4 / epsilon) users
 loop:
     B = the arm with the largest Y_a / n_a
     Z_a = how far the two sums contradict equal chances, the noise of k_B and k_a releases allowed for
