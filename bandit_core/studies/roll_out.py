@@ -85,13 +85,16 @@ class RollOutQuestion:
         )
 
     def specs(self, cap: int) -> list[StoppingSpec]:
-        """Every policy that stops by the rule, in every trust model; they give up after ``cap`` users."""
-        shared = {"arms": self.bits, "delta": self.delta, "rule": self.rule, "trials": self.trials, "seed": self.seed}
+        """Every policy that stops, in every trust model, by the rule, or by the proved one where it has no other; they
+        give up after ``cap`` users.
+        """
+        shared = {"arms": self.bits, "delta": self.delta, "trials": self.trials, "seed": self.seed}
         return [
-            StoppingSpec.of(policy=policy.name, epsilon=epsilon, cap=max(cap, len(self.means)), **shared)
+            StoppingSpec.of(policy=policy.name, rule=rule, epsilon=epsilon, cap=max(cap, len(self.means)), **shared)
             for privacy, epsilon in self.trusts
             for policy in stopping_policies().values()
-            if policy.privacy == privacy and self.rule in policy.rules
+            if policy.privacy == privacy
+            for rule in ([self.rule] if self.rule in policy.rules else ["proved"])
         ]
 
     @property

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 import screen as on
 from hypothesis import given, settings
