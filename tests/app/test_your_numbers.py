@@ -541,8 +541,9 @@ def test_every_control_of_until_when_changes_the_answer_and_stands_in_the_link(
 
 
 def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_take() -> None:
-    screen, answer = _answered(lifts="-50,100")
-    rows = roll_outs(RollOutQuestion(answer.question.arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
+    screen, _ = _answered(lifts="-50,100")
+    arms = typed_arms(10, [-50, 100], True, (0, 1))
+    rows = roll_outs(RollOutQuestion(arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
     said = on.words(screen)
     for row in rows[1:]:
         method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
