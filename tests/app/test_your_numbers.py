@@ -542,7 +542,7 @@ def test_every_control_of_until_when_changes_the_answer_and_stands_in_the_link(
 
 def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_take() -> None:
     screen, _ = _answered(lifts="-50,100")
-    arms = typed_arms(10, [-50, 100], True, (0, 1))
+    arms = typed_arms(10, [-50, 100], True, (0, 100))  # percent
     rows = roll_outs(RollOutQuestion(arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
     said = on.words(screen)
     for row in rows[1:]:
