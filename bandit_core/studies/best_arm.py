@@ -112,9 +112,7 @@ class StoppingSpec(Frozen):
     @property
     def decisions(self) -> float:
         """Decisions that a run takes at most, about."""
-        if not self.entry.decisions:
-            return 60.0  # epochs grow fourfold
-        return self.setup.decisions
+        return self.entry.most_decisions(self.setup)
 
     @property
     def trial_seconds(self) -> float:

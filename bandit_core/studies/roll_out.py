@@ -16,7 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.model import Privacy
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Privacy, Signal
 from bandit_core.policies.stopping import Rule, stopping_policies
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
@@ -85,13 +86,16 @@ class RollOutQuestion:
         )
 
     def specs(self, cap: int) -> list[StoppingSpec]:
-        """Every policy that stops by the rule, in every trust model; they give up after ``cap`` users."""
-        shared = {"arms": self.bits, "delta": self.delta, "rule": self.rule, "trials": self.trials, "seed": self.seed}
+        """Every policy that stops, in every trust model, by the rule, or by the proved one where it has no other; they
+        give up after ``cap`` users.
+        """
+        shared = {"arms": self.bits, "delta": self.delta, "trials": self.trials, "seed": self.seed}
         return [
-            StoppingSpec.of(policy=policy.name, epsilon=epsilon, cap=max(cap, len(self.means)), **shared)
+            StoppingSpec.of(policy=policy.name, rule=rule, epsilon=epsilon, cap=max(cap, len(self.means)), **shared)
             for privacy, epsilon in self.trusts
             for policy in stopping_policies().values()
-            if policy.privacy == privacy and self.rule in policy.rules
+            if policy.privacy == privacy
+            for rule in ([self.rule] if self.rule in policy.rules else ["proved"])
         ]
 
     @property
@@ -112,7 +116,8 @@ class RollOut:
     last user (trials,).
 
     Losses are in reward units; ``bound`` is the largest lower bound on the mean time of every policy of this trust and
-    error (None: none applies).
+    error (None: none applies). ``noiseless`` (trials,) is when the same policy stops with an infinite budget, in
+    users, at most the cap (None without privacy): these users are the method's, the rest is privacy's.
     """
 
     privacy: Privacy
@@ -122,12 +127,14 @@ class RollOut:
     bound: TimeBound | None
     lost_by_test: np.ndarray
     lost_by_search: np.ndarray
+    noiseless: np.ndarray | None = None
 
     @property
     def nbytes(self) -> int:
         """Bytes of all runs."""
         times = self.times
-        arrays = (times.trials, times.users, times.stopped, times.recommended, times.pulls)
+        arrays = [times.trials, times.users, times.stopped, times.recommended, times.pulls]
+        arrays += [] if self.noiseless is None else [self.noiseless]
         return sum(array.nbytes for array in (*arrays, self.lost_by_test, self.lost_by_search))
 
 
@@ -135,6 +142,18 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     """The mean and its standard error (NaN for a single value)."""
     error = float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
     return float(values.mean()), error
+
+
+def noiseless_users(spec: StoppingSpec) -> np.ndarray | None:
+    """Users until the same policy stops with an infinite budget, on the same streams (trials,); None where it is not
+    private. Runs that do not stop count with the cap.
+    """
+    setup = spec.entry.without_noise(spec.setup)
+    if setup is None:
+        return None
+    outcome = spec.entry.play(setup, streams(spec.seed, 0, spec.trials), Signal())
+    assert outcome is not None  # nobody stops it
+    return outcome.users
 
 
 class RollOutStudy:
@@ -232,6 +251,7 @@ class RollOutStudy:
             bound=max(applicable, key=lambda bound: bound.users, default=None),
             lost_by_test=line.regret[:, -1],
             lost_by_search=capped.regret_at(max(question.users, len(question.means))),
+            noiseless=noiseless_users(times.spec),
         )
 
 

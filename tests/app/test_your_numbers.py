@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 import screen as on
 from hypothesis import given, settings
@@ -537,6 +538,19 @@ def test_every_control_of_until_when_changes_the_answer_and_stands_in_the_link(
     assert on.address(screen)[name] == said
     again = on.visit("your-numbers", **on.address(screen))
     assert not again.warning and _times(again) == after
+
+
+def test_privacy_is_blamed_only_for_what_the_same_method_without_noise_does_not_take() -> None:
+    screen, _ = _answered(lifts="-50,100")
+    arms = typed_arms(10, [-50, 100], True, (0, 100))  # percent
+    rows = roll_outs(RollOutQuestion(arms, 400, (("local", 1.0), ("central", 1.0)), trials=60))
+    said = on.words(screen)
+    for row in rows[1:]:
+        method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
+        ratio = answers.words.number(row.times.quantile(0.5) / method, 2)
+        assert f"the same method at ε = ∞ needs **{until.users_words(method)}**" in said
+        assert f"privacy itself multiplies the users by about {ratio}." in said or row.times.quantile(0.5) <= method
+    assert rows[2].times.spec.policy == "dp-tt"
 
 
 def test_options_that_are_equally_good_have_no_time_to_decide() -> None:

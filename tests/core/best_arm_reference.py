@@ -182,7 +182,98 @@ def elimination(bits: Bits, spec) -> tuple[bool, int]:
     return True, best
 
 
-_PLAYED = {"top-two": top_two, "ctb-tt": top_two, "adap-tt": adap_tt}
+def batch_end(n: int, epsilon: float) -> int:
+    """Users of an arm at its next release."""
+    if n == 0:
+        return max(32, math.ceil(4 / epsilon))
+    return math.ceil((2 if n < 512 or epsilon**2 * n < 32 else 1.3) * n)
+
+
+def noisy_rate(y: float, n: int, j: int, x: float, epsilon: float) -> float:
+    """The most of s y - n ln(1 - x + x e^s) + j ln(1 - (s/epsilon)^2) over 0 <= s < epsilon, by trisection."""
+
+    def value(s: float) -> float:
+        return s * y - n * math.log1p(x * math.expm1(s)) + j * math.log1p(-((s / epsilon) ** 2))
+
+    low, high = 0.0, epsilon * (1 - 1e-12)
+    for _ in range(120):
+        left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+        low, high = (left, high) if value(left) < value(right) else (low, right)
+    return max(0.0, value(low))
+
+
+def noisy_evidence(best: tuple[float, int, int], other: tuple[float, int, int], epsilon: float) -> float:
+    """The least of both rates over the chance x that two arms may share; (noisy sum, users, releases) of each."""
+    (y, n, j), (z, m, h) = best, other
+    if y / n <= z / m:
+        return 0.0
+
+    def value(odds: float) -> float:
+        x = 1 / (1 + math.exp(-odds))
+        return noisy_rate(y, n, j, x, epsilon) + noisy_rate(m - z, m, h, 1 - x, epsilon)
+
+    low, high = -36.0, 36.0
+    for _ in range(90):
+        left, right = (2 * low + high) / 3, (low + 2 * high) / 3
+        low, high = (left, high) if value(left) > value(right) else (low, right)
+    return value(low)
+
+
+def sums_threshold(spec, arms: int, counts, releases) -> float:
+    """What `noisy_evidence` must reach."""
+    if spec.rule == "heuristic":
+        return math.log(1 / spec.delta) + sum(math.log(1 + math.log(n)) for n in counts)
+    low, high = 0.0, 1e4
+    for _ in range(200):
+        c = (low + high) / 2
+        low, high = (c, high) if (arms - 1) * (1 + c) * math.exp(-c) > spec.delta else (low, c)
+    return high + sum(math.log((j + 5) * (j + 6) / 6) for j in releases)
+
+
+def dp_tt(bits: Bits, spec) -> tuple[bool, int]:
+    """(stopped, label recommended) of DP-TT."""
+    k, epsilon, t = len(bits.chances), spec.epsilon, 0
+    asked, n, y, j = [0] * k, [0] * k, [0.0] * k, [0] * k
+
+    def ask(a: int, users: int) -> None:
+        asked[a] += users
+        if asked[a] == batch_end(n[a], epsilon):
+            y[a] += bits.noisy_mean(a, asked[a] - n[a], epsilon) * (asked[a] - n[a])
+            n[a], j[a] = asked[a], j[a] + 1
+
+    for a in range(k):
+        users = min(batch_end(0, epsilon), spec.cap - t)
+        bits.actions += [a] * users
+        ask(a, users)
+        t += users
+    while True:
+        leader = max(range(k), key=lambda a: (y[a] / n[a] if n[a] else -math.inf, -a))
+        rest = [a for a in range(k) if a != leader]
+        if all(n) and all(
+            noisy_evidence((y[leader], n[leader], j[leader]), (y[a], n[a], j[a]), epsilon)
+            >= sums_threshold(spec, k, (n[leader], n[a]), (j[leader], j[a]))
+            for a in rest
+        ):
+            return True, leader
+        if t >= spec.cap:
+            return False, leader
+        cost = {}
+        for a in rest:
+            both = n[leader] + n[a]
+            x = min(1 - 1 / both, max(1 / both, (y[leader] + y[a]) / both))
+            variance = x * (1 - x) * (1 / asked[leader] + 1 / asked[a])
+            variance += 2 * (j[leader] / n[leader] ** 2 + j[a] / n[a] ** 2) / epsilon**2
+            cost[a] = (y[leader] / n[leader] - y[a] / n[a]) ** 2 / (2 * variance) + math.log(asked[a])
+        challenger = min(cost, key=lambda a: cost[a])
+        size = min(*(2 * (batch_end(n[a], epsilon) - asked[a]) for a in (leader, challenger)), spec.cap - t)
+        shares = halves(size, bits.stream)
+        bits.actions += in_turns(leader, challenger, *shares)
+        for a, users in zip((leader, challenger), shares, strict=True):
+            ask(a, users)
+        t += size
+
+
+_PLAYED = {"top-two": top_two, "ctb-tt": top_two, "adap-tt": adap_tt, "dp-tt": dp_tt}
 
 
 def play(spec, words, tapes=None):

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from bandit_core import InputError
+from bandit_core.kernels import noisy_stopping as noisy
 from bandit_core.kernels import stopping as kernels
 from bandit_core.kernels.streams import streams
 from bandit_core.model import KEPT, Signal
@@ -28,7 +29,7 @@ from bandit_core.studies.best_arm import (
 )
 
 POLICIES = stopping_policies()
-NAMES = {"top-two", "ctb-tt", "adap-tt", "se", "ldp-se", "dp-se"}
+NAMES = {"top-two", "ctb-tt", "dp-tt", "adap-tt", "se", "ldp-se", "dp-se"}
 EVERY = pytest.mark.parametrize("name", POLICIES)
 PRIVATE = pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if policy.privacy != "none"])
 KINDS = [(name, rule) for name, policy in POLICIES.items() for rule in policy.rules]
@@ -119,7 +120,7 @@ def test_with_an_endless_budget_privacy_changes_nothing():
         mine, theirs = result_of(private, arms, 1000.0, cap=10**6), result_of(plain, arms, cap=10**6)
         np.testing.assert_array_equal(mine.users, theirs.users)
         np.testing.assert_array_equal(mine.pulls, theirs.pulls)
-    for name in ("adap-tt", "dp-se"):  # draws differ, so times are those of a far smaller noise
+    for name in ("adap-tt", "dp-tt", "dp-se"):  # draws differ, so times are those of a far smaller noise
         near, far = (result_of(name, CLOSE, epsilon, cap=10**7, seed=int(epsilon)) for epsilon in (300.0, 1000.0))
         assert stats.ks_2samp(near.users, far.users, method="asymp").pvalue > 1e-3
 
@@ -234,7 +235,7 @@ def test_releases_add_up_to_the_guarantee(name, epsilon):
     assert f"{epsilon:g}" in guarantee.words
 
 
-@pytest.mark.parametrize("name", ["adap-tt", "dp-se"])
+@pytest.mark.parametrize("name", ["adap-tt", "dp-tt", "dp-se"])
 def test_every_reward_enters_one_release_at_most(name):
     spec = spec_of(name, CLOSE, 2.0, cap=100_000)
     for words in streams(5, 0, 5):
@@ -431,3 +432,94 @@ def test_rewards_that_are_no_bits_count_by_their_means():
         StoppingSpec.of(arms=(Bernoulli(mean=0.2), Bernoulli(mean=0.9)), policy="top-two").arms
         == spec_of("top-two").arms
     )
+
+
+# --- the central rule on noisy sums ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 30.0])
+def test_the_evidence_of_noisy_sums_is_that_of_a_slow_search(epsilon):
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        n, m = (int(10 ** rng.uniform(1.5, 5)) for _ in range(2))
+        j, h = (int(rng.integers(1, 20)) for _ in range(2))
+        p, q = sorted(rng.uniform(0, 1, 2))[::-1]
+        y, z = p * n + rng.laplace(0, 2 / epsilon), q * m + rng.laplace(0, 2 / epsilon)
+        mine = noisy.evidence(y, n, j, z, m, h, epsilon, -1.0)
+        slow = best_arm_reference.noisy_evidence((y, n, j), (z, m, h), epsilon)
+        assert mine == pytest.approx(slow, rel=1e-6, abs=1e-6)
+        if 0 <= y <= n and 0 <= z <= m and y / n > z / m:
+            assert mine <= kernels.transport(y, n, z, m) * (1 + 1e-9)  # noise only takes evidence away
+
+
+@pytest.mark.parametrize(("chance", "epsilon"), [(0.03, 1.0), (0.5, 0.1), (0.9, 5.0)])
+def test_the_rate_of_a_noisy_sum_is_rarely_large(chance, epsilon):
+    """Step 1 of the proof: R is at least x with probability e^-x at most; binomial limit of level 1e-4."""
+    rng = np.random.default_rng(2)
+    count, releases, many = 300, 4, 20_000
+    sums = rng.binomial(count, chance, many) + rng.laplace(0, 1 / epsilon, (releases, many)).sum(axis=0)
+    odds = math.log(chance / (1 - chance))
+    rates = np.array([noisy.rate(each, count, releases, odds, epsilon)[0] for each in sums])
+    for x in (1.0, 2.0, 4.0):
+        low, _ = share_limits(int(np.count_nonzero(rates >= x)), many, 1 - 2e-4)
+        assert low <= math.exp(-x)
+    assert np.mean(rates >= 1.0) > 0.05  # and not idle: 0.079 for a normal variable
+
+
+@pytest.mark.parametrize("arms", [2, 5, 1000])
+@pytest.mark.parametrize("delta", [1e-6, 0.05, 0.9])
+def test_the_chances_of_noisy_sums_add_up_to_delta(arms, delta):
+    cost = noisy.confidence_cost(arms, delta)
+    assert delta * (1 - 1e-6) <= (arms - 1) * (1 + cost) * math.exp(-cost) <= delta
+    assert sum(math.exp(-noisy.release_cost(float(j))) for j in range(1, 100_000)) == pytest.approx(1, abs=1e-4)
+
+
+NEAR = {"tie": (0.5, 0.5 - 1e-7), "rare": (0.03, 0.03 - 1e-8), "four": (0.5, *[0.5 - 1e-7] * 3), "near": (0.5, 0.49)}
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("near", NEAR)
+def test_noisy_sums_err_with_probability_delta_at_most(near, epsilon):
+    """1,500 runs at delta = 0.05 and at 0.3; exact binomial limit of level 1e-4."""
+    for delta in (0.05, 0.3):
+        result = result_of("dp-tt", coins(*NEAR[near]), epsilon, trials=1500, cap=10**6, delta=delta, seed=4)
+        assert result.wrong_limits(1 - 2e-4)[0] <= delta
+
+
+@pytest.mark.parametrize("means", [(0.02, 0.03), (0.05, 0.044, 0.04), (0.1, 0.12), (0.5, 0.45)])
+def test_a_curator_at_epsilon_1_costs_less_than_half_more(means):
+    plain, private = (result_of(name, coins(*means), trials=300, cap=10**8) for name in ("top-two", "dp-tt"))
+    assert private.quantile(0.5) <= 1.5 * plain.quantile(0.5)
+    other = result_of("adap-tt", coins(*means), trials=100, cap=10**8)
+    assert private.quantile(0.5) < 0.5 * other.quantile(0.5)
+
+
+def test_a_heuristic_threshold_of_top_two_never_lies_above_the_proved_one():
+    """And where the published heuristic does, its description says so."""
+    counts = np.unique(np.geomspace(1, 1e12, 40).round())
+    for arms, delta in ((2, 0.05), (2, 0.9), (20, 1e-6)):
+        for n in counts:
+            for m in counts:
+                proved, quick = (kernels.bits_threshold(code, arms, delta, n, m) for code in (0, 1))
+                assert quick <= proved
+    for epsilon in (0.01, 0.1, 1.0, 1000.0):
+        totals = [0.0]
+        while totals[-1] < 1e12:
+            totals.append(noisy.total_after(totals[-1], epsilon))
+        for j, n in enumerate(totals[1:], 1):
+            for h, m in enumerate(totals[1:], 1):
+                proved, quick = (noisy.sums_threshold(code, 2, 0.5, n, m, j, h) for code in (0, 1))
+                assert quick <= proved
+    assert "often stops later" in POLICIES["adap-tt"].rules["heuristic"]
+
+
+@PRIVATE
+def test_without_noise_a_policy_is_played_with_an_infinite_budget(name):
+    spec = spec_of(name, CLOSE, 1000.0, trials=50, cap=10**7)
+    setup = spec.entry.without_noise(spec.setup)
+    endless = spec.entry.play(setup, streams(0, 0, 50), Signal())
+    assert setup.epsilon == math.inf and endless.stopped.all()
+    loud = play(spec_of(name, CLOSE, 0.1, trials=50, cap=10**9), streams(0, 0, 50), Signal())
+    assert np.median(endless.users) < np.median(loud.users)
+    near = play(spec, streams(0, 0, 50), Signal())
+    assert np.median(endless.users) == pytest.approx(np.median(near.users), rel=0.3)

@@ -41,7 +41,7 @@ def printed(tmp_path, capsys):
 
 
 def test_every_policy_that_stops_is_asked_by_its_name_and_its_numbers_are_those_of_the_study(printed):
-    names = ["top-two", "ctb-tt", "adap-tt", "se", "ldp-se", "dp-se"]
+    names = ["top-two", "ctb-tt", "dp-tt", "adap-tt", "se", "ldp-se", "dp-se"]
     assert set(names) == set(stopping_policies())
     rows = printed(document(*map(line, names)), "--delta", "0.1", "--trials", "60")
     assert [row["policy"] for row in rows] == names and tuple(rows[0]) == COLUMNS

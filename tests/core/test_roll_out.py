@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from bandit_core import InputError, Simulation, sample_size, stopping, stopping_policies, time_bounds
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal
 from bandit_core.simulation.store import Store
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.best_arm import StoppingSpec
@@ -59,10 +61,38 @@ def test_what_a_test_loses_is_known_by_hand_as_long_as_it_lasts(rows):
     assert all(np.isclose(gaps, gap).any() for gap in later) and np.isclose(later, 0).mean() > 0.8
 
 
-def test_a_rule_without_a_proof_leaves_out_policies_that_have_none():
-    specs = question(rule="heuristic").specs(USERS)
-    assert {spec.policy for spec in specs} == {"top-two", "ctb-tt", "adap-tt"}
-    assert {spec.rule for spec in specs} == {"heuristic"}
+def test_a_policy_without_a_heuristic_keeps_its_proved_rule():
+    rules = {spec.policy: spec.rule for spec in question(rule="heuristic").specs(USERS)}
+    assert rules == {name: "heuristic" if "heuristic" in policy.rules else "proved"
+                     for name, policy in stopping_policies().items()}  # fmt: skip
+
+
+def test_the_method_s_share_is_that_of_the_same_policy_with_an_infinite_budget(rows):
+    plain, local, central = rows
+    assert plain.noiseless is None
+    for row in (local, central):
+        setup = row.times.spec.entry.without_noise(row.times.spec.setup)
+        assert setup.epsilon == float("inf")
+        outcome = row.times.spec.entry.play(setup, streams(0, 0, 120), Signal())
+        np.testing.assert_array_equal(row.noiseless, outcome.users)
+        assert row.noiseless.mean() < row.times.users.mean()
+    np.testing.assert_array_equal(
+        local.noiseless, plain.times.users
+    )  # Top-Two on bits is Top-Two at epsilon = infinity
+
+
+@pytest.mark.parametrize("means", [(0.02, 0.03), (0.2, 0.3, 0.5), (0.5, 0.45), (0.9, 0.8)])
+def test_the_quickest_heuristic_is_never_slower_than_the_quickest_proved_rule(means):
+    arms = tuple(Bernoulli(mean=mean) for mean in means)
+    for epsilon in (0.01, 0.3, 3.0):
+        users = {}
+        for rule in ("proved", "heuristic"):
+            asked = question(arms=arms, rule=rule, trials=60, epsilons=(("local", epsilon), ("central", epsilon)))
+            specs = asked.specs(CAP)
+            for spec, result in zip(specs, stopping(specs, jobs=1), strict=True):
+                users.setdefault((rule, spec.entry.privacy), []).append(result.mean_users)
+        for privacy in ("none", "local", "central"):
+            assert min(users["heuristic", privacy]) <= min(users["proved", privacy]), (epsilon, privacy)
 
 
 def test_what_was_uploaded_is_not_remembered_by_the_process():

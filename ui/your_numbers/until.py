@@ -184,7 +184,25 @@ def sentence(until: Until) -> str:
             " Here the method that trusts nobody needs fewer users than the best one known with a curator; a curator "
             "can use it as well."
         )
-    return told
+    return " ".join(filter(None, (told, *map(method_words, private))))
+
+
+def method_words(row: RollOut) -> str:
+    """What of a private row's users is the method's and what is privacy's, in one sentence; empty where unknown."""
+    middle = row.times.quantile(0.5)
+    if row.noiseless is None or not math.isfinite(middle):
+        return ""
+    method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
+    if method >= CAP:
+        return ""
+    who_trusts = PROMISES[row.privacy].who
+    told = f"If {who_trusts}, the same method at ε = ∞ needs **{users_words(method)}**"
+    ratio = words.number(middle / method, 2)
+    return (
+        f"{told}, so privacy itself multiplies the users by about {ratio}."
+        if middle > method
+        else (f"{told}: privacy adds nothing that these runs can show.")
+    )
 
 
 def least_words(row: RollOut) -> str:
@@ -214,6 +232,9 @@ def times_rows(until: Until) -> list[dict[str, str]]:
                 decided: percent(decided_share(row, until.question.users)),
                 "wrong (95 % limits)": wrong,
                 "which method": row.times.spec.entry.title,
+                "same method at ε = ∞, median": "–"
+                if row.noiseless is None
+                else users_words(float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))),
             }
         )
     return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -69,7 +69,8 @@ class StoppingPolicy:
 
     ``rules`` are the stopping thresholds that it knows, each with its formula; those called proved or paper have a
     proof in `bandit_core.kernels.stopping`. ``prepare(setup)`` gives the kernel and its arguments between the streams
-    and the outcome. ``decisions`` says whether ``growth`` matters to it.
+    and the outcome. ``decisions`` says whether ``growth`` matters to it, ``most_decisions(setup)`` how often a run
+    decides at most, about.
     """
 
     name: str
@@ -83,8 +84,13 @@ class StoppingPolicy:
     guarantee: Callable[[StoppingSetup], Guarantee]
     releases: Callable[[StoppingSetup], list[Release]] = lambda setup: []
     decisions: bool = True
+    most_decisions: Callable[[StoppingSetup], float] = lambda setup: setup.decisions
     parent: str | None = None
     pseudo_code: str = ""
+
+    def without_noise(self, setup: StoppingSetup) -> StoppingSetup | None:
+        """The same search with an infinite budget: what the method itself takes. None where it is not private."""
+        return None if self.privacy == "none" else replace(setup, epsilon=math.inf)
 
     def play(self, setup: StoppingSetup, rows: np.ndarray, signal: Signal) -> Outcome | None:
         """One run per row of streams (trials, 8), which stay as they are; None where the signal asked for a stop."""

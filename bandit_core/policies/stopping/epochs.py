@@ -40,6 +40,7 @@ def _policy(**fields: Any) -> StoppingPolicy:
             "paper": "Sajed, Sheffet 2019 (DP-SE), with an end",
             "rules": {"proved": "one arm is left; each mean keeps within its radius but with probability delta in all"},
             "decisions": False,
+            "most_decisions": lambda setup: 60.0,  # epochs grow fourfold
             "parent": "se",
             **fields,
         }

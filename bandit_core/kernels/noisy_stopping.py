@@ -1,0 +1,296 @@
+r"""Top-Two on a curator's noisy sums that keep all data: the kernel and the stopping rule of `dp-tt`.
+
+Arm a's j-th release is the sum of the bits of its j-th batch with Laplace(1/epsilon) noise. The batches are public:
+after a release the arm has n_j = `total_after` bits, whatever the bits were. Y is the sum of an arm's first j releases:
+its n_j bits, and j Laplace variables. The learner sees nothing else.
+
+Stopping rule (K arms, B the arm with the largest mean Y/n, j and h the numbers of releases of B and of arm a): stop
+when for every other arm a
+
+    Z_a = min over x of  R_j(Y_B; x) + R_h(n_h - Y_a; 1 - x)  >=  c + ln(1/w_j) + ln(1/w_h),
+    R_j(y; x) = max over 0 <= s < epsilon of  s y - n_j ln(1 - x + x e^s) + j ln(1 - (s/epsilon)^2),
+    w_j = 6 / ((j + 5) (j + 6)),        (K - 1) (1 + c) e^-c = delta.
+
+Without noise the last term of R is gone, and Z_a is n kl(m_B, x) + m kl(m_a, x) of `kernels.stopping`. With noise, R is
+the smallest n_j kl((y - v)/n_j, x) + j L(epsilon v / j) over the noise v, where L is the Cramér transform of a Laplace
+variable: Z_a charges each nat that noise could explain, exactly as far as the noise can explain it.
+
+The recommendation is wrong with probability delta at most. Proof. Let * be a best arm and B a worse one.
+
+1. Tails. E e^{s Y} = (1 - mu + mu e^s)^{n_j} (1 - (s/epsilon)^2)^{-j} for |s| < epsilon, as bits and noise are
+   independent. By Markov's inequality at the best s >= 0, P(R_j(Y; mu) >= x) <= e^-x for every x >= 0: R_j rises
+   with y, so the event is that Y exceeds a fixed number. The same holds for R_j(n_j - Y; 1 - mu), by symmetry.
+2. Releases. n_j is fixed beforehand, so Y after j releases is a function of the arm's own first n_j users and noises,
+   whenever they are asked. J_B = max over j of R_j(Y_B; mu_B) - ln(1/w_j) has P(J_B >= x) <= sum of w_j e^-x = e^-x,
+   since w_j = 6/(j + 5) - 6/(j + 6). Likewise J_* = max over h of R_h(n_h - Y_*; 1 - mu_*) - ln(1/w_h).
+3. Two arms. J_B and J_* are independent, and neither exceeds a standard exponential variable in distribution, so
+   P(J_B + J_* >= c) <= (1 + c) e^-c.
+4. Arms. R_j(y; x) falls with x and R_h(n - y; 1 - x) rises with x. So where mu_B < mu_*, Z of B against * is at most
+   R_j(Y_B; mu_B) + R_h(n_h - Y_*; 1 - mu_*) <= J_B + J_* + ln(1/w_j) + ln(1/w_h): recommending B implies
+   J_B + J_* >= c. A union over the K - 1 worse arms gives (K - 1) (1 + c) e^-c = delta. The order in which arms are
+   asked does not enter.
+
+HEURISTIC: the right side is ln(1/delta) + ln(1 + ln n) + ln(1 + ln m), as for bits, never more than that of the proof.
+
+Privacy: a user's reward enters one released sum, and changes it by 1 at most; actions, end and recommendation are
+computed from the releases and coins. So the run is epsilon-DP in every reward (parallel composition). ``epsilon`` may
+be infinite: the same rule without noise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bandit_core.jit.decorators import inlined, kernel, piece
+from bandit_core.kernels.binomial import binomial
+from bandit_core.kernels.labels import arrange, draw_labels
+from bandit_core.kernels.stopping import PROVED, Outcome, Search, first_half, largest, transport
+from bandit_core.kernels.streams import next_uniform
+from bandit_core.mechanisms.laplace import laplace_noise
+
+_FIRST_USERS = 32.0  # of an arm, at a large epsilon
+_FIRST_BUDGET = 4.0  # the first batch has as many users as make this over epsilon: fewer decide nothing
+_EARLY = 512.0  # while n is below, batches double: a release costs certainty
+_NOISY = 32.0  # and while epsilon^2 n is below: noise costs more than waiting
+_GROWTH = 1.3
+_WEIGHT = 6.0  # J: w_j = J / ((j + J - 1) (j + J))
+_EDGE = 36.0  # log-odds beyond which a chance is 0 or 1
+_OUTER, _INNER = 40, 60  # steps of the searches; Newton's take about five
+
+
+@piece
+def total_after(total: float, epsilon: float) -> float:
+    """Bits that an arm with ``total`` released bits has at its next release."""
+    if total == 0.0:
+        return max(_FIRST_USERS, math.ceil(_FIRST_BUDGET / epsilon))
+    growth = 2.0 if total < _EARLY or total * epsilon * epsilon < _NOISY else _GROWTH
+    return math.ceil(growth * total)
+
+
+@piece
+def release_cost(releases: float) -> float:
+    """ln(1/w_j): what an arm's j-th release costs, in nats."""
+    return math.log((releases + _WEIGHT - 1.0) * (releases + _WEIGHT) / _WEIGHT)
+
+
+@piece
+def confidence_cost(arms: int, delta: float) -> float:
+    """c with (arms - 1) (1 + c) e^-c = delta, in nats, found from below; 0 where no c > 0 is needed."""
+    cost = 0.0
+    for _ in range(200):
+        cost = math.log((arms - 1) / delta) + math.log1p(max(0.0, cost))
+    return max(0.0, cost) + 1e-9
+
+
+@piece
+def sums_threshold(
+    rule: int, arms: int, delta: float, count: float, other: float, releases: float, other_releases: float
+) -> float:
+    """What `evidence` must reach for each arm that is not recommended; counts are released bits."""
+    if rule == PROVED:
+        return confidence_cost(arms, delta) + release_cost(releases) + release_cost(other_releases)
+    return -math.log(delta) + math.log1p(math.log(count)) + math.log1p(math.log(other))
+
+
+@inlined
+def _chance(odds: float) -> float:
+    """The chance of these log-odds."""
+    return 1.0 / (1.0 + math.exp(-odds)) if odds >= 0.0 else math.exp(odds) / (1.0 + math.exp(odds))
+
+
+@inlined
+def _softplus(odds: float) -> float:
+    return odds + math.log1p(math.exp(-odds)) if odds > 0.0 else math.log1p(math.exp(odds))
+
+
+@piece
+def rate(total: float, count: float, releases: float, odds: float, epsilon: float) -> tuple[float, float]:
+    """(R, chance of the bits that explains the sum best) for a noisy sum ``total`` of ``count`` bits and ``releases``
+    noises, if the log-odds of a bit are ``odds``; in nats. Any point of Newton's search is a lower bound of R.
+    """
+    if total <= count * _chance(odds):
+        return 0.0, _chance(odds)
+    low, high = 0.0, epsilon
+    tilt = min(0.5 * epsilon, 1.0)
+    for _ in range(_INNER):
+        chance = _chance(odds + tilt)
+        share = tilt / epsilon
+        left = 1.0 - share * share
+        slope = total - count * chance - 2.0 * releases * share / (epsilon * left)
+        if slope > 0.0:
+            low = tilt
+        else:
+            high = tilt
+        bend = count * chance * (1.0 - chance) + 2.0 * releases * (1.0 + share * share) / (
+            epsilon * epsilon * left * left
+        )
+        following = tilt + slope / bend
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - tilt) <= 1e-11 * tilt:
+            break
+        tilt = following
+    share = tilt / epsilon
+    sampled = count * (_softplus(odds + tilt) - _softplus(odds))
+    return max(0.0, tilt * total - sampled + releases * math.log1p(-share * share)), _chance(odds + tilt)
+
+
+@inlined
+def _odds(total: float, count: float) -> float:
+    """Log-odds of a mean, within the edges."""
+    share = total / count
+    if share <= 0.0:
+        return -_EDGE
+    return _EDGE if share >= 1.0 else min(_EDGE, max(-_EDGE, math.log(share / (1.0 - share))))
+
+
+@piece
+def evidence(
+    total: float,
+    count: float,
+    releases: float,
+    other: float,
+    other_count: float,
+    other_releases: float,
+    epsilon: float,
+    enough: float,
+) -> float:
+    """Z of an arm against another one with a smaller mean, in nats; 0 where it has none. Where Z is below ``enough``,
+    some number below ``enough``.
+    """  # fmt: skip
+    if total / count <= other / other_count:
+        return 0.0
+    if epsilon == np.inf:
+        return transport(total, count, other, other_count)
+    low, high = _odds(other, other_count), _odds(total, count)
+    least = np.inf
+    for _ in range(_OUTER):
+        odds = 0.5 * (low + high)
+        mine, chance = rate(total, count, releases, odds, epsilon)
+        theirs, missing = rate(other_count - other, other_count, other_releases, -odds, epsilon)
+        least = min(least, mine + theirs)
+        if least < enough:
+            return least
+        x = _chance(odds)
+        if count * (x - chance) + other_count * (x - (1.0 - missing)) > 0.0:  # the sum of both rises with x
+            high = odds
+        else:
+            low = odds
+    return least
+
+
+@piece
+def is_sure(
+    leader: int, totals: np.ndarray, lengths: np.ndarray, releases: np.ndarray, rule: int, delta: float, epsilon: float
+) -> bool:
+    """Whether the arm with the largest noisy mean may be recommended."""
+    arms = totals.shape[0]
+    for arm in range(arms):
+        if arm != leader:
+            enough = sums_threshold(
+                rule, arms, delta, lengths[leader], lengths[arm], releases[leader], releases[arm]
+            )  # fmt: skip
+            found = evidence(
+                totals[leader], lengths[leader], releases[leader],
+                totals[arm], lengths[arm], releases[arm], epsilon, enough,
+            )  # fmt: skip
+            if found < enough:
+                return False
+    return True
+
+
+@piece
+def find_challenger(
+    leader: int, totals: np.ndarray, lengths: np.ndarray, releases: np.ndarray, counts: np.ndarray, epsilon: float
+) -> int:
+    """The arm that is hardest to tell from the leader: the smallest z^2/2 + ln(users), z the distance of the two means
+    in standard deviations of sampling and noise.
+    """
+    challenger, least = -1, np.inf
+    for arm in range(totals.shape[0]):
+        if arm == leader:
+            continue
+        both = lengths[leader] + lengths[arm]
+        edge = 1.0 / both
+        x = min(1.0 - edge, max(edge, (totals[leader] + totals[arm]) / both))
+        spread = x * (1.0 - x) * (1.0 / counts[leader] + 1.0 / counts[arm])
+        noise = releases[leader] / lengths[leader] ** 2 + releases[arm] / lengths[arm] ** 2
+        apart = totals[leader] / lengths[leader] - totals[arm] / lengths[arm]
+        cost = 0.5 * apart * apart / (spread + 2.0 * noise / (epsilon * epsilon)) + math.log(counts[arm])
+        if cost < least:
+            least, challenger = cost, arm
+    return challenger
+
+
+@inlined
+def _release(  # noqa: PLR0913 (an arm's numbers)
+    arm: int,
+    here: np.ndarray,
+    totals: np.ndarray,
+    lengths: np.ndarray,
+    releases: np.ndarray,
+    counts: np.ndarray,
+    epsilon: float,
+    state: np.ndarray,
+    trial: int,
+) -> None:
+    """End an arm's batch: its sum, with Laplace(1/epsilon) noise, joins the arm's total."""
+    noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
+    totals[arm] += binomial(counts[arm] - lengths[arm], here[arm], state, trial) + noise
+    lengths[arm] = counts[arm]
+    releases[arm] += 1.0
+
+
+@kernel
+def dp_tt(state: np.ndarray, search: Search, epsilon: float, outcome: Outcome) -> None:
+    """Play one trial per row of ``state``: every arm's first batch, then leader and challenger in turns until one of
+    them has its next release. ``search.growth`` is not used: batches are those of `total_after`.
+    """
+    chances, delta, rule, _, cap = search
+    arms = chances.shape[0]
+    order = np.empty(arms, np.int64)
+    here = np.empty(arms)
+    counts, lengths, totals, releases = np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms)
+    means = np.empty(arms)
+    for trial in range(state.shape[0]):
+        draw_labels(state, trial, order)
+        arrange(order, chances, here)
+        t, leader, sure = 0, 0, False
+        first = int(min(float(cap), total_after(0.0, epsilon)))
+        for arm in range(arms):
+            totals[arm] = lengths[arm] = releases[arm] = 0.0
+            means[arm] = -np.inf
+            counts[arm] = min(first, cap - t)
+            t += int(counts[arm])
+            if counts[arm] == total_after(0.0, epsilon):
+                _release(arm, here, totals, lengths, releases, counts, epsilon, state, trial)
+                means[arm] = totals[arm] / lengths[arm]
+        while True:
+            if outcome.signal[0] != 0:
+                return
+            leader = largest(means)
+            sure = releases.min() > 0.0 and is_sure(leader, totals, lengths, releases, rule, delta, epsilon)
+            if sure or t >= cap:
+                break
+            challenger = find_challenger(leader, totals, lengths, releases, counts, epsilon)
+            mine, theirs = total_after(lengths[leader], epsilon), total_after(lengths[challenger], epsilon)
+            missing = min(mine - counts[leader], theirs - counts[challenger])
+            size = int(min(2.0 * missing, float(cap - t)))
+            own = first_half(size, state, trial)
+            counts[leader] += own
+            counts[challenger] += size - own
+            t += size
+            if counts[leader] == mine:
+                _release(leader, here, totals, lengths, releases, counts, epsilon, state, trial)
+                means[leader] = totals[leader] / lengths[leader]
+            if counts[challenger] == theirs:
+                _release(challenger, here, totals, lengths, releases, counts, epsilon, state, trial)
+                means[challenger] = totals[challenger] / lengths[challenger]
+        outcome.users[trial] = t
+        outcome.stopped[trial] = sure
+        outcome.recommended[trial] = order[leader]
+        for label in range(arms):
+            outcome.pulls[trial, order[label]] = counts[label]
+        outcome.signal[1] += 1
