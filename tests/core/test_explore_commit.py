@@ -122,7 +122,7 @@ def test_auto_is_the_power_calculation_for_every_arm(privacy):
     params = {"alpha": 0.01, "power": 0.9, "effect": 0.05, "baseline": 0.2}
     setup = experiment_of(privacy, COINS, 1000, epsilon=0.7, **params).setups[0]
     epsilon = None if privacy == "none" else 0.7
-    assert setup.parameters.users == 3 * sample_size(0.2, 0.05, 0.01, 0.9, privacy, epsilon).users_per_option
+    assert setup.parameters.users == 3 * sample_size(0.2, 0.05, 0.01, 0.9, privacy, epsilon, 3).users_per_option
 
 
 def test_answers_of_later_users_are_never_used():

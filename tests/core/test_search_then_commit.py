@@ -50,7 +50,7 @@ def plain(name, setup, words) -> list[int]:
 
 
 def test_they_are_those_that_are_not_in_the_registry_anyway():
-    assert sorted([*NAMES, "se", "ldp-se", "dp-se"]) == sorted(stopping_policies())
+    assert sorted([*NAMES, "dp-tt", "se", "ldp-se", "dp-se"]) == sorted(stopping_policies())
     for name in NAMES:
         assert registry()[name].privacy == stopping_policies()[name].privacy
 
