@@ -29,6 +29,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import preset_names
 from bandit_core.literature.papers import Played, Window, played, reproducible
 from bandit_core.places import ROOT, project_version
+from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import prepared_lines
@@ -74,6 +75,11 @@ class ShippedLine:
     def std(self) -> np.ndarray:
         """Standard deviation over trials, shape (times,)."""
         return self.stderr * np.sqrt(self.count)
+
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """Student's 95 % interval of the mean, shape (times,) each: a shipped file holds no runs at other times."""
+        width = half_width(self.count) * self.stderr
+        return self.mean - width, self.mean + width
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,13 @@
-"""Could the difference of two lines be luck? Paired tests at the horizon, corrected for how many they are.
+"""Intervals of a mean of runs, and paired tests of two lines at the horizon, corrected for how many there are.
 
-The test is Student's for pairs, because a reader looks at mean regrets and their difference: interval and p-value then
-speak of that very number. Wilcoxon's signed-rank test asks whether differences lie evenly around 0, and a few costly
-runs, which decide a mean, may weigh little there. (The verdicts on papers use it, and look at the means as well.)
+Most runs lose about the same and a few lose much more. Student's interval reaches equally far to both sides and misses
+the mean too often then, so `interval` is the union of Student's and of Hall's, which corrects for skewness.
+docs/intervals.md says how often it covers the mean, policy by policy (``python -m benchmarks.coverage``), and which
+policies have losses too rare for any interval from the runs alone.
+
+A reader looks at mean regrets and their difference: interval and p-value speak of that very number. Wilcoxon's
+signed-rank test asks whether differences lie evenly around 0, and a few costly runs, which decide a mean, may weigh
+little there. (The verdicts on papers use it, and look at the means as well.)
 """
 
 from __future__ import annotations
@@ -11,9 +16,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
     from bandit_core.simulation.results import LineResult
@@ -22,11 +29,93 @@ CONFIDENCE = 0.95
 LEVEL = 0.05
 
 
-def half_width(trials: int) -> float:
-    """Standard errors from a mean to an end of its Student interval of `CONFIDENCE`; NaN for one trial."""
+class Interval(NamedTuple):
+    """Ends of a confidence interval of a mean, in the unit of the values: numbers, or arrays of shape (columns,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+
+def half_width(trials: int, level: float = CONFIDENCE) -> float:
+    """Standard errors from a mean to an end of its Student interval; NaN for one trial."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(trials - 1, (1 + CONFIDENCE) / 2)) if trials > 1 else math.nan
+    return float(stdtrit(trials - 1, (1 + level) / 2)) if trials > 1 else math.nan
+
+
+def _moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean, standard deviation and skewness down the first axis; the last two are 0 where all values are equal."""
+    mean = values.mean(axis=0)
+    apart = values - mean
+    spread = np.sqrt((apart**2).mean(axis=0))
+    equal = (np.ptp(values, axis=0) == 0) | (spread <= 1e-12 * np.abs(mean))  # equal values may leave a rounding error
+    unit = np.where(equal, 1.0, spread)
+    skewness = np.where(equal, 0.0, ((apart / unit) ** 3).mean(axis=0))
+    return mean, np.where(equal, 0.0, spread * math.sqrt(len(values) / max(len(values) - 1, 1))), skewness
+
+
+def interval(values: np.ndarray, level: float = CONFIDENCE) -> Interval:
+    """Confidence interval of the mean of independent runs that may be skewed: the union of Student's and Hall's.
+
+    Hall (1992, On the removal of skewness by transformation, J. R. Statist. Soc. B 54) takes the skewness g out of
+    W = (sample mean - mean) / sd by the monotone cubic W + g W^2 / 3 + g^2 W^3 / 27 + g / (6 n). Its quantile is
+    Student's here. Losses rarer than about 3 in n runs may be absent from the sample: no interval from the runs alone
+    can allow for them.
+
+    Parameters
+    ----------
+    values
+        One run in a row, shape (trials,) or (trials, columns).
+    level
+        Confidence, strictly between 0 and 1.
+
+    Returns
+    -------
+    low, high
+        Shape () or (columns,); NaN for a single run, and both are the mean where all values are equal.
+
+    Raises
+    ------
+    InputError
+        Where there are no values, or ``level`` is no confidence.
+    """
+    values = np.asarray(values, float)
+    if len(values) == 0:
+        raise InputError([Issue("values", "no runs", "at least one run")])
+    if not 0 < level < 1:
+        raise InputError([Issue("level", level, "a confidence strictly between 0 and 1")])
+    mean, spread, skewness = _moments(values)
+    trials, errors = len(values), half_width(len(values), level)
+    reach, small = errors / math.sqrt(trials), np.abs(skewness) < 1e-6
+    skew = np.where(small, 1.0, skewness)
+
+    def untransformed(quantile: float) -> np.ndarray:
+        cubed = np.cbrt(1 + skew * (quantile - skew / (6 * trials))) - 1
+        return np.where(small, quantile, 3 / skew * cubed)
+
+    low = mean - spread * np.maximum(reach, untransformed(reach))
+    return Interval(low, mean - spread * np.minimum(-reach, untransformed(-reach)))
+
+
+def p_value(values: np.ndarray, mean: float = 0.0) -> float:
+    """Two-sided p-value of the hypothesis that runs, shape (trials,), have this mean: the test that `interval` inverts.
+
+    The larger one of Student's and Hall's, so it is below 0.05 exactly where the 95 % interval leaves the mean out.
+    NaN for a single run; 1 or 0 where all values are equal.
+    """
+    from scipy.special import stdtr
+
+    values = np.asarray(values, float)
+    trials = len(values)
+    if trials < 2:
+        return math.nan
+    found, spread, skewness = (float(each) for each in _moments(values))
+    if spread == 0:
+        return 1.0 if abs(found - mean) <= 1e-12 * max(abs(found), abs(mean)) else 0.0
+    plain = (found - mean) / spread
+    skewed = plain + skewness * plain**2 / 3 + skewness**2 * plain**3 / 27 + skewness / (6 * trials)
+    nearest = 0.0 if plain * skewed <= 0 else min(abs(plain), abs(skewed))
+    return 2 * float(stdtr(trials - 1, -math.sqrt(trials) * nearest))
 
 
 @dataclass(frozen=True)
@@ -53,7 +142,7 @@ class Difference:
 
 
 def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, float, float, float]:
-    """Student's t test of the difference of two lines over the trials that both have.
+    """Test of the difference of two lines over the trials that both have, by `interval` and `p_value`.
 
     The p-value is never below 2^(1 - pairs), that of a sign test whose pairs all agree: where few regrets are possible,
     some pairs may differ by nearly the same amount by chance, and then there is no spread to measure luck by.
@@ -65,19 +154,16 @@ def paired_test(first: LineResult, second: LineResult) -> tuple[int, float, floa
         In reward units. The interval is NaN where all pairs differ by the same amount, and the p-value, too, where
         there are fewer than two pairs.
     """
-    from scipy.special import stdtr
-
-    pairs = len(np.intersect1d(first.trials, second.trials))
-    difference, error = first.difference_to(second)
+    apart = first.differences_from(second)
+    pairs, (difference, error) = len(apart), first.difference_to(second)
     if pairs < 2:
         return pairs, difference, math.nan, math.nan, math.nan
     size = max(abs(float(first.mean[-1])), abs(float(second.mean[-1])))
     least = 2.0 ** (1 - pairs)
     if error <= 1e-12 * size:  # all pairs alike, but for rounding
         return pairs, difference, math.nan, math.nan, least if abs(difference) > 1e-12 * size else 1.0
-    half = half_width(pairs) * error
-    p_value = 2 * float(stdtr(pairs - 1, -abs(difference) / error))
-    return pairs, difference, difference - half, difference + half, max(p_value, least)
+    low, high = interval(apart)
+    return pairs, difference, float(low), float(high), max(p_value(apart), least)
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:

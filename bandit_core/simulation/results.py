@@ -14,7 +14,7 @@ import numpy as np
 
 from bandit_core import places
 from bandit_core.experiments.experiment import Band, Experiment
-from bandit_core.simulation.comparisons import differences, half_width
+from bandit_core.simulation.comparisons import CONFIDENCE, Interval, differences, interval
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.tables import latex, markdown
 from bandit_core.spec.number_text import count, with_error
@@ -67,6 +67,7 @@ class Curve(Protocol):
     @property
     def stderr(self) -> np.ndarray: ...
     def quantile(self, q: float, /) -> np.ndarray: ...
+    def interval(self) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 class Drawable(Protocol):
@@ -84,7 +85,7 @@ def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper edge of the band around the mean, shape (checkpoints,) each.
 
     "middle-90" goes from the 5 % to the 95 % quantile over trials, "range" from the lowest to the highest;
-    "interval-95" is Student's 95 % confidence interval of the mean at each checkpoint by itself (NaN for one trial);
+    "interval-95" is the 95 % confidence interval of the mean at each checkpoint by itself (NaN for one trial);
     "half-sd" and "quarter-sd" go that share of a standard deviation below and above the mean, as some papers
     draw it (it need not hold any share of the runs). A shipped figure has no "range".
     """
@@ -92,9 +93,8 @@ def band(line: Curve, kind: Band) -> tuple[np.ndarray, np.ndarray]:
         low = 0.05 if kind == "middle-90" else 0.0
         return line.quantile(low), line.quantile(1 - low)
     if kind == "interval-95":
-        width = line.stderr * half_width(line.count)
-    else:
-        width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
+        return line.interval()
+    width = line.std * {"half-sd": 0.5, "quarter-sd": 0.25}[kind]
     return line.mean - width, line.mean + width
 
 
@@ -139,10 +139,31 @@ class LineResult:
         """Quantile over trials at the checkpoints."""
         return np.quantile(self.regret, q, axis=0)
 
+    def interval(self, level: float = CONFIDENCE) -> Interval:
+        """Confidence interval of the mean at each checkpoint by itself, arrays (checkpoints,); NaN for one trial."""
+        return interval(self.regret, level)
+
+    def _pairs(self, other: LineResult) -> tuple[np.ndarray, np.ndarray]:
+        """Final regrets of both lines over the trials that both have, shape (pairs,) each."""
+        _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
+        return self.regret[mine, -1], other.regret[theirs, -1]
+
+    def differences_from(self, other: LineResult) -> np.ndarray:
+        """Final regret minus another line's, for every pair of trials with the same number, shape (pairs,)."""
+        ours, theirs = self._pairs(other)
+        return ours - theirs
+
+    def difference_interval(self, other: LineResult, level: float = CONFIDENCE) -> tuple[float, float]:
+        """Confidence interval of the difference of final mean regrets over pairs of trials (NaN below two pairs)."""
+        apart = self.differences_from(other)
+        if len(apart) < 2:
+            return float("nan"), float("nan")
+        low, high = interval(apart, level)
+        return float(low), float(high)
+
     def difference_to(self, other: LineResult) -> tuple[float, float]:
         """Final mean regret minus another line's over pairs of trials, and its standard error (NaN for one pair)."""
-        _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
-        differences = self.regret[mine, -1] - other.regret[theirs, -1]
+        differences = self.differences_from(other)
         if len(differences) == 0:
             return float("nan"), float("nan")
         error = differences.std(ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else float("nan")
@@ -155,8 +176,7 @@ class LineResult:
         (delta method); NaN where the other mean is 0, or so small that the ratio is no number, and the error also where
         fewer than two pairs exist.
         """
-        _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)
-        ours, base = self.regret[mine, -1], other.regret[theirs, -1]
+        ours, base = self._pairs(other)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             ratio = float(ours.mean() / base.mean()) if len(ours) else float("nan")
         if not np.isfinite(ratio):
@@ -165,6 +185,15 @@ class LineResult:
             return ratio, float("nan")
         residual = ours - ratio * base
         return ratio, float(residual.std(ddof=1) / np.sqrt(len(ours)) / base.mean())
+
+    def ratio_interval(self, other: LineResult, level: float = CONFIDENCE) -> tuple[float, float]:
+        """Confidence interval of the ratio of final mean regrets (delta method, as `ratio_to`; NaN where that is)."""
+        ratio, error = self.ratio_to(other)
+        if not np.isfinite(error):
+            return float("nan"), float("nan")
+        ours, base = self._pairs(other)
+        low, high = interval(ours - ratio * base, level)
+        return ratio + float(low / base.mean()), ratio + float(high / base.mean())
 
 
 @dataclass(frozen=True)
@@ -231,7 +260,7 @@ class Result:
         """One row per line at the last checkpoint, columns `FINAL_COLUMNS`.
 
         ``regret`` is the mean over ``trials`` in reward units, ``stderr`` its standard error, ``low`` and ``high`` the
-        ends of its 95 % interval (Student's; NaN for one trial), ``guarantee`` the privacy that the line really has.
+        ends of its 95 % interval (NaN for one trial), ``guarantee`` the privacy that the line really has.
         """
         import pandas as pd
 
@@ -282,9 +311,9 @@ class Result:
         """Could a difference be luck? One row per pair of lines, columns `COMPARISON_COLUMNS`.
 
         ``difference`` is the first line's mean regret at the horizon minus the second's, in reward units, over pairs of
-        trials with the same random numbers, ``low`` and ``high`` its 95 % interval. ``p_value`` is that of Student's
-        paired t test (two-sided), ``p_corrected`` the same corrected for all pairs of lines (Holm). Above 0.05 the
-        difference could be luck, which does not prove the lines equal. NaN with fewer than two trials.
+        trials with the same random numbers, ``low`` and ``high`` its 95 % interval. ``p_value`` is two-sided, of the
+        paired test that this interval inverts; ``p_corrected`` is the same corrected for all pairs of lines (Holm).
+        Above 0.05 the difference could be luck, which does not prove the lines equal. NaN with fewer than two trials.
         """
         import pandas as pd
 

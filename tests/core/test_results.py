@@ -12,6 +12,7 @@ from scipy.stats import ttest_1samp
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments.experiment import checkpoints
+from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import CURVE_COLUMNS, FINAL_COLUMNS, LineResult, Result, band, linear_fit
 
 
@@ -127,7 +128,8 @@ def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made
     assert tuple(final.columns) == FINAL_COLUMNS
     ends = result.curves.groupby("line").tail(1)
     np.testing.assert_array_equal(final[["regret", "stderr"]], ends[["mean", "stderr"]])
-    np.testing.assert_allclose(final.high + final.low, 2 * final.regret)
+    for row, line in zip(final.itertuples(), result.lines, strict=True):
+        assert (row.low, row.high) == tuple(interval(line.regret[:, -1]))
     comment, begin, *rows = result.to_latex().splitlines()
     assert Experiment.model_validate(json.loads(comment.removeprefix("% "))["spec"]) == spec
     assert begin == r"\begin{tabular}{llll}" and rows[-1] == r"\end{tabular}" and len(rows) == 4 + 3
@@ -143,12 +145,14 @@ def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made
 
 
 def test_bands_are_quantiles_intervals_or_shares_of_a_standard_deviation():
-    line = line_of(np.array([[0.0, 1.0], [0.0, 3.0], [0.0, 8.0]]))
+    line = line_of(np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 8.0]]))
     low, high = band(line, "middle-90")
     np.testing.assert_allclose((low, high), np.quantile(line.regret, [0.05, 0.95], axis=0))
-    np.testing.assert_array_equal(band(line, "range"), [[0, 1], [0, 8]])
-    theirs = ttest_1samp(line.regret[:, 1], 0).confidence_interval(0.95)
-    np.testing.assert_allclose(np.array(band(line, "interval-95"))[:, 1], (theirs.low, theirs.high))
+    np.testing.assert_array_equal(band(line, "range"), [[0, 1], [2, 8]])
+    theirs = ttest_1samp(line.regret[:, 0], 0).confidence_interval(0.95)  # no skewness: Student's
+    skewed = interval(line.regret[:, 1])
+    expected = ((theirs.low, skewed.low), (theirs.high, skewed.high))
+    np.testing.assert_allclose(band(line, "interval-95"), expected)
     for kind, share in (("half-sd", 0.5), ("quarter-sd", 0.25)):
         width = share * math.sqrt((9 + 1 + 16) / 2)  # around the mean 4, two degrees of freedom
-        np.testing.assert_allclose(band(line, kind), [[0, 4 - width], [0, 4 + width]])
+        np.testing.assert_allclose(band(line, kind), [[1 - share, 4 - width], [1 + share, 4 + width]])
