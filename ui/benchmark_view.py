@@ -35,8 +35,8 @@ ABOUT = (
 )
 COLUMNS = {
     "rank": "Rank", "title": "Policy", "own": "Its own guarantee", "factor": "Score", "low": "From", "high": "To",
-    "learned": "Score where something can be learned", "learned_cells": "Cases to learn in",
-    "clear_in": "Clearly best in", "cells": "of", "price": "Price of privacy", "over_floor": "Times the lower bound",
+    "learned": "Score where something can be learned", "clear_in": "Clearly best in", "learned_cells": "of",
+    "cells": "All cases", "price": "Price of privacy", "over_floor": "Times the lower bound",
     "tail": "Tail", "spread": "Spread",
 }  # fmt: skip
 
@@ -103,7 +103,8 @@ def verdict(contest: Contest) -> str:
         lead += f"cannot tell it from {_list(others)}."
     else:
         lead = f"**{first['title']}** has the lowest score, {_span(first)}, clearly."
-    return f"{lead} It is clearly the best in {first['clear_in']} of {first['cells']} cases."
+    lead += f" It is clearly the best in {first['clear_in']} of the {first['learned_cells']} cases"
+    return f"{lead} where something can be learned."
 
 
 def _list(names: list[str]) -> str:
@@ -271,9 +272,9 @@ def table(contest: Contest) -> None:
     }
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
     st.caption(
-        "Clearly best in: cases where it loses less than every rival, beyond chance. Something can be learned where "
-        "the best policy loses clearly less than a blind choice. Price of privacy: its loss divided by that of the best "
-        "policy without privacy. Times the lower bound: divided by the known lower bound, which is far too small. "
+        "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: of "
+        "these cases, those where it loses less than every rival, beyond chance. Price of privacy: its loss divided by "
+        "that of the best policy without privacy. Times the lower bound: divided by the known lower bound, which is far too small. "
         "Tail: the loss that 5% of the runs exceed, divided by the mean. Spread: standard deviation divided by the "
         "mean. Empty where nothing is known."
     )

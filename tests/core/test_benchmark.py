@@ -159,7 +159,7 @@ def test_scores_are_geometric_means_over_the_cases(contest):
     assert dict(zip(found["policy"], found["factor"], strict=True)) == pytest.approx(wanted, rel=1e-9)
     assert list(found["factor"]) == sorted(found["factor"]) and list(found["rank"]) == [*range(1, len(found) + 1)]
     assert (found["low"] < found["high"]).all() and found["factor"].min() > 0.97
-    assert found["alike"][0] and found["clear_in"].sum() <= found["cells"].max()
+    assert found["alike"][0] and found["clear_in"].sum() <= found["learned_cells"].max()
     assert (found["learned_cells"] < found["cells"]).any() or contest.privacy == "none"
     assert ((found["over_floor"] >= 1 - 1e-9) | found["over_floor"].isna()).all()  # no policy is below a lower bound
 

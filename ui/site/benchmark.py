@@ -43,7 +43,7 @@ def _row(row: dict[str, object], known: dict[str, Contest], worst: float) -> str
     cells = (
         f"{row['rank']}{alike}" if scored else "", f"{theme.TRUST_SIGNS[own.privacy]} {row['title']}", own.words,
         _number(values["factor"]), None, f"{number(values['low'])} to {number(values['high'])}" if scored else "",
-        _number(values["learned"]), f"{row['clear_in']} of {row['cells']}" if scored else "", _number(values["price"]),
+        _number(values["learned"]), f"{row['clear_in']} of {row['learned_cells']}" if scored else "", _number(values["price"]),
     )  # fmt: skip
     length = max(0.0, math.log(values["factor"])) / worst if scored else 0.0
     bar = f'<meter min="0" max="1" value="{length:.3f}" aria-hidden="true"></meter>'
