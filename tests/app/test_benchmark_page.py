@@ -24,7 +24,8 @@ def test_the_pictures_and_the_table_show_the_scores(key):
     assert list(screen.dataframe[0].value["Score"]) == pytest.approx(list(wanted["factor"]))
     points = chart(screen, "benchmark-ranking-chart").traces
     assert [point["x"][0] for point in points] == pytest.approx(list(wanted["factor"]))
-    assert f"clearly the best in {wanted['clear_in'][0]} of the {wanted['learned_cells'][0]} cases" in words(screen)
+    clear = f"clearly the best in {wanted['clear_in'][0]} of the {wanted['learned_cells'][0]} cases"
+    assert clear in words(screen)
     assert ("No policy is clearly first" in words(screen)) == bool(wanted["alike"][1:].any())
 
 

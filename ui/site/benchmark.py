@@ -41,10 +41,16 @@ def _row(row: dict[str, object], known: dict[str, Contest], worst: float) -> str
     own, scored = known[str(row["promises"])], not math.isnan(values["factor"])
     alike = " =" if row["alike"] and row["rank"] != 1 and scored else ""
     cells = (
-        f"{row['rank']}{alike}" if scored else "", f"{theme.TRUST_SIGNS[own.privacy]} {row['title']}", own.words,
-        _number(values["factor"]), None, f"{number(values['low'])} to {number(values['high'])}" if scored else "",
-        _number(values["learned"]), f"{row['clear_in']} of {row['learned_cells']}" if scored else "", _number(values["price"]),
-    )  # fmt: skip
+        f"{row['rank']}{alike}" if scored else "",
+        f"{theme.TRUST_SIGNS[own.privacy]} {row['title']}",
+        own.words,
+        _number(values["factor"]),
+        None,
+        f"{number(values['low'])} to {number(values['high'])}" if scored else "",
+        _number(values["learned"]),
+        f"{row['clear_in']} of {row['learned_cells']}" if scored else "",
+        _number(values["price"]),
+    )
     length = max(0.0, math.log(values["factor"])) / worst if scored else 0.0
     bar = f'<meter min="0" max="1" value="{length:.3f}" aria-hidden="true"></meter>'
     return "<tr>" + "".join(f"<td>{bar if cell is None else escape(cell)}</td>" for cell in cells) + "</tr>"
