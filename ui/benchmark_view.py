@@ -274,9 +274,9 @@ def table(contest: Contest) -> None:
     st.caption(
         "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: of "
         "these cases, those where it loses less than every rival, beyond chance. Price of privacy: its loss divided by "
-        "that of the best policy without privacy. Times the lower bound: divided by the known lower bound, which is far too small. "
-        "Tail: the loss that 5% of the runs exceed, divided by the mean. Spread: standard deviation divided by the "
-        "mean. Empty where nothing is known."
+        "that of the best policy without privacy. Times the lower bound: divided by the known lower bound, which is "
+        "far too small. Tail: the loss that 5% of the runs exceed, divided by the mean. Spread: standard deviation "
+        "divided by the mean. Empty where nothing is known."
     )
     first, second = st.columns(2)
     first.download_button(
