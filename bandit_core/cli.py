@@ -348,8 +348,8 @@ def _benchmark(options: argparse.Namespace) -> int:
         if played is None:
             return INTERRUPTED
         rows = played if rows is None else benchmark.replaced(rows, played)
-    if options.data is not None:
-        benchmark.write(rows, options.data)
+        if options.data is not None:  # after each policy, so that an interrupted play keeps what it has
+            benchmark.write(rows, options.data)
     if options.table:
         print(benchmark_table.document(rows), end="")
     else:
@@ -541,7 +541,9 @@ def _benchmark_options(benchmark: argparse.ArgumentParser) -> None:
     )
     benchmark.add_argument("--play", action="store_true", help="play every policy anew, and read nothing that ships")
     benchmark.add_argument("--jobs", metavar="N", help="worker threads; never changes a number")
-    benchmark.add_argument("--data", metavar="FILE", help="write the loss of every trial to this CSV file")
+    benchmark.add_argument(
+        "--data", metavar="FILE", help="with --play or policies: write every case's numbers to this CSV file"
+    )
     benchmark.add_argument("--table", action="store_true", help="print all scores as a document (Markdown)")
 
 

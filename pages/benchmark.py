@@ -1,4 +1,4 @@
-"""Benchmark: every policy on the same tasks, compared with those that keep the same promise."""
+"""Benchmark: every policy on the same tasks, compared with those that have the same guarantee."""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
@@ -12,14 +12,13 @@ from ui.page_fields import Fields
 PAGE = Page(title="Benchmark", icon="leaderboard", place=10.5, group="check", fields="promise along")
 page_frame.enter()
 
-st.title("Which policy loses least, promise by promise?")
+st.title("Which method is best at each privacy level?")
 st.markdown(benchmark_view.ABOUT)
 fields, dark = Fields(benchmark_view.DEFAULTS), theme.is_dark()
 contest = benchmark_view.choice(fields)
 st.markdown(benchmark_view.verdict(contest))
 benchmark_view.ranking(contest, dark)
-benchmark_view.parts(contest, fields, dark)
-benchmark_view.table(contest)
+benchmark_view.details(contest, fields, dark)
 benchmark_view.rules()
 benchmark_view.own_policy()
 fields.tell()

@@ -18,23 +18,26 @@ from bandit_core.model import KEPT, Privacy
 from bandit_core.spec.number_text import count, number
 from bandit_core.studies import benchmark
 from bandit_core.studies.benchmark_scores import AXES, Contest, along, contest_of, contests, scores
+from bandit_core.studies.benchmark_table import capped_words
 from ui import charts, figures, shared, state, theme, words
 from ui.page_fields import Fields
 
-DEFAULTS = {"promise": "local-pure", "along": "users"}
+DEFAULTS = {"promise": "local-pure", "along": "all"}
 ROW, PHONE_ROW, SHORT = 24, 36, 18  # pixels of a policy in a picture; letters of a row of its name on a phone
-ALONG_WORDS = {"users": "number of users", "epsilon": "budget ε", "arms": "number of arms", "gap": "gap"}
+ALONG_WORDS = {"all": "all cases", "users": "number of users", "epsilon": "budget ε", "task": "task"}
 _ARMS = sum(task.setting == "arms" for task in benchmark.TASKS)
 ABOUT = (
-    f"Every policy of this lab has played the same tasks ({_ARMS} with plain arms, or {len(benchmark.TASKS) - _ARMS} "
-    f"where users have features) at {len(benchmark.BUDGETS)} budgets and for {len(benchmark.USERS)} numbers of users, "
-    "as it comes: nothing was tuned. A **score** of 2 means that it loses twice what the best policy known here loses "
-    "in the same case, among those that promise at least as much; on average over all cases (geometric mean). "
-    "**1** means that nobody known here loses less in any case."
+    f"Every policy has played the same tasks ({_ARMS} with plain arms, or {len(benchmark.TASKS) - _ARMS} where users "
+    f"have features) at {len(benchmark.BUDGETS)} budgets and for {len(benchmark.USERS)} numbers of users. Nothing was "
+    "tuned. A **score** of 2 means: on average it loses twice as much as the best policy with at least the same "
+    "guarantee (geometric mean over all cases). **1** means that nothing known here is better. The first policy in a "
+    "list is not always clearly the best: look at the intervals, and at the number of cases where it is."
 )
 COLUMNS = {
-    "rank": "Rank", "title": "Policy", "own": "Its own promise", "factor": "Score", "low": "From", "high": "To",
-    "first_in": "Best in", "cells": "of", "price": "Price of privacy", "over_floor": "Times the lower bound",
+    "rank": "Rank", "title": "Policy", "own": "Its own guarantee", "factor": "Score", "low": "From", "high": "To",
+    "learned": "Score where something can be learned", "clear_in": "Clearly best in", "learned_cells": "of",
+    "cells": "All cases", "price": "Price of privacy", "over_floor": "Times the lower bound",
+    "tail": "Tail", "spread": "Spread",
 }  # fmt: skip
 
 
@@ -57,13 +60,13 @@ def choice(fields: Fields) -> Contest:
     """Whom to compare, as a control of the page."""
     known = _contests()
     chosen: str = st.selectbox(
-        "Who keeps at least this promise",
+        "Privacy guarantee, at least",
         list(known),
         list(known).index(fields.word("promise", known)),
         format_func=lambda key: known[key].words,
         key=state.own_key("benchmark-promise"),
-        help="A policy that promises more is compared, too: whoever trusts nobody keeps a curator's promise as well. "
-        "Approximate: with a chance δ of more than ε, here 1e-6.",
+        help="Policies with a stronger guarantee are compared, too: local DP implies central DP. "
+        "Approximate: with probability δ = 1e-6 more than ε may leak.",
     )
     fields.keep("promise", chosen)
     return known[chosen]
@@ -89,17 +92,19 @@ def _height(contest: Contest, phone: bool) -> int:
 
 
 def verdict(contest: Contest) -> str:
-    """Who has the best score, and who cannot be told apart from it."""
+    """Who has the best score, who cannot be told apart from it, and in how many cases it is clearly the best."""
     found = _scores(contest)
     first = found.iloc[0]
-    others = list(found["title"][1:][found["alike"][1:]])
-    told = f"**{first['title']}** has the best score, {_span(first)}"
     if len(found) == 1:
-        return f"**{first['title']}** is the only policy here that keeps this promise, so there is nothing to compare."
-    told += f", and loses least, or as little as any other, in {first['first_in']} of {first['cells']} cases."
+        return f"**{first['title']}** is the only policy here with this guarantee, so it has no score."
+    others = list(found["title"][1:][found["alike"][1:]])
     if others:
-        told += f" The trials cannot tell it from {_list(others)}."
-    return told
+        lead = f"**No policy is clearly first.** {first['title']} has the lowest score, {_span(first)}, but the runs "
+        lead += f"cannot tell it from {_list(others)}."
+    else:
+        lead = f"**{first['title']}** has the lowest score, {_span(first)}, clearly."
+    lead += f" It is clearly the best in {first['clear_in']} of the {first['learned_cells']} cases"
+    return f"{lead} where something can be learned."
 
 
 def _list(names: list[str]) -> str:
@@ -108,12 +113,14 @@ def _list(names: list[str]) -> str:
 
 def _span(row: pd.Series) -> str:
     ends = [number(row[name]) for name in ("low", "high")]
-    interval = f" (95 % interval {ends[0]} to {ends[1]})" if ends[0] != ends[1] else ""
+    interval = f" (95% interval {ends[0]} to {ends[1]})" if ends[0] != ends[1] else ""
     return f"{number(row['factor'])}{interval}"
 
 
 def ranking(contest: Contest, dark: bool) -> None:
     """The scores as a picture."""
+    if len(_scores(contest)) < 2:
+        return
     st.markdown("**Score: times what the best policy loses**")
     phone = theme.is_phone()
     _shown(
@@ -125,8 +132,8 @@ def ranking(contest: Contest, dark: bool) -> None:
     )
     signs = "; ".join(f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in _met(contest))
     st.caption(
-        f"Signs: {signs}. Lines: 95 % intervals over the {benchmark.TRIALS} trials, which all policies share. They say "
-        "nothing about other tasks than these."
+        f"Signs: {signs}. Error bars: 95% intervals. They show what other runs of the same tasks would give, and say "
+        "nothing about other tasks."
     )
 
 
@@ -161,28 +168,35 @@ def _dots(contest: Contest, dark: bool, phone: bool) -> go.Figure:
         )
     charts.style(figure, 110 + _height(contest, phone), dark)
     figure.update_layout(hovermode="closest")
-    low, high = 0.0, math.log10(float(found["high"].max()))
-    figure.update_xaxes(type="log", range=[low - 0.03 * max(high, 0.1), high + 0.03], title="score (1 is the best)")
+    low, high = min(0.0, math.log10(float(found["low"].min()))), math.log10(float(found["high"].max()))
+    figure.update_xaxes(
+        type="log", range=[low - 0.03 * max(high, 0.1), high + 0.03], title="score (1: nothing known is better)"
+    )
     figure.update_xaxes(**charts.AMOUNTS, dtick=charts.log_step(low, high))
     figure.update_yaxes(autorange="reversed", dtick=1)
     return figure
 
 
-def parts(contest: Contest, fields: Fields, dark: bool) -> None:
-    """The scores in the parts of the tasks, along one of their properties."""
+def details(contest: Contest, fields: Fields, dark: bool) -> None:
+    """Either the table of all cases, or the scores in the parts of them, along one of their properties."""
     axes = [axis for axis in AXES if len(_along(contest, axis)) > 1]
-    st.markdown("**Where?** The score in each part of the tasks")
-    asked = fields.word("along", AXES)
-    chosen: str = st.segmented_control(
-        "Along",
-        axes,
-        default=asked if asked in axes else axes[0],
-        format_func=ALONG_WORDS.__getitem__,
-        key=state.own_key(f"benchmark-along:{'-'.join(axes)}"),
-        required=True,
-        help="In each part the policies are compared anew, so a column may have another best one.",
-    )
+    asked = fields.word("along", ALONG_WORDS)
+    chosen = "all"
+    if axes:
+        options = ["all", *axes]
+        chosen = st.segmented_control(
+            "Show",
+            options,
+            default=asked if asked in options else "all",
+            format_func=lambda axis: "all cases" if axis == "all" else f"by {ALONG_WORDS[axis]}",
+            key=state.own_key(f"benchmark-along:{'-'.join(axes)}"),
+            required=True,
+            help="In each part the policies are compared anew, so each column may have another best policy.",
+        )
     fields.keep("along", chosen)
+    if chosen == "all":
+        table(contest)
+        return
     phone = theme.is_phone()
     _shown(
         "benchmark-parts",
@@ -191,6 +205,7 @@ def parts(contest: Contest, fields: Fields, dark: bool) -> None:
         lambda: _cells(contest, chosen, dark, phone),
         lambda drawn: _told(drawn, ALONG_WORDS[chosen]),
     )
+    st.caption("Scores close to each other may differ by chance. The table (all cases) has intervals.")
 
 
 @cache
@@ -206,7 +221,7 @@ def _cells(contest: Contest, axis: str, dark: bool, phone: bool) -> go.Figure:
     figure.add_heatmap(
         x=[f"{value:,g}" if isinstance(value, int | float) else value for value in found],
         y=names,
-        z=[[math.log10(value) for value in row] for row in scored],
+        z=[[max(0.0, math.log10(value)) for value in row] for row in scored],
         zmin=0.0,
         zmax=1.0,
         colorscale=[[0, ground], [1, far]],
@@ -218,9 +233,12 @@ def _cells(contest: Contest, axis: str, dark: bool, phone: bool) -> go.Figure:
         xgap=2,
         ygap=2,
     )
-    charts.style(figure, 120 + _height(contest, phone), dark)
-    figure.update_layout(hovermode="closest", margin_t=charts.MODE_BAR + 2 * ROW)
-    figure.update_xaxes(side="top", type="category", showgrid=False, tickangle=0, title=ALONG_WORDS[axis])
+    slanted = 3 * ROW if axis == "task" else 0  # names of tasks take more room than numbers
+    charts.style(figure, 120 + slanted + _height(contest, phone), dark)
+    figure.update_layout(hovermode="closest", margin_t=charts.MODE_BAR + 2 * ROW + slanted)
+    figure.update_xaxes(
+        side="top", type="category", showgrid=False, tickangle=-60 if axis == "task" else 0, title=ALONG_WORDS[axis]
+    )
     figure.update_yaxes(autorange="reversed", dtick=1, showgrid=False)
     return figure
 
@@ -241,22 +259,33 @@ def table(contest: Contest) -> None:
     shown = shown.dropna(axis="columns", how="all")
     configured = {
         name: st.column_config.NumberColumn(format="%.3g")
-        for name in ("Score", "From", "To", "Price of privacy", "Times the lower bound")
+        for name in (
+            "Score",
+            "From",
+            "To",
+            COLUMNS["learned"],
+            "Price of privacy",
+            "Times the lower bound",
+            "Tail",
+            "Spread",
+        )
     }
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
     st.caption(
-        "Price of privacy: its loss divided by that of the best policy without privacy on the same task. Times the "
-        "lower bound: divided by the least that any policy with its promise must lose there, which is known to be far "
-        "too small. Both are geometric means; empty where nothing is known."
+        "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: of "
+        "these cases, those where it loses less than every rival, beyond chance. Price of privacy: its loss divided by "
+        "that of the best policy without privacy. Times the lower bound: divided by the known lower bound, which is "
+        "far too small. Tail: the loss that 5% of the runs exceed, divided by the mean. Spread: standard deviation "
+        "divided by the mean. Empty where nothing is known."
     )
     first, second = st.columns(2)
     first.download_button(
         "This table (CSV)", lambda: to_csv(found), f"benchmark-{contest.key}.csv", "text/csv", on_click="ignore",
-        width="stretch", key="benchmark-scores", help="The scores of everybody who keeps this promise.",
+        width="stretch", key="benchmark-scores", help="The scores of all policies with this guarantee.",
     )  # fmt: skip
     second.download_button(
-        "Every trial (CSV)", benchmark.FILE.read_bytes, "benchmark.csv", "text/csv", on_click="ignore",
-        width="stretch", key="benchmark-data", help="The loss of each policy in each trial of each task.",
+        "Every case (CSV)", benchmark.FILE.read_bytes, "benchmark.csv", "text/csv", on_click="ignore",
+        width="stretch", key="benchmark-data", help="Runs, mean, interval and spread of each policy in each case.",
     )  # fmt: skip
 
 
@@ -264,19 +293,23 @@ def rules() -> None:
     """What was played."""
     with st.expander("The rules", icon=":material/gavel:"):
         st.markdown(
-            f"Version {benchmark.VERSION}, seed {benchmark.SEED}, {benchmark.TRIALS} trials.\n\n"
+            f"Version {benchmark.VERSION}.\n\n"
             + "\n".join(f"- {words.sentence(task.words)}." for task in benchmark.TASKS)
-            + f"\n- Users: {', '.join(map(count, benchmark.USERS))}; each number is a run of its own, so a policy may "
+            + f"\n- Users: {', '.join(map(count, benchmark.USERS))}. Each number is a run of its own, so a policy may "
             "be made for it.\n"
             f"- Budgets: ε = {', '.join(f'{budget:g}' for budget in benchmark.BUDGETS)}; δ is 1e-6 wherever there is "
             "one.\n"
-            "- Parameters are what they are by default. Nobody is told what users would not know beforehand, such as "
-            "the moments of the arms.\n"
-            "- Trial by trial all policies meet the same random numbers."
+            "- Parameters have their defaults, with two exceptions: LDP-SGD projects onto |θ| ≤ 1, and a warm-up takes "
+            "at most a tenth of the users. No policy knows what an operator would not know, such as the moments of the "
+            "arms.\n"
+            "- Each case of each policy has random numbers of its own.\n"
+            f"- Each case has at least {benchmark.LEAST} runs, and more until the standard error of its mean is at "
+            f"most {100 * benchmark.PRECISION:g}%, up to {count(benchmark.MOST)} runs. {capped_words(_rows())}\n"
+            "- The best policy of a case is chosen on one half of the runs, and the score is taken from the other half."
         )
 
 
 def own_policy() -> None:
     """How a policy of one's own is scored."""
-    st.markdown("**Your own policy** plays the same tasks by one command, and is scored beside the others:")
+    st.markdown("**Your own policy**: this command plays the same tasks and scores it beside the others.")
     st.code("bandit-lab benchmark --policy my_policy.py", language=None)

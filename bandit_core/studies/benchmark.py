@@ -1,33 +1,42 @@
-"""The standing benchmark: a fixed set of tasks that every policy is played on, and the regret of every trial.
+"""The standing benchmark: a fixed set of tasks that every policy is played on, and what its runs lost.
 
-The rules stay what they are for one `VERSION`; whoever changes a task, a budget, a number of users, the seed or the
-number of trials gives it a new one.
+The rules stay what they are for one `VERSION`; any change to a task, a budget, a number of users, the seeds or the
+number of runs needs a new one.
 
-1. A cell is a task, a budget and a number of users. A policy without privacy has one cell for each task and number of
-   users.
-2. Policies come as they are: every parameter at its default. Only ``delta`` is the same for all, `DELTA`.
-3. No policy is told more than users would know beforehand: what it would read off the arms (bounds on moments, say) is
-   replaced by what holds for any rewards in [0, 1].
-4. Each number of users is a run of its own, so a policy may be made for its horizon.
-5. Trial i of every policy plays with the same stream, so policies are compared over pairs of trials.
+1. A cell is a policy, a task, a budget and a number of users. A policy without privacy has one cell for each task and
+   number of users.
+2. Every parameter has its default, with the exceptions in `STATED` and a warm-up that never takes more than a tenth of
+   the users. ``delta`` is the same for all, `DELTA`.
+3. No policy knows more than the operator of a real system would: what it would read off the arms (bounds on moments,
+   say) is replaced by what holds for any rewards in [0, 1].
+4. Each number of users is a run of its own, so a policy may be made for it.
+5. Each cell has streams of its own, from a seed derived from its name.
+6. A cell has at least `LEAST` runs (`MOST` where they cost little), and more until the standard error of its mean is
+   at most `PRECISION` of the mean, up to `MOST`.
 
 What ships (`FILE`) is written by one command, ``benchmark --play --data FILE``.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from bandit_core import places
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import Policy
 from bandit_core.policies import registry
+from bandit_core.simulation.comparisons import interval
+from bandit_core.simulation.costs import trial_seconds
+from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.together import Together
@@ -37,29 +46,30 @@ from bandit_core.studies.best_method import known_beforehand
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1
-SEED = 20_261_122
-TRIALS = 40
-USERS = (1_000, 10_000, 100_000)
+VERSION = 2
+USERS = (1_000, 10_000, 50_000)
 BUDGETS = (0.1, 0.5, 1.0, 5.0)
 DELTA = 1e-6
+LEAST, MOST = 400, 2_000  # runs of a cell
+PRECISION = 0.02  # largest standard error of a cell's mean, as a share of the mean
+CHEAP_SECONDS = 0.2  # a cell whose `MOST` runs take less, by our estimate, plays them all
+TAIL = 0.95
+STATED: dict[str, dict[str, Any]] = {"ldp-sgd": {"project": 1.0}}  # users and server know that |theta| = 1
 FILE = places.ROOT / "presets" / "benchmark.csv"
-DIGITS = 9  # of a regret in the file
-LOSSES = tuple(f"trial_{number}" for number in range(TRIALS))
+DIGITS = 9  # of a number in the file
+HALVES = (("first", "first_error"), ("second", "second_error"))
 COLUMNS = (
     "version", "policy", "privacy", "measure", "task", "epsilon", "users", "guarantee_epsilon", "guarantee_delta",
-    "floor", "key", *LOSSES,
+    "floor", "blind", "key", "runs", "mean", "low", "high", "sd", "tail", *itertools.chain(*HALVES),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Task:
-    """Arms, or users with features; ``gap`` is "wide" or "narrow", and empty with features."""
+    """Arms, or users with features."""
 
     name: str
     words: str
-    arms: int
-    gap: str
     instance: dict[str, Any] = field(repr=False)
 
     @property
@@ -68,34 +78,78 @@ class Task:
         return next(iter(self.instance))
 
 
-def _coins(count: int, gap: str, best: float, others: float) -> Task:
+def _coins(name: str, best: float, others: float, count: int) -> Task:
     instance = [{"kind": "bernoulli", "mean": best}, {"kind": "bernoulli", "mean": others, "count": count - 1}]
-    words = f"{count} arms, a {gap} gap: the best one pays with chance {best:g}, the others {others:g}"
-    return Task(f"{count}-{gap}", words, count, gap, {"arms": instance})
+    words = f"{count} arms: the best one pays with chance {best:g}, the others {others:g}"
+    return Task(name, words, {"arms": instance})
 
 
-def _features(name: str, words: str, arms: int, **contexts: Any) -> Task:
-    told = f"users with 5 features, {arms} arms, {words}"
-    return Task(name, told, arms, "", {"contexts": {"dimension": 5, "arms": arms, **contexts}})
+def _unequal() -> Task:
+    means = [0.6, 0.55, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05]
+    words = f"8 arms, unequal gaps: chances {', '.join(f'{mean:g}' for mean in means)}"
+    return Task("8-unequal", words, {"arms": [{"kind": "bernoulli", "mean": mean} for mean in means]})
+
+
+def _beta() -> Task:
+    arms = [{"kind": "beta", "a": 3.0, "b": 2.0}, {"kind": "beta", "a": 2.0, "b": 2.0, "count": 4}]
+    return Task("5-beta", "5 arms, rewards from Beta(3, 2) for the best one, Beta(2, 2) for the others", {"arms": arms})
+
+
+def _clamped_normal(mean: float, sd: float, count: int, parts: int = 20) -> dict[str, Any]:
+    """Rewards on the grid 0, 1/parts, ..., 1: a normal one, rounded to it and clamped to [0, 1]."""
+    edges = (np.arange(parts) + 0.5) / parts
+    below = [0.5 * (1 + math.erf((edge - mean) / (sd * math.sqrt(2)))) for edge in edges]
+    counts = np.rint(1e6 * np.diff([0.0, *below, 1.0])).astype(int)
+    kept = [(place / parts, int(number)) for place, number in enumerate(counts) if number > 0]
+    values, numbers = zip(*kept, strict=True)
+    return {"kind": "empirical", "values": list(values), "counts": list(numbers), "count": count}
+
+
+def _normal() -> Task:
+    words = "5 arms, normal rewards (sd 0.2) clamped to [0, 1] in steps of 0.05: mean 0.6 for the best one, 0.5 else"
+    return Task("5-normal", words, {"arms": [_clamped_normal(0.6, 0.2, 1), _clamped_normal(0.5, 0.2, 4)]})
+
+
+def _features(name: str, words: str, arms: int, noise: float, **contexts: Any) -> Task:
+    whole = f"users with 5 features, {arms} arms, {words}, noise {noise:g}"
+    return Task(name, whole, {"contexts": {"dimension": 5, "arms": arms, "noise": noise, **contexts}})
 
 
 TASKS = (
-    *(_coins(count, *gap) for count in (2, 10, 100) for gap in (("wide", 0.8, 0.5), ("narrow", 0.3, 0.25))),
-    _features("features-one", "one parameter for all", 10),
-    _features("features-each", "a parameter for each", 3, structure="multi"),
+    _coins("2-wide", 0.8, 0.5, 2),
+    _coins("2-narrow", 0.3, 0.25, 2),
+    _coins("10-wide", 0.8, 0.5, 10),
+    _coins("10-narrow", 0.3, 0.25, 10),
+    _coins("30-wide", 0.8, 0.5, 30),
+    _unequal(),
+    _beta(),
+    _normal(),
+    _features("features-one", "one parameter for all", 10, 0.3),
+    _features("features-noisy", "one parameter for all", 10, 0.5),
+    _features("features-each", "a parameter for each", 3, 0.3, structure="multi"),
 )
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One policy on one task with one budget (None without privacy), for so many users."""
+    """One policy on one task with one budget (None without privacy), for so many users.
+
+    ``salt`` gives other streams: a check of the numbers plays with them.
+    """
 
     policy: Policy
     task: Task
     epsilon: float | None
     users: int
+    salt: str = ""
 
-    def experiment(self) -> Experiment:
+    @property
+    def seed(self) -> int:
+        """Of its streams, from its name, which holds no number of runs."""
+        name = f"{VERSION} {self.policy.name} {self.task.name} {self.epsilon} {self.users} {self.salt}"
+        return int(hashlib.sha256(name.encode()).hexdigest()[:13], 16)
+
+    def experiment(self, runs: int = LEAST) -> Experiment:
         """What is played.
 
         Raises
@@ -103,20 +157,29 @@ class Cell:
         InputError
             When the policy refuses the task, or the budget.
         """
-        line: dict[str, Any] = {"policy": self.policy.name}
+        line: dict[str, Any] = {"policy": self.policy.name, "params": self._stated()}
         if self.epsilon is not None:
             line["epsilon"] = {"kind": "fixed", "value": self.epsilon}
-        document = {**self.task.instance, "lines": [line], "horizon": self.users, "trials": TRIALS, "seed": SEED}
+        document = {**self.task.instance, "lines": [line], "horizon": self.users, "trials": runs, "seed": self.seed}
         asked = Experiment.model_validate(document)
         own = {} if self.policy.guarantee(asked.setups[0]).delta == 0 else {"delta": DELTA}
         if self.task.setting == "arms":
             own |= known_beforehand(self.policy, asked)
         if own:
-            asked = asked.with_changes(lines=[line | {"params": own}])
+            asked = asked.with_changes(lines=[line | {"params": line["params"] | own}])
         return asked
 
+    def _stated(self) -> dict[str, Any]:
+        """Parameters that are not left at their default, whatever the arms are."""
+        stated = dict(STATED.get(self.policy.name, {}))
+        contexts = self.task.instance.get("contexts", {})
+        warm_up = self.policy.parameters.model_fields.get("warm_up")
+        if warm_up is not None and contexts.get("structure") == "multi":
+            stated["warm_up"] = max(1, min(warm_up.default, self.users // (10 * contexts["arms"])))
+        return stated
 
-def cells(policy: Policy) -> list[tuple[Cell, Experiment]]:
+
+def cells(policy: Policy, salt: str = "") -> list[tuple[Cell, Experiment]]:
     """Every cell that a policy accepts, with what is played there.
 
     Raises
@@ -129,7 +192,7 @@ def cells(policy: Policy) -> list[tuple[Cell, Experiment]]:
     for task, epsilon, users in itertools.product(TASKS, budgets, USERS):
         if task.setting != policy.setting:
             continue
-        cell = Cell(policy, task, epsilon, users)
+        cell = Cell(policy, task, epsilon, users, salt)
         try:
             found.append((cell, cell.experiment()))
         except InputError as error:
@@ -145,24 +208,90 @@ def key(experiment: Experiment) -> str:
     return line.portable_key(checkpoints(experiment.horizon), experiment.seed)[:16]
 
 
+def first_runs(experiment: Experiment) -> int:
+    """Runs to begin with: `MOST` where they cost little, else `LEAST`."""
+    return MOST if MOST * trial_seconds(experiment, 0) <= CHEAP_SECONDS else LEAST
+
+
+def runs_wanted(losses: np.ndarray) -> int:
+    """Runs after which the standard error of the mean is likely to be at most `PRECISION` of it, at most `MOST`.
+
+    ``losses``, shape (runs,), are those so far; no fewer are wanted. A tenth more than these say, since a deviation
+    that is estimated too small would stop the runs too early.
+    """
+    mean, deviation = float(losses.mean()), _deviation(losses)
+    if deviation <= PRECISION * mean * math.sqrt(len(losses)):
+        return len(losses)
+    wanted = math.inf if mean <= 0 else 1.1 * (deviation / (PRECISION * mean)) ** 2
+    return max(len(losses), math.ceil(min(MOST, wanted)))
+
+
 class Play(Together["pd.DataFrame"]):
     """A policy played on every task; polled and stopped like a `Simulation`. The result has a row for each cell."""
 
-    def __init__(self, policy: Policy, store: Store | None = None) -> None:
-        self.cells = cells(policy)
-        super().__init__([experiment for _, experiment in self.cells], store)
+    def __init__(self, policy: Policy, store: Store | None = None, salt: str = "") -> None:
+        self.cells = cells(policy, salt)
+        first = [experiment.with_changes(trials=first_runs(experiment)) for _, experiment in self.cells]
+        # Whole curves of this many runs would fill the store on disk; what is kept of them is their end.
+        super().__init__(first, store or Store(None, 0))
+
+    def run(self, jobs: int | None = None, on_progress: Callable[[Any], None] | None = None) -> pd.DataFrame:
+        """Compute what is missing, until every cell has the runs that it wants."""
+        super().run(jobs, on_progress)
+        while not self.stopped and self._longer():
+            super().run(jobs, on_progress)
+        return self.result()
+
+    def _longer(self) -> bool:
+        """Make the runs of cells more where their means are not known well enough; whether there are any."""
+        more = False
+        for place, played in enumerate(self.results):
+            losses = _losses(played)
+            wanted = runs_wanted(losses)
+            if wanted > len(losses):
+                simulation = self._simulations[place]
+                longer = simulation.experiment.with_changes(trials=wanted)
+                self._simulations[place] = Simulation(longer, simulation.store)
+                more = True
+        return more
 
     def result(self) -> pd.DataFrame:
-        """Rows with `COLUMNS`, of the cells whose trials are all there."""
+        """Rows with `COLUMNS`, of the cells whose runs are all there."""
         import pandas as pd
 
         rows = []
-        for (cell, experiment), played in zip(self.cells, self.results, strict=True):
+        for (cell, _), played in zip(self.cells, self.results, strict=True):
             [line] = played.lines
-            if line is not None and line.count == TRIALS:
-                losses = (float(f"{loss:.{DIGITS}g}") for loss in line.regret[:, -1])
-                rows.append((*_facts(cell, experiment), *losses))
+            if line is not None and line.count == played.experiment.trials:
+                rows.append((*_facts(cell, played.experiment), *summary(_losses(played))))
         return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _losses(played: Any) -> np.ndarray:
+    [line] = played.lines
+    return np.asarray(line.regret[:, -1], float)
+
+
+def summary(losses: np.ndarray) -> tuple[float, ...]:
+    """What the file keeps of the losses of a cell, shape (runs,), in reward units.
+
+    Returns
+    -------
+    runs, mean, low, high, sd, tail, first, first_error, second, second_error
+        The ends of the 95 % interval of the mean, the standard deviation, the `TAIL` quantile, and mean and standard
+        error over each half: runs 0, 2, 4, ... and runs 1, 3, 5, ...
+    """
+    halves = [losses[0::2], losses[1::2]]
+    ends = interval(losses)
+    numbers = [losses.mean(), *map(float, ends), _deviation(losses), np.quantile(losses, TAIL)]
+    for half in halves:
+        numbers += [half.mean(), _deviation(half) / math.sqrt(len(half))]
+    return (len(losses), *(float(f"{float(value):.{DIGITS}g}") for value in numbers))
+
+
+def _deviation(losses: np.ndarray) -> float:
+    """Standard deviation, 0 where all are alike but for rounding."""
+    return float(losses.std(ddof=1)) if np.ptp(losses) > 1e-12 * abs(losses).max() else 0.0
 
 
 def _facts(cell: Cell, experiment: Experiment) -> tuple[Any, ...]:
@@ -170,7 +299,8 @@ def _facts(cell: Cell, experiment: Experiment) -> tuple[Any, ...]:
     return (
         VERSION, cell.policy.name, cell.policy.privacy, "pure" if kept.measure == "pure" else "approximate",
         cell.task.name, math.nan if cell.epsilon is None else cell.epsilon, cell.users,
-        math.nan if kept.epsilon is None else kept.epsilon, kept.delta, _floor(experiment), key(experiment),
+        math.nan if kept.epsilon is None else kept.epsilon, kept.delta, _floor(experiment),
+        float(f"{blind_loss(experiment):.{DIGITS}g}"), key(experiment),
     )  # fmt: skip
 
 
@@ -185,6 +315,21 @@ def _floor(experiment: Experiment) -> float:
         if bound.not_applicable is None and not bound.only and not bound.worst_case
     ]
     return float(f"{max(values):.{DIGITS}g}") if values else math.nan
+
+
+def blind_loss(experiment: Experiment) -> float:
+    """Expected regret of choosing every arm equally often, without looking at any reward. In reward units.
+
+    With features (identity link, contexts and parameters uniform on the unit sphere) from a million numbers that are
+    always the same: right to about 1 %.
+    """
+    contexts = experiment.contexts
+    if contexts is None:
+        means = np.array([arm.expected for arm in experiment.setups[0].arms])
+        return float(experiment.horizon * (means.max() - means.mean()))
+    drawn = np.random.default_rng(0).normal(size=(20_000, contexts.arms, contexts.dimension))
+    predicted = drawn[..., 0] / np.linalg.norm(drawn, axis=2)
+    return float(experiment.horizon * (predicted.max(axis=1) - predicted.mean(axis=1)).mean())
 
 
 def named(names: Sequence[str]) -> list[Policy]:

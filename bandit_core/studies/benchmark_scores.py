@@ -1,36 +1,47 @@
-"""What the standing benchmark says: how many times the least known regret a policy loses, per promise of privacy.
+"""What the standing benchmark says: how many times the least known regret a policy loses, per privacy guarantee.
 
-The **factor** of a policy in a cell is its mean regret there, divided by the least mean regret of any policy that keeps
-at least this promise with the same budget on the same task among as many users. Its score is the geometric mean of the
-factor over the cells, so that twice as bad here and half as bad there cancel out, and no task counts more because more
-can be lost in it. 1 means: nothing known is better anywhere.
+The **factor** of a policy in a cell is its mean regret there, divided by that of the best policy that keeps at least
+this guarantee with the same budget on the same task among as many users. Its score is the geometric mean of the factor
+over the cells, so that twice as bad here and half as bad there cancel out, and no task counts more because more can be
+lost in it. 1 means: nothing known is better anywhere.
 
-Intervals are percentiles of the bootstrap over trials (Efron 1979): trials are drawn with replacement, the same for all
-policies and cells, since trials with one number share their stream. The best policy of each cell stays the one that all
-trials say; choosing it anew from each draw would favour luck. They say what the trials leave open, not what other tasks
-would give.
+The least of several noisy means is too small (the winner's curse). So the best policy of a cell is chosen on one half
+of the runs and both means are taken from the other half; then the halves change places, and the score is the geometric
+mean of the two. A policy as good as the best may therefore get a little less than 1.
+
+Intervals are percentiles of a parametric bootstrap (Efron 1979): each half's mean is drawn from a gamma distribution
+with that mean and that standard error, independently over policies, cells and halves, as their streams are, and the
+best policy is chosen anew in every draw. They say what the runs leave open, not what other tasks would give.
+
+A policy is **clearly best** in a cell where its mean over all runs is below that of every other policy by a two-sided
+normal test, at a level of 5 % split among its rivals.
+
+Something can be **learned** in a cell where the best policy clearly loses at least a tenth less than blind play. Where
+that is so is read off the runs, anew for each contest.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bandit_core.model import KEPT, PROMISES, Privacy
 from bandit_core.policies import registry
-from bandit_core.studies.benchmark import LOSSES, TASKS, Play, load, named, replaced
+from bandit_core.studies.benchmark import HALVES, PRECISION, TASKS, Play, load, named, replaced
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RESAMPLES, AT_ONCE = 2_000, 250
+RESAMPLES, AT_ONCE = 2_000, 100
 CONFIDENCE = 0.95
-AXES = ("users", "epsilon", "arms", "gap")
+LEARNED = 0.9  # of the loss of blind play: where the best policy clearly loses less, something can be learned
+AXES = ("users", "epsilon", "task")
 _CELL = ["task", "epsilon", "users"]
 
 
@@ -51,12 +62,12 @@ class Contest:
     @property
     def words(self) -> str:
         """``Central DP, pure``; with what users have where they have features."""
-        told = PROMISES[self.privacy].title
-        told += "" if self.privacy == "none" else f", {self.measure}"
-        return f"{told}, users with features" if self.setting == "contexts" else told
+        title = PROMISES[self.privacy].title
+        title += "" if self.privacy == "none" else f", {self.measure}"
+        return f"{title}, users with features" if self.setting == "contexts" else title
 
     def admits(self, privacy: Privacy, measure: str) -> bool:
-        """Whether whoever keeps such a promise keeps this one, too."""
+        """Whether a policy with such a guarantee keeps this one, too."""
         if "none" in (self.privacy, privacy):
             return self.privacy == privacy
         return self.privacy in PROMISES[privacy].implied() and (measure == "pure" or self.measure == "approximate")
@@ -68,14 +79,14 @@ def _settings() -> dict[str, str]:
 
 
 def contests(rows: pd.DataFrame) -> tuple[Contest, ...]:
-    """Every promise that some policy makes as its own, the strongest trust last, arms before users with features."""
+    """Every guarantee that some policy has as its own, the strongest trust last, arms before users with features."""
     settings = rows["task"].map(_settings())
     own = {Contest(*each) for each in zip(settings, rows["privacy"], rows["measure"], strict=True)}
     return tuple(sorted(own, key=lambda each: (each.setting, KEPT.index(each.privacy), each.measure == "approximate")))
 
 
 def entrants(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
-    """The rows of those who keep the promise of a contest, none of them more than its budget."""
+    """The rows of those who keep the guarantee of a contest, none of them more than its budget."""
     pairs = zip(rows["privacy"], rows["measure"], strict=True)
     kept = np.array([contest.admits(*pair) for pair in pairs], bool)
     kept &= (rows["task"].map(_settings()) == contest.setting).to_numpy()
@@ -85,18 +96,22 @@ def entrants(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class _Board:
-    """Who meets whom where. ``losses`` is (policies, cells, trials), ``floors`` (policies, cells), ``free`` (cells,)
-    the least mean regret without privacy; in reward units, NaN where nothing was played or is known."""
+    """Who meets whom where, in reward units; NaN where nothing was played or is known.
+
+    ``halves`` and ``half_errors`` are (policies, cells, 2), ``means``, ``errors``, ``floors``, ``deviations`` and
+    ``tails`` (policies, cells), ``blind`` (cells,), and ``free`` (cells,) the least mean regret without privacy.
+    """
 
     names: tuple[str, ...]
-    losses: np.ndarray
+    halves: np.ndarray
+    half_errors: np.ndarray
+    means: np.ndarray
+    errors: np.ndarray
     floors: np.ndarray
+    deviations: np.ndarray
+    tails: np.ndarray
+    blind: np.ndarray
     free: np.ndarray
-
-    @property
-    def means(self) -> np.ndarray:
-        """Mean regret, shape (policies, cells)."""
-        return np.asarray(self.losses.mean(axis=2))
 
 
 def _board(rows: pd.DataFrame, contest: Contest) -> _Board:
@@ -104,50 +119,116 @@ def _board(rows: pd.DataFrame, contest: Contest) -> _Board:
     keys = [tuple(key) for key in mine[_CELL].fillna(0.0).itertuples(index=False, name=None)]
     cells, names = sorted(set(keys)), list(dict.fromkeys(mine["policy"]))
     at = [names.index(name) for name in mine["policy"]], [cells.index(key) for key in keys]
-    losses, floors = np.full((len(names), len(cells), len(LOSSES)), np.nan), np.full((len(names), len(cells)), np.nan)
-    losses[at], floors[at] = mine[list(LOSSES)].to_numpy(float), mine["floor"]
-    plain = rows[rows["privacy"] == "none"]
-    best = plain[list(LOSSES)].mean(axis=1).groupby([plain["task"], plain["users"]]).min()
-    free = [float(best.get((task, users), math.nan)) for task, _, users in cells]
-    return _Board(tuple(names), losses, floors, np.array(free))
+
+    def spread_out(column: str) -> np.ndarray:
+        table = np.full((len(names), len(cells)), np.nan)
+        table[at] = mine[column]
+        return table
+
+    halves, errors = (np.stack([spread_out(pair[place]) for pair in HALVES], axis=2) for place in (0, 1))
+    deviations, runs = spread_out("sd"), spread_out("runs")
+    free = _free(rows)
+    return _Board(
+        names=tuple(names),
+        halves=halves,
+        half_errors=errors,
+        means=spread_out("mean"),
+        errors=deviations / np.sqrt(runs),
+        floors=spread_out("floor"),
+        deviations=deviations,
+        tails=spread_out("tail"),
+        blind=np.nanmax(spread_out("blind"), axis=0),
+        free=np.array([free.get((task, users), math.nan) for task, _, users in cells]),
+    )
 
 
-def _log_scores(means: np.ndarray, drawn: np.ndarray | None = None) -> np.ndarray:
-    """Mean log factor over the cells that a policy has; shape (policies, ...).
+def _free(rows: pd.DataFrame) -> dict[tuple[str, int], float]:
+    """The least mean regret without privacy by task and users: each half's mean of who is best in the other half."""
+    plain, found = rows[rows["privacy"] == "none"], {}
+    for place, cell in plain.groupby(["task", "users"]):
+        halves = cell[[mean for mean, _ in HALVES]].to_numpy(float)
+        chosen = halves.argmin(axis=0)
+        found[place] = math.sqrt(halves[chosen[0], 1] * halves[chosen[1], 0])
+    return found
 
-    ``means`` (policies, cells) say who is best in each cell; ``drawn`` (policies, cells, ...), if any, are compared.
+
+def _log_factors(halves: np.ndarray) -> np.ndarray:
+    """Log factor of every policy in every cell: the best one chosen on one half, compared on the other, and vice versa.
+
+    ``halves`` is (policies, cells, 2, ...), the result (policies, cells, ...); NaN where a policy was not played.
     """
-    drawn = means if drawn is None else drawn
-    best = drawn[np.nanargmin(means, axis=0), np.arange(means.shape[1])]
-    return np.asarray(np.nanmean(np.log(drawn / best), axis=1))
+    logs = np.log(halves)
+    chosen = np.nanargmin(halves, axis=0)[None]  # (1, cells, 2, ...)
+    best = np.take_along_axis(logs, chosen[:, :, ::-1], axis=0)  # means of the other half
+    return np.asarray((logs - best).mean(axis=2))
 
 
-def _resampled(losses: np.ndarray) -> np.ndarray:
-    """Log scores of `RESAMPLES` draws of the trials, shape (policies, draws); always the same draws."""
-    policies, cells, trials = losses.shape
-    means, flat = losses.mean(axis=2), losses.reshape(-1, trials)  # one product in place of one for each policy
-    weights = np.random.default_rng(0).multinomial(trials, np.full(trials, 1 / trials), RESAMPLES) / trials
-    drawn = (flat @ weights[at : at + AT_ONCE].T for at in range(0, RESAMPLES, AT_ONCE))
-    parts = [_log_scores(means, each.reshape(policies, cells, -1)) for each in drawn]
-    return np.concatenate(parts, axis=1)
+def _draws(board: _Board) -> Iterator[np.ndarray]:
+    """Half means as other runs might give them, shape (policies, cells, 2, draws), `AT_ONCE` at a time."""
+    generator = np.random.default_rng(0)
+    means, errors = board.halves[..., None], board.half_errors[..., None]
+    certain = ~(errors > 0)  # no spread, or nothing was played
+    shape = np.where(certain, 1.0, (means / np.where(certain, 1.0, errors)) ** 2)
+    for _ in range(0, RESAMPLES, AT_ONCE):
+        drawn = generator.gamma(np.broadcast_to(shape, (*shape.shape[:3], AT_ONCE))) / shape
+        yield np.maximum(np.where(certain, means, means * drawn), 1e-300 * means)
 
 
 def _alike(draws: np.ndarray, best: int) -> np.ndarray:
-    """Who cannot be told apart from the best one: it loses more in too few of the draws. The level is split among all
-    that are compared with it (Bonferroni)."""
-    level = (1 - CONFIDENCE) / max(1, len(draws) - 1)
-    return np.asarray((draws > draws[best]).mean(axis=1) < 1 - level)
+    """Who cannot be told apart from the best one, by a normal test on the differences of the draws (policies, draws).
+
+    The best one was chosen by the same runs, so the level is split among all ordered pairs (Bonferroni).
+    """
+    count = len(draws)
+    if count == 1:
+        return np.ones(1, bool)
+    behind = draws - draws[best]
+    quantile = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / (count * (count - 1)))
+    return np.asarray(behind.mean(axis=1) <= quantile * behind.std(axis=1, ddof=1))
+
+
+def clearly_best(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Which policy is clearly the best of each cell, shape (policies, cells), bool; both arguments have this shape.
+
+    Two-sided normal tests against every rival, at the level 1 - `CONFIDENCE` split among them. A policy alone in a cell
+    is not clearly better than anybody.
+    """
+    best = np.nanargmin(means, axis=0)
+    cells = np.arange(means.shape[1])
+    found = np.zeros(means.shape, bool)
+    ahead = means - means[best, cells]
+    noise = np.hypot(errors, errors[best, cells])
+    rivals = np.isfinite(means).sum(axis=0) - 1
+    level = (1 - CONFIDENCE) / np.maximum(rivals, 1)
+    quantiles = np.array([NormalDist().inv_cdf(1 - each / 2) for each in level])
+    clear = (ahead > quantiles * noise + 1e-9 * means) | np.isnan(means)
+    clear[best, cells] = True
+    found[best, cells] = clear.all(axis=0) & (rivals > 0)
+    return found
+
+
+def learnable(board_means: np.ndarray, errors: np.ndarray, blind: np.ndarray) -> np.ndarray:
+    """In which cells something can be learned, shape (cells,): the best policy clearly loses less than `LEARNED` of
+    what blind play loses, ``blind`` (cells,). Means and errors are (policies, cells)."""
+    best, cells = np.nanargmin(board_means, axis=0), np.arange(board_means.shape[1])
+    reach = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * errors[best, cells]
+    return np.asarray(board_means[best, cells] + reach < LEARNED * blind)
 
 
 def _over(means: np.ndarray, against: np.ndarray) -> np.ndarray:
     """Geometric mean of a ratio over the cells where there is one, shape (policies,); NaN where there is none."""
     logs = np.log(means / np.where(against > 0, against, np.nan))
-    counts = np.isfinite(logs).sum(axis=1)
-    return np.asarray(np.exp(np.nansum(logs, axis=1) / np.where(counts > 0, counts, np.nan)))
+    return np.exp(_mean(logs))
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    """Mean over the second axis of what is no NaN; NaN where there is nothing."""
+    counts = np.isfinite(values).sum(axis=1)
+    return np.asarray(np.nansum(values, axis=1) / np.where(counts > 0, counts, np.nan))
 
 
 def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
-    """Everybody who keeps a promise, the best score first.
+    """Everybody who keeps a guarantee, the best score first.
 
     Parameters
     ----------
@@ -159,28 +240,37 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``rank`` (missing for those who do not play every cell: their scores compare with nobody's), ``policy``,
-        ``title``, ``promises`` (the key of the contest of its own promise), ``factor`` with the ends ``low`` and
-        ``high`` of its 95 % interval, ``alike`` (not told apart from the first), ``cells`` that it plays and
-        ``first_in`` how many of them nobody loses less; geometric means of its regret over that of the best policy
-        without privacy (``price``) and over the largest lower bound that holds there (``over_floor``, NaN where none is
-        known).
+        ``rank`` (missing for those who do not play every cell: their scores compare with nobody's; and for a policy
+        that has no rival), ``policy``, ``title``, ``promises`` (the key of the contest of its own guarantee),
+        ``factor`` with the ends ``low`` and ``high`` of its 95 % interval, ``alike`` (not told apart from the first),
+        ``cells`` that it plays, ``learned`` (the score in the ``learned_cells`` where something can be learned) and
+        ``clear_in`` how many of these it is clearly the best in; geometric means of its regret over that of the best
+        policy without privacy (``price``) and over the largest lower bound that holds there (``over_floor``, NaN where
+        none is known); ``tail``, the geometric mean of the 95 % quantile of its loss over the mean, and ``spread``, the
+        mean of standard deviation over mean. A policy without a rival has no score: NaN.
     """
     import pandas as pd
 
     board = _board(rows, contest)
-    means, draws = board.means, _resampled(board.losses)
-    factor, played = _log_scores(means), np.isfinite(means).sum(axis=1)
-    whole = played == means.shape[1]
-    order = sorted(range(len(board.names)), key=lambda each: (not whole[each], factor[each]))
+    factors = _log_factors(board.halves)
+    score, played = _mean(factors), np.isfinite(board.means).sum(axis=1)
+    draws = np.concatenate([_mean(_log_factors(drawn)) for drawn in _draws(board)], axis=1)
     low, high = np.percentile(draws, [50 * (1 - CONFIDENCE), 50 * (1 + CONFIDENCE)], axis=1)
+    alone, learned = len(board.names) == 1, learnable(board.means, board.errors, board.blind)
+    whole = (played == board.means.shape[1]) & (not alone)
+    order = sorted(range(len(board.names)), key=lambda each: (not whole[each], score[each]))
+    compared = np.full(len(board.names), math.nan if alone else 1.0)
     columns = {
-        "factor": np.exp(factor), "low": np.exp(np.maximum(low, 0.0)), "high": np.exp(high),  # none is below 1
+        "factor": np.exp(score) * compared, "low": np.exp(low) * compared, "high": np.exp(high) * compared,
         "alike": _alike(draws, order[0]) & whole,
         "cells": played,
-        "first_in": (means <= np.nanmin(means, axis=0) * (1 + 1e-9)).sum(axis=1),
-        "price": _over(means, board.free),
-        "over_floor": _over(means, board.floors),
+        "clear_in": (clearly_best(board.means, board.errors) & learned).sum(axis=1),
+        "learned": np.exp(_mean(factors[:, learned])) * compared,
+        "learned_cells": np.isfinite(board.means[:, learned]).sum(axis=1),
+        "price": _over(board.means, board.free),
+        "over_floor": _over(board.means, board.floors),
+        "tail": _over(board.tails, board.means),
+        "spread": _mean(board.deviations / board.means),
     }  # fmt: skip
     own = {name: contest_of(rows, name).key for name in board.names}
     table = pd.DataFrame(
@@ -192,6 +282,11 @@ def scores(rows: pd.DataFrame, contest: Contest) -> pd.DataFrame:
         }
     )
     return table.assign(**{name: values[order] for name, values in columns.items()})
+
+
+def capped(rows: pd.DataFrame) -> pd.Series:
+    """Which rows stopped at the most runs before the standard error of their mean was small enough."""
+    return rows["sd"] / rows["runs"] ** 0.5 > PRECISION * rows["mean"] * (1 + 1e-6)
 
 
 def contest_of(rows: pd.DataFrame, policy: str) -> Contest:
@@ -239,12 +334,17 @@ def benchmark(policies: Sequence[str] = (), jobs: int | None = None) -> pd.DataF
 
 
 def along(rows: pd.DataFrame, contest: Contest, axis: str) -> dict[float | str, dict[str, float]]:
-    """The factor of every policy in the part of the cells at each value of one of the `AXES`, by value and policy."""
-    plain = [task for task in TASKS if task.setting == "arms"]  # with features, tasks differ in more than their arms
-    tasks = {task.name: getattr(task, axis) for task in plain} if axis in ("arms", "gap") else None
-    values = rows[axis] if tasks is None else rows["task"].map(tasks)
+    """The factor of every policy in the part of the cells at each value of one of the `AXES`, by value and policy.
+
+    Empty for a contest of one policy, which has no score.
+    """
+    mine = entrants(rows, contest)
+    if mine["policy"].nunique() < 2:
+        return {}
+    values: list[float | str] = mine[axis].dropna().unique().tolist()
+    tasks: list[float | str] = [task.name for task in TASKS]
     found: dict[float | str, dict[str, float]] = {}
-    for value in sorted(values[entrants(rows, contest).index].dropna().unique().tolist()):
-        board = _board(rows[(values == value).to_numpy()], contest)
-        found[value] = dict(zip(board.names, np.exp(_log_scores(board.means)).tolist(), strict=True))
+    for value in sorted(values, key=lambda each: tasks.index(each) if axis == "task" else each):
+        board = _board(rows[(rows[axis] == value).to_numpy()], contest)
+        found[value] = dict(zip(board.names, np.exp(_mean(_log_factors(board.halves))).tolist(), strict=True))
     return found

@@ -7,45 +7,59 @@ from typing import TYPE_CHECKING
 
 from bandit_core.simulation.tables import markdown
 from bandit_core.spec.number_text import count, number, percent
-from bandit_core.studies.benchmark import BUDGETS, SEED, TASKS, TRIALS, USERS, VERSION
-from bandit_core.studies.benchmark_scores import CONFIDENCE, RESAMPLES, contests, scores
+from bandit_core.studies.benchmark import BUDGETS, LEAST, MOST, PRECISION, TASKS, USERS, VERSION
+from bandit_core.studies.benchmark_scores import CONFIDENCE, LEARNED, RESAMPLES, capped, contests, scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_HEADS = ("", "policy", "its own promise", "score", "95 % interval", "best in", "price", "times the bound")
+_HEADS = (
+    "", "policy", "its own guarantee", "score", "95% interval", "score where something can be learned",
+    "clearly best in", "price", "times the bound", "tail", "spread",
+)  # fmt: skip
 _RULES = """\
 # The standing benchmark
 
 Made by `python -m bandit_core benchmark --table`; do not edit by hand.
 
 Every policy plays the same tasks, at the same budgets, for the same numbers of users, and is compared with those that
-promise at least as much. A policy of one's own is scored by the same command, `bandit-lab benchmark --policy FILE`, and
-so is one that another installed package offers, `bandit-lab benchmark NAME`.
+guarantee at least as much privacy. `bandit-lab benchmark --policy FILE` scores a policy of your own, and
+`bandit-lab benchmark NAME` one that another installed package offers.
 
 ## The rules, version {version}
 
 {tasks}
 
 - Numbers of users: {users}. Each is a run of its own, so a policy may be made for it.
-- Budgets: {budgets}, the same for all users. Where a promise has a delta, it is 1e-6.
-- Parameters are what they are by default; nothing was tuned. What a policy would read off the arms is replaced by what
-  holds for any rewards in [0, 1].
-- {trials} trials, seed {seed}. Trial by trial all policies meet the same stream of random numbers.
-- Who changes any of this gives the benchmark a new version.
+- Budgets: {budgets}, the same for all users. Where a guarantee has a delta, it is 1e-6.
+- Parameters have their defaults; nothing was tuned. Two exceptions: LDP-SGD projects onto |theta| <= 1, and a warm-up
+  takes at most a tenth of the users. What a policy would read off the arms is replaced by what holds for any rewards in
+  [0, 1].
+- Each case of each policy has random numbers of its own, from a seed derived from its name.
+- Each case has at least {least} runs, more where they cost little, and more until the standard error of its mean is at
+  most {precision} of the mean, up to {most} runs. {capped}
+- Any change to these rules needs a new version.
 
-## How a score is made
+## How to read a score
 
-In each case (a task, a budget, a number of users) the mean regret is divided by the least mean regret of any policy
-that keeps at least this promise there. The score is the geometric mean over all cases: 1 means that nothing known here
-is better anywhere, 2 that twice as much is lost on average. The interval holds {confidence} of {resamples} draws of the
-trials with replacement, the same for all policies; it says nothing about other tasks. `=` marks who cannot be told
-apart from the first one (level 5 %, split among all that are compared with it). The price is the geometric mean of the
-regret over that of the best policy without privacy; the last column that over the largest lower bound that holds at
-this number of users for every policy with its promise. These bounds are known to be far too small.
+A score of 2 means: on average over all cases this policy loses twice as much as the best policy with at least this
+guarantee. The average is the geometric mean. 1 means that nothing known here is better. The best policy of a case is
+chosen on one half of the runs and both are compared on the other half, so that luck is not counted twice; a policy as
+good as the best may get a little less than 1. A policy without a rival has no score.
 
-The tasks decide who wins. Where nobody can learn anything (few users, a small budget, a narrow gap) all lose alike, and
-such cases pull every score towards 1.
+- **The first policy is not always the best.** `=` marks policies that the runs cannot tell apart from it (level 5%,
+  split among all pairs).
+- **Clearly best in**: of the cases where something can be learned, those in which it loses less than every rival, by a
+  test at level 5% split among the rivals. In the other cases the best policy is uncertain, or several are equally good.
+- **95% interval**: what other runs of the same tasks would give ({resamples} draws of a parametric bootstrap, each of
+  which chooses the best policies anew). It says nothing about other tasks.
+- **Score where something can be learned**: only the cases in which the best policy clearly loses less than {learned} of
+  what a blind choice loses. In the others all policies lose about alike, and that pulls the score towards 1.
+- **Price**: regret divided by that of the best policy without privacy. **Times the bound**: divided by the largest
+  lower bound for this guarantee at this number of users; these bounds are known to be far too small. Both are geometric
+  means.
+- **Tail**: the loss that 5% of the runs exceed, divided by the mean loss (geometric mean). **Spread**: the standard
+  deviation divided by the mean (average over cases).
 """
 
 
@@ -56,11 +70,14 @@ def document(rows: pd.DataFrame) -> str:
         tasks="\n".join(f"- `{task.name}`: {task.words}." for task in TASKS),
         users=", ".join(map(count, USERS)),
         budgets=", ".join(f"epsilon = {budget:g}" for budget in BUDGETS),
-        trials=TRIALS,
-        seed=SEED,
-        confidence=percent(CONFIDENCE),
+        least=LEAST,
+        most=count(MOST),
+        precision=percent(PRECISION).replace(" ", ""),
+        capped=capped_words(rows),
         resamples=count(RESAMPLES),
+        learned=percent(LEARNED).replace(" ", ""),
     )
+    assert CONFIDENCE == 0.95  # as the words above say
     known = {contest.key: contest for contest in contests(rows)}
     parts = [head]
     for key, contest in known.items():
@@ -70,12 +87,28 @@ def document(rows: pd.DataFrame) -> str:
     return "\n".join(parts)
 
 
+def capped_words(rows: pd.DataFrame) -> str:
+    """How many cases stopped at the most runs before their means were known well enough, and of which policies."""
+    short = rows[capped(rows)]
+    if not len(short):
+        return "Every case got there."
+    names = short.groupby("policy", sort=False).size()
+    listed = ", ".join(f"`{name}` ({number})" for name, number in names.items())
+    return f"{count(len(short))} of {count(len(rows))} cases did not get there: {listed}."
+
+
 def _row(row: dict[str, object], own: str) -> list[str]:
     place = "–" if row["rank"] != row["rank"] else f"{row['rank']}{' =' if row['alike'] and row['rank'] != 1 else ''}"
-    numbers = {name: _number(row[name]) for name in ("factor", "low", "high", "price", "over_floor")}
+    numbers = {
+        name: _number(row[name])
+        for name in ("factor", "low", "high", "learned", "price", "over_floor", "tail", "spread")
+    }
+    scored = numbers["factor"] != "–"
     return [
-        place, str(row["title"]), own, numbers["factor"], f"{numbers['low']} to {numbers['high']}",
-        f"{row['first_in']} of {row['cells']}", numbers["price"], numbers["over_floor"],
+        place, str(row["title"]), own, numbers["factor"], f"{numbers['low']} to {numbers['high']}" if scored else "–",
+        numbers["learned"],
+        f"{row['clear_in']} of {row['learned_cells']}" if scored else "–",
+        numbers["price"], numbers["over_floor"], numbers["tail"], numbers["spread"],
     ]  # fmt: skip
 
 

@@ -11,34 +11,50 @@ from bandit_core.studies.benchmark_scores import Contest, contests, scores
 from ui import benchmark_view, theme
 from ui.site.frame import Site, words
 
-_HEADS = ("", "Policy", "Its own promise", "Score", "", "95 % interval", "Best in", "Price of privacy")
+_HEADS = (
+    "", "Policy", "Its own guarantee", "Score", "", "95% interval", "Where something can be learned",
+    "Clearly best in", "Price of privacy",
+)  # fmt: skip
 
 
 def write(site: Site) -> None:
-    """The page, with a table for each promise."""
+    """The page, with a table for each guarantee."""
     rows = benchmark.load()
     known = {contest.key: contest for contest in contests(rows)}
-    parts = [f"<p>{words(benchmark_view.ABOUT)}</p>"]
+    about = f"{benchmark_view.ABOUT} = marks policies that the runs cannot tell from the first."
+    parts = [f"<p>{words(about)}</p>"]
     for key, contest in known.items():
         found = scores(rows, contest)
-        worst = max(math.log(found["factor"].max()), 1e-9)
+        worst = max(math.log(found["factor"].max()), 1e-9) if len(found) > 1 else 1.0
         told = "".join(_row(row, known, worst) for row in found.to_dict("records"))
         heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
         parts.append(
             f'<h2 id="{key}">{escape(contest.words)}</h2><div class="table"><table><thead><tr>{heads}</tr></thead>'
             f"<tbody>{told}</tbody></table></div>"
         )
-    parts.append(site.hosted("benchmark", {}, "Scores by users, budget, arms and gap, with pictures"))
-    site.add("benchmark.html", "Which policy loses least, promise by promise?", "".join(parts))
+    parts.append(site.hosted("benchmark", {}, "Scores by users, budget and task, with pictures"))
+    site.add("benchmark.html", "Which method is best at each privacy level?", "".join(parts))
 
 
 def _row(row: dict[str, object], known: dict[str, Contest], worst: float) -> str:
-    values = {name: float(str(row[name])) for name in ("factor", "low", "high", "price")}
-    own = known[str(row["promises"])]
+    values = {name: float(str(row[name])) for name in ("factor", "low", "high", "learned", "price")}
+    own, scored = known[str(row["promises"])], not math.isnan(values["factor"])
+    alike = " =" if row["alike"] and row["rank"] != 1 and scored else ""
     cells = (
-        str(row["rank"]), f"{theme.TRUST_SIGNS[own.privacy]} {row['title']}", own.words, number(values["factor"]),
-        None, f"{number(values['low'])} to {number(values['high'])}", f"{row['first_in']} of {row['cells']}",
-        number(values["price"]),
-    )  # fmt: skip
-    bar = f'<meter min="0" max="1" value="{math.log(values["factor"]) / worst:.3f}" aria-hidden="true"></meter>'
+        f"{row['rank']}{alike}" if scored else "",
+        f"{theme.TRUST_SIGNS[own.privacy]} {row['title']}",
+        own.words,
+        _number(values["factor"]),
+        None,
+        f"{number(values['low'])} to {number(values['high'])}" if scored else "",
+        _number(values["learned"]),
+        f"{row['clear_in']} of {row['learned_cells']}" if scored else "",
+        _number(values["price"]),
+    )
+    length = max(0.0, math.log(values["factor"])) / worst if scored else 0.0
+    bar = f'<meter min="0" max="1" value="{length:.3f}" aria-hidden="true"></meter>'
     return "<tr>" + "".join(f"<td>{bar if cell is None else escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else number(value)
