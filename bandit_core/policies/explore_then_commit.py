@@ -7,9 +7,9 @@ In the test the arms are played in turns; then the arm with the largest mean is 
   1/2 + coth(epsilon/2) (share of ones - 1/2) are compared. Who comes after the test sends nothing;
 * central: each arm's sum of rewards is released once, at the end of the test, with Laplace(1/epsilon) noise.
 
-N is chosen, or follows from the power calculation of `theory.power`: the users that a two-sided test of
-proportions needs (Dunnett's for more than two arms), for every arm. No part of it depends on the arms themselves. The rule commits to the largest mean
-whether the difference is significant or not: somebody has to be shown something.
+N is chosen, or follows from the power calculation of `theory.power`: the users that a two-sided test of proportions
+needs for every arm (Dunnett's test for more than two). No part of it depends on the arms themselves. The rule commits
+to the largest mean whether the difference is significant or not: somebody has to be shown something.
 """
 
 from __future__ import annotations

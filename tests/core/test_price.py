@@ -1,4 +1,4 @@
-"""The price of privacy: a policy against its own counterpart, on the chart or played along, or against the best."""
+"""The price of privacy: against the best method without privacy, or where asked against a policy's own counterpart."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bandit_core import Experiment, simulate
+from bandit_core.experiments import links
 from bandit_core.experiments.experiment import MOST_LINES, Line
 from bandit_core.policies import registry
 from bandit_core.simulation.results import LineResult, Result
@@ -23,6 +24,9 @@ from bandit_core.simulation.summaries import (
     with_companions,
 )
 from bandit_core.studies import tradeoff
+from bandit_core.studies.best_method import Question, best_methods
+from bandit_core.studies.business_case import costs
+from bandit_core.studies.goal_search import Goal
 from bandit_core.studies.sweep import sweep
 
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.9)]
@@ -34,6 +38,7 @@ def made(*lines: dict, **changes) -> Experiment:
     return Experiment.model_validate({**document, **changes})
 
 
+OWN = {"against": "own"}
 UCB, KL, IMED = {"policy": "ucb"}, {"policy": "kl-ucb"}, {"policy": "dp-imed", "epsilon": FIXED}
 
 
@@ -54,8 +59,8 @@ def test_every_private_policy_has_a_counterpart_of_its_setting(name):
     assert other is None or (other.privacy == "none" and other.setting == policy.setting)
 
 
-def test_a_price_is_relative_to_the_counterpart_even_where_the_chart_lacks_it(store):
-    lacks, has = made(UCB, IMED), made(UCB, IMED, KL)
+def test_a_price_is_relative_to_the_counterpart_where_asked_even_where_the_chart_lacks_it(store):
+    lacks, has = made(UCB, IMED, view=OWN), made(UCB, IMED, KL, view=OWN)
     assert [line.policy for line in companions(lacks)] == ["kl-ucb"] and companions(has) == ()
     assert (baseline(lacks, 1), baseline(has, 1)) == (None, 2)
     assert with_companions(has) == has
@@ -73,22 +78,37 @@ def test_a_price_is_relative_to_the_counterpart_even_where_the_chart_lacks_it(st
     assert reference(not_computed, 1) is None and scale(not_computed, 1, "price") is None
 
 
-def test_the_best_one_shown_without_privacy_where_asked(store):
-    asked = made(UCB, IMED, KL, view={"against": "best"})
+def test_a_price_is_relative_to_the_best_one_shown_without_privacy(store):
+    asked = made(UCB, IMED, KL)
+    assert asked.view.against == "best"
     result = played(asked, store)
     assert result.along == ()
     free = {"ucb": result.lines[0].mean[-1], "kl-ucb": result.lines[2].mean[-1]}
     best = min(free, key=free.get)
     assert best == "kl-ucb" and reference(result, 1).policy == best
-    hidden = played(asked.with_changes(view={"against": "best", "hidden": [2]}), store)
+    hidden = played(asked.with_changes(view={"hidden": [2]}), store)
     assert reference(hidden, 1).policy == "ucb" and not reference(hidden, 1).along  # it is not shown
     nothing = played(asked.with_changes(lines=[IMED]), store)
-    assert (reference(nothing, 0).policy, reference(nothing, 0).along) == ("kl-ucb", True)
+    field = [line.policy for line in companions(nothing.experiment)]
+    assert field == ["thompson", "kl-ucb"]
+    losses = {name: run.mean[-1] for name, run in zip(field, nothing.along, strict=True)}
+    found = reference(nothing, 0)
+    assert (found.policy, found.along, found.among) == (min(losses, key=losses.get), True, 2)
+
+
+def test_the_field_for_comparison_accepts_the_arms():
+    heavy = {"arms": [{"kind": "pareto", "mean": mean, "shape": 2.5} for mean in (0.5, 0.9)]}
+    robust = made({"policy": "dp-robust-se", "epsilon": FIXED}, **heavy)
+    assert [line.policy for line in companions(robust)] == ["ucb", "robust-ucb"]
+    features = {"arms": None, "contexts": {"dimension": 2, "arms": 3}}
+    document = {"lines": [{"policy": "ldp-linucb", "epsilon": FIXED}], "horizon": 100, "trials": 2, "seed": 0}
+    experiment = Experiment.model_validate({**document, **{k: v for k, v in features.items() if v is not None}})
+    assert [line.policy for line in companions(experiment)] == ["linucb", "greedy-ols"]
 
 
 def test_parameters_that_both_know_carry_over():
     line = {"policy": "dp-robust-se", "epsilon": FIXED, "params": {"v": 0.5, "u": 3.0, "beta": 0.01}}
-    experiment = made(line)
+    experiment = made(line, view=OWN)
     assert companions(experiment) == (Line(policy="robust-ucb", params={"v": 0.5, "u": 3.0}),)
     twice = experiment.with_changes(
         lines=[{"policy": "robust-ucb"}, {"policy": "robust-ucb", "params": {"v": 0.5, "u": 3.0}}, line]
@@ -105,13 +125,28 @@ def test_where_nothing_more_can_be_played_there_is_no_price(store):
 
 def test_a_sweep_has_the_same_prices_with_and_without_the_counterpart_on_the_chart(store):
     budgets = (0.5, 4.0)
-    lacks, has = made(IMED), made(IMED, KL)
+    lacks, has = made(IMED, view=OWN), made(IMED, KL, view=OWN)
     alone = sweep(with_companions(lacks), budgets, store=store).without_companions(lacks)
     assert [len(point.lines) for point in alone.results] == [1, 1]
     [mine], theirs = tradeoff.traces(alone), tradeoff.traces(sweep(has, budgets, store=store))[0]
     np.testing.assert_array_equal(mine.price, theirs.price)
     np.testing.assert_array_equal(mine.price_stderr, theirs.price_stderr)
     assert mine.against.along and not theirs.against.along
+
+
+def test_one_experiment_has_one_price_on_every_page(store):
+    """What Your numbers, Explore, Trade-off and a search for an epsilon compute of the contest's experiment."""
+    decision = best_methods(Question(tuple(made(UCB).arms), 1500, 1.0, trials=12, seed=3), store=store)
+    opened, issues = links.read(links.write(decision.result.experiment))  # as the page's link opens it
+    assert not issues
+    again = split(simulate(with_companions(opened), store=store), opened)
+    assert again.along == ()
+    explored = {row.line: (row.price, row.extra) for row in summaries(again) if row.against is not None}
+    answered = {row.line: (row.price, row.extra) for row in costs(decision.result, 1.0, decision.levels) if row.line}
+    assert explored == answered and len(explored) == 2
+    for trace in tradeoff.traces(sweep(opened, (1.0,), store=store))[1:]:
+        assert trace.price[0] == explored[trace.line][0]
+        assert Goal("price", 2.0).measure(again, trace.line)[0] == explored[trace.line][0]
 
 
 def test_budgets_at_which_the_price_is_surely_below_one():

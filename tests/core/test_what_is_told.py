@@ -38,6 +38,7 @@ ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
 @pytest.fixture(scope="module")
 def result() -> Result:
     experiment = Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 2000, "trials": 8})
+    experiment = experiment.with_changes(view={"against": "own"})
     return simulate(experiment, store=Store(None, 2**24))
 
 
