@@ -109,9 +109,9 @@ def test_the_budget_of_the_sidebar_is_a_point_of_the_picture() -> None:
         assert on.chart(screen, "opened").names
 
 
-def test_a_price_has_its_counterpart_played_along() -> None:
+def test_a_price_is_that_of_the_same_run_for_comparison() -> None:
     def price(lines: str) -> tuple[AppTest, np.ndarray]:
-        screen = on.visit("tradeoff", **{**SHARED, "lines": lines})
+        screen = on.visit("tradeoff", **{**SHARED, "lines": lines, "price": "own"})
         on.setting(screen, "button_group", "tradeoff-quantity").set_value("price")
         on.run(screen)
         return screen, on.chart(screen, "tradeoff-chart").y("● HeLDP-UCB-B")
@@ -119,7 +119,7 @@ def test_a_price_has_its_counterpart_played_along() -> None:
     alone, lonely = price("heldp-ucb-b(1)")
     both, accompanied = price("ucb,heldp-ucb-b(1)")
     np.testing.assert_array_equal(lonely, accompanied)
-    assert "not drawn, played along" in on.words(alone) and "not drawn" not in on.words(both)
+    assert "run for comparison, not shown" in on.words(alone) and "not shown" not in on.words(both)
     assert "– UCB" not in on.chart(alone, "tradeoff-chart").names
     alone.toggle(key="goal-search").set_value(True)
     on.run(alone)
