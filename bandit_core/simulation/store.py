@@ -1,8 +1,9 @@
 """Blocks of trials on disk: an embedded SQLite file, bounded in bytes, least recently used first out.
 
-A block is raw NumPy bytes (never pickle) behind a checksum; a damaged one is dropped and computed again. Several
-processes may share the file, and a killed one leaves it usable (write-ahead log). Where the folder is missing or
-read-only the same store lives in memory: that costs time, never a number. ``LAB_CACHE_MB`` bounds it (default 512).
+A block is raw NumPy bytes (never pickle). Its checksum covers these bytes and where they belong (key, first trial,
+number of trials); a damaged or moved block is dropped and computed again. Several processes may share the file, and a
+killed one leaves it usable (write-ahead log). Where the folder is missing or read-only the same store lives in memory:
+that costs time, never a number. ``LAB_CACHE_MB`` bounds it (default 512).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from bandit_core.simulation.packing import pack, unpack
 
 T = TypeVar("T")
 
-FORMAT = 3  # part of the file's name: another format never meets this code
+FORMAT = 4  # part of the file's name: another format never meets this code
 WRITER_SECONDS = 3.0  # to wait for another process that is writing
 PAGE = 4096  # bytes; SQLite gives what is larger than one of its pages pages of its own
 JOURNAL = 2**20  # bytes that the write-ahead log comes down to again, on top of the limit
@@ -79,7 +80,7 @@ class Store:
         self.renewed = 0  # how often it was removed by somebody and made again
         self.beforehand: Beforehand | None = None  # blocks that ship with the project, where its owner wants them
         self.held: weakref.WeakValueDictionary[tuple[str, int], Any] = weakref.WeakValueDictionary()  # by running runs
-        self._connection = self._open()
+        self._use(self._open())
         self.claims = Claims(self._path.parent if self._path is not None else None)
 
     @property
@@ -96,17 +97,23 @@ class Store:
                 connection = self._connect(self._path)
                 self._file = _identity(self._path)
                 return connection
-            except sqlite3.Error as error:
-                code = _code(error)
-                if code in _BUSY and time.monotonic() < deadline:
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                if _code(error) in _BUSY and time.monotonic() < deadline:
                     time.sleep(0.05)  # two that create the file at once see it locked in spite of the time-out
-                elif code in _DAMAGED and not renewed and self._remove():
+                elif _is_damage(error) and not renewed and self._remove():
                     renewed = True
                 else:
                     self._path = None
             except OSError:
                 self._path = None
         return _prepared(sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None))
+
+    def _use(self, connection: sqlite3.Connection) -> None:
+        """Work with this connection from now on, and close it with the store: from Python 3.13 on, one that is left to
+        the garbage collector is a warning.
+        """
+        self._connection = connection
+        self._closing = weakref.finalize(self, connection.close)
 
     @staticmethod
     def _connect(path: Path) -> sqlite3.Connection:
@@ -133,12 +140,12 @@ class Store:
             self._come_back()
             try:
                 return work(self._connection)
-            except sqlite3.Error as error:
-                if _code(error) in _DAMAGED:
-                    self._connection.close()
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                if _is_damage(error):
+                    self._closing()
                     if self._path is not None and not self._remove():
                         self._path = None
-                    self._connection = self._open()
+                    self._use(self._open())
                 return otherwise
 
     def _come_back(self) -> None:
@@ -148,8 +155,8 @@ class Store:
         told = "%s was removed: finished blocks go into a new one, and what is missing is computed again"
         logging.getLogger(__name__).warning(told, self._path)
         self.renewed += 1
-        self._connection.close()
-        self._connection = self._open()
+        self._closing()
+        self._use(self._open())
 
     def _write(self, work: Callable[[sqlite3.Connection], None]) -> bool:
         """The same, all or nothing; whether it was all."""
@@ -178,9 +185,12 @@ class Store:
         used, damaged = [], []
         reached = 0
         for number, first, count, checksum in rows:
+            if not (isinstance(first, int) and isinstance(count, int)):  # a damaged row may hold anything
+                damaged.append(number)
+                continue
             if first < reached:
                 continue
-            block = self._checked(self._data(number), checksum, count)
+            block = self._checked(self._data(number), checksum, (key, first, count))
             if block is None:
                 damaged.append(number)
                 continue
@@ -206,15 +216,15 @@ class Store:
         return found[0] if found else b""
 
     @staticmethod
-    def _checked(data: bytes, checksum: int, trials: int) -> Block | None:
-        """The block, or None where it is damaged."""
-        if zlib.crc32(data) != checksum:
+    def _checked(data: bytes, checksum: int, place: tuple[str, int, int]) -> Block | None:
+        """The block of this key, first trial and number of trials; None where it is damaged or belongs elsewhere."""
+        if not isinstance(data, bytes) or _checksum(data, place) != checksum:
             return None
         try:
             block = unpack(data)
         except (ValueError, zlib.error, EOFError):
             return None
-        return block if all(len(array) == trials for array in block.arrays.values()) else None
+        return block if all(len(array) == place[2] for array in block.arrays.values()) else None
 
     def put(self, key: str, first: int, block: Block) -> bool:
         """Keep a block, and tell whether it was kept; the least recently used ones go when the store is too large."""
@@ -230,7 +240,7 @@ class Store:
             database.execute("DELETE FROM blocks WHERE key = ? AND first = ? AND trials = ?", place)
             number = database.execute(
                 "INSERT INTO blocks (key, first, trials, bytes, used, checksum) VALUES (?, ?, ?, ?, ?, ?)",
-                (*place, room, time.time(), zlib.crc32(data)),
+                (*place, room, time.time(), _checksum(data, place)),
             ).lastrowid
             database.execute("INSERT OR REPLACE INTO contents VALUES (?, ?)", (number, data))
             excess, oldest = _total(database) - self.limit_bytes, []
@@ -250,20 +260,34 @@ class Store:
     def close(self) -> None:
         """Close the file. The store keeps nothing and finds nothing afterwards."""
         with self._lock:
-            self._connection.close()
+            self._closing()
             self._path, self.limit_bytes = None, 0
-            self._connection = self._open()
+            self._use(self._open())
 
 
 def _prepared(connection: sqlite3.Connection, settings: str = "") -> sqlite3.Connection:
     """The connection with our tables, proven to be readable and (by BEGIN IMMEDIATE) writable; else closed."""
     try:
         connection.executescript(settings + _SCHEMA)
+        if _tables(connection) != _our_tables():
+            raise sqlite3.OperationalError("the tables are not ours, or their definitions are damaged")
         _total(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _tables(database: sqlite3.Connection) -> list[tuple[str | None]]:
+    return database.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+@cache
+def _our_tables() -> list[tuple[str | None]]:
+    """The definitions that SQLite keeps of our tables, index and trigger."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
+        database.executescript(_SCHEMA)
+        return _tables(database)
 
 
 def _identity(path: Path) -> int:
@@ -274,9 +298,20 @@ def _identity(path: Path) -> int:
         return 0
 
 
-def _code(error: sqlite3.Error) -> int:
+def _checksum(data: bytes, place: tuple[str, int, int]) -> int:
+    """CRC-32 of the bytes of a block and of where they belong: key, first trial, number of trials."""
+    return zlib.crc32(data, zlib.crc32(repr(place).encode()))
+
+
+def _code(error: Exception) -> int:
     """SQLite's primary result code (0 where the error is not SQLite's own)."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether the file is damaged. Damaged names and texts end as errors of Python's own, without a code of SQLite."""
+    undecodable = isinstance(error, UnicodeDecodeError | sqlite3.OperationalError) and not _code(error)
+    return undecodable or _code(error) in _DAMAGED
 
 
 def _total(database: sqlite3.Connection) -> int:
