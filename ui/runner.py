@@ -146,7 +146,7 @@ def numbers_of(experiment: Experiment) -> Experiment:
 
 
 def _played(experiment: Experiment) -> Experiment:
-    """The experiment and the counterparts that its prices need; alone where the server's limits leave no room."""
+    """The experiment and what its prices are relative to; alone where the server's limits leave no room."""
     played = with_companions(experiment)
     try:
         refuse_if_too_large(played)

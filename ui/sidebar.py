@@ -413,8 +413,8 @@ def _view_section(base: Experiment, labels: list[str], asked: frozenset[str]) ->
         if "price" in own:
             said["against"] = _choice(
                 "Price compares with", words.AGAINST_WORDS, base.view.against, "against",
-                "A method's price is its regret divided by that of the same method without privacy, which is played "
-                "along where it is not shown; or by that of the best one shown without privacy.",
+                "A method's price is its regret divided by that of the best method without privacy that is shown, or "
+                "by that of the same method without privacy. What is not shown is run for comparison.",
             )  # fmt: skip
         for axis, name in (("x", "Users axis"), ("y", "Regret axis")):
             if axis in own:

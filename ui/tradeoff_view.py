@@ -73,7 +73,7 @@ def controls(experiment: Experiment) -> tuple[float, ...]:
                 default=shown,
                 required=True,
                 format_func={"regret": "regret", "price": "price of privacy"}.__getitem__,
-                help="Regret at the horizon, or its ratio to that of the same method without privacy (see the sidebar, "
+                help="Regret at the horizon, or its ratio to that of the best method without privacy (see the sidebar, "
                 "View).",
             ),
             lambda chosen: experiment.with_changes(view=experiment.view.model_dump() | {"quantity": chosen}),
@@ -120,7 +120,9 @@ def verdict(result: SweepResult) -> str:
             f"**{words.called(trace.label)}** clearly loses less than **{words.called(against.label)}** at {where}."
         )
     if below:
-        sentences.append(f"That does not mean that privacy helps: {words.NOT_ALIKE}.")
+        own = experiment.view.against == "own"
+        why = words.NOT_ALIKE if own else "without privacy the same method could be used as well"
+        sentences.append(f"That does not mean that privacy helps: {why}.")
     return " ".join(sentences)
 
 

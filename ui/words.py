@@ -30,12 +30,12 @@ HOME_TITLE = "The price of privacy"
 HOME_LABELS = ("no privacy", "a curator is trusted", "nobody is trusted")
 AGAINST_WORDS: dict[Against, str] = {
     "own": "the same method without privacy",
-    "best": "the best one shown without privacy",
+    "best": "the best method without privacy",
 }
 PRICE = (
-    "The price of privacy is the ratio of a policy's regret to that of its counterpart without privacy; one that the "
-    "chart lacks is played along, with the same random numbers. (The sidebar, under View, also offers the best one "
-    "shown without privacy.)"
+    "The price of privacy is the ratio of a policy's regret to that of the best method without privacy that is shown. "
+    "Where none is shown, a few are run for comparison, with the same random numbers. (The sidebar, under View, also "
+    "offers the same method without privacy.)"
 )
 
 PUBLIC = production.PUBLIC

@@ -128,7 +128,7 @@ class View(Frozen):
     shapes: StrictBool = False
     runs: StrictBool = False
     hidden: tuple[Annotated[Whole, Field(ge=0, lt=MOST_LINES)], ...] = ()
-    against: Against = "own"
+    against: Against = "best"
 
 
 def checkpoints(horizon: int, count: int = 200) -> np.ndarray:

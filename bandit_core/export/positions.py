@@ -176,6 +176,6 @@ class Positions(Together[tuple[Result, ...]]):
         return kept or "What does privacy cost here?"
 
     def result(self) -> tuple[Result, ...]:
-        """The results of all positions, what was only played along apart."""
+        """The results of all positions, what was only run for comparison apart."""
         own = (position.experiment for position in self.positions)
         return tuple(map(split, self.results, own))

@@ -171,7 +171,7 @@ class LineResult:
 class Result:
     """What `simulate` returns; ``lines[i]`` is None while no trial of that line is done.
 
-    ``along`` holds lines that the experiment lacks and that were played along to compare with (`companions`).
+    ``along`` holds lines that the experiment lacks and that were run for comparison (`companions`).
     ``beforehand`` names the version, where trials were not computed here but came with the project.
     """
 

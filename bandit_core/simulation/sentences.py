@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from bandit_core.policies import registry
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Reference, Summary, counterpart, local_wins, summaries
+from bandit_core.simulation.summaries import Reference, Summary, local_wins, summaries
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.budgets.discrete import Discrete
 from bandit_core.spec.number_text import count, number, with_error
@@ -56,7 +56,11 @@ def budget(distribution: BudgetDistribution | None) -> str:
 
 def reference(against: Reference, escape: Escape = str) -> str:
     """What a price is relative to."""
-    return called(against.label, escape) + (" (not drawn, played along)" if against.along else "")
+    how = ["run for comparison, not shown"] if against.along else []
+    if against.among != 1:
+        rank = f"the best of {against.among} methods without privacy"
+        how.insert(0, rank if against.among else "the same method without privacy")
+    return called(against.label, escape) + (f" ({'; '.join(how)})" if how else "")
 
 
 def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
@@ -65,12 +69,8 @@ def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
         return ""
     name, other, line = called(row.label, escape), called(row.against.label, escape), result.lines[row.line]
     assert line is not None
-    parent = counterpart(result.experiment.lines[row.line].entry)
-    if parent is not None and row.against.policy != parent.name:
-        return (
-            f"{name} is another method than {other}, which is the best shown without privacy; "
-            f"its own counterpart, {parent.title}, tells what privacy costs it"
-        )
+    if row.against.among:
+        return f"A price below 1 does not mean that privacy helps: without privacy {name} could be used as well"
     missed = [1 - float(each.best_pulls[:, -1].mean()) / result.times[-1] for each in (line, row.against.played)]
     shares = [f"{number(100 * share)} %" for share in missed]
     if missed[0] < missed[1]:

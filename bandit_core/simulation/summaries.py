@@ -27,6 +27,11 @@ QUANTITY_WORDS: dict[Quantity, str] = {
 PRICE_BAND = " (of the regret; what it is divided by counts as exact)"
 
 
+# Methods without privacy that are run for comparison where none is drawn: of the first row that accepts the arms those
+# that do. For rewards in [0, 1]; for rewards without limits; for users with features.
+FIELDS = (("thompson", "kl-ucb"), ("ucb", "robust-ucb"), ("linucb", "greedy-ols"))
+
+
 def counterpart(policy: Policy) -> Policy | None:
     """The same method without privacy: the nearest ancestor that is not private; None for one that is not private."""
     ancestor = policy
@@ -43,8 +48,14 @@ def _shown_free(experiment: Experiment) -> list[int]:
     return [number for number, line in lines if line.entry.privacy == "none" and number not in experiment.view.hidden]
 
 
-def _compares_with_best(experiment: Experiment) -> bool:
-    return experiment.view.against == "best" and bool(_shown_free(experiment))
+def _field(experiment: Experiment) -> tuple[Line, ...]:
+    """The methods without privacy, with their usual parameters, that are run where none is drawn (see `FIELDS`)."""
+    setting = "arms" if experiment.contexts is None else "contexts"
+    for names in FIELDS:
+        found = [policy for name in names if (policy := registry()[name]).setting == setting]
+        if able := [policy for policy in found if policy.accepts(experiment.single_arms) is None]:
+            return tuple(Line(policy=policy.name) for policy in able)
+    return ()
 
 
 def _companion(line: Line, other: Policy) -> Line:
@@ -58,27 +69,31 @@ def _companion(line: Line, other: Policy) -> Line:
 
 
 def companions(experiment: Experiment) -> tuple[Line, ...]:
-    """Counterparts that the experiment lacks, each once: what must be played along to tell every line's price."""
+    """Lines without privacy that the experiment lacks: what must be run for comparison to state every line's price."""
+    private = [number for number, line in enumerate(experiment.lines) if line.entry.privacy != "none"]
+    if experiment.view.against == "best":
+        return _field(experiment) if private and not _shown_free(experiment) else ()
     found: dict[str, Line] = {}
-    for number, line in enumerate(experiment.lines):
+    for number in private:
+        line = experiment.lines[number]
         other = counterpart(line.entry)
-        if other is None or baseline(experiment, number) is not None or _compares_with_best(experiment):
-            continue
-        if other.accepts(experiment.single_arms) is None:
+        if other is not None and baseline(experiment, number) is None and other.accepts(experiment.single_arms) is None:
             found.setdefault(other.name, _companion(line, other))
     return tuple(found.values())
 
 
 def has_price(experiment: Experiment, line: int) -> bool:
-    """Whether there is something that a private line can be compared with, on the chart or played along."""
+    """Whether there is something that a private line can be compared with, on the chart or run for comparison."""
     other = counterpart(experiment.lines[line].entry)
-    if other is None or _compares_with_best(experiment) or baseline(experiment, line) is not None:
-        return other is not None
-    return any(companion.policy == other.name for companion in companions(experiment))
+    if other is None:
+        return False
+    if experiment.view.against == "best":
+        return bool(_shown_free(experiment) or companions(experiment))
+    return baseline(experiment, line) is not None or any(each.policy == other.name for each in companions(experiment))
 
 
 def with_companions(experiment: Experiment) -> Experiment:
-    """The experiment and the counterparts that it lacks, after its own lines; itself where nothing can be added."""
+    """The experiment, and after its own lines its `companions`; itself where nothing can be added."""
     more = [line.model_dump(mode="json", exclude_none=True) for line in companions(experiment)]
     if not more:
         return experiment
@@ -89,44 +104,59 @@ def with_companions(experiment: Experiment) -> Experiment:
 
 
 def split(played: Result, experiment: Experiment) -> Result:
-    """The result of ``experiment``, from that of `with_companions`: what was played along stands by itself."""
+    """The result of ``experiment``, from that of `with_companions`: what was run for comparison stands by itself."""
     own = len(experiment.lines)
     return replace(played, experiment=experiment, lines=played.lines[:own], along=played.lines[own:])
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a private line is compared with: its label and policy, its trials, whether it was only played along."""
+    """What a private line is compared with: its label and policy, its trials, and whether it is not drawn (``along``).
+
+    ``among`` is the number of methods without privacy that it is the best of; 0 for the line's own counterpart.
+    """
 
     label: str
     policy: str
     played: LineResult
     along: bool
+    among: int
 
 
-def reference(result: Result, line: int) -> Reference | None:
-    """What the price of a line is relative to, as the view asks: its counterpart, or the best shown without privacy.
+def reference(result: Result, line: int, place: int = -1) -> Reference | None:
+    """What the price of a private line is relative to; None where there is nothing, or where it is not computed.
 
-    Where nothing without privacy is shown, also the latter means its counterpart. None where there is none, or where it
-    is not computed.
+    By itself the line without privacy that has lost least at the checkpoint at ``place``, of those that are drawn, else
+    of `FIELDS`; of equal ones the first. The least of several means can only be too small by chance, so the choice
+    makes no price look smaller than it is. Its own counterpart where the view asks for that.
     """
     experiment = result.experiment
     if experiment.lines[line].entry.privacy == "none":
         return None
-    if _compares_with_best(experiment):
-        done = [(free, number) for number in _shown_free(experiment) if (free := result.lines[number]) is not None]
-        if not done:
-            return None
-        best, number = min(done, key=lambda each: float(each[0].mean[-1]))
-        return Reference(experiment.label(number), experiment.lines[number].policy, best, False)
+    if experiment.view.against == "best":
+        return _best_free(result, place)
     base, other = baseline(experiment, line), counterpart(experiment.lines[line].entry)
     if base is not None and other is not None:
         played = result.lines[base]
-        return None if played is None else Reference(experiment.label(base), other.name, played, False)
+        return None if played is None else Reference(experiment.label(base), other.name, played, False, 0)
     for companion, played in zip(companions(experiment), result.along, strict=False):
         if other is not None and companion.policy == other.name and played is not None:
-            return Reference(other.title, other.name, played, True)
+            return Reference(other.title, other.name, played, True, 0)
     return None
+
+
+def _best_free(result: Result, place: int = -1) -> Reference | None:
+    """The line without privacy that has lost least, as `reference` says."""
+    experiment = result.experiment
+    if drawn := _shown_free(experiment):
+        every = [(experiment.label(number), experiment.lines[number], result.lines[number]) for number in drawn]
+    else:
+        every = [(each.entry.title, each, run) for each, run in zip(companions(experiment), result.along, strict=False)]
+    done = [(label, chosen, played) for label, chosen, played in every if played is not None]
+    if not done:
+        return None
+    label, chosen, played = min(done, key=lambda each: float(each[2].mean[place]))
+    return Reference(label, chosen.policy, played, not drawn, len(done))
 
 
 @dataclass(frozen=True)
@@ -245,11 +275,12 @@ def scale(result: Drawable, line: int, quantity: Quantity) -> np.ndarray | None:
         return times
     if quantity == "regret-per-log":
         return np.where(times > 1, np.log(np.maximum(times, 2)), np.nan)
-    other: Curve | None = None
-    if result.experiment.lines[line].entry.privacy == "none":
-        other = result.lines[line]
-    elif isinstance(result, Result) and (against := reference(result, line)) is not None:
-        other = against.played
+    free = result.experiment.lines[line].entry.privacy == "none"
+    other: Curve | None = result.lines[line] if free else None
+    if isinstance(result, Result):
+        best = free and result.experiment.view.against == "best"
+        against = _best_free(result) if best else reference(result, line)
+        other = against.played if against is not None else other
     if other is None:
         return None
     return np.where(other.mean > 0, other.mean, np.nan)

@@ -11,6 +11,7 @@ from typing import Literal
 from bandit_core.data.observations import MOST_OPTIONS
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import reference
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
@@ -120,17 +121,16 @@ class Cost:
 
 
 def costs(result: Result, scale: float = 1.0) -> list[Cost]:
-    """A `Cost` per finished line, the first of which has no privacy; ``scale`` is what a reward of 1 stands for."""
-    base = result.lines[0]
+    """A `Cost` per finished line; ``scale`` is what a reward of 1 stands for."""
     rows = []
     for number, line in enumerate(result.lines):
         if line is None:
             continue
         chosen = result.experiment.lines[number]
         extra = extra_stderr = price = price_stderr = math.nan
-        if number and base is not None:
-            extra, extra_stderr = (scale * value for value in line.difference_to(base))
-            price, price_stderr = line.ratio_to(base)
+        if (against := reference(result, number)) is not None:
+            extra, extra_stderr = (scale * value for value in line.difference_to(against.played))
+            price, price_stderr = line.ratio_to(against.played)
         rows.append(
             Cost(
                 line=number,

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from bandit_core.experiments.experiment import Experiment, View
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.results import LineResult, Result
@@ -326,7 +326,6 @@ class BestSearch:
             return self.goal.measure(result, 0)
         base = self._decided("none", None, work)
         both = result.experiment.with_lines((*base.experiment.lines, *result.experiment.lines))
-        both = both.model_copy(update={"view": View(against="best")})  # whatever method that is
         return self.goal.measure(Result(both, result.times, (*base.lines, *result.lines)), 1)
 
     def _advance(self, work: Callable[[Contest], None] | None) -> None:

@@ -119,7 +119,7 @@ class SweepResult:
     second_name: str = ""
 
     def without_companions(self, experiment: Experiment) -> SweepResult:
-        """The same of ``experiment``, where this one also played the counterparts that it lacks (`with_companions`)."""
+        """The same of ``experiment``, where this one also played its `companions`."""
         count = len(experiment.lines)
         own = (point.experiment.with_changes(lines=point.experiment.spec()["lines"][:count]) for point in self.results)
         return replace(self, experiment=experiment, results=tuple(map(split, self.results, own)))

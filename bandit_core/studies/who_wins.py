@@ -79,15 +79,10 @@ def first_of(result: Result, place: int, contenders: Collection[int]) -> First |
         return None
     best, second = order[0], order[1] if len(order) > 1 else None
     extra, error = (math.inf, 0.0) if second is None else done[second].difference_to(done[best])
-    against = reference(result, best)
-    price = (math.nan, math.nan) if against is None else done[best].ratio_to(until(_played(against.played), place))
+    against = reference(result, best, place)
+    price = (math.nan, math.nan) if against is None else done[best].ratio_to(until(against.played, place))
     mine = done[best]
     return First(best, second, extra > CLEAR * error, float(mine.mean[-1]), float(mine.stderr[-1]), *price)
-
-
-def _played(line: object) -> LineResult:
-    assert isinstance(line, LineResult)
-    return line
 
 
 def rows_of(times: np.ndarray) -> np.ndarray:

@@ -306,6 +306,7 @@ def test_goals_out_of_reach_and_goals_met_at_once(experiment: Experiment, store:
 
 
 def test_a_price_without_its_counterpart_on_the_chart_is_that_with_it(experiment: Experiment, store: Store) -> None:
+    experiment = experiment.with_changes(view={"against": "own"})
     alone = experiment.with_changes(lines=SPEC["lines"][1:])
     assert baseline(alone, 0) is None and baseline(experiment, 1) == 0
     goal = Goal("price", 3.0)
