@@ -104,7 +104,7 @@ def with_companions(experiment: Experiment) -> Experiment:
 
 
 def split(played: Result, experiment: Experiment) -> Result:
-    """The result of ``experiment``, from that of `with_companions`: what was played along stands by itself."""
+    """The result of ``experiment``, from that of `with_companions`: what was run for comparison stands by itself."""
     own = len(experiment.lines)
     return replace(played, experiment=experiment, lines=played.lines[:own], along=played.lines[own:])
 

@@ -29,7 +29,7 @@ from bandit_core import Experiment, simulate
 from bandit_core.data.spreadsheets import read_csv
 from bandit_core.experiments import links
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import PRICE_BAND, baseline, counterpart
+from bandit_core.simulation.summaries import PRICE_BAND
 from bandit_core.studies.accounts import releases
 from ui import charts, exports, figures, legends, printing, words
 
@@ -154,11 +154,10 @@ def test_the_spec_opens_the_same_experiment(files: dict[str, str]) -> None:
     assert Experiment.model_validate(spec) == EXPERIMENT
     assert Experiment.model_validate(metadata["spec"]) == EXPERIMENT
     assert metadata["seed"] == 3
-    for price in metadata["prices"]:
-        parent = counterpart(EXPERIMENT.lines[price["line"]].entry)
-        assert price["against"] == parent.name and price["ratio"] > 0
+    free = [number for number, line in enumerate(EXPERIMENT.lines) if line.epsilon is None]
+    assert {price["against"] for price in metadata["prices"]} == {EXPERIMENT.lines[number].policy for number in free}
     assert [price["line"] for price in metadata["prices"]] == [
-        number for number in range(len(EXPERIMENT.lines)) if baseline(EXPERIMENT, number) is not None
+        number for number in range(len(EXPERIMENT.lines)) if number not in free
     ]
     assert metadata["guarantees"][1]["parameters"] == {"eps_min": 1.5}
     assert "discrete(0:0.25, 1.5:0.75)" in metadata["guarantees"][1]["words"]

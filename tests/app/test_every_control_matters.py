@@ -54,7 +54,7 @@ MOVED = {
     "budget-discrete": "discrete(0, 0.5, 1)",
     "quantity": "regret-per-user",
     "decay": "0.9",
-    "against": "best",
+    "against": "own",
     "band": "half-sd",
     "own": "0.7",
     "label": "called otherwise",

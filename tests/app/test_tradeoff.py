@@ -109,18 +109,18 @@ def test_the_budget_of_the_sidebar_is_a_point_of_the_picture() -> None:
         assert on.chart(screen, "opened").names
 
 
-def test_a_price_is_that_of_the_same_run_for_comparison() -> None:
+def test_what_a_price_is_relative_to_is_run_for_comparison() -> None:
     def price(lines: str) -> tuple[AppTest, np.ndarray]:
-        screen = on.visit("tradeoff", **{**SHARED, "lines": lines, "price": "own"})
+        screen = on.visit("tradeoff", **{**SHARED, "lines": lines, "limit": "20"})
         on.setting(screen, "button_group", "tradeoff-quantity").set_value("price")
         on.run(screen)
         return screen, on.chart(screen, "tradeoff-chart").y("● HeLDP-UCB-B")
 
     alone, lonely = price("heldp-ucb-b(1)")
-    both, accompanied = price("ucb,heldp-ucb-b(1)")
+    both, accompanied = price("thompson,kl-ucb,heldp-ucb-b(1)")
     np.testing.assert_array_equal(lonely, accompanied)
     assert "run for comparison, not shown" in on.words(alone) and "not shown" not in on.words(both)
-    assert "– UCB" not in on.chart(alone, "tradeoff-chart").names
+    assert "– Thompson sampling" not in on.chart(alone, "tradeoff-chart").names
     alone.toggle(key="goal-search").set_value(True)
     on.run(alone)
     assert "● HeLDP\\-UCB\\-B: ε = **" in on.words(alone)
@@ -159,7 +159,7 @@ def test_an_unfinished_sweep_speaks_and_draws_of_what_is_done_only() -> None:
 
 def test_the_map_shows_who_wins_and_names_who_takes_no_part() -> None:
     lines = "ucb,ucb-cf(1),heldp-ucb-l(1),dp-se(1),dp-ucb-int(1)"
-    screen = on.visit("tradeoff", **{**SHARED, "lines": lines})
+    screen = on.visit("tradeoff", **{**SHARED, "lines": lines, "limit": "20"})
     screen.session_state["who-wins"] = True
     on.run(screen)
     chart, (found,) = on.chart(screen, "who-wins-chart"), who_wins(_swept(screen, lines))

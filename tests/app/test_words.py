@@ -155,9 +155,7 @@ def test_a_price_surely_below_one_says_how_that_can_be() -> None:
 
 
 def test_the_reason_names_who_explores_less_only_where_that_is_so() -> None:
-    made = result(0.8 * FREE, FREE)
-    assert "without privacy “x” could be used" in words.below_one(summaries(made)[1], made)
-    made = replace(made, experiment=made.experiment.with_changes(view={"against": "own"}))
+    made = result(0.8 * FREE, FREE, view={"against": "own"})
     for best_pulls, less in ((FREE + 500, True), (FREE, False)):
         mine = replace(made.lines[1], best_pulls=np.outer(best_pulls, [0.1, 1.0]))
         changed = replace(made, lines=(made.lines[0], mine))

@@ -1,14 +1,19 @@
-"""The price of privacy: against the best method without privacy, or where asked against a policy's own counterpart."""
+"""The price of privacy: against the best method without privacy, or a policy's own counterpart where asked."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pytest
 
-from bandit_core import Experiment, simulate
+from bandit_core import Experiment, cli, simulate
 from bandit_core.experiments import links
 from bandit_core.experiments.experiment import MOST_LINES, Line
+from bandit_core.export.document import document
+from bandit_core.export.positions import Positions
 from bandit_core.policies import registry
+from bandit_core.simulation import sentences
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import (
@@ -23,14 +28,18 @@ from bandit_core.simulation.summaries import (
     summaries,
     with_companions,
 )
-from bandit_core.studies import tradeoff
-from bandit_core.studies.best_method import Question, best_methods
+from bandit_core.spec.number_text import with_error
+from bandit_core.spec.rewards import Bernoulli
+from bandit_core.studies import best_method, tradeoff
+from bandit_core.studies.best_method import Contest, Question
 from bandit_core.studies.business_case import costs
-from bandit_core.studies.goal_search import Goal
+from bandit_core.studies.goal_search import BestSearch, Goal, smallest_epsilon
 from bandit_core.studies.sweep import sweep
+from bandit_core.studies.who_wins import who_wins
 
 ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.5, 0.9)]
 FIXED = {"kind": "fixed", "value": 1.0}
+UNBOUNDED = {"policy": "heldp-ucb-bs", "epsilon": FIXED}
 
 
 def made(*lines: dict, **changes) -> Experiment:
@@ -47,6 +56,10 @@ def store() -> Store:
     return Store(None, 2**26)
 
 
+def free_lines(experiment: Experiment) -> list[int]:
+    return [number for number, line in enumerate(experiment.lines) if line.epsilon is None]
+
+
 def played(experiment: Experiment, store: Store) -> Result:
     return split(simulate(with_companions(experiment), store=store), experiment)
 
@@ -59,7 +72,7 @@ def test_every_private_policy_has_a_counterpart_of_its_setting(name):
     assert other is None or (other.privacy == "none" and other.setting == policy.setting)
 
 
-def test_a_price_is_relative_to_the_counterpart_where_asked_even_where_the_chart_lacks_it(store):
+def test_the_counterpart_where_asked_even_where_the_chart_lacks_it(store):
     lacks, has = made(UCB, IMED, view=OWN), made(UCB, IMED, KL, view=OWN)
     assert [line.policy for line in companions(lacks)] == ["kl-ucb"] and companions(has) == ()
     assert (baseline(lacks, 1), baseline(has, 1)) == (None, 2)
@@ -78,32 +91,45 @@ def test_a_price_is_relative_to_the_counterpart_where_asked_even_where_the_chart
     assert reference(not_computed, 1) is None and scale(not_computed, 1, "price") is None
 
 
-def test_a_price_is_relative_to_the_best_one_shown_without_privacy(store):
+def test_a_price_is_relative_to_the_best_method_without_privacy(store):
     asked = made(UCB, IMED, KL)
-    assert asked.view.against == "best"
     result = played(asked, store)
     assert result.along == ()
     free = {"ucb": result.lines[0].mean[-1], "kl-ucb": result.lines[2].mean[-1]}
     best = min(free, key=free.get)
     assert best == "kl-ucb" and reference(result, 1).policy == best
+    assert sentences.reference(reference(result, 1)) == "kl-UCB (the best of 2 methods without privacy)"
+    for number in free_lines(asked):  # on a chart of prices all curves are divided by the same
+        np.testing.assert_array_equal(scale(result, number, "price"), scale(result, 1, "price"))
     hidden = played(asked.with_changes(view={"hidden": [2]}), store)
-    assert reference(hidden, 1).policy == "ucb" and not reference(hidden, 1).along  # it is not shown
-    nothing = played(asked.with_changes(lines=[IMED]), store)
-    field = [line.policy for line in companions(nothing.experiment)]
-    assert field == ["thompson", "kl-ucb"]
-    losses = {name: run.mean[-1] for name, run in zip(field, nothing.along, strict=True)}
-    found = reference(nothing, 0)
-    assert (found.policy, found.along, found.among) == (min(losses, key=losses.get), True, 2)
+    assert reference(hidden, 1).policy == "ucb" and not reference(hidden, 1).along  # the other is not shown
 
 
-def test_the_field_for_comparison_accepts_the_arms():
-    heavy = {"arms": [{"kind": "pareto", "mean": mean, "shape": 2.5} for mean in (0.5, 0.9)]}
-    robust = made({"policy": "dp-robust-se", "epsilon": FIXED}, **heavy)
-    assert [line.policy for line in companions(robust)] == ["ucb", "robust-ucb"]
-    features = {"arms": None, "contexts": {"dimension": 2, "arms": 3}}
-    document = {"lines": [{"policy": "ldp-linucb", "epsilon": FIXED}], "horizon": 100, "trials": 2, "seed": 0}
-    experiment = Experiment.model_validate({**document, **{k: v for k, v in features.items() if v is not None}})
-    assert [line.policy for line in companions(experiment)] == ["linucb", "greedy-ols"]
+@pytest.mark.parametrize(
+    ("arms", "line", "names"),
+    [
+        (ARMS, IMED, ["thompson", "kl-ucb"]),
+        ([{"kind": "gaussian", "mean": mean, "sd": 0.5} for mean in (0.2, 0.8)], UNBOUNDED, ["ucb", "robust-ucb"]),
+    ],
+)
+def test_the_best_of_a_named_field_where_nothing_without_privacy_is_drawn(arms, line, names, store):
+    alone = made(line, arms=arms, horizon=300)
+    assert [each.policy for each in companions(alone)] == names
+    result = played(alone, store)
+    losses = {name: run.mean[-1] for name, run in zip(names, result.along, strict=True)}
+    against = reference(result, 0)
+    assert against.policy == min(losses, key=losses.get) and against.along and against.among == 2
+    assert "best of 2 methods without privacy; run for comparison, not shown" in sentences.verdict(result)
+    drawn = played(made(line, *({"policy": name} for name in names), arms=arms, horizon=300), store)
+    np.testing.assert_equal(*([row.price for row in summaries(each) if row.line == 0] for each in (result, drawn)))
+
+
+def test_a_price_at_fewer_users_is_relative_to_what_was_best_by_then(store):
+    result = played(made(UCB, KL, IMED), store)
+    free = [np.array([10.0, 1.0]), np.array([2.0, 9.0])]
+    lines = [LineResult(np.arange(1), regret[None], regret[None], np.ones((1, 2))) for regret in (*free, free[0])]
+    crossing = Result(result.experiment, np.array([10, 1500]), tuple(lines))
+    assert [reference(crossing, 2, place).policy for place in (0, 1)] == ["kl-ucb", "ucb"]
 
 
 def test_parameters_that_both_know_carry_over():
@@ -132,21 +158,6 @@ def test_a_sweep_has_the_same_prices_with_and_without_the_counterpart_on_the_cha
     np.testing.assert_array_equal(mine.price, theirs.price)
     np.testing.assert_array_equal(mine.price_stderr, theirs.price_stderr)
     assert mine.against.along and not theirs.against.along
-
-
-def test_one_experiment_has_one_price_on_every_page(store):
-    """What Your numbers, Explore, Trade-off and a search for an epsilon compute of the contest's experiment."""
-    decision = best_methods(Question(tuple(made(UCB).arms), 1500, 1.0, trials=12, seed=3), store=store)
-    opened, issues = links.read(links.write(decision.result.experiment))  # as the page's link opens it
-    assert not issues
-    again = split(simulate(with_companions(opened), store=store), opened)
-    assert again.along == ()
-    explored = {row.line: (row.price, row.extra) for row in summaries(again) if row.against is not None}
-    answered = {row.line: (row.price, row.extra) for row in costs(decision.result, 1.0, decision.levels) if row.line}
-    assert explored == answered and len(explored) == 2
-    for trace in tradeoff.traces(sweep(opened, (1.0,), store=store))[1:]:
-        assert trace.price[0] == explored[trace.line][0]
-        assert Goal("price", 2.0).measure(again, trace.line)[0] == explored[trace.line][0]
 
 
 def test_budgets_at_which_the_price_is_surely_below_one():
@@ -185,3 +196,49 @@ def test_trusting_nobody_wins_only_surely_and_at_one_budget(lines, losses, wins,
     assert local_wins(Result(experiment, np.array([1]), tuple(found))) == (wins and not noise)
     hidden = experiment.with_changes(view={"hidden": [1]})
     assert not local_wins(Result(hidden, np.array([1]), tuple(found)))
+
+
+def test_one_link_has_one_price_wherever_it_is_stated(store, tmp_path):
+    link = links.write(made({"policy": "ucb"}, KL, IMED))
+    experiment, problems = links.read(link)
+    assert problems == [] and experiment.view.against == "best"
+    result = played(experiment, store)
+    row = next(row for row in summaries(result) if row.line == 2)  # Explore
+    ends = [line.regret[:, -1].mean() for line in result.lines]
+    assert row.price == pytest.approx(ends[2] / min(ends[:2]))
+    [cost] = [each for each in costs(result) if each.privacy == "central"]  # Your numbers
+    assert (cost.price, cost.price_stderr, cost.extra) == (row.price, row.price_stderr, row.extra)
+    swept = sweep(experiment, (1.0,), store=store)
+    trace = tradeoff.traces(swept)[2]  # Trade-off
+    assert (trace.price[0], trace.price_stderr[0], trace.against.policy) == (row.price, row.price_stderr, "kl-ucb")
+    [central] = who_wins(swept)
+    assert central.first[-1][0].price == row.price
+    assert Goal("price", 2.0).measure(result, 2) == (row.price, row.price_stderr)  # the searches
+    positions = Positions(experiment, values=[1.0], store=store)
+    [told] = document(positions, positions.run())["positions"]  # a lesson as a file
+    assert told["rows"][2]["price"] == with_error(row.price, row.price_stderr)
+    spec, out = tmp_path / "spec.json", tmp_path / "out.json"
+    spec.write_text(json.dumps(experiment.spec()))
+    assert cli.main(["run", str(spec), "--out", str(out)]) == 0  # the command line
+    last = {each["line"]: each["mean"] for each in json.loads(out.read_text()) if each["t"] == experiment.horizon}
+    assert last[2] / min(last[0], last[1]) == pytest.approx(row.price)
+
+
+def test_two_searches_for_the_same_budget_agree(store, monkeypatch):
+    """Your numbers looks for the best method at every budget: where that is always one, its line's own search."""
+    chosen = {"none": ("kl-ucb",), "central": ("dp-imed",)}
+    whole = best_method.candidates
+    monkeypatch.setattr(
+        best_method,
+        "candidates",
+        lambda question, privacy: tuple(
+            each for each in whole(question, privacy) if each.lines[0].policy in chosen[privacy]
+        ),
+    )
+    question = Question(tuple(Bernoulli(mean=mean) for mean in (0.5, 0.9)), 1500, 1.0, trials=12, seed=3)
+    [best] = BestSearch(question, Goal("price", 3.0), ("central",), store=store).run()
+    decision = Contest(question, ("none", "central"), store).run()
+    experiment, problems = links.read(links.write(decision.result.experiment))
+    assert problems == []
+    mine = smallest_epsilon(experiment, 1, Goal("price", 3.0), store=store)
+    assert mine.best is not None and mine == best.answer

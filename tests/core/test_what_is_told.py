@@ -38,16 +38,16 @@ ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)]
 @pytest.fixture(scope="module")
 def result() -> Result:
     experiment = Experiment.model_validate({"arms": ARMS, "lines": LINES, "horizon": 2000, "trials": 8})
-    experiment = experiment.with_changes(view={"against": "own"})
     return simulate(experiment, store=Store(None, 2**24))
 
 
-def test_a_price_is_a_ratio_to_the_parent_of_the_policy(result):
+def test_a_price_is_a_ratio_to_the_best_line_without_privacy(result):
     rows = summaries(result)
     assert [baseline(result.experiment, line) for line in range(4)] == [None, None, 0, 1]
     assert math.isnan(rows[0].price) and math.isnan(rows[0].price_stderr)
-    for line, parent in ((2, 0), (3, 1)):
-        ends = [result.lines[number].regret[:, -1].mean() for number in (line, parent)]
+    free = min(result.lines[number].regret[:, -1].mean() for number in (0, 1))
+    for line in (2, 3):
+        ends = (result.lines[line].regret[:, -1].mean(), free)
         assert rows[line].price == pytest.approx(ends[0] / ends[1])
         assert rows[line].regret == pytest.approx(ends[0]) and rows[line].price_stderr > 0
     proved = [row for row in rows if row.bound_name]
@@ -68,8 +68,9 @@ def test_quantities_are_regret_over_their_scale(result):
     assert (scale(result, 0, "regret") == 1).all()
     np.testing.assert_array_equal(scale(result, 0, "regret-per-user"), times)
     np.testing.assert_allclose(scale(result, 0, "regret-per-log")[times > 1], np.log(times[times > 1]))
-    np.testing.assert_array_equal(np.nan_to_num(scale(result, 2, "price")), np.nan_to_num(result.lines[0].mean))
-    np.testing.assert_array_equal(np.nan_to_num(scale(result, 0, "price")), np.nan_to_num(result.lines[0].mean))
+    best = min(result.lines[:2], key=lambda line: line.mean[-1])
+    for line in range(4):
+        np.testing.assert_array_equal(np.nan_to_num(scale(result, line, "price")), np.nan_to_num(best.mean))
     only = Result(result.experiment, result.times, (None, None, *result.lines[2:]))
     assert scale(only, 2, "price") is None
     assert [row.line for row in summaries(only)] == [2, 3] and math.isnan(summaries(only)[0].price)

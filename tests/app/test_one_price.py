@@ -1,0 +1,47 @@
+"""One link states one price: Your numbers, Explore as it is opened from there, Trade-off, and a step of the course."""
+
+from __future__ import annotations
+
+import math
+import re
+from urllib.parse import parse_qsl
+
+import pytest
+import screen as on
+
+from bandit_core.experiments import links
+from bandit_core.simulation.engine import simulate
+from bandit_core.simulation.summaries import summaries
+from bandit_core.spec.number_text import with_error
+from ui import runner
+from ui.learn import price
+from ui.learn.step import ratio
+
+
+def test_every_page_states_the_same_price_of_one_link(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "LIVE_SECONDS", math.inf)
+    first = on.visit("your-numbers", users="400", base="50", lifts="40", eps="1")
+    stated = re.findall(r"([\d.,]+ ± [\d.,]+) times the loss without privacy", on.words(first))
+    [link] = [each.proto.query_string for each in first.get("page_link") if each.proto.label == "Open in Explore"]
+    asked = dict(parse_qsl(link))
+    experiment, problems = links.read(asked)
+    assert problems == [] and len(stated) == 2
+
+    explore = on.words(on.visit("explore", **asked))
+    assert re.findall(r"\*\*([\d.,]+ ± [\d.,]+) ×\*\* the regret of", explore) == stated
+    assert "run for comparison, not shown" not in explore
+
+    frames = [each.value for each in on.visit("tradeoff", **asked).main.dataframe if "price" in each.value]
+    assert frames[0][frames[0]["ε"] == 1]["price"].tolist() == stated
+
+    core = [row for row in summaries(simulate(experiment)) if row.against is not None]
+    assert [with_error(row.price, row.price_stderr) for row in core] == stated
+
+
+def test_the_course_states_the_same_price() -> None:
+    result = simulate(price.STEP.experiment(1.0))
+    rows = [row for row in summaries(result) if row.against is not None]
+    assert len(rows) == len(price.BUDGETS)
+    for row in rows:
+        number = ratio(result, row.line, 0)
+        assert (number.value, number.error) == pytest.approx((row.price, row.price_stderr))
