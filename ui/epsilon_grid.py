@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bandit_core.export.positions import EPSILONS
+from bandit_core.studies.sweep import EPSILONS
 
 
 def between(low: float, high: float) -> tuple[float, ...]:

@@ -16,10 +16,9 @@ from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.simulation.together import Together
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, write_number
-from bandit_core.studies.sweep import at_budget, budgets, distinct_lines
+from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines
 
 Slider = Literal["epsilon", "horizon"]
-EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0)  # nats
 MOST_POSITIONS = 40
 FEWEST_USERS = 100
 AS_GIVEN = "as given"

@@ -12,11 +12,11 @@ from functools import cache
 
 from bandit_core import places
 from bandit_core.experiments.presets import load_preset
-from bandit_core.export.positions import EPSILONS
 from bandit_core.model import Privacy
 from bandit_core.simulation.store import Store
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.best_method import Question, best_methods
+from bandit_core.studies.sweep import EPSILONS
 
 FILE = places.ROOT / "presets" / "best-by-trust.csv"
 PRESET = "trust"

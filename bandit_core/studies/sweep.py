@@ -20,6 +20,8 @@ from bandit_core.spec.errors import InputError, Issue
 if TYPE_CHECKING:
     import pandas as pd
 
+# Usual budgets, nats.
+EPSILONS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 10.0, 20.0)
 SWEEP_COLUMNS = ("line", "label", "policy", "epsilon", "t", "mean", "stderr", "q05", "median", "q95", "trials")
 MOST_POINTS = 200
 

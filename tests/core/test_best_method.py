@@ -252,6 +252,7 @@ def test_no_level_of_trust_does_clearly_worse_than_a_weaker_one_and_a_curator_ma
 
 
 def test_a_method_of_two_levels_plays_once() -> None:
+    """By its private plan: what it costs shows nowhere else."""
     both = Contest(SMALL, ("local", "central"), store=Store(None, 0))
     central = Contest(SMALL, ("central",), store=Store(None, 0))
     first = both._plan()[0][0]
