@@ -90,7 +90,8 @@ def ghosts(result: Result, where: str = "home") -> Result | None:
 def _alike(one: Experiment, other: Experiment) -> bool:
     """Whether the curves of both can stand in one picture: they differ in budgets, and in the methods for them."""
     same = (one.arms, one.contexts, one.horizon, one.view) == (other.arms, other.contexts, other.horizon, other.view)
-    return same and [line.label for line in one.lines] == [line.label for line in other.lines]
+    names = [[line.label or line.policy for line in each.lines] for each in (one, other)]
+    return same and names[0] == names[1]
 
 
 def home_chart(

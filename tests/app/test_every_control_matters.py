@@ -184,7 +184,7 @@ MOVED_OWN: dict[str, Any] = {
     "papers-paper": "all",
     "papers-held": "not checked",
     "glossary-term": "arm",
-    "benchmark-along": "gap",
+    "benchmark-along": "task",
 }
 # A long computation, or seen in a file or somewhat later; each has tests of its own.
 TESTED_ELSEWHERE = (
