@@ -340,7 +340,7 @@ def test_power_prints_users_per_trust(say):
     assert list(frame["trust"]) == ["none", "local", "central"]
     for _, row in frame.iterrows():
         epsilon = None if row["trust"] == "none" else 1.0
-        size = sample_size(0.04, 0.004, privacy=row["trust"], epsilon=epsilon)
+        size = sample_size(0.04, 0.004, privacy=row["trust"], epsilon=epsilon, options=3)
         assert (row["users_per_option"], row["users"]) == (size.users_per_option, 3 * size.users_per_option)
         assert row["inflation"] == size.inflation
 
