@@ -44,7 +44,7 @@ def home_experiment(epsilon: float) -> Experiment:
         {"policy": policy, "label": label} | ({} if level == "none" else {"epsilon": fixed(epsilon)})
         for (level, policy), label in zip(best_by_trust.at(epsilon).items(), words.HOME_LABELS, strict=True)
     ]
-    view = {"bounds": False, "y": "log", "against": "best"}
+    view = {"bounds": False, "y": "log"}
     return load_preset(best_by_trust.PRESET).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
 
 
