@@ -76,7 +76,7 @@ def test_focus_is_seen_and_keys_open_the_link(visits: Visits) -> None:
 
 def test_a_lesson_in_a_frame_is_the_picture_alone(visits: Visits) -> None:
     lesson = visits(f"/explore?{SMALL}&embed=true&controls=off")
-    lesson.sees("times that of")
+    lesson.sees("At ε = 2 the regret")
     assert len(lesson.chart()) >= 2
     assert lesson.tab.get_by_test_id("stSidebar").count() == 0
     assert lesson.tab.get_by_role("link", name="Threshold").count() == 0

@@ -627,7 +627,7 @@ def test_every_bound_of_every_policy_is_finite_capped_and_explained(arms):
         assert (table["value"] >= 0).all()
         assert (table["value"] <= table["t"] * experiment.largest_gap).all()
         assert set(table["side"]) <= {"upper", "lower"}
-        assert set(table["status"]) <= {"proved", "derived", "asymptotic", "order-only"}
+        assert set(table["status"]) <= {"proved", "derived", "as printed", "asymptotic", "order-only"}
         for number in range(len(experiment.lines)):
             for bound in curves.line_bounds(experiment, number):
                 assert bound.words
