@@ -6,8 +6,7 @@ the whole process: on an idle machine one waits about as long, on a busy one lon
 
 Then a server on a fresh machine, once for each page with a picture: seconds on the clock from its start until the first
 picture is sent, nothing being cached, and as a ratio to an interpreter that only imports NumPy and numba. Last, on such
-a server, seconds from a moved slider to the first picture that is exact for its new position: moved at once, by a
-server that compiles nothing ahead and by one that does, and moved after a while of reading.
+a server, seconds from a moved slider to the first picture that is exact for its new position.
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ MOVES = (  # page, slider, its new position
     ("explore", "Users (horizon)", "5,000"),
     ("contextual", "ε: ← more private · less regret →", "0.7"),  # does not ship
 )
-READING = 30.0  # seconds that a visitor looks at the first picture
 CODE = """
 import json, time
 start = time.process_time()
@@ -111,11 +109,10 @@ async def drawn_first(server: Server, page: str) -> float:
         return await drawn(visitor)
 
 
-async def drawn_anew(server: Server, page: str, label: str, position: str, reading: float) -> float:
-    """Seconds from a slider that is moved after ``reading`` the first picture to the picture of its new position."""
+async def drawn_anew(server: Server, page: str, label: str, position: str) -> float:
+    """Seconds from a moved slider to the picture of its new position."""
     async with visiting(server, page) as visitor:
         await drawn(visitor)
-        await asyncio.sleep(reading)
         before, start = visitor.picture, time.perf_counter()
         await visitor.move(label, position)
         while visitor.picture == before or visitor.picture_at < start:
@@ -128,11 +125,11 @@ async def drawn_anew(server: Server, page: str, label: str, position: str, readi
 
 
 @contextmanager
-def fresh_server(**settings: str) -> Iterator[Server]:
+def fresh_server() -> Iterator[Server]:
     """A server that has nothing cached."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with running_server(folder, folder / "kernels", **settings) as server:
+        with running_server(folder, folder / "kernels") as server:
             yield server
 
 
@@ -143,10 +140,10 @@ def first_picture(page: str) -> float:
         return asyncio.run(drawn_first(server, page)) - start
 
 
-def moved_slider(page: str, label: str, position: str, reading: float = 0.0, ahead: str = "1") -> float:
+def moved_slider(page: str, label: str, position: str) -> float:
     """Seconds from the first visitor's first move to the picture, on such a server."""
-    with fresh_server(LAB_COMPILE_AHEAD=ahead) as server:
-        return asyncio.run(drawn_anew(server, page, label, position, reading))
+    with fresh_server() as server:
+        return asyncio.run(drawn_anew(server, page, label, position))
 
 
 def bare_interpreter() -> float:
@@ -180,12 +177,8 @@ def main() -> None:
         ["fresh machine, first picture of", "seconds", f"in {bare:.2f} s of NumPy and numba"],
         [[page, seconds, seconds / bare] for page, seconds in waits],
     )
-    rows = []
-    for move in MOVES:
-        alone, beside, later = moved_slider(*move, ahead="0"), moved_slider(*move), moved_slider(*move, reading=READING)
-        rows.append([f"{move[0] or 'home'}: {move[1]} {move[2]}", alone, beside, later])
-    columns = ["at once, nothing compiled ahead", "at once", f"after {READING:.0f} s of reading"]
-    print_table(["fresh machine, seconds to the picture after a move", *columns], rows)
+    rows = [[f"{move[0] or 'home'}: {move[1]} {move[2]}", moved_slider(*move)] for move in MOVES]
+    print_table(["fresh machine, seconds to the picture after a move", "seconds"], rows)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Make ``presets/first-pictures.sqlite`` anew: what pages play before a visitor touches anything, and Home's slider.
 
 ``python -m benchmarks.first_pictures`` opens all pages and all steps of the course as a first visitor does, computes
-what they ask for (a minute or two, and compiling), and writes the blocks that were asked for; also those of a few more
-positions of their sliders, which pages show while the exact picture is compiled (`ui.nearest.shipped`). Needed after a
+what they ask for (a minute or two, and compiling), and writes the blocks that were asked for. Needed after a
 change of a kernel or of what a page shows at first; until then the lab computes what the file lacks.
 """
 
@@ -16,12 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from bandit_core import places, simulate
+from bandit_core import places
 from bandit_core.model import Block
 from bandit_core.simulation import beforehand
 from bandit_core.simulation.prepared import key_here
 from bandit_core.simulation.store import Store, default_store
-from bandit_core.simulation.summaries import with_companions
 
 MOST_LOOKS = 20  # at a page whose studies follow one another
 
@@ -49,7 +47,7 @@ def visit(page: str, **address: str) -> None:
         screen.run()
         assert not screen.exception, screen.exception[0].stack_trace
         runs = [value for name, value in screen.session_state.to_dict().items() if name.startswith("run-")]
-        working = [run for run in runs if run is not None and (run.alive or run.compiles)]
+        working = [run for run in runs if run is not None and run.alive]
         if not working:
             return
         for run in working:
@@ -71,7 +69,7 @@ def blocks(store: Store, asked: dict[str, int]) -> Iterator[tuple[str, Block]]:
 
 def main() -> None:
     """Open the pages, write the file, tell its size."""
-    from ui import gallery, menu, nearest, runner  # noqa: F401 - opens the file that ships
+    from ui import gallery, menu, runner  # noqa: F401 - opens the file that ships
     from ui.learn.course import STEPS
 
     store = default_store()
@@ -82,8 +80,6 @@ def main() -> None:
         visit("learn", step=str(number))
     for epsilon in gallery.EPSILONS:  # Home's slider is the first that anybody moves
         visit("home", eps=f"{epsilon:g}")
-    for experiment in nearest.shipped():
-        simulate(with_companions(experiment), store=store)
     written = list(blocks(store, asked.keys))
     beforehand.write(beforehand.FILE, written)
     print(f"{len(written)} of {len(asked.keys)} lines, {beforehand.FILE.stat().st_size / 2**20:.1f} MiB")

@@ -29,7 +29,6 @@ opening.markdown(
     "What suits a person depends on the person. With the private policies here, each phone keeps to itself what it "
     "knows about its user, what it chose and how well that went; all that ever leaves it is **one noisy message**."
 )
-room = opening.empty()  # in the room of the messages, for what is shown until they are there
 own = data.panel()
 if own is None:
     experiment, store, name = state.experiment(), None, "contextual"
@@ -42,11 +41,8 @@ else:
 def draw_messages() -> None:
     """At the top of the page, but after the picture: on a fresh machine they are compiled first."""
     with opening:
-        if first := view.compiles_messages():
-            room.info(view.FIRST_MESSAGES, icon=":material/hourglass_top:")
-        view.messages_panel(experiment)
-        if first:
-            room.empty()
+        with st.spinner("Compiling what the phones send, about 10 s (once on each machine)", show_time=True):
+            view.messages_panel(experiment)
         watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 
 
@@ -60,13 +56,11 @@ def chart(result: Result) -> go.Figure:
     return charts.regret_chart(charts.without_bounds(result), dark, height=420, direct_labels=direct)
 
 
-stand_in = chart if own is None else None  # nothing that ships is near a table of one's own
-result = runner.result_of(experiment, name, store, stand_in=stand_in, at=room)
+result = runner.result_of(experiment, name, store)
 if result is None:
-    result = runner.preview_of(experiment, name, store, stand_in, room)
+    result = runner.preview_of(experiment, store)
     if result is None:
-        if not (runner.compiling(name) or runner.compiling("preview")):  # else they would wait for the compiler, too
-            draw_messages()
+        draw_messages()
         page_frame.leave()
     st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 

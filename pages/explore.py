@@ -52,14 +52,8 @@ def chart(result: Result, before: Result | None = None, frame: tuple[float, floa
     return charts.regret_chart(result, dark, direct_labels=direct)
 
 
-def stand_in(nearest: Result) -> go.Figure:
-    """The same of another result, while the exact one is compiled."""
-    seen = lesson.without_private(nearest) if covered else nearest
-    return chart(lesson.plain(seen) if alone else seen)
-
-
-whole = runner.shared_result(stand_in)
-found = whole or runner.preview_of(experiment, stand_in=stand_in)
+whole = runner.shared_result()
+found = whole or runner.preview_of(experiment)
 if found is None:
     page_frame.leave()
 result = lesson.without_private(found) if covered else found

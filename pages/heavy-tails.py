@@ -70,7 +70,7 @@ def chart(result: Result) -> go.Figure:
     return charts.regret_chart(charts.without_bounds(result), dark)
 
 
-result = runner.result_of(experiment, "heavy", stand_in=chart)
+result = runner.result_of(experiment, "heavy")
 if result is not None:
     played = result
     st.markdown(shared.kept("verdict", played, None, lambda: words.verdict(played)))

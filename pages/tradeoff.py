@@ -35,10 +35,9 @@ experiment = distinct_lines(state.experiment())
 st.title("How much privacy can you afford?")
 epsilons = tradeoff_view.controls(experiment)
 dark = theme.is_dark()
-result = runner.sweep_of(experiment, epsilons, stand_in=lambda nearest: tradeoff_view.chart(nearest, dark))
+result = runner.sweep_of(experiment, epsilons)
 if result is None:
-    if not runner.compiling("sweep"):
-        st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
+    st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
 swept = result

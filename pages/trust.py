@@ -27,10 +27,9 @@ st.markdown(
 )
 experiment, dark = state.experiment(), theme.is_dark()
 view.slider(experiment)
-result = runner.result_of(experiment, "trust", stand_in=lambda nearest: charts.regret_chart(nearest, dark))
+result = runner.result_of(experiment, "trust")
 if result is None:
-    if not runner.compiling("trust"):
-        st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
+    st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
 played = result
@@ -60,12 +59,7 @@ with right:
     )
 st.caption(shared.kept("trust-users", played, None, lambda: view.along_users(played)))
 st.subheader("At every budget")
-swept = runner.sweep_of(
-    distinct_lines(experiment),
-    view.budgets(experiment),
-    "trust-sweep",
-    stand_in=lambda nearest: tradeoff_view.chart(nearest, dark),
-)
+swept = runner.sweep_of(distinct_lines(experiment), view.budgets(experiment), "trust-sweep")
 if swept is not None:
     many = swept
     told, legend = shared.of_experiment(

@@ -5,9 +5,9 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import build_view, exports, figures, page_frame, runner, shared, theme
+from ui import build_view, exports, figures, page_frame, shared, theme
 from ui.menu import Page
-from ui.your_numbers import address, answers, drawing, inputs, stand_in, until
+from ui.your_numbers import address, answers, drawing, inputs, until
 
 PAGE = Page(
     title="Your numbers",
@@ -37,8 +37,6 @@ store = inputs.store() if inputs.is_private(asked, chosen) else None
 decision = drawing.decided(question, store)
 if decision is None:
     st.info("No answer yet: the search for the best method of each trust model is going on, or waits for Run.")
-    if store is None and runner.going_on("own"):
-        stand_in.draw(asked, chosen, question)
     page_frame.leave()
 answer = answers.reply(asked, chosen, question, decision)
 st.markdown(shared.of_controls("own-verdict", answer.content, lambda: answers.verdict(answer), answer.private))

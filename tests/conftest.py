@@ -85,7 +85,6 @@ def keep_to_caches_of_the_suite() -> None:
         del os.environ[name]
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads of several test processes wait for each other, spinning
     os.environ["LAB_CACHE_DIR"] = str(own)
-    os.environ["LAB_COMPILE_AHEAD"] = "0"  # servers under test have what they need, or compile it when asked
     for blocks in own.glob("blocks-*"):
         blocks.unlink(missing_ok=True)
     share_machine_code(own, caches / "machine-code")

@@ -10,11 +10,11 @@ import json
 import math
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
@@ -34,7 +34,7 @@ from bandit_core.studies.best_method import Contest, Decision
 from bandit_core.studies.goal_search import BestSearch
 from bandit_core.studies.roll_out import RollOut, RollOutStudy
 from bandit_core.studies.sweep import Sweep, SweepResult
-from ui import exports, nearest, render_lock, shared, state, words
+from ui import exports, render_lock, shared, state, words
 
 LIVE_SECONDS = 0.8  # cheaper runs are computed on every change
 SHORT_SECONDS = 60.0  # shorter studies begin by themselves (their estimates count the worst case)
@@ -44,14 +44,12 @@ MOST_PREVIEW = 4  # times as many seconds: a preview that is still more expensiv
 MOMENT_SECONDS = 0.3  # what is done by then shows no bar
 FORGOTTEN_SECONDS = 20.0  # a run whose visitor has been gone for so long is stopped
 LOOK_SECONDS = 1.0  # how often a run asks whether its visitor is there
-COMPILING = "The simulator is being compiled, which a fresh machine does once; the exact picture follows by itself."
-FIRST_RUN = f"{COMPILING} Whatever stands below until then belongs to the settings before."
 REDRAW_AT = (0.1, 0.25, 0.5, 0.75)  # each redraw resets zoom, so there are few
 
 
 default_store().beforehand = open_shipped()  # the first pictures need no compiler
 
-_process: set[str] = {"warm"} if is_warm() else set()  # what this server process has been through
+_played_here: set[str] = set()  # policies and studies that this process has played: their machine code is loaded
 
 
 def presence() -> Callable[[], bool]:
@@ -76,8 +74,6 @@ class Request:
     build: Callable[[], Any]  # the computation, nothing computed yet
     cost: int  # pulls
     command: Callable[[], str] = str  # for a machine without this server's limits
-    meanwhile: Callable[[], None] | None = None  # shows something while kernels are compiled
-    at: DeltaGenerator | None = None  # a placeholder for that, where it is to stand elsewhere
 
     @property
     def slot(self) -> str:
@@ -101,7 +97,6 @@ class Run:
     error: BaseException | None = None
     drawn: int = 0
     thread: threading.Thread | None = None
-    compiles: bool = False  # short, but for the compiler
 
     def start(self) -> None:
         """Begin to compute."""
@@ -110,8 +105,7 @@ class Run:
         threading.Thread(target=self._guard, daemon=True, name="guard of a simulation").start()
 
     def _work(self) -> None:
-        if not self.compiles:
-            lower_priority()  # this thread ends with the run
+        lower_priority()  # this thread ends with the run
         try:
             self.simulation.run()
         except BaseException as error:
@@ -200,22 +194,16 @@ def _keep(asked: Hashable, answer: Any) -> None:
         answers.kept(asked, lambda: answer, _bytes)
 
 
-Draw = Callable[[Any], go.Figure]
-
-
 def result_of(
     experiment: Experiment,
     name: str = "main",
     store: Store | None = None,
     along: bool = False,
-    stand_in: Draw | None = None,
-    at: DeltaGenerator | None = None,
 ) -> Result | None:
     """The result to draw now: complete, partial, or None; draws the Run panel and progress where needed.
 
     ``store`` keeps the blocks (default: the process's store, which all visitors share); ``along`` also plays what the
-    prices are relative to, where the experiment lacks it. While kernels are compiled, ``stand_in`` draws the nearest
-    result that ships (in the placeholder ``at``, default: here); without it the page waits.
+    prices are relative to, where the experiment lacks it.
     """
     asked, own = (experiment, along), store is not None or shared.is_own(experiment)
     if not own and (known := _known(name, asked)) is not None:
@@ -223,8 +211,7 @@ def result_of(
     played = _played(experiment) if along else experiment
 
     what, cost, command = numbers_of(played), steps(played), lambda: exports.command(experiment)
-    meanwhile = _meanwhile(lambda: nearest.of_result(experiment), stand_in)
-    request = Request(name, what, lambda: Simulation(played, store), cost, command, meanwhile, at)
+    request = Request(name, what, lambda: Simulation(played, store), cost, command)
     result = _computed(request, experiment)
     if result is None or all(line is None for line in result.lines):
         return None
@@ -239,7 +226,6 @@ def sweep_of(
     epsilons: tuple[float, ...],
     name: str = "sweep",
     store: Store | None = None,
-    stand_in: Draw | None = None,
 ) -> SweepResult | None:
     """The same for a sweep over budgets."""
     asked, own = (experiment, epsilons), store is not None or shared.is_own(experiment)
@@ -255,8 +241,7 @@ def sweep_of(
 
     cost = steps(played) * len(epsilons)
     what, command = (numbers_of(played), epsilons), lambda: exports.sweep_command(epsilons)
-    meanwhile = _meanwhile(lambda: nearest.of_sweep(experiment, epsilons), stand_in)
-    request = Request(name, what, build, cost, command, meanwhile)
+    request = Request(name, what, build, cost, command)
     result = _computed(request, experiment)
     if result is None or not result.begun:
         return None
@@ -287,8 +272,6 @@ def study_of(
 ) -> Any:
     """What a study of many runs finds, or None until it is finished; short ones begin by themselves, in the background.
 
-    So do those that a page would wait for, where kernels are compiled first.
-
     Raises
     ------
     InputError
@@ -301,9 +284,8 @@ def study_of(
     run = request.run
     if run is None or run.what != what:
         seconds = study.missing_seconds / worker_count()
-        compiles = isinstance(study, Contest) and 0 < seconds <= LIVE_SECONDS and _must_compile(study)
-        if compiles or LIVE_SECONDS < seconds <= SHORT_SECONDS:
-            _replace(request, study, compiles)
+        if LIVE_SECONDS < seconds <= SHORT_SECONDS:
+            _replace(request, study)
     answer = _answer(request, study)
     if store is None:
         _keep(what, answer)
@@ -311,9 +293,6 @@ def study_of(
 
 
 def _answer(request: Request, simulation: Computation) -> Any:
-    if request.meanwhile is not None and _waits_for_compiler(request, simulation):
-        _compile_beside(request, simulation)
-        return None
     run = request.run
     alive = run is not None and run.what == request.what and run.alive  # near its end, what is left is little
     if alive or simulation.missing_seconds / worker_count() > LIVE_SECONDS:
@@ -326,81 +305,26 @@ def _answer(request: Request, simulation: Computation) -> Any:
     if run is not None and (run.what != request.what or run.simulation.kept):
         del st.session_state[request.slot]  # what it made is in the store; its memory belongs to all
     place = st.empty()
-    computes = simulation.missing_seconds > 0
-    if computes and _must_compile(simulation):
-        place.info(FIRST_RUN, icon=":material/hourglass_top:")
-    show = bar(place, "computing …")
-    with render_lock.computing():
+    with render_lock.computing(), _compiling(simulation, place):
+        show = bar(place, "computing …")
         result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
-    if computes:
-        _process.add("warm")
     _note_origin(result)
     return result
 
 
-def _must_compile(simulation: Computation) -> bool:
-    """Whether kernels are compiled before what is missing can be played; of studies, whether that is likely."""
-    if is_warm():
-        return False
-    return simulation.compiles if isinstance(simulation, Simulation | Together | Contest) else "warm" not in _process
-
-
-def _waits_for_compiler(request: Request, simulation: Computation) -> bool:
-    """Whether the answer, short by itself, has to wait for the compiler; never twice for the same question."""
-    run = request.run
-    if run is not None and run.what == request.what:
-        return run.compiles and run.alive
-    short = 0 < simulation.missing_seconds / worker_count() <= LIVE_SECONDS
-    return short and _must_compile(simulation)
-
-
-def compiling(name: str) -> bool:
-    """Whether the result of that name, which is None, waits for the compiler (what is shown meanwhile says so)."""
-    run: Run | None = st.session_state.get(f"run-{name}")
-    return run is not None and run.compiles
-
-
-def going_on(name: str) -> bool:
-    """Whether the run of that name computes, or waits for its turn."""
-    run: Run | None = st.session_state.get(f"run-{name}")
-    return run is not None and run.alive
-
-
-def _compile_beside(request: Request, simulation: Computation) -> None:
-    """Compile and compute in the background, and show something meanwhile; the page looks twice a second."""
-    assert request.meanwhile is not None
-    if request.run is None or request.run.what != request.what:
-        _replace(request, simulation, compiles=True)
-    with st.container() if request.at is None else request.at.container():
-        request.meanwhile()
-        _look(request.slot)
-
-
-@st.fragment(run_every=0.5)
-def _look(slot: str) -> None:
-    """Draw the page anew once the run is over."""
-    run: Run | None = st.session_state.get(slot)
-    if run is not None:
-        run.seen = time.monotonic()
-        if not run.alive:
-            st.rerun()
-
-
-def _meanwhile(find: Callable[[], nearest.StandIn | None], draw: Draw | None) -> Callable[[], None] | None:
-    """Shows what ``find`` finds while kernels are compiled, else that they are; None where no page can draw it."""
-    if draw is None:
-        return None
-
-    def show() -> None:
-        found = find()
-        if found is None:
-            st.info(COMPILING, icon=":material/hourglass_top:")
-        else:
-            nearest.show(found, draw)
-            _note_origin(found.result)
-
-    return show
+@contextmanager
+def _compiling(simulation: Computation, place: DeltaGenerator) -> Iterator[None]:
+    """Says how long the compiler takes, where what is missing is played for the first time since the server began."""
+    experiment = simulation.experiment if isinstance(simulation, Simulation) else None
+    names = {type(simulation).__name__} if experiment is None else {line.policy for line in experiment.lines}
+    if is_warm() or names <= _played_here or simulation.missing_seconds == 0:
+        yield
+        return
+    seconds = 8 if experiment is None or experiment.contexts is None else 25
+    with place.container(), st.spinner(f"Compiling, about {seconds} s (once on each machine)", show_time=True):
+        yield
+    _played_here.update(names)
 
 
 def _note_origin(found: Any) -> None:
@@ -500,11 +424,11 @@ def start(request: Request) -> None:
         _replace(request, request.build())
 
 
-def _replace(request: Request, simulation: Computation, compiles: bool = False) -> None:
+def _replace(request: Request, simulation: Computation) -> None:
     """Start a run in place of the one before."""
     if request.run is not None:
         request.run.simulation.stop()
-    run = st.session_state[request.slot] = Run(simulation, request.what, compiles=compiles)
+    run = st.session_state[request.slot] = Run(simulation, request.what)
     run.start()
 
 
@@ -543,20 +467,11 @@ def _too_expensive(small: Experiment, seconds: float = PREVIEW_SECONDS) -> bool:
     return estimated_seconds(small) > seconds or steps(small) > most_steps()
 
 
-def preview_of(
-    experiment: Experiment,
-    name: str = "main",
-    store: Store | None = None,
-    stand_in: Draw | None = None,
-    at: DeltaGenerator | None = None,
-) -> Result | None:
+def preview_of(experiment: Experiment, store: Store | None = None) -> Result | None:
     """The same experiment cut down to fewer users and trials until it is live: something to look at before Run.
 
-    None where even that is more than this server computes, or where the result of that ``name`` or the preview waits
-    for the compiler (what is shown says so; ``stand_in`` and ``at`` as of `result_of`).
+    None where even that is more than this server computes.
     """
-    if compiling(name):
-        return None
     small = with_companions(experiment).with_changes(trials=min(experiment.trials, 10))
     try:
         while small.horizon > 100 and _too_expensive(small):
@@ -569,30 +484,13 @@ def preview_of(
             small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
         if _too_expensive(small, MOST_PREVIEW * PREVIEW_SECONDS):
             return None
-        if stand_in is not None and _preview_waits(small, experiment, store, stand_in, at):
-            return None
-        with render_lock.computing():
+        with render_lock.computing(), _compiling(Simulation(small, store), st.empty()):
             own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
             return split(simulate(small, store=store), own)
     except InputError:
         return None
 
 
-def _preview_waits(
-    small: Experiment, whole: Experiment, store: Store | None, stand_in: Draw, at: DeltaGenerator | None
-) -> bool:
-    """Whether the preview of ``whole`` waits for the compiler; shows something meanwhile."""
-    simulation = Simulation(small, store)
-    meanwhile = _meanwhile(lambda: nearest.of_result(whole), stand_in)
-    request = Request("preview", numbers_of(small), lambda: simulation, steps(small), meanwhile=meanwhile, at=at)
-    waits = _waits_for_compiler(request, simulation)
-    if waits:
-        _compile_beside(request, simulation)
-    else:
-        _forget(request.name)
-    return waits
-
-
-def shared_result(stand_in: Draw | None = None) -> Result | None:
+def shared_result() -> Result | None:
     """The result of the shared experiment."""
-    return result_of(state.experiment(), along=True, stand_in=stand_in)
+    return result_of(state.experiment(), along=True)

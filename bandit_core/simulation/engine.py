@@ -25,7 +25,6 @@ from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, Signal, Stopped
 from bandit_core.simulation import cluster, costs, scheduler
 from bandit_core.simulation.costs import block_trials, most_runs, refuse_if_too_large, trial_seconds, worker_count
-from bandit_core.simulation.machine_code_at_hand import at_hand
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.shared_trials import shared_trials
@@ -135,12 +134,6 @@ class Simulation:
         with self._lock:
             missing = [np.count_nonzero(~trials.done) for trials in self._trials]
         return sum(seconds * count for seconds, count in zip(self._seconds, missing, strict=True))
-
-    @property
-    def compiles(self) -> bool:
-        """Whether a kernel must be compiled before what is not done yet can be played."""
-        pairs = zip(self._lines, self._trials, strict=True)
-        return any(not at_hand(line.call) for line, trials in pairs if not trials.done.all())
 
     def seconds_on(self, cores: int) -> float:
         """Rough time of what is not done yet on so many cores; a trial keeps one of them to its end."""

@@ -27,11 +27,6 @@ class Together(Generic[Found]):
         return sum(simulation.missing_seconds for simulation in self._simulations)
 
     @property
-    def compiles(self) -> bool:
-        """Whether a kernel must be compiled first."""
-        return any(simulation.compiles for simulation in self._simulations)
-
-    @property
     def waiting(self) -> bool:
         """Whether the one that is to be computed next waits for its turn."""
         return any(simulation.waiting for simulation in self._simulations)

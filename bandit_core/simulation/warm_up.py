@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.experiments.presets import load_preset, presets
+from bandit_core.experiments.presets import presets
 from bandit_core.jit.machine_code import compiled_before, kernel_folder, open_for_reading
 from bandit_core.jit.version import kernel_name
 from bandit_core.kernels.streams import streams
@@ -112,15 +112,12 @@ def _apart(experiments: Iterable[Experiment]) -> list[list[Experiment]]:
     return sorted((members for _, members in groups), key=len, reverse=True)  # the longest first
 
 
-def warm(jobs: int | None = None, first: Sequence[str] = ()) -> int:
+def warm(jobs: int | None = None) -> int:
     """Compile and keep what simulations need, in ``jobs`` processes (default: one for each worker of a run), since
-    compiling keeps its process to itself; how many policies were played. Before all else comes, in this process and in
-    this order, what the presets named in ``first`` need as they are.
+    compiling keeps its process to itself; how many policies were played.
     """
     from joblib import Parallel, delayed
 
-    for name in first:
-        simulate(load_preset(name).with_changes(trials=1), jobs=1, store=Store(None, 0))
     experiments = list(_experiments())
     processes = min(jobs or worker_count(None), len(experiments)) if kernel_folder() is not None else 1
     groups = _apart(experiments) if processes > 1 else [experiments]

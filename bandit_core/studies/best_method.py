@@ -422,11 +422,6 @@ class Contest:
         return any(simulation.waiting for simulation in self._now.values())
 
     @property
-    def compiles(self) -> bool:
-        """Whether a kernel must be compiled before what comes next can be played."""
-        return any(simulation.compiles for simulation in self._now.values())
-
-    @property
     def kept(self) -> bool:
         """Whether the store took every block."""
         return self._kept and all(simulation.kept for simulation in self._now.values())

@@ -45,19 +45,7 @@ def opened(page: str, **address: str) -> AppTest:
 
 
 def run(screen: AppTest) -> AppTest:
-    """Let the app react, also to what had to be compiled first; it never shows a traceback."""
-    draw(screen)
-    drawn = set()
-    while waiting := [run for run in runs(screen) if run.compiles and id(run) not in drawn]:
-        for each in waiting:
-            drawn.add(id(each))
-            each.thread.join()
-        draw(screen)
-    return screen
-
-
-def draw(screen: AppTest) -> AppTest:
-    """Let the app react once."""
+    """Let the app react once; it never shows a traceback."""
     screen.run()
     assert not screen.exception, screen.exception[0].stack_trace
     return screen

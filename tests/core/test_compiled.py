@@ -12,17 +12,11 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
-from helpers import experiment_of
 from numba.core.compiler import Flags
 
-from bandit_core import Simulation, simulate
 from bandit_core.jit import decorators, machine_code, pieces, version
 from bandit_core.jit.pieces import KernelCompiler
-from bandit_core.kernels.streams import streams
-from bandit_core.model import KernelCall, Signal
-from bandit_core.model.kernel_call import run_kernel
-from bandit_core.simulation.machine_code_at_hand import at_hand
-from bandit_core.simulation.store import Store
+from bandit_core.model import KernelCall
 
 
 def tripled(number):
@@ -359,26 +353,3 @@ def idle(state, number, record):
 def call(number=2.0) -> KernelCall:
     """A call of a new dispatcher of the same function."""
     return KernelCall(decorators.kernel(idle), (number,), arms=1)
-
-
-@ONE_AFTER_THE_OTHER
-def test_whether_machine_code_is_at_hand_is_known_without_compiling():
-    folder = Path(call().kernel._cache.cache_path)  # private: as numba names it
-    for file in folder.glob("*idle*"):
-        file.unlink()
-    one = call()
-    assert not at_hand(one) and not at_hand(one)
-    run_kernel(one, streams(0, 0, 1), np.ones(1, np.int64), Signal())
-    assert at_hand(one) and at_hand(call())
-    assert not call().kernel.overloads  # asking does not load it
-    assert not at_hand(call(2))
-    assert at_hand(KernelCall(idle, (2.0,), arms=1))
-    for file in folder.glob("*idle*.nbi"):
-        file.write_bytes(b"damaged")
-    assert at_hand(one) and not at_hand(call())
-
-
-def test_what_was_played_is_at_hand():
-    experiment = experiment_of()
-    simulate(experiment, store=Store(None, 0))
-    assert not Simulation(experiment, Store(None, 0)).compiles

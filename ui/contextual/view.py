@@ -18,7 +18,6 @@ from bandit_core.auditing.private_reports import Messages, Users, first_users, m
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.warm_up import is_warm
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
 from ui import charts, figures, page_fields, shared, state, theme, words
@@ -26,7 +25,6 @@ from ui.contextual import setting
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
 SHOWN_USERS = 5
-FIRST_MESSAGES = "What the phones send is being compiled, which a fresh machine does once. The regret stands below."
 _GREEDY = ("ldp-ols", "ldp-sgd")  # the policies that the margin theorems speak of
 
 
@@ -146,16 +144,6 @@ def _tuple(values: np.ndarray, most: int = 3) -> str:
 def _needed(sent: Messages) -> str:
     """How many messages it takes until their mean is known to a tenth."""
     return words.count(int(float(f"{(sent.spread / 0.1) ** 2:.2g}")) or 1)
-
-
-_process: set[str] = set()  # holds a word once messages were drawn in this server process
-
-
-def compiles_messages() -> bool:
-    """Whether the messages are drawn for the first time on what may be a fresh machine."""
-    first = not _process and not is_warm()
-    _process.add("messages")
-    return first
 
 
 def messages_panel(whole: Experiment) -> None:
