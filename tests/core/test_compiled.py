@@ -16,7 +16,6 @@ from numba.core.compiler import Flags
 
 from bandit_core.jit import decorators, machine_code, pieces, version
 from bandit_core.jit.pieces import KernelCompiler
-from bandit_core.model import KernelCall
 
 
 def tripled(number):
@@ -344,12 +343,3 @@ def test_a_folder_of_somebody_else_is_left_as_it_is(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Path, "chmod", refuse)
         machine_code.open_for_reading()
-
-
-def idle(state, number, record):
-    record.regret[0, 0] = number
-
-
-def call(number=2.0) -> KernelCall:
-    """A call of a new dispatcher of the same function."""
-    return KernelCall(decorators.kernel(idle), (number,), arms=1)
