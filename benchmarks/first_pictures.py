@@ -1,4 +1,4 @@
-"""Make ``presets/first-pictures.sqlite`` anew: what pages play before a visitor touches anything, and Home's slider.
+"""Make ``presets/first-pictures.sqlite`` anew: what pages play before a visitor touches anything.
 
 ``python -m benchmarks.first_pictures`` opens all pages and all steps of the course as a first visitor does, computes
 what they ask for (a minute or two, and compiling), and writes the blocks that were asked for. Needed after a
@@ -69,7 +69,7 @@ def blocks(store: Store, asked: dict[str, int]) -> Iterator[tuple[str, Block]]:
 
 def main() -> None:
     """Open the pages, write the file, tell its size."""
-    from ui import gallery, menu, runner  # noqa: F401 - opens the file that ships
+    from ui import menu, runner  # noqa: F401 - opens the file that ships
     from ui.learn.course import STEPS
 
     store = default_store()
@@ -78,8 +78,6 @@ def main() -> None:
         visit(page.name)
     for number in range(1, len(STEPS) + 1):
         visit("learn", step=str(number))
-    for epsilon in gallery.EPSILONS:  # Home's slider is the first that anybody moves
-        visit("home", eps=f"{epsilon:g}")
     written = list(blocks(store, asked.keys))
     beforehand.write(beforehand.FILE, written)
     print(f"{len(written)} of {len(asked.keys)} lines, {beforehand.FILE.stat().st_size / 2**20:.1f} MiB")
