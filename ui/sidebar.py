@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -46,9 +47,15 @@ def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str,
     return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write, disabled=disabled)
 
 
+@cache
+def _presets(shows: str) -> dict[str, str]:
+    """The presets of a kind, as they are listed, by name."""
+    lacks = kinds.KINDS[shows].lacks
+    return {preset.name: f"{preset.name} · {preset.title}" for preset in presets() if not lacks(preset.experiment)}
+
+
 def _preset_section(page: menu.Page) -> None:
-    lacks = kinds.KINDS[page.shows].lacks
-    names = {preset.name: preset for preset in presets() if not lacks(preset.experiment)}
+    titles = _presets(page.shows)
 
     def chosen() -> None:
         name = st.session_state[state.key("preset")]
@@ -57,10 +64,10 @@ def _preset_section(page: menu.Page) -> None:
 
     st.selectbox(
         "Start from",
-        list(names),
+        list(titles),
         index=None,
         placeholder="a preset …",
-        format_func=lambda name: f"{name} · {names[name].title}",
+        format_func=titles.__getitem__,
         key=state.key("preset"),
         on_change=chosen,
         help="Fills every control from a ready-made experiment: the figures of the papers and some lessons.",

@@ -219,7 +219,7 @@ class Experiment(Document):
     @property
     def arm_count(self) -> int:
         """Number of arms to choose from."""
-        return sum(arm.count for arm in self.arms) if self.contexts is None else self.contexts.arms
+        return len(self.single_arms) if self.contexts is None else self.contexts.arms
 
     @cached_property
     def means(self) -> np.ndarray:

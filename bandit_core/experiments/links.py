@@ -84,15 +84,17 @@ def write(experiment: Experiment) -> dict[str, str]:
 @lru_cache(maxsize=64)
 def _shortest(experiment: Experiment) -> dict[str, str]:
     complete = _complete(experiment)
+    words = {(key, complete[key]) for key in ("title", "note") if key in complete}
     shortest, length = complete, math.inf
     for name in ["default", *preset_names()]:
         base = _complete_preset(name)
+        least = dict((complete.items() - base.items()) - words)
+        if len("".join(least)) + len("".join(least.values())) + 2 * len(least) - 1 >= length:
+            continue  # title, note and quoting only make it longer
         if not experiment.plays_as(load_preset(name)):
             base = base | {"title": "", "note": ""}  # as reading does
         head = {} if name == "default" else {"preset": name}
         candidate = head | {key: value for key, value in complete.items() if value != base.get(key)}
-        if sum(len(key) + len(value) + 2 for key, value in candidate.items()) - 1 >= length:
-            continue  # quoting makes nothing shorter
         if (asked := len(_query(candidate))) < length:
             shortest, length = candidate, asked
     return shortest

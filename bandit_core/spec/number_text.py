@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from functools import lru_cache
 
 EXACT = 1e15  # whole numbers below are exact in a double
 
@@ -47,6 +48,7 @@ def number(value: float, digits: int = 3, whole: bool = False) -> str:
     return f"{value:,.0f}" if size >= 10 ** (digits - 1) else f"{value:.{digits}g}"
 
 
+@lru_cache(maxsize=1024)  # sliders ask for all their positions at every change
 def count(value: int) -> str:
     """A whole number with separators, large ones in words."""
     return number(value) if value >= 1e6 else f"{value:,}"

@@ -67,11 +67,11 @@ def binary_arms(setup: RunSetup) -> BinaryArms | None:
         atoms = arm.atoms
         return None if atoms is None or not np.array_equal(atoms[0], first[0]) else float(atoms[1][1])
 
-    chances = [chance(arm) for arm in distributions.distinct(setup.arms)]
+    chances = distributions.each(setup.arms, chance)
     if None in chances:
         return None
     low, high = first[0]
-    return BinaryArms(float(low), float(high), np.array(distributions.each(setup.arms, chance), float))
+    return BinaryArms(float(low), float(high), np.array(chances, float))
 
 
 def common_sd(setup: RunSetup) -> float | None:
