@@ -17,6 +17,7 @@ import numpy as np
 from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, read_sheet, refusal
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.rewards import MOST_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 
 MOST_OPTIONS = 100
@@ -159,14 +160,16 @@ class Option:
     def arm(self) -> Arm:
         """The reward distribution that pays what was observed, as often as it was.
 
-        Two values are a two-point distribution (``bernoulli`` for 0 and 1); up to `MOST_DISTINCT` distinct values keep
-        their exact frequencies (to one in a million where there are more observations than that); more are replaced by
-        `MOST_DISTINCT` means of equally large groups of neighbours, which keeps the mean.
+        Two values are a two-point distribution (``bernoulli`` for 0 and 1), unless some number of it is too small for
+        a spec; up to `MOST_DISTINCT` distinct values keep their exact frequencies (to one in a million where there are
+        more observations than that); more are replaced by `MOST_DISTINCT` means of equally large groups of neighbours,
+        which keeps the mean.
         """
-        if self.yes_or_no:
+        share = float(self.counts[-1] / self.count)
+        small = any(0 < abs(number) < SMALLEST for number in (self.low, self.high, share))
+        if self.yes_or_no and (self.mean == 0 or self.mean >= SMALLEST):
             return Bernoulli(mean=self.mean)
-        if len(self.values) == 2:
-            share = float(self.counts[1] / self.count)
+        if len(self.values) == 2 and not small:
             return TwoPoint(low=self.low, high=self.high, p_high=share)
         if self.summarised:
             return Empirical(values=tuple(quantile_means(self.values, self.counts, MOST_DISTINCT).tolist()))
@@ -465,10 +468,10 @@ def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
         raise refusal(
             column_words(column), unit or "yes or no", "numbers without a unit: the ε of one user in each row"
         )
-    wrong = np.flatnonzero(~np.isnan(numbers) & ((numbers < 0) | (numbers > LARGEST)))
+    wrong = np.flatnonzero(~np.isnan(numbers) & (numbers != 0) & ~((numbers >= SMALLEST) & (numbers <= LARGEST)))
     if len(wrong):
         value = f"{numbers[wrong[0]]:g}"
-        what = f"is no budget (0 to {LARGEST:g})"
+        what = f"is no budget (0, or {SMALLEST:g} to {LARGEST:g})"
         troubles.append(Trouble(table.row(int(wrong[0])), column, value, len(wrong), what, "drop these rows"))
         numbers[wrong] = math.nan
     values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)

@@ -10,13 +10,14 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import RunSetup
-from bandit_core.model.bound import Bound, Curve
+from bandit_core.model.bound import TRIVIAL, Bound, Curve
 from bandit_core.spec.contexts import Table
 from bandit_core.theory import classic, contextual, theorems
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NOT_FINITE = "it is too large to be computed here: a gap, a budget or a parameter is too small for its formula"
 COLUMNS = ("line", "label", "side", "name", "source", "status", "t", "value")
 
 
@@ -28,7 +29,17 @@ def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
     kept = policy.guarantee(replace(setup, visits=1))  # by every answer, whose epsilon the bounds speak of
     found = (*(_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)), cap)
-    return tuple(bound.with_curve(_once(bound.curve)) for bound in found)
+    return tuple(bound.with_curve(_once(bound.curve)) for bound in (_if_finite(bound, setup) for bound in found))
+
+
+def _if_finite(bound: Bound, setup: RunSetup) -> Bound:
+    """The bound, ruled out where a double cannot hold it: small gaps, budgets and parameters stand in denominators."""
+    if bound.not_applicable:
+        return bound
+    with np.errstate(all="ignore"):
+        ends = bound.curve(np.array([1.0, max(10.0, setup.horizon)]))
+    finite = bool(np.isfinite(ends).all()) or bound.name == TRIVIAL
+    return bound if finite else bound.ruled_out(NOT_FINITE)
 
 
 def _as_people_come(bound: Bound, setup: RunSetup) -> Bound:

@@ -24,11 +24,11 @@ from bandit_core.policies import registry
 from bandit_core.policies.visits import SMALLEST_DELTA, delta_of_one, part_of_one, why_not_tight
 from bandit_core.spec import rewards as reward_laws
 from bandit_core.spec.budgets import DISTRIBUTIONS as budget_distributions
-from bandit_core.spec.budgets import BudgetDistribution, Epsilon, Fixed
+from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
-from bandit_core.spec.field_types import Frozen, Number, Whole
+from bandit_core.spec.field_types import Delta, Frozen, Whole
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
@@ -160,7 +160,7 @@ class Document(Frozen):
     seed: Annotated[Whole, Field(ge=0, le=2**53)] = 0
     feedback: Feedback = IMMEDIATE
     visits: Annotated[Whole, Field(ge=1, le=MOST_VISITS)] = 1
-    visits_delta: Annotated[Number, Field(ge=0, lt=1)] = 0.0  # 0: basic composition of a person's answers
+    visits_delta: Annotated[Delta, Field(ge=0, lt=1)] = 0.0  # 0: basic composition of a person's answers
     view: View = View()
 
 
@@ -353,7 +353,8 @@ def _setup(line: Line, experiment: Experiment) -> RunSetup:
     if isinstance(threshold, float):  # it speaks of people, as epsilon does
         stated = stated.model_copy(update={"eps_min": part_of_one(threshold, visits, delta)})
     if delta > 0 and epsilon is not None and epsilon.fixed is not None:
-        return of(stated, Fixed(value=part_of_one(epsilon.fixed, visits, delta)), visits, delta)
+        part = part_of_one(epsilon.fixed, visits, delta)  # may be smaller than a spec's own
+        return of(stated, epsilon.model_copy(update={"value": part}), visits, delta)
     if "delta" in policy.parameters.model_fields:
         once = of(stated, line.epsilon, 1)
         if policy.guarantee(once).delta > 0:

@@ -20,7 +20,7 @@ from bandit_core import places
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec.errors import InputError, Issue, validated
-from bandit_core.spec.field_types import Frozen, Number, Whole
+from bandit_core.spec.field_types import Finite, Frozen, Whole
 
 FOLDER = places.ROOT / "papers"
 Reference = str  # "policy or label", or "preset/policy or label" where a figure has several presets
@@ -58,8 +58,8 @@ class Ratio(_Claim):
 
     kind: Literal["ratio"]
     line: Reference
-    reported: Number
-    half: Number
+    reported: Finite
+    half: Finite
     runs: Whole
 
     @property
@@ -93,8 +93,8 @@ class Straight(_Claim):
 
     kind: Literal["straight"]
     over: Literal["V", "root of ln(1/δ)"] = "V"
-    reported: Number | None = None
-    at_least: Number
+    reported: Finite | None = None
+    at_least: Finite
 
 
 class Noise(_Claim):
@@ -103,9 +103,9 @@ class Noise(_Claim):
 
     kind: Literal["noise"]
     users: Whole
-    epsilon: Number
-    deltas: Annotated[tuple[Number, ...], Field(min_length=3)]
-    at_least: Number
+    epsilon: Finite
+    deltas: Annotated[tuple[Finite, ...], Field(min_length=3)]
+    at_least: Finite
 
 
 class Threshold(_Claim):
@@ -173,9 +173,9 @@ class Spread(_Claim):
     kind: Literal["spread"]
     lines: tuple[Reference, ...]
     runs: Whole
-    below: Number | None = None
-    reaches: Number | None = None
-    half: Number = 0.0
+    below: Finite | None = None
+    reaches: Finite | None = None
+    half: Finite = 0.0
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -187,7 +187,7 @@ class Growth(_Claim):
 
     kind: Literal["growth"]
     line: Reference
-    at_most: Number
+    at_most: Finite
 
     @property
     def references(self) -> tuple[Reference, ...]:

@@ -48,6 +48,7 @@ Accounting = Literal["paper", "tight"]
 _CUT = 1e-3  # share of delta that the rare numbers of noisy users may count for, all of it as if they gave all away
 _GROUPS = 200  # of numbers of noisy users that count alike, as the smallest of them
 _STEPS = 60  # of the bisection
+_NOBODY = 1e-250  # a smaller chance of a uniform bit makes none, and SciPy leaves the range of a double
 
 
 def local_share(epsilon: float) -> float:
@@ -77,6 +78,8 @@ def shuffle_delta(noisy: float, users: int, epsilon: float, cut: float = 1e-15) 
     above, below = 1 - half - growth * half, growth * (1 - half) - half
     if above <= 0:
         return 0.0
+    if noisy < _NOBODY:
+        return above
     others = users - 1, noisy  # SciPy would take as long to make a distribution of them as for all else here
     low, high = (0, 0) if users == 1 else (int(binom.ppf(cut / 2, *others)), int(binom.isf(cut / 2, *others)))
     ends = np.unique(np.linspace(low, high + 1, min(_GROUPS, high - low + 1) + 1).astype(np.int64))

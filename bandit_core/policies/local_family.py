@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bandit_core.model import Acceptor, Guarantee, Parameters, Release, RunSetup
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.budgets import LARGEST, BudgetDistribution
 from bandit_core.spec.field_types import Positive
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.theory import threshold
@@ -19,7 +19,7 @@ class ThresholdParameters(Parameters):
     """The threshold below which a response is discarded."""
 
     eps_min: Annotated[
-        Annotated[Positive, Field(le=1000)] | Literal["auto"],
+        Annotated[Positive, Field(le=LARGEST)] | Literal["auto"],
         Field(
             description="Responses of users with a smaller epsilon are discarded. "
             "auto: the minimiser of V_L or V_B; for one fixed epsilon, that epsilon."

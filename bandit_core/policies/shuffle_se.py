@@ -23,11 +23,11 @@ from pydantic import Field
 from bandit_core.kernels import ladder as kernels
 from bandit_core.model import Guarantee, Policy, Release, RunSetup
 from bandit_core.policies import ladder_family
-from bandit_core.spec.field_types import Number
+from bandit_core.spec import field_types
 from bandit_core.theory import ladder
 
 Delta = Annotated[
-    Annotated[Number, Field(ge=1e-12, le=0.1)], Field(description="Chance up to which the promise may fail.")
+    Annotated[field_types.Delta, Field(gt=0, le=0.1)], Field(description="Chance up to which the promise may fail.")
 ]
 
 

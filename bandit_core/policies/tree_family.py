@@ -18,6 +18,7 @@ from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSet
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
 from bandit_core.policies.central_family import approximate, central_release, nominal, pure
+from bandit_core.spec import field_types
 from bandit_core.spec.field_types import Number
 
 Gamma = Annotated[
@@ -44,7 +45,7 @@ def _of_square_root(delta: float | Literal["auto"], given: ValidationInfo) -> fl
 
 
 Delta = Annotated[
-    Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"],
+    Annotated[field_types.Delta, Field(gt=0, lt=1)] | Literal["auto"],
     AfterValidator(_of_square_root),
     Field(
         description="The delta of the promise (epsilon, delta) that counter square-root keeps; the others have none. "

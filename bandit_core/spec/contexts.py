@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.spec.field_types import Frozen, Number, Positive, Whole
+from bandit_core.spec.field_types import Frozen, Number, Observed, Positive, Whole
 
 SPHERE, GAUSSIAN, CUBE, DISCRETE, MARGIN, TABLE = range(6)  # codes shared with kernels/contexts.py
 IDENTITY, LOGISTIC, POISSON = range(3)
@@ -158,10 +158,10 @@ class Table(_ContextDistribution):
     code: ClassVar[int] = TABLE
     kind: Literal["table"] = "table"
     rows: Annotated[
-        tuple[Annotated[tuple[Number, ...], Field(min_length=1)], ...],
+        tuple[Annotated[tuple[Observed, ...], Field(min_length=1)], ...],
         Field(min_length=1, description="Features of one user each."),
     ]
-    actions: Annotated[tuple[Number, ...], Field(description="What arm a stands for, for example a price.")] = ()
+    actions: Annotated[tuple[Observed, ...], Field(description="What arm a stands for, for example a price.")] = ()
 
     @model_validator(mode="after")
     def _rectangular(self) -> Table:
@@ -207,7 +207,7 @@ class GivenTheta(Frozen):
     """Fixed numbers: ``dimension`` of them, or, with one parameter for each arm, those of all arms in turn."""
 
     kind: Literal["given"] = "given"
-    values: Annotated[tuple[Number, ...], Field(min_length=1, max_length=MOST_CELLS)]
+    values: Annotated[tuple[Observed, ...], Field(min_length=1, max_length=MOST_CELLS)]
 
 
 Theta = Annotated[RandomTheta | GivenTheta, Field(discriminator="kind")]

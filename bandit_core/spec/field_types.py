@@ -1,11 +1,21 @@
-"""The number types of a spec: finite, and never a truth value or a text that happens to look like a number."""
+"""The number types of a spec: finite, and never a truth value or a text that happens to look like a number.
+
+A `Number` is 0 or between 1e-6 and 1e12 in size, so that formulas stay in the range of a double. A `Delta`, the chance
+that a promise fails, may be as small as 1e-12, and an `Observed` value, which is what it is, may be any small number.
+"""
 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from bandit_core.spec.number_text import write_number
+
+SMALLEST, LARGEST = 1e-6, 1e12  # sizes of a number that is not 0
+SMALLEST_DELTA = 1e-12
 
 
 def _number(value: Any) -> float:
@@ -24,7 +34,20 @@ def _whole(value: Any) -> int | float:
     return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
-Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+def _between(smallest: float) -> Callable[[float], float]:
+    def check(value: float) -> float:
+        if value != 0 and not smallest <= abs(value) <= LARGEST:
+            least = f"0, or from {write_number(smallest)} to" if smallest else "at most"
+            raise ValueError(f"must be {least} {write_number(LARGEST)} in size")
+        return value
+
+    return check
+
+
+Finite = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
+Observed = Annotated[Finite, AfterValidator(_between(0.0))]
+Number = Annotated[Finite, AfterValidator(_between(SMALLEST))]
+Delta = Annotated[Finite, AfterValidator(_between(SMALLEST_DELTA))]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Positive = Annotated[Number, Field(gt=0)]
 Probability = Annotated[Number, Field(ge=0, le=1)]

@@ -16,6 +16,7 @@ from bandit_core.simulation.summaries import split
 from bandit_core.simulation.together import Together
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.field_types import SMALLEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,10 +100,10 @@ def budgets(values: Iterable[Any]) -> tuple[float, ...]:
             number = float(value)
         except (TypeError, ValueError):
             number = -1.0
-        if 0 < number <= LARGEST:
+        if SMALLEST <= number <= LARGEST:
             grid.add(number)
         else:
-            issues.append(Issue(f"epsilon[{place}]", value, f"a number above 0, at most {LARGEST:g}"))
+            issues.append(Issue(f"epsilon[{place}]", value, f"a number from {SMALLEST:g} to {LARGEST:g}"))
     if not issues and not 1 <= len(grid) <= MOST_POINTS:
         issues.append(Issue("epsilon", len(grid), f"between 1 and {MOST_POINTS} budgets"))
     if issues:

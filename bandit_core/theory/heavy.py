@@ -39,6 +39,14 @@ _HARDEST = " It speaks of the hardest reward distributions with these gaps and t
 _FACTOR = " (drawn with the factor {:g})."
 
 
+def _power(base: float, exponent: float) -> float:
+    """``base`` to the ``exponent``; infinite where it exceeds the range of a double."""
+    try:
+        return float(base**exponent)
+    except OverflowError:
+        return math.inf
+
+
 class _Numbers:
     """What the formulas need of an instance, and sums over its worse arms."""
 
@@ -105,7 +113,7 @@ def _two_arms(bound: Bound, arms: int, general: str) -> Bound:
 
 def _plain_lower(setup: RunSetup, multiplier: float) -> list[Bound]:
     n = _Numbers(setup)
-    common = 0.4 * n.u ** (1 / n.v) * n.gap_sum(-1 / n.v)
+    common = 0.4 * _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v)
     exponent = n.v / (1 + n.v)
     return [
         _shape(
@@ -140,7 +148,7 @@ def _plain_lower(setup: RunSetup, multiplier: float) -> list[Bound]:
 def robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """Robust-UCB with the truncated mean: Bubeck et al. 2013. The printed constants are indicative only."""
     n = _Numbers(setup)
-    slope = 8 * (4 * n.u) ** (1 / n.v) * n.gap_sum(-1 / n.v)
+    slope = 8 * _power(4 * n.u, 1 / n.v) * n.gap_sum(-1 / n.v)
     exponent = n.v / (1 + n.v)
     return [
         _shape(
@@ -179,7 +187,7 @@ def plain_lower_bounds(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
 def dp_robust_ucb(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """DPRUCB: Theorem 2."""
     n = _Numbers(setup)
-    slope = n.u ** (1 / n.v) * n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
+    slope = _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v) / min(1.0, n.epsilon)
     bounds = [
         _shape(
             multiplier,
@@ -240,7 +248,7 @@ def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
 
 
 def _gap_lower(n: _Numbers, multiplier: float, name: str, formula: str, model: str, cost: float, largest: str) -> Bound:
-    slope = n.u ** (1 / n.v) * n.gap_sum(-1 / n.v) / cost
+    slope = _power(n.u, 1 / n.v) * n.gap_sum(-1 / n.v) / cost
     return _shape(
         multiplier,
         name,
@@ -279,8 +287,8 @@ def ldp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     """LDPRSE: what its epochs really cost, then Theorem 7 as printed (hidden)."""
     n = _Numbers(setup)
     v, epsilon = n.v, n.epsilon
-    correct = n.u ** (2 / v) * n.gap_sum(-(2 + v) / v) / epsilon**2
-    printed = n.u ** (2 / v) * n.gap_sum(-1 / v) / epsilon**2
+    correct = _power(n.u, 2 / v) * n.gap_sum(-(2 + v) / v) / epsilon**2
+    printed = _power(n.u, 2 / v) * n.gap_sum(-1 / v) / epsilon**2
     assumptions = "the (1+v)-th moments are at most u; epsilon up to 1; beta = 1/T; kappa = 1"
     words = "A worse arm is dropped once an epoch is as precise as its gap; with noise on every reward that takes long"
     free = "However small the gaps are, the regret of LDPRSE grows no faster than this shape"
@@ -326,12 +334,12 @@ def derived_local(setup: RunSetup) -> list[Bound]:
     relative = n.gaps / n.unit
     within = relative[5 * relative <= 1]
     with np.errstate(over="ignore"):
-        constant = n.unit * float(np.sum(within ** (-(2 + v) / v))) / (4 * alpha * 5 ** (2 / v))
+        constant = n.unit * float(np.sum(within ** (-(2 + v) / v))) / (4 * alpha * _power(5, 2 / v))
 
     def worst(t: np.ndarray) -> np.ndarray:
         if n.arms < 2:
             return 0 * t
-        gap = ((n.arms - 1) / (4 * 5 ** (2 / v) * alpha * t)) ** (v / (2 + 2 * v))
+        gap = ((n.arms - 1) / (4 * _power(5, 2 / v) * alpha * t)) ** (v / (2 + 2 * v))
         return n.unit * t * np.minimum(gap, 0.2) / (8 * math.e)
 
     bound = Bound(

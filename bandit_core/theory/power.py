@@ -36,13 +36,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bandit_core.model import Privacy
+from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 
 if TYPE_CHECKING:
     import pandas as pd
 
 COLUMNS = ("trust", "users_per_option", "users", "inflation")
-LARGEST_BUDGET = 1000.0
 MOST_OPTIONS = 10_000
 MOST_USERS = 10**15  # per option; more is not told apart
 TRUSTS: tuple[Privacy, ...] = ("none", "local", "central")
@@ -109,7 +109,7 @@ def _checked(numbers: dict[str, float | None], privacy: Privacy) -> None:
         "effect": (0.0, 1.0, "a number above 0, below 1"),
         "alpha": (0.0, 1.0, "a number above 0, below 1"),
         "power": (0.0, 1.0, "a number above 0, below 1"),
-        "epsilon": (0.0, LARGEST_BUDGET, f"a number above 0, at most {LARGEST_BUDGET:g}"),
+        "epsilon": (0.0, LARGEST, f"a number above 0, at most {LARGEST:g}"),
     }
     issues = []
     for name, (low, high, allowed) in ranges.items():

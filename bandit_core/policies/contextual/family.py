@@ -14,6 +14,7 @@ from bandit_core.kernels.contexts import BLOCK, MOST_TRIES
 from bandit_core.mechanisms.gaussian import smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Release, RunSetup
 from bandit_core.policies import index_family
+from bandit_core.spec import field_types
 from bandit_core.spec.contexts import Contexts, Discrete, GaussianContexts, Sphere, Table
 from bandit_core.spec.field_types import Number, Positive, Whole
 from bandit_core.theory.contextual import contexts_of
@@ -32,7 +33,8 @@ UCB_STEP = 25e-9  # seconds of one pull of `ucb`, the unit of step costs
 
 Accounting = Literal["paper", "tight"]
 Delta = Annotated[
-    Number, Field(gt=0, lt=1, description="Probability with which the promise of epsilon may fail, for each user.")
+    field_types.Delta,
+    Field(gt=0, lt=1, description="Probability with which the promise of epsilon may fail, for each user."),
 ]
 Alpha = Annotated[Number, Field(gt=0, lt=1, description="Failure probability of the regret bound.")]
 Refresh = Annotated[

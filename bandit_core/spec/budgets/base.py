@@ -17,7 +17,7 @@ from bandit_core.spec.field_types import Frozen, Number
 
 FIXED, DISCRETE, CLAMPED_GAUSSIAN, UNIFORM, LOGNORMAL = range(5)  # codes in the kernels
 PARAMETERS = 4  # numbers of a distribution in the kernels
-LARGEST = 1000.0  # beyond this no mechanism differs from no privacy by anything a double can hold
+LARGEST = 1e6  # from 1000 on no mechanism differs from no privacy by anything a double can hold
 Budget = Annotated[Number, Field(ge=0, le=LARGEST)]
 Draw = Callable[..., float]  # draw(form, uniform), see `BudgetDistribution.sampler`
 

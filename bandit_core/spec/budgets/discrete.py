@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from bandit_core.spec.budgets.base import Budget, DiscreteBudgets
-from bandit_core.spec.field_types import Probability
+from bandit_core.spec.field_types import Observed
 
 
 class Discrete(DiscreteBudgets):
@@ -20,7 +20,7 @@ class Discrete(DiscreteBudgets):
     nats: ClassVar[tuple[str, ...]] = ("values",)
     kind: Literal["discrete"] = "discrete"
     values: Annotated[tuple[Budget, ...], Field(min_length=1, max_length=1000)]
-    probs: tuple[Probability, ...] | None = None
+    probs: tuple[Annotated[Observed, Field(ge=0, le=1)], ...] | None = None  # one of millions of users may be a group
 
     @model_validator(mode="after")
     def _consistent(self) -> Discrete:

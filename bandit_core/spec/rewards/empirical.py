@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.spec.field_types import Number, Whole
+from bandit_core.spec.field_types import Observed, Whole
 from bandit_core.spec.rewards.base import EMPIRICAL, DiscreteDistribution, Draw
 
 MOST_OBSERVED = 1_000_000  # values of one empirical arm, repetitions included
@@ -20,7 +20,7 @@ class Empirical(DiscreteDistribution):
     words: ClassVar[str] = "pays what was observed, each value as often as it was"
     code: ClassVar[int] = EMPIRICAL
     kind: Literal["empirical"] = "empirical"
-    values: Annotated[tuple[Number, ...], Field(min_length=1, max_length=MOST_OBSERVED)]
+    values: Annotated[tuple[Observed, ...], Field(min_length=1, max_length=MOST_OBSERVED)]
     counts: tuple[Annotated[Whole, Field(ge=1, le=MOST_OBSERVED)], ...] | None = None
 
     @model_validator(mode="after")
