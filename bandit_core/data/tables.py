@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.free_text import why_not
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,6 +57,7 @@ _GAPS = " '’\u00a0\u202f"  # between thousands, besides points and commas
 _CELL = re.compile(
     rf"([-+−]?)\s*({_UNIT})?\s*([-+−]?)\s*(\d[\d.,{_GAPS}]*|[.,]\d+)([eE][-+]?\d{{1,3}})?\s*({_UNIT})?", re.ASCII
 )
+_LINES = re.compile(r"[\t\n\r\v\f\x85\u2028\u2029]+")
 _ONE_MARK = re.compile(r"(\d*)([.,]?)(\d*)", re.ASCII)
 _GROUPED = re.compile(rf"(\d{{1,3}}([.,{_GAPS}])(?:\d{{2,3}}\2)*\d{{3}})(?:(?!\2)([.,])(\d*))?", re.ASCII)
 
@@ -102,6 +104,16 @@ def read_number(cell: str) -> Written | None:
 def refusal(path: str, value: Any, allowed: str) -> InputError:
     """One problem of a file, to be raised."""
     return InputError([Issue(path, value, allowed)])
+
+
+def _on_one_line(text: str) -> str:
+    return _LINES.sub(" ", text).strip()
+
+
+def _check_text(path: str, text: str) -> None:
+    """Refuse names with characters that nobody sees."""
+    if words := why_not(text):
+        raise refusal(path, text[:60], words)
 
 
 def column_words(name: str) -> str:
@@ -177,7 +189,7 @@ class Sheet:
         Raises
         ------
         InputError
-            When there are more than ``most`` of them.
+            When there are more than ``most`` of them, or one of them has a hidden character (see `free_text`).
         """
         import pandas as pd
 
@@ -188,9 +200,11 @@ class Sheet:
             if len(different) > most:
                 raise refusal(column_words(column), None, f"at most {most} different words; is this the right column?")
         codes, found = pd.factorize(cells)
-        shown = [cell.strip() if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
+        shown = [_on_one_line(cell) if isinstance(cell, str) else f"{cell:.12g}" for cell in found]
         named = dict.fromkeys(word for word in shown if word and word.lower() not in _MISSING)
         merged = {word: code for code, word in enumerate(named)}
+        for word in merged:
+            _check_text(column_words(column), word)
         return np.array([*(merged.get(word, -1) for word in shown), -1])[codes], list(merged)
 
     def blank(self, column: str, missing: bool = False) -> np.ndarray:
@@ -353,10 +367,11 @@ def _is_headed(rows: list[list[str]]) -> bool:
 
 
 def _names(cells: list[str], headed: bool) -> list[str]:
-    """Names of the columns, each once."""
+    """Names of the columns, each once; refused where one has a hidden character."""
     names: dict[str, int] = {}  # and the last number that it was given
     for place, cell in enumerate(cells, 1):
-        first = name = (cell[:60] if headed else "") or f"column {place}"
+        first = name = (_on_one_line(cell)[:60] if headed else "") or f"column {place}"
+        _check_text(f"column {place}", name)
         while name in names:
             names[first] += 1
             name = f"{first} ({names[first]})"

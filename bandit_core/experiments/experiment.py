@@ -29,6 +29,7 @@ from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
 from bandit_core.spec.field_types import Delta, Frozen, Whole
+from bandit_core.spec.free_text import Lines, Text, Worded
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
@@ -42,6 +43,7 @@ MOST_NAME_PARTS = 16  # of a dotted name in TOML; a spec needs three
 _NAME_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
 _LONG_NAME = re.compile(rf"(?:^|[\[{{,])[ \t]*+((?:{_NAME_PART}){{{MOST_NAME_PARTS}}})", re.MULTILINE)
 MOST_BUDGET_LETTERS = 40
+OUT_OF_RANGE = "these numbers, with this horizon and these arms, leave the range in which the policy can be computed"
 Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "range", "interval-95", "half-sd", "quarter-sd"]
 Against = Literal["own", "best"]
@@ -50,13 +52,13 @@ SPOKEN_OF = ("arms", "contexts", "lines", "horizon", "feedback", "visits", "visi
 _BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
-class Line(Frozen):
+class Line(Worded):
     """One curve: a policy, its budget and its parameters."""
 
     policy: str
     epsilon: Epsilon | None = None
     params: dict[str, Any] = {}
-    label: Annotated[str, Field(max_length=80)] | None = None
+    label: Annotated[Text, Field(max_length=80)] | None = None
 
     @property
     def entry(self) -> Policy:
@@ -146,12 +148,12 @@ def _checkpoints(horizon: int, count: int) -> tuple[int, ...]:
     return tuple(times)
 
 
-class Document(Frozen):
+class Document(Worded):
     """The fields, each valid by itself: policies may be any names, and nothing need fit together."""
 
     version: Literal[1] = 1
-    title: Annotated[str, Field(max_length=120)] = ""
-    note: Annotated[str, Field(max_length=600)] = ""
+    title: Annotated[Text, Field(max_length=120)] = ""
+    note: Annotated[Lines, Field(max_length=600)] = ""
     arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)] = ()
     contexts: Contexts | None = None
     lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]
@@ -397,7 +399,10 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
         if words is not None:
             issues.append(Issue(f"lines[{number}].policy", line.policy, words))
             continue
-        words = line.entry.refuses(_setup(line, experiment))
+        try:
+            words = line.entry.refuses(_setup(line, experiment))
+        except ArithmeticError:
+            words = OUT_OF_RANGE
         if words is not None:
             issues.append(Issue(f"lines[{number}].params", dict(line.params), words))
     return issues or _coming_problems(experiment)

@@ -36,9 +36,10 @@ def _whole(value: Any) -> int | float:
 
 def _between(smallest: float) -> Callable[[float], float]:
     def check(value: float) -> float:
-        if value != 0 and not smallest <= abs(value) <= LARGEST:
-            least = f"0, or from {write_number(smallest)} to" if smallest else "at most"
-            raise ValueError(f"must be {least} {write_number(LARGEST)} in size")
+        if abs(value) > LARGEST:
+            raise ValueError(f"must be at most {write_number(LARGEST)} in size")
+        if 0 < abs(value) < smallest:
+            raise ValueError(f"must be 0, or at least {write_number(smallest)} in size")
         return value
 
     return check
