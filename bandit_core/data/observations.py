@@ -18,6 +18,7 @@ from bandit_core.data.tables import TRUTH_READ, Sheet, Trouble, column_words, re
 from bandit_core.spec.budgets import LARGEST, Discrete, Epsilon
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
+from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import MOST_OBSERVED, Arm, Bernoulli, Empirical, TwoPoint
 
 MOST_OPTIONS = 100
@@ -471,7 +472,7 @@ def read_budgets(data: bytes) -> tuple[Epsilon, int, tuple[Trouble, ...]]:
     wrong = np.flatnonzero(~np.isnan(numbers) & (numbers != 0) & ~((numbers >= SMALLEST) & (numbers <= LARGEST)))
     if len(wrong):
         value = f"{numbers[wrong[0]]:g}"
-        what = f"is no budget (0, or {SMALLEST:g} to {LARGEST:g})"
+        what = f"is no budget (0, or {write_number(SMALLEST)} to {write_number(LARGEST)})"
         troubles.append(Trouble(table.row(int(wrong[0])), column, value, len(wrong), what, "drop these rows"))
         numbers[wrong] = math.nan
     values, counts = np.unique(numbers[~np.isnan(numbers)], return_counts=True)

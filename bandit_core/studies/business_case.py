@@ -14,6 +14,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import reference
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
+from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import Bernoulli
 from bandit_core.studies.goal_search import Goal, Kind, no_better_than
 
@@ -87,7 +88,7 @@ def typed_arms(
         raise InputError(issues)
     chances = [min(1.0, max(0.0, (mean - low) / (high - low))) for mean in means]
     issues = [
-        Issue(f"option {number}", f"{mean:.6g}", f"{low:g}, or above it by at least {SMALLEST:g} of the range")
+        Issue(f"option {number}", f"{mean:.6g}", f"{low:g}, or more by at least {write_number(SMALLEST)} of the range")
         for number, (mean, chance) in enumerate(zip(means, chances, strict=True))
         if 0 < chance < SMALLEST
     ]

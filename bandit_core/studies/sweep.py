@@ -17,6 +17,7 @@ from bandit_core.simulation.together import Together
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.field_types import SMALLEST
+from bandit_core.spec.number_text import write_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,8 @@ def budgets(values: Iterable[Any]) -> tuple[float, ...]:
         if SMALLEST <= number <= LARGEST:
             grid.add(number)
         else:
-            issues.append(Issue(f"epsilon[{place}]", value, f"a number from {SMALLEST:g} to {LARGEST:g}"))
+            allowed = f"a number from {write_number(SMALLEST)} to {write_number(LARGEST)}"
+            issues.append(Issue(f"epsilon[{place}]", value, allowed))
     if not issues and not 1 <= len(grid) <= MOST_POINTS:
         issues.append(Issue("epsilon", len(grid), f"between 1 and {MOST_POINTS} budgets"))
     if issues:

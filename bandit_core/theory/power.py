@@ -38,6 +38,8 @@ import numpy as np
 from bandit_core.model import Privacy
 from bandit_core.spec.budgets import LARGEST
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.field_types import SMALLEST
+from bandit_core.spec.number_text import write_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,21 +106,17 @@ def variance(mean: float, privacy: Privacy, epsilon: float | None) -> float:
 
 
 def _checked(numbers: dict[str, float | None], privacy: Privacy) -> None:
-    ranges = {
-        "baseline": (0.0, 1.0, "a number above 0, below 1"),
-        "effect": (0.0, 1.0, "a number above 0, below 1"),
-        "alpha": (0.0, 1.0, "a number above 0, below 1"),
-        "power": (0.0, 1.0, "a number above 0, below 1"),
-        "epsilon": (0.0, LARGEST, f"a number above 0, at most {LARGEST:g}"),
-    }
+    least = write_number(SMALLEST)
     issues = []
-    for name, (low, high, allowed) in ranges.items():
-        value = numbers[name]
+    for name, value in numbers.items():
         if name == "epsilon" and privacy == "none" and value is None:
             continue
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not (low < value < high or (name == "epsilon" and value == high)):  # type: ignore[operator]
-            issues.append(Issue(name, value, allowed))
+        if name == "epsilon":
+            if not number or not SMALLEST <= value <= LARGEST:  # type: ignore[operator]
+                issues.append(Issue(name, value, f"a number from {least} to {write_number(LARGEST)}"))
+        elif not number or not SMALLEST <= value < 1:  # type: ignore[operator]
+            issues.append(Issue(name, value, f"a number from {least}, below 1"))
     if privacy not in TRUSTS:
         issues.append(Issue("privacy", privacy, f"one of {', '.join(TRUSTS)}"))
     if not issues and numbers["baseline"] + numbers["effect"] > 1:  # type: ignore[operator]
@@ -156,7 +154,7 @@ def sample_size(
     Parameters
     ----------
     baseline, effect
-        The mean of one option, and the smallest difference worth finding; both in (0, 1), their sum at most 1.
+        The mean of one option, and the smallest difference worth finding; both in [1e-6, 1), their sum at most 1.
     alpha, power
         Chance of finding any difference where there is none, and of finding one of size ``effect``.
     privacy, epsilon

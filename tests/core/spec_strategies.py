@@ -12,14 +12,16 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.policies import registry
 from bandit_core.spec import budgets, rewards
 from bandit_core.spec.errors import InputError
+from bandit_core.spec.field_types import SMALLEST
 
 Document = dict[str, Any]
 
 
 def numbers(low: float, high: float) -> st.SearchStrategy[float]:
-    """Numbers as people write them: short decimals, whole ones, and any double in between."""
+    """Numbers as people write them: short decimals, whole ones, and any double in between that a spec may hold."""
     rounded = st.floats(low, high).map(lambda value: min(high, max(low, round(value, 2))))
-    return st.one_of(st.integers(-int(-low // 1), int(high)), rounded, st.floats(low, high))
+    written = st.one_of(st.integers(-int(-low // 1), int(high)), rounded, st.floats(low, high))
+    return written.map(lambda value: value if abs(value) >= SMALLEST else 0)
 
 
 @st.composite
@@ -82,7 +84,8 @@ any_budget = st.one_of(
     law("empirical", values=st.lists(st.floats(0.1, 10), min_size=1, max_size=5)),
 )  # fmt: skip
 
-labels = st.text(st.characters(codec="utf-8"), max_size=20)
+labels = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp")), max_size=20)
+notes = st.lists(labels, max_size=3).map("\n".join)
 
 
 @st.composite
@@ -155,7 +158,7 @@ def specs(draw: st.DrawFn) -> Document:
         "trials": draw(st.integers(1, 10**4)),
         "seed": draw(st.integers(0, 2**53)),
     }
-    for name, words in (("title", labels), ("note", labels)):
+    for name, words in (("title", labels), ("note", notes)):
         if draw(st.booleans()):
             document[name] = draw(words)
     if draw(st.booleans()):

@@ -138,7 +138,7 @@ def test_a_changed_copy_is_validated_too():
         (local(epsilon={"kind": "normal"}), "lines[1].epsilon.kind", "'fixed'"),
         (local(epsilon={"kind": ["fixed"]}), "lines[1].epsilon.kind", "'fixed'"),
         (local(epsilon={"kind": "fixed", "value": 0}), "lines[1].epsilon.value", "greater than 0"),
-        (local(epsilon={"kind": "fixed", "value": 1e4}), "lines[1].epsilon.value", "less than or equal to 1000"),
+        (local(epsilon={"kind": "fixed", "value": 1e7}), "lines[1].epsilon.value", "less than or equal to 1000000"),
         (local(epsilon={"kind": "discrete", "values": [0]}), "lines[1].epsilon", "above 0"),
         (local(epsilon={"kind": "discrete", "values": [1], "probs": [0.5]}), "lines[1].epsilon", "sum to 1"),
         (local(epsilon={"kind": "discrete", "values": [1], "probs": [2]}), "lines[1].epsilon.probs[0]", "equal to 1"),
