@@ -25,6 +25,7 @@ OF_THE_ISSUE = [
     {"lines": "dp-ucb-int(8e-5,delta=0.9999999999999999)", "arms": "0.9,0.001"},
     {"lines": "robust-ucb(v=1e-5)", "arms": "0.5,1e-5"},
     {"lines": "ldp-robust-se(1.1,v=1.5e-6)", "arms": "0.5,0.5000000001"},
+    {"lines": "dp-robust-se(0.15,v=1e-6)", "arms": "gaussian(0.9,1),gaussian(0.5,1)"},
     {"lines": "ts-cf(0.15)", "arms": "0.5,0.5000000001", "visits": "30"},
     {"lines": "heldp-ucb-l(1e-6),heldp-ucb-b(1e6)", "arms": "0.5,0.5000000001"},
     {"lines": "robust-ucb", "arms": "pareto(1e12,1.000001),pareto(1e-6,1e12)"},

@@ -214,10 +214,11 @@ def dp_robust_se(setup: RunSetup, multiplier: float = 1.0) -> list[Bound]:
     )
 
     def instance_curve(u_power: float) -> Curve:
-        return lambda t: n.u**u_power * inverse * np.log(t) + n.largest
+        return lambda t: _power(n.u, u_power) * inverse * np.log(t) + n.largest
 
     def worst_curve(u_power: float) -> Curve:
-        return lambda t: n.u**u_power * (n.arms * np.log(t) / min(1.0, n.epsilon)) ** exponent * t ** (1 / (1 + n.v))
+        u = _power(n.u, u_power)
+        return lambda t: u * (n.arms * np.log(t) / min(1.0, n.epsilon)) ** exponent * t ** (1 / (1 + n.v))
 
     words = "DPRSE pays one logarithm per worse arm, as little as any policy of a trusted curator can"
     free = "However small the gaps are, the regret of DPRSE grows no faster than this shape"

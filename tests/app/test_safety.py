@@ -6,10 +6,13 @@ import re
 
 import pytest
 import screen as on
+from extreme_links import OF_THE_ISSUE, extreme_links
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, load_preset, simulate
+from bandit_core.experiments import links
 from ui import charts, exports, state, words
 
 FIELDS = sorted(state.FIELDS | state.PASSED_OVER)
@@ -46,6 +49,36 @@ def shown(screen) -> list[str]:  # type: ignore[no-untyped-def]
     kinds = ["title", "header", "subheader", "markdown", "caption", "info", "warning", "error", "success"]
     texts = [element.value for kind in kinds for element in getattr(screen, kind)]
     return texts + [element.label for element in (*screen.expander, *screen.checkbox)]
+
+
+def drawn(page: str, link: dict[str, str]) -> AppTest:
+    """A page of a link: never an error page, and what is wrong with the link is told in words."""
+    screen = on.visit(page, **{**link, "T": "20", "n": "2"})
+    assert len(screen.title) == 1
+    _, problems = links.read({**link, "T": "20", "n": "2"})
+    told = " ".join(alert.value for alert in screen.main.warning)
+    assert all(words.plain(problem.path) in told for problem in problems[:3]), (problems, told)
+    return screen
+
+
+@pytest.mark.parametrize("link", OF_THE_ISSUE, ids=lambda link: link["lines"])
+def test_explore_shows_links_of_extreme_numbers(link: dict[str, str]) -> None:
+    drawn("explore", link)
+
+
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@given(link=extreme_links())
+def test_explore_shows_any_link_of_extreme_numbers(link: dict[str, str]) -> None:
+    experiment, _ = links.read(link)
+    drawn("explore" if experiment.contexts is None else "contextual", link)
+
+
+@pytest.mark.parametrize("field", ["title", "note", "lines"])
+def test_words_that_turn_the_direction_of_text_are_refused_on_the_page(field: str) -> None:
+    text = "\u202e681" if field != "lines" else 'ucb(label="\u202e681"),kl-ucb'
+    screen = on.visit("explore", **on.SMALL, **{field: text})
+    assert any("U\\+202E" in alert.value and "formatting" in alert.value for alert in screen.main.warning)
+    assert not any("\u202e" in text for text in shown(screen))
 
 
 def active(text: str) -> bool:
