@@ -101,7 +101,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
     for row in answer.rows:
         line = result.lines[row.line]
         assert line is not None
-        colour, title = colours[row.line], result.experiment.lines[row.line].entry.title
+        colour, title = colours[row.line], answer.decision.chosen(row.privacy).title
         quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
         group = {"legendgroup": row.label}
         high = scale * line.quantile(0.95)

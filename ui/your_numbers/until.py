@@ -248,7 +248,7 @@ def loss_rows(until: Until) -> list[dict[str, str]]:
     for row in until.rows:
         bandit, other = bandits.get(row.privacy), "–"
         if bandit is not None:
-            title = answer.experiment.lines[bandit.line].entry.title
+            title = answer.decision.chosen(bandit.privacy).title
             same = row.epsilon in (None, answer.chosen.epsilon)
             other = words.with_error(bandit.lost, bandit.lost_stderr)
             other += f" ({title})" if same else f" ({title}, {answer.chosen.budget})"
