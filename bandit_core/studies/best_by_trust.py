@@ -18,14 +18,14 @@ from typing import Any
 from bandit_core import places
 from bandit_core.experiments.experiment import SPOKEN_OF, Experiment, Line
 from bandit_core.experiments.presets import load_preset
-from bandit_core.experiments.shared_budget import at_shared
+from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.model import Privacy
 from bandit_core.simulation.store import Store
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import write_number
 from bandit_core.studies.best_method import Method, Question, best_methods
-from bandit_core.studies.sweep import EPSILONS
+from bandit_core.studies.sweep import EPSILONS, swept_label
 
 FILE = places.ROOT / "presets" / "best-by-trust.csv"
 PRESET = "trust"
@@ -101,17 +101,41 @@ def _numbers(epsilon: float) -> list[tuple[Any, ...]]:
     return [Line.model_validate(line).numbers for line in lines(epsilon, [None] * len(LEVELS))]
 
 
+def followed(before: Experiment, after: Experiment) -> Experiment:
+    """``after``, by the methods of the table where ``before`` showed it and nothing but the shared budget has moved.
+
+    At other than the usual budgets, and where arms, users or lines change, it stays as it is.
+    """
+    shared = shared_budget(after)
+    epsilon = None if shared is None else shared.fixed
+    if (
+        epsilon is None
+        or epsilon not in table()
+        or position(before) is None
+        or not after.plays_as(at_shared(before, epsilon))
+    ):
+        return after
+    if _numbers(epsilon) == [line.numbers for line in after.lines]:
+        return after
+    return after.with_changes(lines=lines(epsilon, [line.label for line in after.lines]))
+
+
+def swept(experiment: Experiment, epsilon: float) -> Experiment | None:
+    """What shows the table, at another budget and with no budget in its labels; None for everything else."""
+    if position(experiment) is None or epsilon not in table():
+        return None
+    return experiment.with_changes(lines=lines(epsilon, [swept_label(line) for line in experiment.lines]))
+
+
 def moved(experiment: Experiment, epsilon: float) -> Experiment:
-    """The experiment with another shared budget; one that shows the table shows it there, too, with its labels.
+    """The experiment with another shared budget; one that shows the table shows it there, too.
 
     Raises
     ------
     InputError
         Where a line does not take the budget.
     """
-    if position(experiment) is None or epsilon not in table():
-        return at_shared(experiment, epsilon)
-    return experiment.with_changes(lines=lines(epsilon, [line.label for line in experiment.lines]))
+    return followed(experiment, at_shared(experiment, epsilon))
 
 
 def write(store: Store | None = None) -> None:

@@ -94,7 +94,7 @@ class Question:
 
     @property
     def smaller(self) -> tuple[float, ...]:
-        """The next usual budgets (nats) below that of the question, which may be spent in its place; the largest first."""
+        """The next usual budgets (nats) below that of the question, which may be spent in its place, largest first."""
         if not isinstance(self.epsilon, int | float):
             return ()
         return tuple(sorted((each for each in EPSILONS if each < self.epsilon), reverse=True)[:LESS])
@@ -115,7 +115,7 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     found: list[Experiment] = []
     refusal: InputError | None = None
     for policy in registry().values():
-        if not keeps(policy, privacy) or policy.setting != "arms":
+        if not keeps(policy.privacy, privacy) or policy.setting != "arms":
             continue
         try:
             candidate = _candidate(question, policy, privacy)
@@ -129,12 +129,12 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     return tuple(found)
 
 
-def keeps(policy: Policy, privacy: Privacy) -> bool:
-    """Whether a policy belongs to a level of trust: it keeps that promise, or one that implies it.
+def keeps(promise: Privacy, level: Privacy) -> bool:
+    """Whether a policy of that promise belongs to a level of trust: the promise is that one, or implies it.
 
     Without privacy only those belong that keep none, as they are what the price of privacy is measured against.
     """
-    return policy.privacy == privacy if privacy == "none" else privacy in policy.promise.implied()
+    return promise == level if level == "none" else level in PROMISES[promise].implied()
 
 
 def settings_taken(policy: Policy) -> int:
@@ -309,7 +309,7 @@ def _tied(ranked: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Nam
 
 
 def _fits_most(method: Method) -> tuple[int, int, float]:
-    """The order in which tied methods are chosen: settings that they fit, how little trust they need, what they spend."""
+    """The order in which tied methods are chosen: settings that they fit, how little trust they need, their budget."""
     entry = registry()[method.policy]
     return settings_taken(entry), len(entry.promise.implied()), math.inf if method.spent is None else method.spent
 
@@ -344,7 +344,9 @@ class Contest:
         self.question, self.store = question, store
         fields = {privacy: candidates(question, privacy) for privacy in promises}
         self._fields: dict[Privacy, dict[Method, Experiment]] = {
-            privacy: {Method(each.lines[0].policy): each for each in field} for privacy, field in fields.items() if field
+            privacy: {Method(each.lines[0].policy): each for each in field}
+            for privacy, field in fields.items()
+            if field
         }
         self._sizes = {privacy: len(field) for privacy, field in self._fields.items()}
         self._pool = {name: each for field in self._fields.values() for name, each in field.items()}

@@ -12,11 +12,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.shared_budget import at_shared, shared_budget
+from bandit_core.experiments.presets import load_preset
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.model import MEASURES, PROMISES, Measure, Privacy
 from bandit_core.simulation.results import Result
-from bandit_core.studies.sweep import SweepResult
-from bandit_core.studies.trust_steps import Crossing, Step, budget_crossings, crossings, kept, ladder, steps
+from bandit_core.studies import best_by_trust
+from bandit_core.studies.sweep import SweepResult, distinct_lines
+from bandit_core.studies.trust_steps import Crossing, Step, budget_crossings, crossings, kept, ladder, standing, steps
 from ui import charts, diagrams, epsilon_grid, page_fields, theme, tradeoff_view, words
 
 GRID = epsilon_grid.between(0.1, 10)
@@ -43,7 +45,7 @@ def slider(experiment: Experiment) -> None:
             format_func=lambda value: f"{value:g}",
             help="How much may be learned about one user's reward, by whoever the promise hides it from.",
         ),
-        lambda chosen: at_shared(experiment, float(chosen)),
+        lambda chosen: best_by_trust.moved(experiment, float(chosen)),
     )
 
 
@@ -80,6 +82,9 @@ def verdict(result: Result) -> str:
 
 def _saved(experiment: Experiment, step: Step) -> str:
     """What one step saves, or costs."""
+    if step.same:
+        title = words.plain(experiment.lines[step.played[1]].entry.title)
+        return f"{_step_words(experiment, step)}: nothing, {title} needs less trust and loses least"
     amount = f"**{words.with_error(abs(step.saved), step.stderr)}**"
     saves = f"{amount} {'fewer' if step.saved > 0 else 'more'}" if step.clear else "no clear difference"
     return f"{_step_words(experiment, step)}: {saves}"
@@ -194,13 +199,19 @@ def budgets(experiment: Experiment) -> tuple[float, ...]:
     return tuple(sorted({*epsilon_grid.curve(GRID[0], GRID[-1], tradeoff_view.POINTS), *([here] if here else [])}))
 
 
+def of_all_budgets(experiment: Experiment) -> Experiment:
+    """What is played at every budget: of Home's picture the methods of small budgets, too."""
+    own = best_by_trust.position(experiment)
+    return distinct_lines(experiment if own is None else load_preset(best_by_trust.PRESET))
+
+
 def table(result: Result) -> pd.DataFrame:
     """A row per promise: what the run really keeps, who is trusted with what, and what it loses."""
-    experiment = result.experiment
+    experiment, stand = result.experiment, standing(result)
     climbed = steps(result)
     rows = []
     for line in ladder(experiment):
-        entry, played = experiment.lines[line].entry, result.lines[line]
+        entry, played = experiment.lines[line].entry, result.lines[stand[line]]
         has, promise = kept(experiment, line), entry.promise
         saved = [
             f"{words.with_error(step.saved, step.stderr)} after {PROMISES[_privacy(experiment, step.stronger)].sign}"
@@ -210,7 +221,7 @@ def table(result: Result) -> pd.DataFrame:
         rows.append(
             {
                 "promise": f"{promise.sign} {promise.title}",
-                "policy": entry.title,
+                "policy": experiment.lines[stand[line]].entry.title,
                 "budget": has.budget or "–",
                 "counted in": MEASURES[has.measure].name if has.budget else "–",
                 "lost rewards": "–" if played is None else words.with_error(played.mean[-1], played.stderr[-1]),
