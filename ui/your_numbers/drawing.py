@@ -66,7 +66,8 @@ def methods(answer: Reply) -> None:
         st.caption(
             "A method that needs no trust is also a candidate where a curator is trusted. "
             f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader; the first ones also "
-            f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. The leader at the end is "
+            f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. They are also tried at the "
+            "next two smaller ε: what keeps a smaller ε keeps the larger one, too. The leader at the end is "
             "chosen; of methods that are tied with it, the one that fits more settings. Its card shows runs that "
             "played no part in the choice, so that it does not look better than it is. "
             "Methods with few runs are known roughly only. Left out: "

@@ -177,12 +177,9 @@ def sentence(until: Until) -> str:
         f"{aim} a chance of error of {until.error}, a method that stops by itself has the answer in half of the runs "
         f"within {', '.join(parts[:-1])} and {parts[-1]}."
     )
-    by_trust = {row.privacy: row for row in private}
-    local, central = by_trust["local"], by_trust["central"]
+    central = next(row for row in private if row.privacy == "central")
     if central.times.spec.entry.privacy == "local":
-        told += (
-            " No method known here that needs a curator is quicker than one that trusts nobody, so it is used there."
-        )
+        told += " A curator would use the method that needs no trust: none that is known here is quicker."
     return " ".join(filter(None, (told, *map(method_words, private))))
 
 
