@@ -433,8 +433,12 @@ class Contest:
     @property
     def steps(self) -> int:
         """Pulls that the contest takes at most."""
-        pool = len({name.policy for name in self._pool}) * (1 + len(self.question.smaller))
-        return self.question.horizon * sum(trials * min(pool, sum(sizes.values())) for trials, sizes in self._plan())
+        policies = len({name.policy for name in self._pool})
+        playing = [
+            trials * min(policies * (1 if place < len(ROUNDS) else 1 + LESS), sum(sizes.values()))
+            for place, (trials, sizes) in enumerate(self._plan())
+        ]
+        return self.question.horizon * sum(playing)
 
     def _simulations(self) -> dict[Method, Simulation]:
         """What the present round plays, each policy once; nothing once the contest is over."""

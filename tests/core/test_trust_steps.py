@@ -58,11 +58,12 @@ def test_the_ladder_goes_from_least_trust_to_most_and_takes_the_first_visible_li
 
 
 def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
-    found = steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], [0, 0, 0], [0, 0, 0]]))
+    far = [9, 99, 999]  # lines that no level stands on
+    found = steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], far, far]))
     assert [(step.stronger, step.weaker) for step in found] == [(2, 1), (1, 0)]
     assert [step.saved for step in found] == pytest.approx([41, 6], abs=0.01)
     assert all(step.clear and step.stderr < 0.01 for step in found)  # the noise that they share is gone
-    (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], [0, 0, 0], [0, 0, 0]]))
+    (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], far, far]))
     assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved) < 0.01
 
 
