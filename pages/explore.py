@@ -80,12 +80,13 @@ if alone:
     if not covered:
         st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
     told = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
-    st.caption(told if best is None else gallery.methods(best))
+    st.caption(gallery.methods(best) if best is not None and not note else told)
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
 legend = words.legend(max(line.count for line in result.lines if line), experiment.view)
-st.caption(" ".join(filter(None, (legend, words.measures(experiment), best and gallery.methods(best)))))
+behind = "" if best is None else gallery.methods(best)  # each label
+st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
 panels.cards(result)
 decision_times.draw(result.experiment)
 

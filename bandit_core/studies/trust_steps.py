@@ -21,6 +21,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import MEASURES, PROMISES, Guarantee, Measure, Privacy
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import LineResult, Result
+from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import SweepResult
 
 CLEARLY = 0.9973  # level of the interval that must leave out 0 (three standard errors of a normal): many are looked at
@@ -39,7 +40,8 @@ class Step:
     """Two lines that follow each other on a ladder: what the level with more trust loses less at the horizon (rewards).
 
     ``saved``, its standard error ``stderr`` and the ends ``low`` and ``high`` of its interval of level `CLEARLY` are
-    over pairs of trials. ``played`` are the lines that the two levels stand on, see `standing`.
+    over pairs of trials. ``played`` are the lines that the two levels stand on, see `standing`; ``same`` says that
+    these play the same, so that the additional trust is of no use.
     """
 
     stronger: int
@@ -50,11 +52,7 @@ class Step:
     high: float
     measure: Measure
     played: tuple[int, int]
-
-    @property
-    def same(self) -> bool:
-        """Whether both levels stand on one line: the additional trust is of no use."""
-        return self.played[0] == self.played[1]
+    same: bool
 
     @property
     def clear(self) -> bool:
@@ -77,17 +75,23 @@ def kept(experiment: Experiment, line: int) -> Guarantee:
     return experiment.lines[line].entry.guarantee(experiment.setups[line])
 
 
+def level_of(experiment: Experiment, line: int) -> Privacy:
+    """The level of trust that a line stands for: that of its promise; in Home's picture a curator may need no trust."""
+    at_home = best_by_trust.position(experiment) is not None
+    return best_by_trust.LEVELS[line] if at_home else experiment.lines[line].entry.privacy
+
+
 def _trust(experiment: Experiment, line: int) -> int:
     """The larger, the more trust a line asks for."""
-    return -len(PROMISES[experiment.lines[line].entry.privacy].implied())
+    return -len(PROMISES[level_of(experiment, line)].implied())
 
 
 def ladder(experiment: Experiment) -> tuple[int, ...]:
     """The first visible line of each promise in each measure, the strongest promise (least trust) first."""
     first: dict[tuple[Privacy, Measure], int] = {}
-    for number, line in enumerate(experiment.lines):
+    for number in range(len(experiment.lines)):
         if number not in experiment.view.hidden:
-            first.setdefault((line.entry.privacy, kept(experiment, number).measure), number)
+            first.setdefault((level_of(experiment, number), kept(experiment, number).measure), number)
     measures = list(MEASURES)
     return tuple(
         first[key] for key in sorted(first, key=lambda key: (_trust(experiment, first[key]), measures.index(key[1])))
@@ -158,7 +162,7 @@ def by_level(result: Result) -> Result:
     for level, line in moved.items():
         if level != line:
             used = experiment.lines[line]
-            label = f"{PROMISES[experiment.lines[level].entry.privacy].who}: {used.entry.title} is best"
+            label = f"{PROMISES[level_of(experiment, level)].who}: {used.entry.title} is best"
             stated[level], played[level] = used.model_copy(update={"label": label}), result.lines[line]
     if stated == list(experiment.lines):
         return result
@@ -187,7 +191,8 @@ def steps(result: Result) -> tuple[Step, ...]:
             used = stand[stronger], stand[weaker]
             if (both := _both(result, *used)) is not None:
                 apart, ends = both[0].difference_to(both[1]), both[0].difference_interval(both[1], CLEARLY)
-                found.append(Step(stronger, weaker, *apart, *ends, each.measure, used))
+                one, other = (result.experiment.lines[line].numbers for line in used)
+                found.append(Step(stronger, weaker, *apart, *ends, each.measure, used, one == other))
     return tuple(found)
 
 

@@ -14,7 +14,8 @@ from ui.learn import trust as step
 
 def shown(screen) -> Experiment:
     """What the link of the screen opens."""
-    experiment, problems = links.read(on.address(screen))
+    fields = {name: value for name, value in on.address(screen).items() if name != "controls"}
+    experiment, problems = links.read(fields)
     assert problems == []
     return experiment
 

@@ -14,18 +14,24 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.experiments.shared_budget import shared_budget
-from bandit_core.model import MEASURES, PROMISES, Measure, Privacy
+from bandit_core.model import MEASURES, PROMISES, Measure
 from bandit_core.simulation.results import Result
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import SweepResult, distinct_lines
-from bandit_core.studies.trust_steps import Crossing, Step, budget_crossings, crossings, kept, ladder, standing, steps
+from bandit_core.studies.trust_steps import (
+    Crossing,
+    Step,
+    budget_crossings,
+    crossings,
+    kept,
+    ladder,
+    level_of,
+    standing,
+    steps,
+)
 from ui import charts, diagrams, epsilon_grid, page_fields, theme, tradeoff_view, words
 
 GRID = epsilon_grid.between(0.1, 10)
-
-
-def _privacy(experiment: Experiment, line: int) -> Privacy:
-    return experiment.lines[line].entry.privacy
 
 
 def slider(experiment: Experiment) -> None:
@@ -51,7 +57,7 @@ def slider(experiment: Experiment) -> None:
 
 def _rung(experiment: Experiment, line: int) -> str:
     """Who is trusted, with the delta where there is one: ``a shuffler is trusted, δ = 1e-6``."""
-    return ", ".join(filter(None, (PROMISES[_privacy(experiment, line)].who, kept(experiment, line).failure)))
+    return ", ".join(filter(None, (PROMISES[level_of(experiment, line)].who, kept(experiment, line).failure)))
 
 
 def _step_words(experiment: Experiment, step: Step) -> str:
@@ -98,9 +104,9 @@ def bars(result: Result, dark: bool) -> go.Figure:
         if len(ladders) > 1:
             rows.append(f"<b>{escape(MEASURES[measure].name)}</b>")
         for step in climbed:
-            signs = [PROMISES[_privacy(experiment, line)].sign for line in (step.stronger, step.weaker)]
+            signs = [PROMISES[level_of(experiment, line)].sign for line in (step.stronger, step.weaker)]
             rows.append(f"{' → '.join(signs)} {_in_two_rows(escape(_rung(experiment, step.weaker)))}")
-            _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[_privacy(experiment, step.weaker)].colour, dark)
+            _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[level_of(experiment, step.weaker)].colour, dark)
     charts.style(figure, 120 + 52 * max(1, len(rows)), dark)
     figure.update_layout(hovermode="closest", bargap=0.35)
     ends = [step.saved + side * 2 * float(np.nan_to_num(step.stderr)) for step in found for side in (-1, 1)]
@@ -211,10 +217,10 @@ def table(result: Result) -> pd.DataFrame:
     climbed = steps(result)
     rows = []
     for line in ladder(experiment):
-        entry, played = experiment.lines[line].entry, result.lines[stand[line]]
-        has, promise = kept(experiment, line), entry.promise
+        played = result.lines[stand[line]]
+        has, promise = kept(experiment, line), PROMISES[level_of(experiment, line)]
         saved = [
-            f"{words.with_error(step.saved, step.stderr)} after {PROMISES[_privacy(experiment, step.stronger)].sign}"
+            f"{words.with_error(step.saved, step.stderr)} after {PROMISES[level_of(experiment, step.stronger)].sign}"
             for step in climbed
             if step.weaker == line
         ]
@@ -238,11 +244,11 @@ def who_sees_what(experiment: Experiment, dark: bool) -> None:
     rungs = ladder(experiment)
     for start in range(0, len(rungs), 3):
         for column, line in zip(st.columns(3), rungs[start : start + 3], strict=False):
-            entry = experiment.lines[line].entry
-            promise = entry.promise
+            entry, level = experiment.lines[line].entry, level_of(experiment, line)
+            promise = PROMISES[level]
             with column:
-                told = diagrams.in_words(entry.privacy)
-                st.image(diagrams.who_sees_what(entry.privacy, dark), width=diagrams.WIDTH, alt=told)
+                told = diagrams.in_words(level)
+                st.image(diagrams.who_sees_what(level, dark), width=diagrams.WIDTH, alt=told)
                 told_of = words.plain(words.sentence(kept(experiment, line).words))
                 st.markdown(
                     f"**{promise.title}.** {promise.says} Trusted: {promise.trusted}.\n\n{entry.title}: {told_of}."
