@@ -11,6 +11,7 @@ from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments.shared_budget import at_shared
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.simulation.results import LineResult, Result
+from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import sweep
 from bandit_core.studies.trust_steps import (
     _keeps,
@@ -20,6 +21,7 @@ from bandit_core.studies.trust_steps import (
     kept,
     ladder,
     ladders,
+    level_of,
     standing,
     steps,
     sweep_by_level,
@@ -186,3 +188,13 @@ def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
     moved = [line for line in levels.experiment.lines if "the best shown" in (line.label or "")]
     assert taken and moved  # else this test sees nothing
     assert levels.at(1.0).experiment == swept.at(1.0).experiment
+
+
+def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
+    experiment = best_by_trust.moved(load_preset("trust"), 8.0).with_changes(horizon=10_000, trials=20)
+    assert [level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
+    assert ladder(experiment) == (2, 1, 0)
+    first, _ = steps(simulate(experiment, jobs=1))
+    assert (first.stronger, first.weaker, first.saved, first.same, first.clear) == (2, 1, 0, True, False)
+    other = experiment.with_changes(horizon=5000)  # one of one's own: two promises only
+    assert [level_of(other, line) for line in range(3)] == ["none", "local", "local"]
