@@ -28,7 +28,6 @@ from bandit_core.spec.errors import Issue
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
-from bandit_core.studies import best_by_trust
 from ui import charts, epsilon_grid, figures, kinds, line_cards, menu, render_lock, shared, state, theme, words
 
 if TYPE_CHECKING:
@@ -577,7 +576,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
                 _budget_picture(shared, experiment)
         view = _view_section(base, labels, asked)
         if experiment is not None:
-            _commit(experiment.model_copy(update={"view": view}))
+            line_cards.commit(experiment.model_copy(update={"view": view}))
         state.finish(issues)
         told = [_as_on_screen(issue, labels) for issue in issues]
         if issues:
@@ -587,15 +586,6 @@ def draw(page: menu.Page) -> DeltaGenerator:
     if issues:
         _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", told)
     return place
-
-
-def _commit(said: Experiment) -> None:
-    """Make what the controls say the current experiment; other methods for another budget redraw their boxes."""
-    followed = best_by_trust.followed(state.experiment(), said)
-    if followed is not said:
-        state.adopt(followed)
-        st.rerun()
-    state.commit(said)
 
 
 def _experiment(

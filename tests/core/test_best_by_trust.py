@@ -36,6 +36,7 @@ def test_every_position_has_methods_that_keep_their_level_of_trust() -> None:
 
 
 def test_a_method_that_spends_less_is_written_and_played_so() -> None:
+    """By private functions: the file has no such method at present."""
     method = Method("dp-imed", 1.5)
     assert best_by_trust._read(best_by_trust._written(method)) == method
     assert method.title == "DP-IMED, spending only ε = 1.5"

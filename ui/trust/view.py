@@ -12,8 +12,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.presets import load_preset
-from bandit_core.experiments.shared_budget import shared_budget
+from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.model import MEASURES, PROMISES, Measure
 from bandit_core.simulation.results import Result
 from bandit_core.studies import best_by_trust
@@ -206,9 +205,11 @@ def budgets(experiment: Experiment) -> tuple[float, ...]:
 
 
 def of_all_budgets(experiment: Experiment) -> Experiment:
-    """What is played at every budget: of Home's picture the methods of small budgets, too."""
-    own = best_by_trust.position(experiment)
-    return distinct_lines(experiment if own is None else load_preset(best_by_trust.PRESET))
+    """What is played at every budget: of Home's picture the methods of the smallest one, and levels stand on the best."""
+    here = best_by_trust.position(experiment)
+    if here is None:
+        return distinct_lines(experiment)
+    return at_shared(best_by_trust.moved(experiment, GRID[0]), here)
 
 
 def table(result: Result) -> pd.DataFrame:
