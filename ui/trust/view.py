@@ -205,7 +205,7 @@ def budgets(experiment: Experiment) -> tuple[float, ...]:
 
 
 def of_all_budgets(experiment: Experiment) -> Experiment:
-    """What is played at every budget: of Home's picture the methods of the smallest one, and levels stand on the best."""
+    """What is played at every budget: of Home's picture the methods of the smallest one, too."""
     here = best_by_trust.position(experiment)
     if here is None:
         return distinct_lines(experiment)
