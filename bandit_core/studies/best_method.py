@@ -252,6 +252,10 @@ class Decision:
         """The candidates of one trust model: the chosen one first, then by loss."""
         return tuple(each for each in self.tried if each.privacy == privacy)
 
+    def policies(self, privacy: Privacy) -> int:
+        """How many policies of a trust model were tried, each at one budget or more."""
+        return len({each.policy for each in self.of(privacy)})
+
     def chosen(self, privacy: Privacy) -> Method:
         """The chosen method of a trust model."""
         best = self.of(privacy)[0]

@@ -135,7 +135,7 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
 def rivals(answer: Reply, privacy: Privacy) -> str:
     """Which methods of a trust model cannot be told apart from the chosen one, in one sentence; empty without any."""
     named = answer.decision.alternatives(privacy)
-    others = len({each.policy for each in answer.decision.of(privacy)}) - 1
+    others = answer.decision.policies(privacy) - 1
     equal = tuple(each for each in answer.decision.equals(privacy) if each not in named)
     if not equal:
         return ""

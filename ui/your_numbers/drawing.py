@@ -55,7 +55,8 @@ def cards(answer: Reply) -> None:
 
 def methods(answer: Reply) -> None:
     """Every method that was tried, trust model by trust model."""
-    with st.expander(f"All {len(answer.decision.tried)} methods tried"):
+    count = sum(answer.decision.policies(row.privacy) for row in answer.rows)
+    with st.expander(f"All {count} methods tried"):
         st.dataframe(
             shared.of_controls("own-methods", answer.content, lambda: _methods(answer), answer.private),
             hide_index=True,

@@ -108,7 +108,7 @@ def _origin(answer: Reply, made: datetime) -> str:
     meta = answer.result.metadata
     rows = []
     for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
-        screened = len(answer.decision.of(row.privacy))
+        screened = answer.decision.policies(row.privacy)
         params = ", ".join(f"{name} = {value}" for name, value in guarantee["parameters"].items())
         title = answer.decision.chosen(row.privacy).title
         rows.append(
