@@ -8,6 +8,7 @@ import streamlit as st
 
 from bandit_core.data.spreadsheets import defused_frame
 from bandit_core.simulation.results import Result
+from bandit_core.studies import best_by_trust
 from ui import (
     budget_panel,
     build_view,
@@ -37,6 +38,7 @@ page_frame.enter()
 head, alone = st.container(), state.lesson()
 experiment = lesson.slider(menu.named("explore")) if alone else state.experiment()
 title, note = words.heading(experiment)
+best = best_by_trust.position(experiment)  # where it is Home's picture, each level has its best method
 head.title(words.plain(title))
 if note and not alone:
     head.caption(words.plain(note))
@@ -77,12 +79,14 @@ render_lock.shown()
 if alone:
     if not covered:
         st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-    st.caption(words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + ".")
+    told = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
+    st.caption(gallery.methods(best) if best is not None and not note else told)
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
 legend = words.legend(max(line.count for line in result.lines if line), experiment.view)
-st.caption(f"{legend} {words.measures(experiment)}")
+behind = "" if best is None else gallery.methods(best)  # each label
+st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
 panels.cards(result)
 decision_times.draw(result.experiment)
 

@@ -45,7 +45,7 @@ if found is not None:
     render_lock.shown()
     if alone and not covered:
         st.markdown(verdict)
-    st.caption(gallery.methods(experiment))
+    st.caption(gallery.methods(epsilon))
 if alone:
     lesson.foot(menu.named("home"))
     page_frame.leave()

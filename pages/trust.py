@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from bandit_core.studies.sweep import distinct_lines
+from bandit_core.studies.trust_steps import by_level, sweep_by_level
 from ui import charts, page_frame, page_links, runner, shared, state, theme, tradeoff_view, words
 from ui.menu import Page
 from ui.trust import view
@@ -32,13 +32,13 @@ if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
-played = result
+played, levels = result, by_level(result)
 st.markdown(shared.kept("trust-verdict", played, None, lambda: view.verdict(played)))
 left, right = st.container(key="trust-pictures").columns([3, 2])
 with left:
     st.markdown("**Regret as users come**")
     picture = shared.picture(
-        "trust", played, dark, lambda: charts.regret_chart(played, dark), lambda _: charts.describe(played)
+        "trust", levels, dark, lambda: charts.regret_chart(levels, dark), lambda _: charts.describe(levels)
     )
     st.plotly_chart(picture, key="trust-curves", config=charts.CONFIG, alt=picture.alt)
     st.caption(words.legend(max(line.count for line in played.lines if line), experiment.view))
@@ -53,20 +53,21 @@ with right:
     )
     st.plotly_chart(picture, key="trust-bars", config=charts.CONFIG, alt=picture.alt)
     st.caption(
-        "Of each promise the first line counts, least trust first; whiskers: two standard errors over pairs of runs. "
+        "Of each promise the first line counts, least trust first, or one that keeps at least as much where that "
+        "clearly loses less; whiskers: two standard errors over pairs of runs. "
         "The same ε of two promises hides a reward from different people. "
         + shared.kept("trust-unlike", played, None, lambda: view.unlike_steps(played))
     )
 st.caption(shared.kept("trust-users", played, None, lambda: view.along_users(played)))
 st.subheader("At every budget")
-swept = runner.sweep_of(distinct_lines(experiment), view.budgets(experiment), "trust-sweep")
+swept = runner.sweep_of(view.of_all_budgets(experiment), view.budgets(experiment), "trust-sweep")
 if swept is not None:
-    many = swept
+    whole, many = swept, sweep_by_level(swept)
     told, legend = shared.of_experiment(
         "trust-words",
         experiment,
         many.content,
-        lambda: (view.along_budgets(many), tradeoff_view.legend(many, opens=False)),
+        lambda: (view.along_budgets(whole), tradeoff_view.legend(many, opens=False)),
     )
     st.markdown(told)
     picture = shared.drawing(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 import streamlit as st
@@ -40,29 +38,20 @@ def home_slider(told: bool = True) -> float:
 
 def home_experiment(epsilon: float) -> Experiment:
     """The preset ``trust`` at another budget: for each trust the best method there, see `best_by_trust`."""
-    lines = [
-        {"policy": policy, "label": label} | ({} if level == "none" else {"epsilon": fixed(epsilon)})
-        for (level, policy), label in zip(best_by_trust.at(epsilon).items(), words.HOME_LABELS, strict=True)
-    ]
+    lines = best_by_trust.lines(epsilon, words.HOME_LABELS)
     view = {"bounds": False, "y": "log"}
     return load_preset(best_by_trust.PRESET).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
 
 
-def fixed(epsilon: float) -> dict[str, Any]:
-    """The same budget for everybody, as a document."""
-    return {"kind": "fixed", "value": epsilon}
-
-
-def methods(experiment: Experiment) -> str:
+def methods(epsilon: float) -> str:
     """Which method stands behind each label of Home's picture."""
-    free, curator, nobody = (line.entry for line in experiment.lines)
+    free, curator, nobody = best_by_trust.at(epsilon).values()
     titles = [words.plain(each.title) for each in (free, curator, nobody)]
     head = "Each curve shows the best method for that level of trust"
-    if curator is nobody:
+    if curator == nobody:
         alike = f"A curator would use {titles[1]}, which needs no trust, so the two curves are the same"
         return f"{head}: {titles[0]} without privacy, {titles[1]} with it. {alike}."
-    labels = [experiment.label(number) for number in range(3)]
-    named = (f"{title} ({words.plain(label)})" for title, label in zip(titles, labels, strict=True))
+    named = (f"{title} ({label})" for title, label in zip(titles, words.HOME_LABELS, strict=True))
     return f"{head}: {', '.join(named)}."
 
 

@@ -14,6 +14,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset
 from bandit_core.spec.errors import Issue
+from bandit_core.studies.trust_steps import level_of
 from ui import menu, page_links, state, words
 from ui.contextual import setting as contextual
 from ui.heavy_tails import setting as heavy
@@ -70,7 +71,7 @@ def _spread(experiment: Experiment) -> str:
 
 
 def _trusted(experiment: Experiment) -> str:
-    few = len({line.entry.privacy for line in experiment.lines}) < 3
+    few = len({level_of(experiment, line) for line in range(len(experiment.lines))}) < 3
     return _without_arms(experiment) or ("policies under three promises of privacy" if few else "")
 
 

@@ -13,9 +13,10 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments import links
-from bandit_core.experiments.shared_budget import at_shared, shared_budget
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
+from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, epsilon_grid, menu, page_fields, sharing, state
 
@@ -44,7 +45,7 @@ def slider(page: menu.Page) -> Experiment:
         help="How much one answer may tell about the person who gave it.",
     )
     try:
-        state.commit(at_shared(base, float(epsilon)))
+        state.commit(best_by_trust.moved(base, float(epsilon)))
     except InputError as error:
         page_fields.tell(error.issues)
     state.write_address(page)

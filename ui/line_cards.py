@@ -18,6 +18,7 @@ from bandit_core.spec import notation, number_text
 from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
 from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import Issue
+from bandit_core.studies import best_by_trust
 from ui import state, theme, words
 
 
@@ -258,3 +259,12 @@ def card(base: Experiment, row: int, shared: dict[str, Any], with_own: bool) -> 
             help="Take this line out of the picture.",
             disabled=len(state.mine()["line-rows"]) == 1,
         )
+
+
+def commit(said: Experiment) -> None:
+    """Make what the controls say the current experiment; other methods for another budget redraw their boxes."""
+    followed = best_by_trust.followed(state.experiment(), said)
+    if followed is not said:
+        state.adopt(followed)
+        st.rerun()
+    state.commit(said)

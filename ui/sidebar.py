@@ -576,7 +576,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
                 _budget_picture(shared, experiment)
         view = _view_section(base, labels, asked)
         if experiment is not None:
-            state.commit(experiment.model_copy(update={"view": view}))
+            line_cards.commit(experiment.model_copy(update={"view": view}))
         state.finish(issues)
         told = [_as_on_screen(issue, labels) for issue in issues]
         if issues:

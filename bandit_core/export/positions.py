@@ -16,6 +16,7 @@ from bandit_core.simulation.summaries import split, with_companions
 from bandit_core.simulation.together import Together
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count, write_number
+from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import EPSILONS, at_budget, budgets, distinct_lines
 
 Slider = Literal["epsilon", "horizon"]
@@ -74,8 +75,12 @@ def over_budgets(
     found = []
     refused: InputError | None = None
     for epsilon in budgets({*usual, *here} if values is None else values):
+        name = f"ε = {write_number(epsilon)}"
         try:
-            found.append(Position(epsilon, f"ε = {write_number(epsilon)}", at_budget(swept, epsilon), lines))
+            if (levels := best_by_trust.swept(experiment, epsilon)) is not None:
+                found.append(Position(epsilon, name, levels, tuple(range(len(levels.lines)))))
+            else:
+                found.append(Position(epsilon, name, at_budget(swept, epsilon), lines))
         except InputError as error:
             refused = error
             if values is not None:

@@ -1,49 +1,64 @@
-"""The best method of each level of trust on the arms of the preset ``trust``, at every position of Home's slider.
+"""The best method of each level of trust on the arms of the preset ``trust``, at every usual budget.
 
 A `Contest` on seeds that no page shows chooses them; ``python -m benchmarks.best_by_trust`` writes what it chose into
-``presets/best-by-trust.csv``, a row per budget with a policy per level. Pages read the table, so they need no contest.
+``presets/best-by-trust.csv``, a row per budget with a method per level in the notation of links: ``dp-imed``, or
+``dp-imed(1.5)`` where it spends less than the level promises. Pages read the table, so they need no contest.
+
+The choice holds on these arms only: at ε = 2 a curator does best there with DP-IMED at its whole budget, and with ten
+arms with DP-IMED that spends 1.5.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from bandit_core import places
+from bandit_core.experiments.experiment import SPOKEN_OF, Experiment, Line
 from bandit_core.experiments.presets import load_preset
+from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.model import Privacy
 from bandit_core.simulation.store import Store
+from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.best_method import Question, best_methods
-from bandit_core.studies.sweep import EPSILONS
+from bandit_core.spec.number_text import write_number
+from bandit_core.studies.best_method import Method, Question, best_methods
+from bandit_core.studies.sweep import EPSILONS, swept_label
 
 FILE = places.ROOT / "presets" / "best-by-trust.csv"
 PRESET = "trust"
 LEVELS: tuple[Privacy, ...] = ("none", "central", "local")  # in the order of the preset's lines
-BUDGETS = tuple(epsilon for epsilon in EPSILONS if 0.1 <= epsilon <= 8)  # nats
+BUDGETS = tuple(epsilon for epsilon in EPSILONS if 0.1 <= epsilon <= 8)  # nats; positions of Home's slider
 
 
-def decide(epsilon: float, store: Store | None = None) -> dict[Privacy, str]:
-    """The policy of each level that the contest chooses at a budget, anew."""
+def decide(epsilon: float, store: Store | None = None) -> dict[Privacy, Method]:
+    """The method of each level that the contest chooses at a budget, anew."""
     preset = load_preset(PRESET)
-    question = Question(tuple(preset.arms), preset.horizon, epsilon, seed=preset.seed)
-    decision = best_methods(question, LEVELS, store=store)
-    chosen = zip(decision.levels, decision.result.experiment.lines, strict=True)
-    told = {level: line for level, line in chosen}
-    assert not any(line.params for line in told.values())  # the table names policies only
-    return {level: line.policy for level, line in told.items()}
+    decision = best_methods(Question(tuple(preset.arms), preset.horizon, epsilon, seed=preset.seed), store=store)
+    assert not any(line.params for line in decision.result.experiment.lines)  # the table names policies and budgets
+    return {level: decision.chosen(level) for level in LEVELS}
 
 
 @cache
-def table() -> Mapping[float, Mapping[Privacy, str]]:
-    """The policy of each level by budget, as the file says."""
+def table() -> Mapping[float, Mapping[Privacy, Method]]:
+    """The method of each level by budget, as the file says."""
     with FILE.open(encoding="utf-8", newline="") as file:
-        return {float(row["epsilon"]): {level: row[level] for level in LEVELS} for row in csv.DictReader(file)}
+        return {float(row["epsilon"]): {level: _read(row[level]) for level in LEVELS} for row in csv.DictReader(file)}
 
 
-def at(epsilon: float) -> Mapping[Privacy, str]:
-    """The policy of each level at one of `BUDGETS`.
+def _read(cell: str) -> Method:
+    [line] = notation.read_lines(cell)
+    return Method(line["policy"], float(line["epsilon"]["value"]) if "epsilon" in line else None)
+
+
+def _written(method: Method) -> str:
+    return method.policy if method.spent is None else f"{method.policy}({write_number(method.spent)})"
+
+
+def at(epsilon: float) -> Mapping[Privacy, Method]:
+    """The method of each level at one of the usual budgets.
 
     Raises
     ------
@@ -51,8 +66,76 @@ def at(epsilon: float) -> Mapping[Privacy, str]:
         At another budget.
     """
     if epsilon not in table():
-        raise InputError([Issue("epsilon", epsilon, f"one of {', '.join(f'{each:g}' for each in BUDGETS)}")])
+        raise InputError([Issue("epsilon", epsilon, f"one of {', '.join(f'{each:g}' for each in table())}")])
     return table()[epsilon]
+
+
+def lines(
+    epsilon: float, labels: Sequence[str | None], methods: Mapping[Privacy, Method] | None = None
+) -> list[dict[str, Any]]:
+    """A line for each level at a budget, as a document, with these labels (None for none).
+
+    Without ``methods`` by those of the table, which has the usual budgets only.
+    """
+    methods = at(epsilon) if methods is None else methods
+    return [
+        {"policy": method.policy}
+        | ({} if level == "none" else {"epsilon": {"kind": "fixed", "value": method.spent or epsilon}})
+        | ({} if label is None else {"label": label})
+        for (level, method), label in zip(methods.items(), labels, strict=True)
+    ]
+
+
+def position(experiment: Experiment) -> float | None:
+    """The budget of the table that an experiment shows; None where its arms, users or lines are of its own."""
+    preset = load_preset(PRESET)
+    if any(getattr(experiment, name) != getattr(preset, name) for name in SPOKEN_OF if name != "lines"):
+        return None
+    here = [line.numbers for line in experiment.lines]
+    return next((epsilon for epsilon in table() if here == _numbers(epsilon)), None)
+
+
+@cache
+def _numbers(epsilon: float) -> list[tuple[Any, ...]]:
+    """What `Line.numbers` says of the lines of the table."""
+    return [Line.model_validate(line).numbers for line in lines(epsilon, [None] * len(LEVELS))]
+
+
+def followed(before: Experiment, after: Experiment) -> Experiment:
+    """``after``, by the methods of the table where ``before`` showed it and nothing but the shared budget has moved.
+
+    At other than the usual budgets, and where arms, users or lines change, it stays as it is.
+    """
+    shared = shared_budget(after)
+    epsilon = None if shared is None else shared.fixed
+    if (
+        epsilon is None
+        or epsilon not in table()
+        or position(before) is None
+        or not after.plays_as(at_shared(before, epsilon))
+    ):
+        return after
+    if _numbers(epsilon) == [line.numbers for line in after.lines]:
+        return after
+    return after.with_changes(lines=lines(epsilon, [line.label for line in after.lines]))
+
+
+def swept(experiment: Experiment, epsilon: float) -> Experiment | None:
+    """What shows the table, at another budget and with no budget in its labels; None for everything else."""
+    if position(experiment) is None or epsilon not in table():
+        return None
+    return experiment.with_changes(lines=lines(epsilon, [swept_label(line) for line in experiment.lines]))
+
+
+def moved(experiment: Experiment, epsilon: float) -> Experiment:
+    """The experiment with another shared budget; one that shows the table shows it there, too.
+
+    Raises
+    ------
+    InputError
+        Where a line does not take the budget.
+    """
+    return followed(experiment, at_shared(experiment, epsilon))
 
 
 def write(store: Store | None = None) -> None:
@@ -60,6 +143,6 @@ def write(store: Store | None = None) -> None:
     with FILE.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["epsilon", *LEVELS])
-        for epsilon in BUDGETS:
+        for epsilon in EPSILONS:
             chosen = decide(epsilon, store)
-            rows.writerow([f"{epsilon:g}", *(chosen[level] for level in LEVELS)])
+            rows.writerow([f"{epsilon:g}", *(_written(chosen[level]) for level in LEVELS)])

@@ -9,10 +9,12 @@ promise: what privacy costs is measured against them.
 Screening halves the field: after 8, 16 and 32 trials (more where users are few) each candidate that is clearly worse
 than the leader (three standard errors over pairs of trials) goes, and so does the worse half of the rest (as in
 sequential halving, Karnin, Koren and Somekh 2013, "Almost optimal exploration in multi-armed bandits"). After 64 trials
-at most `FINALISTS` are left. Those that are not clearly worse than their leader go on, up to 1,000 trials where users
+at most `FINALISTS` are left. A budget need not be spent: what keeps a smaller one keeps this one, too. So each of them
+is joined by itself at the next `LESS` smaller usual budgets, because some methods lose more at a larger budget (DP-IMED
+on ten arms, from 1.5 to 2). Those that are not clearly worse than their leader go on, up to 1,000 trials where users
 are few enough (`MOST_PULLS`). Of those that are tied then, the one that fits more settings (`settings_taken`) is
-chosen. What is reported of it comes from trials with another seed, which had no part in the choice, so that the choice
-does not flatter it.
+chosen, and of one method at two budgets the larger budget. What is reported of it comes from trials with another seed,
+which had no part in the choice, so that the choice does not flatter it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import PROMISES, Policy, Privacy
@@ -31,14 +33,17 @@ from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Epsilon
 from bandit_core.spec.errors import InputError, Issue
+from bandit_core.spec.number_text import write_number
 from bandit_core.spec.rewards import Arm, Bernoulli, Beta, Gaussian
+from bandit_core.studies.sweep import EPSILONS
 from bandit_core.theory.threshold import recommended
 
 TRIALS = 100
 ROUNDS = (8, 16, 32, 64)  # screening trials that a candidate has played at the end of each of the first rounds
 LAST_ROUNDS = (125, 250, 500, 1000)  # and of the rounds among those that are still not clearly worse than the leader
 MOST_PULLS = 25_000_000  # screening trials x users of one candidate in the last rounds
-FINALISTS = 3  # candidates of one trust model in the last rounds, at most
+FINALISTS = 3  # candidates of one trust model after the first rounds, at most; twice as many once budgets differ
+LESS = 2  # smaller budgets that a finalist is tried at
 SHORT, LONG = 50_000, 1_000_000  # users: up to twice as many trials below, down to a quarter of them above
 CLEARLY = 3.0  # standard errors by which a candidate must be behind to go at once
 TIED, CLOSE = 2.0, 0.05  # standard errors, and share of the leader's loss, by which a tied one is behind at most
@@ -87,6 +92,13 @@ class Question:
         """Whether all users have the same budget."""
         return isinstance(self.epsilon, int | float)
 
+    @property
+    def smaller(self) -> tuple[float, ...]:
+        """The next usual budgets (nats) below that of the question, which may be spent in its place, largest first."""
+        if not isinstance(self.epsilon, int | float):
+            return ()
+        return tuple(sorted((each for each in EPSILONS if each < self.epsilon), reverse=True)[:LESS])
+
 
 def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     """One experiment per policy that keeps at least the promise ``privacy`` and accepts options and budget.
@@ -103,7 +115,7 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     found: list[Experiment] = []
     refusal: InputError | None = None
     for policy in registry().values():
-        if not keeps(policy, privacy) or policy.setting != "arms":
+        if not keeps(policy.privacy, privacy) or policy.setting != "arms":
             continue
         try:
             candidate = _candidate(question, policy, privacy)
@@ -117,12 +129,12 @@ def candidates(question: Question, privacy: Privacy) -> tuple[Experiment, ...]:
     return tuple(found)
 
 
-def keeps(policy: Policy, privacy: Privacy) -> bool:
-    """Whether a policy belongs to a level of trust: it keeps that promise, or one that implies it.
+def keeps(promise: Privacy, level: Privacy) -> bool:
+    """Whether a policy of that promise belongs to a level of trust: the promise is that one, or implies it.
 
     Without privacy only those belong that keep none, as they are what the price of privacy is measured against.
     """
-    return policy.privacy == privacy if privacy == "none" else privacy in policy.promise.implied()
+    return promise == level if level == "none" else level in PROMISES[promise].implied()
 
 
 def settings_taken(policy: Policy) -> int:
@@ -141,8 +153,8 @@ def settings_taken(policy: Policy) -> int:
     return sum(taken)
 
 
-def _candidate(question: Question, policy: Policy, privacy: Privacy) -> Experiment:
-    line: dict[str, Any] = {"policy": policy.name, "label": PROMISES[privacy].who}
+def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str = "") -> Experiment:
+    line: dict[str, Any] = {"policy": policy.name, "label": label or PROMISES[privacy].who}
     if policy.epsilon != "none":
         line["epsilon"] = (
             {"kind": "fixed", "value": float(question.epsilon)}  # type: ignore[arg-type]
@@ -184,6 +196,19 @@ def known_beforehand(policy: Policy, candidate: Experiment) -> dict[str, Any]:
 Name = TypeVar("Name")  # of a candidate
 
 
+class Method(NamedTuple):
+    """A candidate: a policy, and the budget (nats) that it spends where that is less than it may (None: all of it)."""
+
+    policy: str
+    spent: float | None = None
+
+    @property
+    def title(self) -> str:
+        """What a reader calls it."""
+        less = "" if self.spent is None else f", spending only ε = {write_number(self.spent)}"
+        return registry()[self.policy].title + less
+
+
 @dataclass(frozen=True)
 class Tried:
     """One candidate's loss over all users in reward units, and how far it is behind the chosen one of its trust model.
@@ -191,7 +216,7 @@ class Tried:
     ``finalist`` says whether the trials are the reported ones, else they are of the screening. ``behind`` is positive
     where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Errors are standard
     errors (NaN for a single trial). ``tied`` says whether the last screening round left it tied with the leader, so
-    that it could have been chosen as well.
+    that it could have been chosen as well. ``spent`` is the budget of a `Method` that spends less than it may.
     """
 
     privacy: Privacy
@@ -205,6 +230,7 @@ class Tried:
     chosen: bool
     finalist: bool
     tied: bool = False
+    spent: float | None = None
 
     @property
     def apart(self) -> bool:
@@ -226,9 +252,23 @@ class Decision:
         """The candidates of one trust model: the chosen one first, then by loss."""
         return tuple(each for each in self.tried if each.privacy == privacy)
 
+    def policies(self, privacy: Privacy) -> int:
+        """How many policies of a trust model were tried, each at one budget or more."""
+        return len({each.policy for each in self.of(privacy)})
+
+    def chosen(self, privacy: Privacy) -> Method:
+        """The chosen method of a trust model."""
+        best = self.of(privacy)[0]
+        return Method(best.policy, best.spent)
+
     def equals(self, privacy: Privacy) -> tuple[Tried, ...]:
-        """Candidates that cannot be told apart from the chosen one, without it."""
-        return tuple(each for each in self.of(privacy) if not each.chosen and not each.apart)
+        """Policies that cannot be told apart from the chosen one, without it and its other budgets."""
+        best, *others = self.of(privacy)
+        found: dict[str, Tried] = {}
+        for each in others:
+            if each.policy != best.policy and not each.apart:
+                found.setdefault(each.policy, each)
+        return tuple(found.values())
 
     def alternatives(self, privacy: Privacy) -> tuple[Tried, ...]:
         """Candidates that were tied with the chosen one in the choice, and are in the reported trials."""
@@ -259,7 +299,7 @@ def _half(size: int) -> int:
     return max(2, -(-size // 2))
 
 
-def _tied(ranked: Sequence[str], played: Mapping[str, LineResult]) -> list[str]:
+def _tied(ranked: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
     """Those as good as the leader, who is first: not behind by `TIED` standard errors, nor by `CLOSE` of its loss.
 
     The second holds where trials are few, so that a large error alone makes nobody as good.
@@ -272,10 +312,10 @@ def _tied(ranked: Sequence[str], played: Mapping[str, LineResult]) -> list[str]:
     return tied
 
 
-def _fits_most(policy: str) -> tuple[int, int]:
-    """The order in which tied policies are chosen: settings that they fit, then how little trust they need."""
-    entry = registry()[policy]
-    return settings_taken(entry), len(entry.promise.implied())
+def _fits_most(method: Method) -> tuple[int, int, float]:
+    """The order in which tied methods are chosen: settings that they fit, how little trust they need, their budget."""
+    entry = registry()[method.policy]
+    return settings_taken(entry), len(entry.promise.implied()), math.inf if method.spent is None else method.spent
 
 
 def _behind(mine: LineResult, chosen: LineResult, paired: bool) -> tuple[float, float]:
@@ -307,13 +347,16 @@ class Contest:
     def __init__(self, question: Question, promises: Sequence[Privacy] = COMPARED, store: Store | None = None) -> None:
         self.question, self.store = question, store
         fields = {privacy: candidates(question, privacy) for privacy in promises}
-        self._fields: dict[Privacy, dict[str, Experiment]] = {
-            privacy: {each.lines[0].policy: each for each in field} for privacy, field in fields.items() if field
+        self._fields: dict[Privacy, dict[Method, Experiment]] = {
+            privacy: {Method(each.lines[0].policy): each for each in field}
+            for privacy, field in fields.items()
+            if field
         }
+        self._sizes = {privacy: len(field) for privacy, field in self._fields.items()}
         self._pool = {name: each for field in self._fields.values() for name, each in field.items()}
         self._alive = {privacy: list(field) for privacy, field in self._fields.items()}
-        self._screened: dict[str, LineResult] = {}
-        self._reported: dict[str, LineResult] = {}
+        self._screened: dict[Method, LineResult] = {}
+        self._reported: dict[Method, LineResult] = {}
         self.stopped = False
         self._refuse_if_too_large()
         self._round = 0
@@ -330,45 +373,91 @@ class Contest:
             raise InputError([Issue("horizon", f"{self.steps:.3g} steps", allowed)])
 
     @property
+    def _trials(self) -> tuple[int, ...]:
+        """Trials that a candidate has played at the end of each round; in round `len(ROUNDS)` smaller budgets join."""
+        first, last = self.question.rounds[: len(ROUNDS)], self.question.rounds[len(ROUNDS) :]
+        return (*first, first[-1], *last)
+
+    @property
     def _rounds(self) -> int:
-        return len(self.question.rounds)
+        return len(self._trials)
 
     def _most_survivors(self, round_: int, size: int) -> int:
         """How many of a field of that size go on from a round."""
         if round_ < len(ROUNDS) - 1:
             return _half(size)
-        return FINALISTS
+        return FINALISTS if round_ == len(ROUNDS) - 1 else 2 * FINALISTS
+
+    def _smaller(self, privacy: Privacy) -> tuple[float, ...]:
+        """The smaller budgets that methods of a trust model are tried at."""
+        return () if privacy == "none" else self.question.smaller
+
+    def _worth_playing(self) -> bool:
+        """Whether the present round of the screening has anything to decide; smaller budgets join before it does."""
+        if self._round == len(ROUNDS):
+            self._join()
+            return any(name.spent is not None for field in self._alive.values() for name in field)
+        return any(len(field) > 1 for field in self._alive.values())
+
+    def _has_played(self, name: Method, trials: int) -> bool:
+        return name in self._screened and self._screened[name].count == trials
+
+    def _join(self) -> None:
+        """Each finalist of a trust model is joined by itself at smaller budgets."""
+        for privacy, field in self._alive.items():
+            for policy, _ in tuple(field):
+                for spent in self._smaller(privacy):
+                    method = Method(policy, spent)
+                    who = f"{PROMISES[privacy].who}, spending only {{epsilon}}"
+                    asked = replace(self.question, epsilon=spent)
+                    try:
+                        candidate = _candidate(asked, registry()[policy], privacy, who)
+                    except InputError:  # a policy may refuse so small a budget
+                        continue
+                    self._pool.setdefault(method, candidate)
+                    self._fields[privacy][method] = candidate
+                    field.append(method)
 
     def _plan(self) -> list[tuple[int, dict[Privacy, int]]]:
         """New trials of each candidate, and how many candidates at most play them, round by round.
 
         A policy that is a candidate of several trust models plays once for all of them.
         """
-        sizes = {privacy: len(field) for privacy, field in self._fields.items()}
-        rounds, plan = self.question.rounds, []
+        sizes, rounds, plan = dict(self._sizes), self._trials, []
         for place, (before, now) in enumerate(zip((0, *rounds), rounds, strict=False)):
-            plan.append((now - before, {privacy: size if size > 1 else 0 for privacy, size in sizes.items()}))
+            joins = place == len(ROUNDS)
+            if joins:
+                new = {privacy: size * len(self._smaller(privacy)) for privacy, size in sizes.items()}
+                sizes = {privacy: size + new[privacy] for privacy, size in sizes.items()}
+            playing = new if joins else {privacy: size if size > 1 else 0 for privacy, size in sizes.items()}
+            plan.append((now if joins else now - before, playing))
             sizes = {privacy: min(size, self._most_survivors(place, size)) for privacy, size in sizes.items()}
         return [*plan, (self.question.reported, sizes)]
 
     @property
     def steps(self) -> int:
         """Pulls that the contest takes at most."""
-        pool = len(self._pool)
-        return self.question.horizon * sum(trials * min(pool, sum(sizes.values())) for trials, sizes in self._plan())
+        policies = len({name.policy for name in self._pool})
+        playing = [
+            trials * min(policies * (1 if place < len(ROUNDS) else 1 + LESS), sum(sizes.values()))
+            for place, (trials, sizes) in enumerate(self._plan())
+        ]
+        return self.question.horizon * sum(playing)
 
-    def _simulations(self) -> dict[str, Simulation]:
+    def _simulations(self) -> dict[Method, Simulation]:
         """What the present round plays, each policy once; nothing once the contest is over."""
-        while self._round < self._rounds and all(len(field) < 2 for field in self._alive.values()):
+        while self._round < self._rounds and not self._worth_playing():
             self._round += 1
         if self._round > self._rounds:
             return {}
         screening = self._round < self._rounds
-        trials = self.question.rounds[self._round] if screening else self.question.reported
+        trials = self._trials[self._round] if screening else self.question.reported
         seed = self.question.screening_seed if screening else self.question.seed
         playing = dict.fromkeys(
             name for field in self._alive.values() for name in field if len(field) > 1 or not screening
         )
+        if self._round == len(ROUNDS):  # most of the others have played these trials
+            playing = {name: None for name in playing if not self._has_played(name, trials)}
         return {
             name: Simulation(self._pool[name].model_copy(update={"trials": trials, "seed": seed}), self.store)
             for name in playing
@@ -463,7 +552,7 @@ class Contest:
         tried = [each for privacy in self._fields for each in self._tried(privacy, best[privacy], tied[privacy])]
         return Decision(Result(experiment, self._times, done, beforehand=self._beforehand), tuple(tried))
 
-    def _tried(self, privacy: Privacy, best: str, tied: Sequence[str]) -> list[Tried]:
+    def _tried(self, privacy: Privacy, best: Method, tied: Sequence[Method]) -> list[Tried]:
         rows, chosen = [], self._reported[best]
         for name in self._fields[privacy]:
             finalist = name in self._reported
@@ -472,8 +561,8 @@ class Contest:
             rows.append(
                 Tried(
                     privacy=privacy,
-                    policy=name,
-                    title=registry()[name].title,
+                    policy=name.policy,
+                    title=name.title,
                     trials=line.count,
                     lost=float(line.mean[-1]),
                     stderr=float(line.stderr[-1]),
@@ -482,6 +571,7 @@ class Contest:
                     chosen=name == best,
                     finalist=finalist,
                     tied=name in tied,
+                    spent=name.spent,
                 )
             )
         return sorted(rows, key=lambda row: (not row.chosen, row.lost))

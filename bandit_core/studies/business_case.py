@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from bandit_core.data.observations import MOST_OPTIONS
-from bandit_core.model import Privacy
+from bandit_core.model import PROMISES, Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import reference
 from bandit_core.spec.errors import InputError, Issue
@@ -148,7 +148,7 @@ def costs(result: Result, scale: float = 1.0, levels: Sequence[Privacy] = ()) ->
             Cost(
                 line=number,
                 privacy=levels[number] if levels else chosen.entry.privacy,
-                label=chosen.label or chosen.entry.title,
+                label=PROMISES[levels[number]].who if levels else chosen.written_label or chosen.entry.title,
                 lost=scale * float(line.mean[-1]),
                 lost_stderr=scale * float(line.stderr[-1]),
                 extra=extra,

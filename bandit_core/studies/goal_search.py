@@ -25,7 +25,7 @@ from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import reference, with_companions
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.best_method import Contest, Question
+from bandit_core.studies.best_method import Contest, Decision, Question
 from bandit_core.studies.sweep import at_budget
 from bandit_core.studies.tradeoff import blind_regret
 
@@ -291,7 +291,7 @@ class BestSearch:
             raise InputError([Issue("users", question.horizon, "at least 16 users to search in")])
         self.question, self.goal, self.users, self.store = question, goal, users, store
         self._promises = tuple(promises)
-        self._done: dict[tuple[Privacy, int | None], Result] = {}
+        self._done: dict[tuple[Privacy, int | None], Decision] = {}
         self._now: Contest | None = None
         self._found: list[Found] | None = None
         self._kept = True
@@ -306,8 +306,8 @@ class BestSearch:
             return replace(self.question, horizon=_users(place, self.question.horizon))
         return replace(self.question, epsilon=_place(place))
 
-    def _decided(self, privacy: Privacy, place: int | None, work: Callable[[Contest], None] | None) -> Result:
-        """The best method's line there; raises `_Missing` where that is not known and there is no ``work``."""
+    def _decided(self, privacy: Privacy, place: int | None, work: Callable[[Contest], None] | None) -> Decision:
+        """The best method there; raises `_Missing` where that is not known and there is no ``work``."""
         key = privacy, place
         if key not in self._done:
             contest = self._now = Contest(self._asked(place), (privacy,), self.store)
@@ -317,14 +317,14 @@ class BestSearch:
             if decision is None:
                 raise _Missing
             self._kept, self._notices = self.kept, self.notices
-            self._done[key] = decision.result
+            self._done[key] = decision
         return self._done[key]
 
     def _measured(self, privacy: Privacy, work: Callable[[Contest], None] | None, place: int) -> tuple[float, float]:
-        result = self._decided(privacy, place, work)
+        result = self._decided(privacy, place, work).result
         if not self.goal.compares:
             return self.goal.measure(result, 0)
-        base = self._decided("none", None, work)
+        base = self._decided("none", None, work).result
         both = result.experiment.with_lines((*base.experiment.lines, *result.experiment.lines))
         return self.goal.measure(Result(both, result.times, (*base.lines, *result.lines)), 1)
 
@@ -346,11 +346,11 @@ class BestSearch:
         told = _whole(answer, self.question.horizon) if self.users else answer
         if answer.best is None:
             return Found(privacy, told)
-        result = self._decided(privacy, round(math.log2(answer.best) * PER_DOUBLING), None)
-        [line] = result.lines
+        decision = self._decided(privacy, round(math.log2(answer.best) * PER_DOUBLING), None)
+        [line] = decision.result.lines
         assert line is not None
-        method = result.experiment.lines[0].entry.title
-        blind = blind_regret(result.experiment)
+        method = decision.chosen(privacy).title
+        blind = blind_regret(decision.result.experiment)
         return Found(privacy, told, method, float(line.mean[-1]), float(line.stderr[-1]), blind)
 
     @property

@@ -18,12 +18,13 @@ import numpy as np
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Privacy, Signal
-from bandit_core.policies.stopping import Rule, stopping_policies
+from bandit_core.policies.stopping import Rule, StoppingPolicy, stopping_policies
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.rewards import Arm, Bernoulli
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
+from bandit_core.studies.best_method import keeps
 from bandit_core.theory.best_arm import TimeBound, time_bounds
 from bandit_core.theory.power import TestSize, sample_size
 
@@ -86,17 +87,30 @@ class RollOutQuestion:
         )
 
     def specs(self, cap: int) -> list[StoppingSpec]:
-        """Every policy that stops, in every trust model, by the rule, or by the proved one where it has no other; they
-        give up after ``cap`` users.
+        """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same
+        order), by the rule, or by the proved one where it has no other; they give up after ``cap`` users.
         """
         shared = {"arms": self.bits, "delta": self.delta, "trials": self.trials, "seed": self.seed}
         return [
             StoppingSpec.of(policy=policy.name, rule=rule, epsilon=epsilon, cap=max(cap, len(self.means)), **shared)
-            for privacy, epsilon in self.trusts
-            for policy in stopping_policies().values()
-            if policy.privacy == privacy
+            for _, policy, epsilon in self._played
             for rule in ([self.rule] if self.rule in policy.rules else ["proved"])
         ]
+
+    @property
+    def _played(self) -> list[tuple[Privacy, StoppingPolicy, float | None]]:
+        """Every trust model with each policy that it may use, and its budget."""
+        return [
+            (privacy, policy, epsilon)
+            for privacy, epsilon in self.trusts
+            for policy in stopping_policies().values()
+            if keeps(policy.privacy, privacy)
+        ]
+
+    @property
+    def levels(self) -> list[Privacy]:
+        """The trust model that each of `specs` plays for."""
+        return [privacy for privacy, _, _ in self._played]
 
     @property
     def tests(self) -> Experiment:
@@ -112,8 +126,8 @@ class RollOutQuestion:
 
 @dataclass(frozen=True, eq=False)
 class RollOut:
-    """One trust model: users of the test, the ``times`` of the quickest policy that stops, and what both lose by the
-    last user (trials,).
+    """One trust model: users of the test, the ``times`` of the quickest policy that stops (on average; it may ask for
+    less trust), and what both lose by the last user (trials,).
 
     Losses are in reward units; ``bound`` is the largest lower bound on the mean time of every policy of this trust and
     error (None: none applies). ``noiseless`` (trials,) is when the same policy stops with an infinite budget, in
@@ -168,8 +182,9 @@ class RollOutStudy:
     def __init__(self, question: RollOutQuestion, store: Store | None = None) -> None:
         self.question = question
         self._remember = store is None  # else something was uploaded
-        self._specs = question.specs(CAP)
-        self._search = StoppingStudy([*self._specs, *question.specs(question.users)])
+        self._specs, self._capped = question.specs(CAP), question.specs(question.users)
+        self._played = list(dict.fromkeys([*self._specs, *self._capped]))  # a policy may play for two trust models
+        self._search = StoppingStudy(self._played)
         self._tests = Simulation(question.tests, store)
         self._parts = (self._search, self._tests)
         self._rows: tuple[RollOut, ...] | None = None
@@ -177,7 +192,7 @@ class RollOutStudy:
     @property
     def steps(self) -> int:
         """Users of all runs, at most."""
-        return self.question.trials * len(self._specs) * (CAP + 2 * self.question.users)
+        return self.question.trials * len(set(self._specs)) * (CAP + 2 * self.question.users)
 
     @property
     def missing_seconds(self) -> float:
@@ -236,10 +251,11 @@ class RollOutStudy:
 
     def _row(self, place: int) -> RollOut:
         question, (privacy, epsilon) = self.question, self.question.trusts[place]
-        found, line = self._search.result(), self._tests.result().lines[place]
-        mine = [number for number, spec in enumerate(self._specs) if spec.entry.privacy == privacy]
-        quickest = min(mine, key=lambda number: found[number].mean_users)  # type: ignore[union-attr]
-        times, capped = found[quickest], found[len(self._specs) + quickest]
+        found = dict(zip(self._played, self._search.result(), strict=True))
+        line = self._tests.result().lines[place]
+        mine = [number for number, level in enumerate(question.levels) if level == privacy]
+        quickest = min(mine, key=lambda number: found[self._specs[number]].mean_users)  # type: ignore[union-attr]
+        times, capped = found[self._specs[quickest]], found[self._capped[quickest]]
         assert times is not None and capped is not None and line is not None
         bounds = time_bounds(question.bits, question.delta, privacy, epsilon, self._remember)
         applicable = [bound for bound in bounds if bound.not_applicable is None]

@@ -4,12 +4,15 @@ Promises are counted in measures: pure, or less than that, at a delta. A step fr
 would change two things at once and could go either way, so each measure has a ladder of its own. At the foot of every
 one stands a pure line with less trust than all of it, as pure privacy keeps every weaker measure, too; at the top of
 every one stands the line without privacy.
+
+Whoever is trusted may also use a method that needs less trust: a level whose own line clearly loses more than a line
+that keeps at least its promise stands on that one (`standing`), so no step of trust clearly costs anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, pairwise
 
 import numpy as np
@@ -18,6 +21,7 @@ from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import MEASURES, PROMISES, Guarantee, Measure, Privacy
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import LineResult, Result
+from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import SweepResult
 
 CLEARLY = 0.9973  # level of the interval that must leave out 0 (three standard errors of a normal): many are looked at
@@ -33,10 +37,11 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Step:
-    """Two lines that follow each other on a ladder: what the one with more trust loses less at the horizon (rewards).
+    """Two lines that follow each other on a ladder: what the level with more trust loses less at the horizon (rewards).
 
     ``saved``, its standard error ``stderr`` and the ends ``low`` and ``high`` of its interval of level `CLEARLY` are
-    over pairs of trials.
+    over pairs of trials. ``played`` are the lines that the two levels stand on, see `standing`; ``same`` says that
+    these play the same, so that the additional trust is of no use.
     """
 
     stronger: int
@@ -46,6 +51,8 @@ class Step:
     low: float
     high: float
     measure: Measure
+    played: tuple[int, int]
+    same: bool
 
     @property
     def clear(self) -> bool:
@@ -68,17 +75,23 @@ def kept(experiment: Experiment, line: int) -> Guarantee:
     return experiment.lines[line].entry.guarantee(experiment.setups[line])
 
 
+def level_of(experiment: Experiment, line: int) -> Privacy:
+    """The level of trust that a line stands for: that of its promise; in Home's picture a curator may need no trust."""
+    at_home = best_by_trust.position(experiment) is not None
+    return best_by_trust.LEVELS[line] if at_home else experiment.lines[line].entry.privacy
+
+
 def _trust(experiment: Experiment, line: int) -> int:
     """The larger, the more trust a line asks for."""
-    return -len(PROMISES[experiment.lines[line].entry.privacy].implied())
+    return -len(PROMISES[level_of(experiment, line)].implied())
 
 
 def ladder(experiment: Experiment) -> tuple[int, ...]:
     """The first visible line of each promise in each measure, the strongest promise (least trust) first."""
     first: dict[tuple[Privacy, Measure], int] = {}
-    for number, line in enumerate(experiment.lines):
+    for number in range(len(experiment.lines)):
         if number not in experiment.view.hidden:
-            first.setdefault((line.entry.privacy, kept(experiment, number).measure), number)
+            first.setdefault((level_of(experiment, number), kept(experiment, number).measure), number)
     measures = list(MEASURES)
     return tuple(
         first[key] for key in sorted(first, key=lambda key: (_trust(experiment, first[key]), measures.index(key[1])))
@@ -107,15 +120,79 @@ def _both(result: Result, one: int, other: int) -> tuple[LineResult, LineResult]
     return None if mine is None or theirs is None else (mine, theirs)
 
 
+def _keeps(experiment: Experiment, line: int, level: int) -> bool:
+    """Whether a line keeps at least what another one promises, in its measure and at no larger budget."""
+    mine, theirs = kept(experiment, line), kept(experiment, level)
+    if theirs.model not in PROMISES[mine.model].implied() or mine.measure not in ("pure", theirs.measure):
+        return False
+    if theirs.model == "none":
+        return True
+    if mine.epsilon is None or theirs.epsilon is None:  # budgets of the users' own
+        return experiment.lines[line].epsilon == experiment.lines[level].epsilon
+    if theirs.rho is not None:
+        return (mine.epsilon**2 / 2 if mine.rho is None else mine.rho) <= theirs.rho
+    return mine.epsilon <= theirs.epsilon and mine.delta <= theirs.delta
+
+
+def standing(result: Result) -> dict[int, int]:
+    """The line that each level of `ladder` stands on: its own, or the best of those that clearly lose less than that
+    (95 % interval at the horizon) and keep at least its promise.
+    """
+    experiment, hidden = result.experiment, result.experiment.view.hidden
+    played = {number: line for number, line in enumerate(result.lines) if line is not None and number not in hidden}
+    found = {}
+    for level in ladder(experiment):
+        own = played.get(level)
+        better = [
+            number
+            for number, line in played.items()
+            if own is not None
+            and number != level
+            and _keeps(experiment, number, level)
+            and own.difference_interval(line)[0] > 0
+        ]
+        found[level] = min(better, key=lambda number: played[number].mean[-1], default=level)
+    return found
+
+
+def by_level(result: Result) -> Result:
+    """The result with the line that each level stands on in the place of its own, named as such."""
+    experiment, moved = result.experiment, standing(result)
+    stated, played = list(experiment.lines), list(result.lines)
+    for level, line in moved.items():
+        if level != line:
+            used = experiment.lines[line]
+            label = f"{PROMISES[level_of(experiment, level)].who}: {used.entry.title} is best"
+            stated[level], played[level] = used.model_copy(update={"label": label}), result.lines[line]
+    if stated == list(experiment.lines):
+        return result
+    return replace(result, experiment=experiment.with_lines(tuple(stated)), lines=tuple(played))
+
+
+def sweep_by_level(result: SweepResult) -> SweepResult:
+    """The same at every budget of a sweep; a level that stands on another line at some budget is named by its trust."""
+    points = tuple(map(by_level, result.results))
+    lines = list(result.experiment.lines)
+    for here, own in zip(points, result.results, strict=True):
+        for number, (used, line) in enumerate(zip(here.experiment.lines, own.experiment.lines, strict=True)):
+            if used != line:
+                who = PROMISES[line.entry.privacy].who
+                lines[number] = lines[number].model_copy(update={"label": f"{who}: the best shown"})
+    results = (replace(own, lines=here.lines) for here, own in zip(points, result.results, strict=True))
+    return replace(result, experiment=result.experiment.with_lines(tuple(lines)), results=tuple(results))
+
+
 def steps(result: Result) -> tuple[Step, ...]:
     """The steps of every ladder between lines that are played; needs two trials for an error."""
     played = [number for number, line in enumerate(result.lines) if line is not None]
-    found = []
+    stand, found = standing(result), []
     for each in ladders(result.experiment, played):
         for stronger, weaker in pairwise(each.lines):
-            if (both := _both(result, stronger, weaker)) is not None:
+            used = stand[stronger], stand[weaker]
+            if (both := _both(result, *used)) is not None:
                 apart, ends = both[0].difference_to(both[1]), both[0].difference_interval(both[1], CLEARLY)
-                found.append(Step(stronger, weaker, *apart, *ends, each.measure))
+                one, other = (result.experiment.lines[line].numbers for line in used)
+                found.append(Step(stronger, weaker, *apart, *ends, each.measure, used, one == other))
     return tuple(found)
 
 

@@ -44,7 +44,7 @@ def test_no_other_policy_of_the_same_promise_clearly_loses_less_on_home(epsilon:
 @pytest.mark.parametrize("epsilon", [0.3, 8.0])
 def test_home_names_the_methods_and_says_when_a_curator_needs_no_trust(epsilon: float) -> None:
     experiment = gallery.home_experiment(epsilon)
-    told, same = gallery.methods(experiment), experiment.lines[1].policy == experiment.lines[2].policy
+    told, same = gallery.methods(epsilon), experiment.lines[1].policy == experiment.lines[2].policy
     assert all(words.plain(line.entry.title) in told for line in experiment.lines)
     assert ("needs no trust" in told) == same == (epsilon == 8.0)
     assert experiment.trials >= 500

@@ -133,3 +133,16 @@ def test_mean_and_error_by_hand():
 def test_the_tests_are_an_experiment_that_anybody_can_play():
     played = Simulation(question(trials=5).tests, Store(None, 2**24)).run(1)
     assert [line.entry.privacy for line in played.experiment.lines] == ["none", "local", "central"]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0, 20.0])
+def test_a_curator_is_never_slower_than_nobody_at_the_same_budget(epsilon):
+    asked = question(trials=100, epsilons=(("local", epsilon), ("central", epsilon)))
+    _, local, central = roll_outs(asked, store=Store(None, 2**24))
+    assert central.times.mean_users <= local.times.mean_users
+    assert central.test_users <= local.test_users
+    assert local.times.spec.entry.privacy == "local"
+    if central.times.spec.entry.privacy == "local":
+        np.testing.assert_array_equal(central.times.users, local.times.users)
+    assert {level for level, spec in zip(asked.levels, asked.specs(CAP), strict=True)
+            if spec.entry.privacy == "local"} == {"local", "central"}  # fmt: skip

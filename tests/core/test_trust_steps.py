@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,8 +11,21 @@ from bandit_core import Experiment, load_preset, simulate
 from bandit_core.experiments.shared_budget import at_shared
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.simulation.results import LineResult, Result
+from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import sweep
-from bandit_core.studies.trust_steps import budget_crossings, crossings, kept, ladder, ladders, steps
+from bandit_core.studies.trust_steps import (
+    _keeps,
+    budget_crossings,
+    by_level,
+    crossings,
+    kept,
+    ladder,
+    ladders,
+    level_of,
+    standing,
+    steps,
+    sweep_by_level,
+)
 
 LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
 RNG = np.random.default_rng(1)
@@ -45,11 +60,12 @@ def test_the_ladder_goes_from_least_trust_to_most_and_takes_the_first_visible_li
 
 
 def test_steps_are_differences_over_pairs_of_trials_at_the_horizon():
-    found = steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], [0, 0, 0], [0, 0, 0]]))
+    far = [9, 99, 999]  # lines that no level stands on
+    found = steps(result_of([[1, 2, 3], [2, 5, 9], [4, 20, 50], far, far]))
     assert [(step.stronger, step.weaker) for step in found] == [(2, 1), (1, 0)]
     assert [step.saved for step in found] == pytest.approx([41, 6], abs=0.01)
     assert all(step.clear and step.stderr < 0.01 for step in found)  # the noise that they share is gone
-    (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], [0, 0, 0], [0, 0, 0]]))
+    (alone,) = steps(result_of([[1, 2, 3], None, [1, 2, 3], far, far]))
     assert (alone.stronger, alone.weaker) == (2, 0) and abs(alone.saved) < 0.01
 
 
@@ -125,3 +141,60 @@ def test_steps_of_a_real_run_add_up():
     found = steps(result)
     top, bottom = (result.lines[line].mean[-1] for line in (found[0].stronger, found[-1].weaker))
     assert sum(step.saved for step in found) == pytest.approx(top - bottom)
+
+
+def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses_less():
+    """Line 2 trusts nobody, 1 and 3 a curator, 0 and 4 have no privacy."""
+    result = result_of([[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]])
+    assert standing(result) == {2: 2, 1: 2, 0: 4}
+    found = steps(result)
+    assert [(step.stronger, step.weaker, step.played) for step in found] == [(2, 1, (2, 2)), (1, 0, (2, 4))]
+    assert found[0].same and found[0].saved == found[0].low == found[0].high == 0 and not found[0].clear
+    assert not found[1].same and found[1].saved == pytest.approx(50, abs=0.01)
+    shown = by_level(result)
+    assert [line.policy for line in shown.experiment.lines] == ["thompson", "ucb-cf", "ucb-cf", "dp-ucb", "thompson"]
+    assert shown.lines[1] is result.lines[2] and "TS-CF" not in shown.experiment.label(1)
+    assert shown.experiment.label(1) == "a curator is trusted: UCB-CF is best"
+    tie = result_of([[1, 2, 3], [2, 5, 50], [4, 20, 50], [9, 9, 60], [9, 9, 9]])
+    assert standing(tie) == {2: 2, 1: 1, 0: 0} and by_level(tie) is tie
+
+
+def test_a_level_never_stands_on_more_trust_a_larger_budget_or_what_is_hidden():
+    losses = [[1, 2, 3], [2, 5, 90], [4, 20, 50], [9, 9, 60], [0, 0, 0]]
+    assert standing(result_of([[1, 2, 3], [2, 5, 9], *losses[2:]]))[2] == 2
+    assert standing(result_of(losses, hidden=[2])) == {1: 3, 0: 4}
+    result = result_of(losses)
+    lines = result.experiment.spec()["lines"]
+    lines[2]["epsilon"] = {"kind": "fixed", "value": 2}
+    assert standing(replace(result, experiment=result.experiment.with_changes(lines=lines)))[1] == 3
+
+
+def test_a_pure_line_may_stand_for_a_promise_with_a_delta_and_not_the_other_way_round():
+    experiment = load_preset("trust-ladder")
+    local, shuffler, curator = 4, 3, 1
+    assert _keeps(experiment, local, shuffler) and _keeps(experiment, local, curator)
+    assert not _keeps(experiment, shuffler, curator)  # it keeps that with a delta only
+    assert not _keeps(experiment, curator, shuffler) and not _keeps(experiment, 0, local)
+
+
+def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
+    experiment = load_preset("trust-ladder").with_changes(trials=100)
+    swept = sweep(experiment, (0.3, 1.0, 10.0), jobs=1)
+    taken = 0
+    for result in swept.results:
+        assert all(step.low >= 0 or not step.clear for step in steps(result))
+        taken += sum(step.same for step in steps(result))
+    levels = sweep_by_level(swept)
+    moved = [line for line in levels.experiment.lines if "the best shown" in (line.label or "")]
+    assert taken and moved  # else this test sees nothing
+    assert levels.at(1.0).experiment == swept.at(1.0).experiment
+
+
+def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
+    experiment = best_by_trust.moved(load_preset("trust"), 8.0).with_changes(horizon=10_000, trials=20)
+    assert [level_of(experiment, line) for line in range(3)] == ["none", "central", "local"]
+    assert ladder(experiment) == (2, 1, 0)
+    first, _ = steps(simulate(experiment, jobs=1))
+    assert (first.stronger, first.weaker, first.saved, first.same, first.clear) == (2, 1, 0, True, False)
+    other = experiment.with_changes(horizon=5000)  # one of one's own: two promises only
+    assert [level_of(other, line) for line in range(3)] == ["none", "local", "local"]

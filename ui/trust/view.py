@@ -13,17 +13,24 @@ import streamlit as st
 
 from bandit_core import Experiment
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
-from bandit_core.model import MEASURES, PROMISES, Measure, Privacy
+from bandit_core.model import MEASURES, PROMISES, Measure
 from bandit_core.simulation.results import Result
-from bandit_core.studies.sweep import SweepResult
-from bandit_core.studies.trust_steps import Crossing, Step, budget_crossings, crossings, kept, ladder, steps
+from bandit_core.studies import best_by_trust
+from bandit_core.studies.sweep import SweepResult, distinct_lines
+from bandit_core.studies.trust_steps import (
+    Crossing,
+    Step,
+    budget_crossings,
+    crossings,
+    kept,
+    ladder,
+    level_of,
+    standing,
+    steps,
+)
 from ui import charts, diagrams, epsilon_grid, page_fields, theme, tradeoff_view, words
 
 GRID = epsilon_grid.between(0.1, 10)
-
-
-def _privacy(experiment: Experiment, line: int) -> Privacy:
-    return experiment.lines[line].entry.privacy
 
 
 def slider(experiment: Experiment) -> None:
@@ -43,13 +50,13 @@ def slider(experiment: Experiment) -> None:
             format_func=lambda value: f"{value:g}",
             help="How much may be learned about one user's reward, by whoever the promise hides it from.",
         ),
-        lambda chosen: at_shared(experiment, float(chosen)),
+        lambda chosen: best_by_trust.moved(experiment, float(chosen)),
     )
 
 
 def _rung(experiment: Experiment, line: int) -> str:
     """Who is trusted, with the delta where there is one: ``a shuffler is trusted, δ = 1e-6``."""
-    return ", ".join(filter(None, (PROMISES[_privacy(experiment, line)].who, kept(experiment, line).failure)))
+    return ", ".join(filter(None, (PROMISES[level_of(experiment, line)].who, kept(experiment, line).failure)))
 
 
 def _step_words(experiment: Experiment, step: Step) -> str:
@@ -80,6 +87,9 @@ def verdict(result: Result) -> str:
 
 def _saved(experiment: Experiment, step: Step) -> str:
     """What one step saves, or costs."""
+    if step.same:
+        title = words.plain(experiment.lines[step.played[1]].entry.title)
+        return f"{_step_words(experiment, step)}: nothing, {title} needs less trust and loses least"
     amount = f"**{words.with_error(abs(step.saved), step.stderr)}**"
     saves = f"{amount} {'fewer' if step.saved > 0 else 'more'}" if step.clear else "no clear difference"
     return f"{_step_words(experiment, step)}: {saves}"
@@ -93,9 +103,9 @@ def bars(result: Result, dark: bool) -> go.Figure:
         if len(ladders) > 1:
             rows.append(f"<b>{escape(MEASURES[measure].name)}</b>")
         for step in climbed:
-            signs = [PROMISES[_privacy(experiment, line)].sign for line in (step.stronger, step.weaker)]
+            signs = [PROMISES[level_of(experiment, line)].sign for line in (step.stronger, step.weaker)]
             rows.append(f"{' → '.join(signs)} {_in_two_rows(escape(_rung(experiment, step.weaker)))}")
-            _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[_privacy(experiment, step.weaker)].colour, dark)
+            _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[level_of(experiment, step.weaker)].colour, dark)
     charts.style(figure, 120 + 52 * max(1, len(rows)), dark)
     figure.update_layout(hovermode="closest", bargap=0.35)
     ends = [step.saved + side * 2 * float(np.nan_to_num(step.stderr)) for step in found for side in (-1, 1)]
@@ -194,23 +204,31 @@ def budgets(experiment: Experiment) -> tuple[float, ...]:
     return tuple(sorted({*epsilon_grid.curve(GRID[0], GRID[-1], tradeoff_view.POINTS), *([here] if here else [])}))
 
 
+def of_all_budgets(experiment: Experiment) -> Experiment:
+    """What is played at every budget: of Home's picture the methods of the smallest one, too."""
+    here = best_by_trust.position(experiment)
+    if here is None:
+        return distinct_lines(experiment)
+    return at_shared(best_by_trust.moved(experiment, GRID[0]), here)
+
+
 def table(result: Result) -> pd.DataFrame:
     """A row per promise: what the run really keeps, who is trusted with what, and what it loses."""
-    experiment = result.experiment
+    experiment, stand = result.experiment, standing(result)
     climbed = steps(result)
     rows = []
     for line in ladder(experiment):
-        entry, played = experiment.lines[line].entry, result.lines[line]
-        has, promise = kept(experiment, line), entry.promise
+        played = result.lines[stand[line]]
+        has, promise = kept(experiment, line), PROMISES[level_of(experiment, line)]
         saved = [
-            f"{words.with_error(step.saved, step.stderr)} after {PROMISES[_privacy(experiment, step.stronger)].sign}"
+            f"{words.with_error(step.saved, step.stderr)} after {PROMISES[level_of(experiment, step.stronger)].sign}"
             for step in climbed
             if step.weaker == line
         ]
         rows.append(
             {
                 "promise": f"{promise.sign} {promise.title}",
-                "policy": entry.title,
+                "policy": experiment.lines[stand[line]].entry.title,
                 "budget": has.budget or "–",
                 "counted in": MEASURES[has.measure].name if has.budget else "–",
                 "lost rewards": "–" if played is None else words.with_error(played.mean[-1], played.stderr[-1]),
@@ -227,11 +245,11 @@ def who_sees_what(experiment: Experiment, dark: bool) -> None:
     rungs = ladder(experiment)
     for start in range(0, len(rungs), 3):
         for column, line in zip(st.columns(3), rungs[start : start + 3], strict=False):
-            entry = experiment.lines[line].entry
-            promise = entry.promise
+            entry, level = experiment.lines[line].entry, level_of(experiment, line)
+            promise = PROMISES[level]
             with column:
-                told = diagrams.in_words(entry.privacy)
-                st.image(diagrams.who_sees_what(entry.privacy, dark), width=diagrams.WIDTH, alt=told)
+                told = diagrams.in_words(level)
+                st.image(diagrams.who_sees_what(level, dark), width=diagrams.WIDTH, alt=told)
                 told_of = words.plain(words.sentence(kept(experiment, line).words))
                 st.markdown(
                     f"**{promise.title}.** {promise.says} Trusted: {promise.trusted}.\n\n{entry.title}: {told_of}."

@@ -60,7 +60,7 @@ class Reply:
     def method(self, row: Cost) -> str:
         """The method that a row speaks of, and those that were tied with it, safe inside markdown."""
         others = (each.title for each in self.decision.alternatives(row.privacy))
-        return " or ".join(map(words.plain, (self.experiment.lines[row.line].entry.title, *others)))
+        return " or ".join(map(words.plain, (self.decision.chosen(row.privacy).title, *others)))
 
     def needs_no_trust(self, row: Cost) -> bool:
         """Whether the best method of a level that trusts somebody is one that trusts nobody."""
@@ -135,7 +135,7 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
 def rivals(answer: Reply, privacy: Privacy) -> str:
     """Which methods of a trust model cannot be told apart from the chosen one, in one sentence; empty without any."""
     named = answer.decision.alternatives(privacy)
-    others = len(answer.decision.of(privacy)) - 1
+    others = answer.decision.policies(privacy) - 1
     equal = tuple(each for each in answer.decision.equals(privacy) if each not in named)
     if not equal:
         return ""
@@ -150,7 +150,7 @@ def describe(answer: Reply) -> str:
     """The chart as text, for screen readers."""
     parts = [f"{answer.chosen.unit} lost against the number of users, up to {words.count(answer.chosen.users)}."]
     for row in answer.rows:
-        title = answer.experiment.lines[row.line].entry.title
+        title = answer.decision.chosen(row.privacy).title
         parts.append(f"{row.label} ({title}): {words.with_error(row.lost, row.lost_stderr)} at the end.")
     parts.append(f"Choosing at random: {words.number(answer.blind)}.")
     if answer.first > 0:

@@ -55,7 +55,8 @@ def cards(answer: Reply) -> None:
 
 def methods(answer: Reply) -> None:
     """Every method that was tried, trust model by trust model."""
-    with st.expander(f"All {len(answer.decision.tried)} methods tried"):
+    count = sum(answer.decision.policies(row.privacy) for row in answer.rows)
+    with st.expander(f"All {count} methods tried"):
         st.dataframe(
             shared.of_controls("own-methods", answer.content, lambda: _methods(answer), answer.private),
             hide_index=True,
@@ -66,7 +67,8 @@ def methods(answer: Reply) -> None:
         st.caption(
             "A method that needs no trust is also a candidate where a curator is trusted. "
             f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader; the first ones also "
-            f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. The leader at the end is "
+            f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. They are also tried at the "
+            "next two smaller ε: what keeps a smaller ε keeps the larger one, too. The leader at the end is "
             "chosen; of methods that are tied with it, the one that fits more settings. Its card shows runs that "
             "played no part in the choice, so that it does not look better than it is. "
             "Methods with few runs are known roughly only. Left out: "
@@ -101,7 +103,7 @@ def chart(answer: Reply, result: Result, dark: bool) -> go.Figure:
     for row in answer.rows:
         line = result.lines[row.line]
         assert line is not None
-        colour, title = colours[row.line], result.experiment.lines[row.line].entry.title
+        colour, title = colours[row.line], answer.decision.chosen(row.privacy).title
         quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
         group = {"legendgroup": row.label}
         high = scale * line.quantile(0.95)

@@ -61,7 +61,7 @@ def _bars(answer: Reply) -> str:
     rows = [
         (
             f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
-            answer.experiment.lines[row.line].entry.title,
+            answer.decision.chosen(row.privacy).title,
             row.lost,
             2 * float(np.nan_to_num(row.lost_stderr)),
             f"line{row.line}",
@@ -108,9 +108,9 @@ def _origin(answer: Reply, made: datetime) -> str:
     meta = answer.result.metadata
     rows = []
     for row, guarantee in zip(answer.rows, meta["guarantees"], strict=True):
-        screened = len(answer.decision.of(row.privacy))
+        screened = answer.decision.policies(row.privacy)
         params = ", ".join(f"{name} = {value}" for name, value in guarantee["parameters"].items())
-        title = answer.experiment.lines[row.line].entry.title
+        title = answer.decision.chosen(row.privacy).title
         rows.append(
             f"<tr><td>{escape(PROMISES[row.privacy].who)}<td>{escape(title)}, the best of {screened}"
             f"{f'<br>{escape(params)}' if params else ''}<td>{escape(guarantee['words'])}"

@@ -177,13 +177,9 @@ def sentence(until: Until) -> str:
         f"{aim} a chance of error of {until.error}, a method that stops by itself has the answer in half of the runs "
         f"within {', '.join(parts[:-1])} and {parts[-1]}."
     )
-    by_trust = {row.privacy: row for row in private}
-    local, central = by_trust["local"], by_trust["central"]
-    if local.epsilon == central.epsilon and local.times.quantile(0.5) < central.times.quantile(0.5):
-        told += (
-            " Here the method that trusts nobody needs fewer users than the best one known with a curator; a curator "
-            "can use it as well."
-        )
+    central = next(row for row in private if row.privacy == "central")
+    if central.times.spec.entry.privacy == "local":
+        told += " A curator would use the method that needs no trust: none that is known here is quicker."
     return " ".join(filter(None, (told, *map(method_words, private))))
 
 
@@ -248,7 +244,7 @@ def loss_rows(until: Until) -> list[dict[str, str]]:
     for row in until.rows:
         bandit, other = bandits.get(row.privacy), "–"
         if bandit is not None:
-            title = answer.experiment.lines[bandit.line].entry.title
+            title = answer.decision.chosen(bandit.privacy).title
             same = row.epsilon in (None, answer.chosen.epsilon)
             other = words.with_error(bandit.lost, bandit.lost_stderr)
             other += f" ({title})" if same else f" ({title}, {answer.chosen.budget})"

@@ -1,0 +1,92 @@
+"""The same question has the same answer on every page: the best method of each level of trust on Home's arms."""
+
+from __future__ import annotations
+
+import pytest
+import screen as on
+
+from bandit_core import Experiment
+from bandit_core.experiments import links
+from bandit_core.studies import best_by_trust
+from ui import gallery, words
+from ui.learn import trust as step
+
+
+def shown(screen) -> Experiment:
+    """What the link of the screen opens."""
+    fields = {name: value for name, value in on.address(screen).items() if name != "controls"}
+    experiment, problems = links.read(fields)
+    assert problems == []
+    return experiment
+
+
+def titles(experiment: Experiment) -> list[str]:
+    return [line.entry.title for line in experiment.lines]
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_every_page_names_the_same_methods(epsilon: float) -> None:
+    methods = best_by_trust.at(epsilon)
+    expected = [method.title for method in methods.values()]
+    small = {"preset": best_by_trust.PRESET, "n": "4"}  # the trials choose nothing here
+
+    home = on.words(on.visit("home", eps=f"{epsilon:g}"))
+    assert gallery.methods(epsilon) in home and all(words.plain(title) in home for title in expected)
+    assert titles(step.STEP.experiment(epsilon)) == expected
+
+    explore = on.visit("explore", **small)
+    if epsilon != 1.0:
+        on.change(explore, "select_slider", "epsilon", epsilon)
+    assert titles(shown(explore)) == expected
+    assert words.COULD_TRUST_NOBODY not in on.words(explore)
+
+    trust = on.visit("trust", **small)
+    [slider] = [each for each in trust.main.select_slider if each.key.startswith("trust-epsilon")]
+    slider.set_value(epsilon)
+    on.run(trust)
+    assert titles(shown(trust)) == expected
+    [none, central, local] = expected
+    assert trust.main.dataframe[0].value["policy"].tolist() == [local, central, none]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_your_numbers_finds_the_same_methods_on_the_same_arms(epsilon: float) -> None:
+    """By its own contest, which is the one that made the table; it says so where others are as good."""
+    asked = {"base": "80", "lifts": "-25, -25, -50, -50", "users": "10000", "eps": f"{epsilon:g}"}
+    told = on.words(on.visit("your-numbers", **asked))
+    for method in best_by_trust.at(epsilon).values():
+        assert f"with **{words.plain(method.title)}" in told
+
+
+def test_a_shared_link_shows_the_picture_that_was_shared() -> None:
+    explore = on.visit("explore", preset=best_by_trust.PRESET, n="4", T="10000")
+    on.change(explore, "select_slider", "epsilon", 8.0)
+    again = on.visit("explore", **on.address(explore))
+    assert shown(again) == shown(explore) and on.address(again) == on.address(explore)
+    assert on.chart(again).names == on.chart(explore).names
+    assert titles(shown(again)) == ["Thompson sampling", "TS-CF", "TS-CF"]
+    on.change(again, "select_slider", "epsilon", 1.0)  # and it is followed back
+    assert titles(shown(again)) == ["Thompson sampling", "DP-IMED", "TS-CF"]
+    # Named methods are played as named, whatever the table says.
+    straight = {"preset": best_by_trust.PRESET, "n": "4", "lines": "thompson,dp-imed(8),ts-cf(8)"}
+    assert titles(shown(on.visit("explore", **straight))) == ["Thompson sampling", "DP-IMED", "TS-CF"]
+
+
+def test_with_other_arms_it_is_an_experiment_of_one_s_own() -> None:
+    explore = on.visit("explore", preset=best_by_trust.PRESET, n="4", T="10000")
+    on.change(explore, "text_area", "arms", "0.9, 0.5")
+    on.change(explore, "select_slider", "epsilon", 8.0)
+    assert titles(shown(explore)) == ["Thompson sampling", "DP-IMED", "TS-CF"]
+    # What the table brought stays when the arms change afterwards.
+    other = on.visit("explore", preset=best_by_trust.PRESET, n="4", T="10000")
+    on.change(other, "select_slider", "epsilon", 8.0)
+    on.change(other, "text_area", "arms", "0.9, 0.5")
+    assert titles(shown(other)) == ["Thompson sampling", "TS-CF", "TS-CF"]
+
+
+def test_a_lesson_of_the_preset_follows_its_slider() -> None:
+    lesson = on.visit("explore", preset=best_by_trust.PRESET, n="4", controls="off")
+    [slider] = lesson.main.select_slider
+    slider.set_value(8.0)
+    on.run(lesson)
+    assert titles(shown(lesson)) == ["Thompson sampling", "TS-CF", "TS-CF"]
