@@ -53,7 +53,7 @@ with right:
     )
     st.plotly_chart(picture, key="trust-bars", config=charts.CONFIG, alt=picture.alt)
     st.caption(
-        "Of each promise the first line counts, least trust first; whiskers: two standard errors over pairs of runs. "
+        "Of each promise the first line counts, least trust first; error bars: 99.7% intervals over pairs of runs. "
         "The same ε of two promises hides a reward from different people. "
         + shared.kept("trust-unlike", played, None, lambda: view.unlike_steps(played))
     )
