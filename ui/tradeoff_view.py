@@ -101,8 +101,8 @@ def verdict(result: SweepResult) -> str:
     """Who is best where, and from where privacy is nearly free."""
     experiment, found = result.experiment, tradeoff.traces(result)
     private = [trace for trace in found if experiment.lines[trace.line].epsilon is not None]
-    alone = "In a single run of each line, which proves little, " * (experiment.trials == 1)
-    sentences = [words.sentence(alone + (_ends(private[0]) if len(private) == 1 else _winners(result, private)))]
+    alone = "In a single run, which proves little, " * (experiment.trials == 1)
+    sentences = [words.sentence(alone + _ends(private[0]) if len(private) == 1 else _winners(result, private))]
     for trace in private:
         free = tradeoff.free_from(trace)
         if free is not None and set(trace.epsilons[trace.epsilons >= free]) - set(tradeoff.cheaper_at(trace)):
@@ -142,7 +142,9 @@ def _winners(result: SweepResult, private: list[tradeoff.Trace]) -> str:
     clear = [winner for winner in winners if not winner.tied_with]
     done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
     if not clear:
-        return f"at none of the budgets {done} is a private line clearly ahead with {result.experiment.trials} trials."
+        trials = result.experiment.trials
+        runs = f"{trials} trial{'s' * (trials != 1)}"
+        return f"at none of the budgets {done} is a private line clearly ahead with {runs}."
     rest = "; at the others the errors leave it open" * (len(clear) < len(winners))
     lines = list(dict.fromkeys(winner.line for winner in clear))
     if len(lines) == 1:
