@@ -143,8 +143,9 @@ def _winners(result: SweepResult, private: list[tradeoff.Trace]) -> str:
     done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
     if not clear:
         trials = result.experiment.trials
-        runs = f"{trials} trial{'s' * (trials != 1)}"
-        return f"at none of the budgets {done} is a private line clearly ahead with {runs}."
+        if trials == 1:
+            return "a single run of each private line does not show which loses least."
+        return f"at none of the budgets {done} is a private line clearly ahead with {trials} trials."
     rest = "; at the others the errors leave it open" * (len(clear) < len(winners))
     lines = list(dict.fromkeys(winner.line for winner in clear))
     if len(lines) == 1:
