@@ -48,7 +48,7 @@ def main() -> None:
     head = ["policy, proved rule", f"users in {RUNS} runs", "s on one core", "one by one / ours", "bare draws / ours"]
     print_table(head, rows)
     wall = []
-    for name in ("top-two", "ctb-tt", "adap-tt"):
+    for name in ("top-two", "ctb-tt", "dp-tt", "adap-tt"):
         start = time.perf_counter()
         stopping([spec_of(name)], jobs=2)
         wall.append([name, time.perf_counter() - start])

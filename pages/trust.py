@@ -54,7 +54,7 @@ with right:
     st.plotly_chart(picture, key="trust-bars", config=charts.CONFIG, alt=picture.alt)
     st.caption(
         "Of each promise the first line counts, least trust first, or one that keeps at least as much where that "
-        "clearly loses less; whiskers: two standard errors over pairs of runs. "
+        "clearly loses less; error bars: 99.7% intervals over pairs of runs. "
         "The same ε of two promises hides a reward from different people. "
         + shared.kept("trust-unlike", played, None, lambda: view.unlike_steps(played))
     )

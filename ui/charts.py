@@ -111,6 +111,12 @@ def marked(privacy: Privacy, colour: str, points: int) -> dict[str, Any]:
     }
 
 
+def error_bars(values: Any, low: Any, high: Any) -> dict[str, Any]:
+    """Bars from ``low`` to ``high`` around ``values``, as Plotly takes them; none where an end is NaN."""
+    above, below = np.subtract(high, values), np.subtract(values, low)
+    return {"type": "data", "symmetric": False, "array": np.nan_to_num(above), "arrayminus": np.nan_to_num(below)}
+
+
 def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> np.ndarray | None:
     """Band, sample runs and mean of one line; returns the mean as drawn."""
     experiment, view = result.experiment, result.experiment.view

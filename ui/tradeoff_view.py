@@ -101,8 +101,8 @@ def verdict(result: SweepResult) -> str:
     """Who is best where, and from where privacy is nearly free."""
     experiment, found = result.experiment, tradeoff.traces(result)
     private = [trace for trace in found if experiment.lines[trace.line].epsilon is not None]
-    alone = "In a single run of each line, which proves little, " * (experiment.trials == 1)
-    sentences = [words.sentence(alone + (_ends(private[0]) if len(private) == 1 else _winners(result, private)))]
+    alone = "In a single run, which proves little, " * (experiment.trials == 1)
+    sentences = [words.sentence(alone + _ends(private[0]) if len(private) == 1 else _winners(result, private))]
     for trace in private:
         free = tradeoff.free_from(trace)
         if free is not None and set(trace.epsilons[trace.epsilons >= free]) - set(tradeoff.cheaper_at(trace)):
@@ -142,7 +142,10 @@ def _winners(result: SweepResult, private: list[tradeoff.Trace]) -> str:
     clear = [winner for winner in winners if not winner.tied_with]
     done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
     if not clear:
-        return f"at none of the budgets {done} is a private line clearly ahead with {result.experiment.trials} trials."
+        trials = result.experiment.trials
+        if trials == 1:
+            return "a single run of each private line does not show which loses least."
+        return f"at none of the budgets {done} is a private line clearly ahead with {trials} trials."
     rest = "; at the others the errors leave it open" * (len(clear) < len(winners))
     lines = list(dict.fromkeys(winner.line for winner in clear))
     if len(lines) == 1:
@@ -191,11 +194,7 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
             continue
         colour, group = colours[trace.line], f"line-{trace.line}"
         middle = trace.price if price else trace.mean
-        low, high = (
-            (trace.price - 2 * trace.price_stderr, trace.price + 2 * trace.price_stderr)
-            if price
-            else (trace.q05, trace.q95)
-        )
+        low, high = (trace.price_low, trace.price_high) if price else (trace.q05, trace.q95)
         band = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, "legendgroup": group}
         done = np.isfinite(low) & np.isfinite(high)  # a filled area with gaps is drawn across them
         figure.add_scatter(x=trace.epsilons[done], y=high[done], **band)
@@ -230,16 +229,16 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
         **charts.ticks(True, *np.log10([result.epsilons[0], result.epsilons[-1]])),
     )
     if price:
-        low, high = _price_range(shown)
+        least, most = _price_range(shown)
         figure.add_hline(y=1, line={"color": "#8a949e", "width": 1})
     else:
         lowest = {each.line: np.concatenate([each.mean, np.maximum(each.q05, each.mean / 3)]) for each in shown}
-        low, high = charts.vertical_range(lowest, log=True)
+        least, most = charts.vertical_range(lowest, log=True)
     figure.update_yaxes(
         type="log",
-        range=(low, high),
+        range=(least, most),
         title=QUANTITY_WORDS["price"] if price else f"regret after {words.count(experiment.horizon)} users",
-        **charts.ticks(True, low, high),
+        **charts.ticks(True, least, most),
     )
     return figure
 
@@ -312,7 +311,7 @@ def legend(result: SweepResult, opens: bool = True) -> str:
     trials, price = result.experiment.trials, quantity(result.experiment) == "price"
     shaded = "A single run, so no band"
     if trials > 1:
-        shaded = f"Shaded: {'± 2 standard errors over' if price else 'middle 90 % of'} {trials} runs"
+        shaded = f"Shaded: {'95% interval of the price over' if price else 'middle 90 % of'} {trials} runs"
     text = f"{shaded}. {'Click a point to open its curve. ' * opens}{compared(result)}"
     here = marked(result.experiment)
     if here in result.epsilons:
@@ -456,7 +455,7 @@ def answers(
         )
     )
     st.caption(
-        "In brackets: every ε that the simulations do not rule out at two standard errors; more trials narrow it. "
+        "In brackets: every ε that the simulations do not rule out (95% intervals); more trials narrow it. "
         "The budgets of different trust models are different promises: the same number is not the same protection."
     )
     if all(len(answer.points) == 1 for _, _, answer in rows):
@@ -466,8 +465,8 @@ def answers(
     for number, name, answer in rows:
         figure.add_scatter(
             x=[point.at for point in answer.points],
-            y=[scale * point.value for point in answer.points],
-            error_y={"type": "data", "array": [2 * scale * point.stderr for point in answer.points]},
+            y=scale * answer.measured[0],
+            error_y=charts.error_bars(*scale * answer.measured),
             mode="lines+markers",
             name=escape(name),
             line={"color": colours[number]},
@@ -482,7 +481,7 @@ def answers(
     figure.update_yaxes(
         type="log",
         **charts.ticks(True, *np.log10([min(heights, default=1.0), max(heights, default=1.0)])),
-        title=f"{what} (± 2 standard errors)",
+        title=f"{what} (95% intervals)",
     )
     told = "; ".join(
         f"{name}: " + ", ".join(f"{scale * point.value:.3g} at ε = {point.at:.3g}" for point in answer.points)
@@ -542,7 +541,7 @@ def explanation(experiment: Experiment) -> None:
             "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "
             f"thresholds are chosen automatically. {words.PRICE} The search halves its interval again and again on a "
             "fixed grid of budgets, eight for each doubling, so the same question always gets the same answer. Shaded "
-            "grey, where all private lines are so: *privacy nearly free*, a price clearly (two standard errors) below "
+            "grey, where all private lines are so: *privacy nearly free*, a price whose 95% interval lies below "
             "1.05; *hardly better than random*, at least 90 % of the regret of choosing at random "
             f"({words.number(tradeoff.blind_regret(experiment))} here)."
         )

@@ -105,7 +105,7 @@ def legend(result: SweepResult, maps: tuple[Map, ...]) -> str:
     experiment = result.experiment
     drawn = (
         "Colour: the line with the least mean regret among so many users at this ε, of those that keep this "
-        "promise. Strokes: the trials do not tell it from the next one (two standard errors of the difference over "
+        "promise. Strokes: the trials do not tell it from the next one (95% interval of the difference over "
         "pairs of trials). No run was added for this: a policy that does not ask how many users come plays the "
         "first of many users as it plays a few."
         if maps

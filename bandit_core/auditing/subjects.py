@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bandit_core.kernels.labels import labels
+from bandit_core.kernels.noisy_stopping import noisy_sum
 from bandit_core.mechanisms import (
     CTL,
     Binary,
@@ -36,6 +37,7 @@ from bandit_core.mechanisms.modular_sums import PolyaSum
 from bandit_core.mechanisms.shuffled_bits import ShuffledBits, noisy_share
 from bandit_core.model import RunSetup, Signal
 from bandit_core.policies import registry as policies
+from bandit_core.policies.stopping import stopping_policies
 from bandit_core.spec.errors import InputError, Issue
 
 DELTA = 0.01  # of the (epsilon, delta) subjects
@@ -271,8 +273,42 @@ def _resting(**told: Any) -> Subject:
     )
 
 
+def _sums_of_batches(times: int) -> Sampler:
+    """What `dp-tt` releases of one user's reward, by the piece of its kernel, if the reward enters so many sums.
+
+    Everybody else of the batch pays 0. Each sum tells by how far it lies from 0 towards 1, but no further.
+    """
+
+    def sampler(inputs: np.ndarray, epsilon: float, rng: np.random.Generator) -> np.ndarray:
+        streams = rng.integers(0, 2**64, (len(inputs), 8), dtype=np.uint64)
+        released = np.zeros(len(inputs))
+        for _ in range(times):
+            sums = [noisy_sum(1.0, chance, epsilon, streams, row) for row, chance in enumerate(inputs.tolist())]
+            released += sums if times == 1 else np.clip(sums, 0.0, 1.0)
+        return released
+
+    return sampler
+
+
+def _noisy_sums(**told: Any) -> Subject:
+    policy = stopping_policies()["dp-tt"]
+    return Subject(
+        **{
+            "name": policy.name,
+            "title": f"{policy.title}: the sum of a batch",
+            "kind": "run",
+            "guarantee": policy.guarantee_words,
+            "inputs": "one user's reward is 0 or 1; everybody else's of the same batch is 0",
+            "seen": "the noisy sum of that batch; no other release holds this reward",
+            "sampler": _sums_of_batches(1),
+            "words": "Choices, end and recommendation are computed from such sums, so they tell no more.",
+            **told,
+        }
+    )
+
+
 def _runs() -> list[Subject]:
-    return [*_first_of_runs(), _resting()]
+    return [*_first_of_runs(), _resting(), _noisy_sums()]
 
 
 def _first_of_runs() -> list[Subject]:
@@ -454,6 +490,12 @@ def _negative_controls() -> list[Subject]:
                  flaw="The usual draws have variance 1/(n + 1) whatever epsilon is claimed. They do hide rewards, but "
                  "every user's draw tells a little more of an arm that rests.",
                  sampler=_rest(1.0), real=_as_wide_as_usual),
+        _noisy_sums(name="dp-tt-all-data-again", title="DP-TT that sums all data again in every batch",
+                    kind="negative control", words="",
+                    flaw="To keep all data, the next release sums an arm's earlier batches anew in place of adding to "
+                    "the earlier noisy sum. A reward then enters two sums, each with noise for one.",
+                    seen="the sum of both releases of that reward, each cut at 0 and 1",
+                    sampler=_sums_of_batches(2), real=lambda epsilon: 2 * epsilon),
         broken("square-root-one-entry", "square-root", "Square root with noise for one entry of a column",
                "An item moves every later entry of R x, and the noise is made for the largest of them alone.",
                sampler=_sums(lambda epsilon: _OneEntry(epsilon, root.items, DELTA), root),

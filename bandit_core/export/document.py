@@ -189,8 +189,7 @@ def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str
         free = first.experiment.lines[trace.line].epsilon is None
         if trace.line not in _visible(first) or (price and free):
             continue
-        spread = 2 * trace.price_stderr
-        low, high = (trace.price - spread, trace.price + spread) if price else (trace.q05, trace.q95)
+        low, high = (trace.price_low, trace.price_high) if price else (trace.q05, trace.q95)
         curves.append(
             {
                 "line": first.lines[trace.line],
@@ -203,7 +202,7 @@ def _against_budget(positions: Positions, results: Sequence[Result]) -> dict[str
         )
     x = whole.exact(epsilons)
     title = QUANTITY_WORDS["price"] if price else f"regret after {count(first.experiment.horizon)} users"
-    shaded = "± 2 standard errors" if price else BAND_WORDS["middle-90"]
+    shaded = "95% interval of the price" if price else BAND_WORDS["middle-90"]
     return {"x": x, "curves": curves, "series": whole.rows, "title": title, "shaded": shaded}
 
 

@@ -224,6 +224,13 @@ def find_challenger(
     return challenger
 
 
+@piece
+def noisy_sum(bits: float, chance: float, epsilon: float, state: np.ndarray, trial: int) -> float:
+    """The one release of a batch: the sum of so many bits, with Laplace(1/epsilon) noise."""
+    noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
+    return binomial(bits, chance, state, trial) + noise
+
+
 @inlined
 def _release(  # noqa: PLR0913 (an arm's numbers)
     arm: int,
@@ -236,9 +243,8 @@ def _release(  # noqa: PLR0913 (an arm's numbers)
     state: np.ndarray,
     trial: int,
 ) -> None:
-    """End an arm's batch: its sum, with Laplace(1/epsilon) noise, joins the arm's total."""
-    noise = laplace_noise(next_uniform(state, trial, 0), 1.0 / epsilon)
-    totals[arm] += binomial(counts[arm] - lengths[arm], here[arm], state, trial) + noise
+    """End an arm's batch: its noisy sum joins the arm's total."""
+    totals[arm] += noisy_sum(counts[arm] - lengths[arm], here[arm], epsilon, state, trial)
     lengths[arm] = counts[arm]
     releases[arm] += 1.0
 

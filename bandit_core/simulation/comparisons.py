@@ -97,6 +97,18 @@ def interval(values: np.ndarray, level: float = CONFIDENCE) -> Interval:
     return Interval(low, mean - spread * np.minimum(-reach, untransformed(-reach)))
 
 
+def interval_of_difference(first: np.ndarray, second: np.ndarray, level: float = CONFIDENCE) -> Interval:
+    """Confidence interval of the difference of the means of two independent groups of runs, shape (trials,) each.
+
+    Zou and Donner's (2008, Statist. Med. 27, 1693) combination of the `interval` of each group. NaN where one has a
+    single run.
+    """
+    mine, theirs = interval(first, level), interval(second, level)
+    one, other = np.mean(first), np.mean(second)
+    below, above = np.hypot(one - mine.low, theirs.high - other), np.hypot(mine.high - one, other - theirs.low)
+    return Interval(one - other - below, one - other + above)
+
+
 def p_value(values: np.ndarray, mean: float = 0.0) -> float:
     """Two-sided p-value of the hypothesis that runs, shape (trials,), have this mean: the test that `interval` inverts.
 

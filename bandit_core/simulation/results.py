@@ -143,6 +143,11 @@ class LineResult:
         """Confidence interval of the mean at each checkpoint by itself, arrays (checkpoints,); NaN for one trial."""
         return interval(self.regret, level)
 
+    def final_interval(self, level: float = CONFIDENCE) -> tuple[float, float]:
+        """Confidence interval of the final mean regret (NaN for one trial)."""
+        low, high = interval(self.regret[:, -1], level)
+        return float(low), float(high)
+
     def _pairs(self, other: LineResult) -> tuple[np.ndarray, np.ndarray]:
         """Final regrets of both lines over the trials that both have, shape (pairs,) each."""
         _, mine, theirs = np.intersect1d(self.trials, other.trials, return_indices=True)

@@ -38,6 +38,8 @@ guarantee at least as much privacy. `bandit-lab benchmark --policy FILE` scores 
 - Each case of each policy has random numbers of its own, from a seed derived from its name.
 - Each case has at least {least} runs, more where they cost little, and more until the standard error of its mean is at
   most {precision} of the mean, up to {most} runs. {capped}
+- Users with features have no task with coins. Only LDP-SGD and LDP-GLOC accept them, and no policy without privacy
+  does. There would be no price, and every other policy would lose its rank, which needs all cases of a contest.
 - Any change to these rules needs a new version.
 
 ## How to read a score

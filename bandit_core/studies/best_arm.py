@@ -232,9 +232,13 @@ class StoppingResult:
         return dict(zip(COLUMNS, values, strict=True))
 
 
-def play(spec: StoppingSpec, rows: np.ndarray, signal: Signal) -> Outcome | None:
-    """One run per row of ``rows`` (trials, 8); None where the signal asked for a stop."""
-    return spec.entry.play(spec.setup, rows, signal)
+def play(spec: StoppingSpec, rows: np.ndarray, signal: Signal, noiseless: bool = False) -> Outcome | None:
+    """One run per row of ``rows`` (trials, 8); None where the signal asked for a stop.
+
+    ``noiseless`` plays a private policy with an infinite budget (`StoppingPolicy.without_noise`).
+    """
+    setup = spec.entry.without_noise(spec.setup) if noiseless else None
+    return spec.entry.play(setup or spec.setup, rows, signal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,14 +253,16 @@ class _Task:
 class StoppingStudy:
     """Several specs being played, once; polled and stopped like a `Simulation`.
 
+    ``noiseless`` as in `play`.
+
     Raises
     ------
     InputError
         When it takes more steps (decisions x trials), seconds or memory than `simulation.costs.refuse` allows here.
     """
 
-    def __init__(self, specs: Sequence[StoppingSpec]) -> None:
-        self.specs = tuple(specs)
+    def __init__(self, specs: Sequence[StoppingSpec], noiseless: bool = False) -> None:
+        self.specs, self._noiseless = tuple(specs), noiseless
         self.stopped = False
         self.waiting = False
         self.kept = False  # nothing is stored
@@ -299,7 +305,8 @@ class StoppingStudy:
             counts = [int(np.count_nonzero(done)) for done in self._done]
             for task in self._running:
                 counts[task.study] += min(task.last - task.first, task.signal.steps)
-        return min(1.0, self._work(counts) / self._work([spec.trials for spec in self.specs]))
+        whole = self._work([spec.trials for spec in self.specs])
+        return min(1.0, self._work(counts) / whole) if whole else 1.0
 
     @property
     def finished(self) -> bool:
@@ -391,7 +398,7 @@ class StoppingStudy:
         outcome = None
         try:
             spec = self.specs[task.study]
-            outcome = play(spec, streams(spec.seed, task.first, task.last), task.signal)
+            outcome = play(spec, streams(spec.seed, task.first, task.last), task.signal, self._noiseless)
         except BaseException as error:
             self._failure = self._failure or error
             self.stop()

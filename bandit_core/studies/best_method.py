@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry
+from bandit_core.simulation.comparisons import interval_of_difference
 from bandit_core.simulation.costs import most_steps, trial_seconds
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import LineResult, Result
@@ -45,8 +46,9 @@ MOST_PULLS = 25_000_000  # screening trials x users of one candidate in the last
 FINALISTS = 3  # candidates of one trust model after the first rounds, at most; twice as many once budgets differ
 LESS = 2  # smaller budgets that a finalist is tried at
 SHORT, LONG = 50_000, 1_000_000  # users: up to twice as many trials below, down to a quarter of them above
-CLEARLY = 3.0  # standard errors by which a candidate must be behind to go at once
-TIED, CLOSE = 2.0, 0.05  # standard errors, and share of the leader's loss, by which a tied one is behind at most
+CLEARLY = 3.0  # standard errors by which a candidate must be behind to go at once: that only steers effort
+DROPPED = 0.9973  # level of the interval that must leave out 0 before a candidate that went is said to be worse
+CLOSE = 0.05  # share of the leader's loss by which a tied candidate is behind at most
 COMPARED: tuple[Privacy, ...] = ("none", "local", "central")  # the trust models of the contest
 
 
@@ -215,8 +217,10 @@ class Tried:
 
     ``finalist`` says whether the trials are the reported ones, else they are of the screening. ``behind`` is positive
     where it loses more, and 0 for the chosen one; that of a finalist is over pairs of trials. Errors are standard
-    errors (NaN for a single trial). ``tied`` says whether the last screening round left it tied with the leader, so
-    that it could have been chosen as well. ``spent`` is the budget of a `Method` that spends less than it may.
+    errors, ``behind_low`` and ``behind_high`` the ends of its interval, of level 95 % for a finalist and `DROPPED` for
+    others: the trials that they were dropped for flatter them least. All are NaN for a single trial. ``tied`` says
+    whether the last screening round left it tied with the leader, so that it could have been chosen as well.
+    ``spent`` is the budget of a `Method` that spends less than it may.
     """
 
     privacy: Privacy
@@ -227,6 +231,8 @@ class Tried:
     stderr: float
     behind: float
     behind_stderr: float
+    behind_low: float
+    behind_high: float
     chosen: bool
     finalist: bool
     tied: bool = False
@@ -234,11 +240,8 @@ class Tried:
 
     @property
     def apart(self) -> bool:
-        """Whether it can be told apart from the chosen one by two standard errors.
-
-        By three where it was dropped: the trials that it was dropped for flatter it least.
-        """
-        return not self.chosen and abs(self.behind) > (2.0 if self.finalist else CLEARLY) * self.behind_stderr
+        """Whether the interval tells it apart from the chosen one."""
+        return not self.chosen and (self.behind_low > 0 or self.behind_high < 0)
 
 
 @dataclass(frozen=True)
@@ -300,14 +303,15 @@ def _half(size: int) -> int:
 
 
 def _tied(ranked: Sequence[Name], played: Mapping[Name, LineResult]) -> list[Name]:
-    """Those as good as the leader, who is first: not behind by `TIED` standard errors, nor by `CLOSE` of its loss.
+    """Those as good as the leader, who is first: not clearly behind, nor by `CLOSE` of its loss.
 
-    The second holds where trials are few, so that a large error alone makes nobody as good.
+    Clearly is what the 95 % interval over pairs of trials says. The second holds where trials are few, so that a large
+    error alone makes nobody as good.
     """
     leader, tied = played[ranked[0]], [ranked[0]]
     for name in ranked[1:]:
-        behind, error = played[name].difference_to(leader)
-        if not behind > TIED * error and behind <= CLOSE * leader.mean[-1]:
+        behind, _ = played[name].difference_to(leader)
+        if not played[name].difference_interval(leader)[0] > 0 and behind <= CLOSE * leader.mean[-1]:
             tied.append(name)
     return tied
 
@@ -318,11 +322,13 @@ def _fits_most(method: Method) -> tuple[int, int, float]:
     return settings_taken(entry), len(entry.promise.implied()), math.inf if method.spent is None else method.spent
 
 
-def _behind(mine: LineResult, chosen: LineResult, paired: bool) -> tuple[float, float]:
-    """How much more is lost at the horizon, and the standard error of that."""
+def _behind(mine: LineResult, chosen: LineResult, paired: bool) -> tuple[float, float, float, float]:
+    """How much more is lost at the horizon, the standard error of that, and the ends of its interval (see `Tried`)."""
     if paired:
-        return mine.difference_to(chosen)
-    return float(mine.mean[-1] - chosen.mean[-1]), math.hypot(mine.stderr[-1], chosen.stderr[-1])
+        return *mine.difference_to(chosen), *mine.difference_interval(chosen)
+    behind, error = float(mine.mean[-1] - chosen.mean[-1]), math.hypot(mine.stderr[-1], chosen.stderr[-1])
+    low, high = interval_of_difference(mine.regret[:, -1], chosen.regret[:, -1], DROPPED)
+    return behind, error, float(low), float(high)
 
 
 class Contest:
@@ -557,7 +563,7 @@ class Contest:
         for name in self._fields[privacy]:
             finalist = name in self._reported
             line = (self._reported if finalist else self._screened)[name]
-            behind, error = _behind(line, chosen, finalist)
+            behind, error, low, high = _behind(line, chosen, finalist)
             rows.append(
                 Tried(
                     privacy=privacy,
@@ -568,6 +574,8 @@ class Contest:
                     stderr=float(line.stderr[-1]),
                     behind=behind,
                     behind_stderr=error,
+                    behind_low=low,
+                    behind_high=high,
                     chosen=name == best,
                     finalist=finalist,
                     tied=name in tied,

@@ -99,10 +99,11 @@ def typed_arms(
 
 @dataclass(frozen=True)
 class Cost:
-    """What one trust model loses over all users, in the unit of the rewards; errors are standard errors.
+    """What one trust model loses over all users, in the unit of the rewards.
 
     ``extra`` is the loss beyond no privacy (over pairs of trials), ``price`` the ratio to it; NaN for no privacy
-    itself and where the loss without privacy is 0.
+    itself and where the loss without privacy is 0. ``stderr`` are standard errors, ``low`` and ``high`` the ends of
+    95 % intervals (NaN for a single trial).
     """
 
     line: int
@@ -110,22 +111,26 @@ class Cost:
     label: str
     lost: float
     lost_stderr: float
+    lost_low: float
+    lost_high: float
     extra: float
     extra_stderr: float
+    extra_low: float
+    extra_high: float
     price: float
     price_stderr: float
     trials: int
 
     @property
     def price_of_privacy(self) -> Literal["more", "less", "open"]:
-        """Whether more or less is lost than without privacy, or neither can be told at two standard errors."""
-        if not abs(self.extra) > 2 * self.extra_stderr:  # also where an error is unknown
-            return "open"
-        return "more" if self.extra > 0 else "less"
+        """Whether more or less is lost than without privacy, or the interval of the difference leaves it open."""
+        if self.extra_low > 0:
+            return "more"
+        return "less" if self.extra_high < 0 else "open"  # also where the ends are unknown
 
     def learned(self, blind: float) -> Literal["much", "little", "nothing"]:
         """How much was learned where choosing at random loses ``blind``: nothing if that is not more beyond doubt."""
-        if no_better_than(self.lost, self.lost_stderr, blind):
+        if no_better_than(self.lost, self.lost_high, blind):
             return "nothing"
         return "little" if self.lost >= LITTLE * blind else "much"
 
@@ -140,10 +145,12 @@ def costs(result: Result, scale: float = 1.0, levels: Sequence[Privacy] = ()) ->
         if line is None:
             continue
         chosen = result.experiment.lines[number]
-        extra = extra_stderr = price = price_stderr = math.nan
+        extra = extra_stderr = extra_low = extra_high = price = price_stderr = math.nan
         if (against := reference(result, number)) is not None:
             extra, extra_stderr = (scale * value for value in line.difference_to(against.played))
+            extra_low, extra_high = (scale * end for end in line.difference_interval(against.played))
             price, price_stderr = line.ratio_to(against.played)
+        low, high = line.final_interval()
         rows.append(
             Cost(
                 line=number,
@@ -151,8 +158,12 @@ def costs(result: Result, scale: float = 1.0, levels: Sequence[Privacy] = ()) ->
                 label=PROMISES[levels[number]].who if levels else chosen.written_label or chosen.entry.title,
                 lost=scale * float(line.mean[-1]),
                 lost_stderr=scale * float(line.stderr[-1]),
+                lost_low=scale * low,
+                lost_high=scale * high,
                 extra=extra,
                 extra_stderr=extra_stderr,
+                extra_low=extra_low,
+                extra_high=extra_high,
                 price=price,
                 price_stderr=price_stderr,
                 trials=line.count,

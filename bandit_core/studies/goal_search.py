@@ -5,7 +5,7 @@ ratio to it, or in per cent of what the best arm would bring), or the share of u
 end. It is asked of a line of an experiment, or of the best method of a trust model. The search bisects a fixed lattice
 of budgets (eight per doubling), so that its simulations are found in the cache when the question, or a similar one, is
 asked again, and the answer is always the same. Trials share their random streams across budgets, which keeps the curve
-smooth. The stated interval holds every budget that the data at two standard errors do not rule out.
+smooth. The stated interval holds every budget at which the 95 % interval of the quantity does not rule the goal out.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
+from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.engine import simulate
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
@@ -34,7 +35,12 @@ LOWEST, HIGHEST = -64, 48  # lattice places: 2^-8 to 2^6
 Kind = Literal["regret", "extra", "price", "percent", "missed"]
 
 
-_UNKNOWN = (math.nan, math.nan)
+class Measured(NamedTuple):
+    """A quantity and the ends of its 95 % interval; NaN where they cannot be had."""
+
+    value: float
+    low: float = math.nan
+    high: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -55,39 +61,42 @@ class Goal:
         """Whether a line without privacy is needed to measure it."""
         return self.kind in ("price", "extra")
 
-    def measure(self, result: Result, line: int) -> tuple[float, float]:
-        """The quantity at the horizon and its standard error."""
+    def measure(self, result: Result, line: int) -> Measured:
+        """The quantity at the horizon."""
         chosen = result.lines[line]
         assert chosen is not None
+        lost = Measured(float(chosen.mean[-1]), *chosen.final_interval())
         if self.kind == "regret":
-            return float(chosen.mean[-1]), float(chosen.stderr[-1])
+            return lost
         if self.kind == "percent":
             whole = result.experiment.horizon * (float(result.experiment.means.max()) + self.offset) / 100
-            return (float(chosen.mean[-1] / whole), float(chosen.stderr[-1] / whole)) if whole > 0 else _UNKNOWN
+            return Measured(*(each / whole for each in lost)) if whole > 0 else Measured(math.nan)
         if self.compares:
             against = reference(result, line)
             if against is None:
-                return _UNKNOWN
-            return (chosen.ratio_to if self.kind == "price" else chosen.difference_to)(against.played)
+                return Measured(math.nan)
+            if self.kind == "price":
+                return Measured(chosen.ratio_to(against.played)[0], *chosen.ratio_interval(against.played))
+            return Measured(chosen.difference_to(against.played)[0], *chosen.difference_interval(against.played))
         return _missed(chosen, result.times)
 
 
-def _missed(line: LineResult, times: np.ndarray) -> tuple[float, float]:
-    """Share of the last tenth of the run that did not go to a best arm, with its standard error."""
+def _missed(line: LineResult, times: np.ndarray) -> Measured:
+    """Share of the last tenth of the run that did not go to a best arm."""
     start = min(int(np.searchsorted(times, 0.9 * times[-1])), len(times) - 2) if len(times) > 1 else None
     won = line.best_pulls[:, -1] - (line.best_pulls[:, start] if start is not None else 0.0)
     share = 1 - won / (times[-1] - (times[start] if start is not None else 0))
-    error = share.std(ddof=1) / math.sqrt(len(share)) if len(share) > 1 else math.nan
-    return float(share.mean()), float(error)
+    return Measured(float(share.mean()), *map(float, interval(share)))
 
 
 @dataclass(frozen=True)
 class Point:
-    """One searched budget (or horizon): the measured quantity and its standard error."""
+    """One searched budget (or horizon): the measured quantity and the ends of its 95 % interval."""
 
     at: float
     value: float
-    stderr: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -103,6 +112,11 @@ class Answer:
     high: float | None
     points: tuple[Point, ...]
 
+    @property
+    def measured(self) -> np.ndarray:
+        """Value, low and high of every point, shape (3, points)."""
+        return np.array([(point.value, point.low, point.high) for point in self.points]).T
+
 
 def _place(lattice: int) -> float:
     return 2.0 ** (lattice / PER_DOUBLING)
@@ -117,31 +131,31 @@ def _last_users(most: int) -> int:
     return math.ceil(math.log2(most) * PER_DOUBLING)
 
 
-def _search(measure: Callable[[int], tuple[float, float]], limit: float, first: int, last: int) -> Answer:
-    """Bisect for the first lattice place whose value, and value plus or minus two errors, is within the limit."""
-    seen: dict[int, tuple[float, float]] = {}
+def _search(measure: Callable[[int], Measured], limit: float, first: int, last: int) -> Answer:
+    """Bisect for the first lattice place whose value, and each end of its interval, is within the limit."""
+    seen: dict[int, Measured] = {}
 
-    def value(place: int, errors: float) -> float:
+    def value(place: int, which: str) -> float:
         if place not in seen:
             seen[place] = measure(place)
-        mean, stderr = seen[place]
-        if errors == 0:
-            return mean
-        return mean + errors * (stderr if math.isfinite(stderr) else math.inf)  # a single trial proves nothing
+        found: float = getattr(seen[place], which)
+        if which != "value" and math.isnan(found) and not math.isnan(seen[place].value):
+            return -math.inf if which == "low" else math.inf  # a single trial proves nothing
+        return found
 
-    def first_within(errors: float) -> int | None:
-        if not value(last, errors) <= limit:  # also where there is no value, as a price without anything to compare
+    def first_within(which: str) -> int | None:
+        if not value(last, which) <= limit:  # also where there is no value, as a price without anything to compare
             return None
         low, high = first - 1, last  # everything up to low misses, high is within
         while high - low > 1:
             middle = (low + high) // 2
-            if value(middle, errors) <= limit:
+            if value(middle, which) <= limit:
                 high = middle
             else:
                 low = middle
         return high
 
-    best, optimist, pessimist = (first_within(errors) for errors in (0.0, -2.0, 2.0))
+    best, optimist, pessimist = (first_within(which) for which in ("value", "low", "high"))
     points = tuple(Point(_place(place), *seen[place]) for place in sorted(seen))
     return Answer(
         best=None if best is None else _place(best),
@@ -174,7 +188,7 @@ def smallest_epsilon(
     """
     small, place = _needed(experiment, line, goal)
 
-    def measure(lattice: int) -> tuple[float, float]:
+    def measure(lattice: int) -> Measured:
         if on_point is not None:
             on_point(_place(lattice))
         result = simulate(at_budget(small, _place(lattice)), jobs, store=store)
@@ -206,7 +220,7 @@ def fewest_users(
         raise InputError([Issue("horizon", experiment.horizon, "at least 16 users to search in")])
     lines = [experiment.spec()["lines"][line]]
 
-    def measure(lattice: int) -> tuple[float, float]:
+    def measure(lattice: int) -> Measured:
         horizon = _users(lattice, experiment.horizon)
         if on_point is not None:
             on_point(float(horizon))
@@ -225,7 +239,7 @@ def fewest_users(
 class Found:
     """The answer for one trust model, and the method and loss (reward units) at it; none where it is not reached.
 
-    ``blind`` is what choosing arms at random loses there.
+    ``lost_high`` is the upper end of the loss's 95 % interval, ``blind`` what choosing arms at random loses there.
     """
 
     privacy: Privacy
@@ -233,17 +247,21 @@ class Found:
     method: str = ""
     lost: float = math.nan
     lost_stderr: float = math.nan
+    lost_high: float = math.nan
     blind: float = math.nan
 
     @property
     def at_random(self) -> bool:
-        """Whether the answer is met by a method that is no better than choosing at random, within two errors."""
-        return no_better_than(self.lost, self.lost_stderr, self.blind)
+        """Whether the answer is met by a method that cannot be told to be better than choosing at random."""
+        return no_better_than(self.lost, self.lost_high, self.blind)
 
 
-def no_better_than(lost: float, stderr: float, blind: float) -> bool:
-    """Whether a loss cannot be told to be below ``blind`` (of which rounding may take a billionth)."""
-    return lost + 2 * float(np.nan_to_num(stderr)) >= blind * (1 - 1e-9)
+def no_better_than(lost: float, high: float, blind: float) -> bool:
+    """Whether a loss, up to the end ``high`` of its interval, may reach ``blind`` (less a billionth for rounding).
+
+    NaN is an unknown end: then the loss itself counts.
+    """
+    return (lost if math.isnan(high) else high) >= blind * (1 - 1e-9)
 
 
 class _Missing(Exception):
@@ -320,7 +338,7 @@ class BestSearch:
             self._done[key] = decision
         return self._done[key]
 
-    def _measured(self, privacy: Privacy, work: Callable[[Contest], None] | None, place: int) -> tuple[float, float]:
+    def _measured(self, privacy: Privacy, work: Callable[[Contest], None] | None, place: int) -> Measured:
         result = self._decided(privacy, place, work).result
         if not self.goal.compares:
             return self.goal.measure(result, 0)
@@ -351,7 +369,8 @@ class BestSearch:
         assert line is not None
         method = decision.chosen(privacy).title
         blind = blind_regret(decision.result.experiment)
-        return Found(privacy, told, method, float(line.mean[-1]), float(line.stderr[-1]), blind)
+        _, high = line.final_interval()
+        return Found(privacy, told, method, float(line.mean[-1]), float(line.stderr[-1]), high, blind)
 
     @property
     def missing_seconds(self) -> float:

@@ -16,8 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.kernels.streams import streams
-from bandit_core.model import Privacy, Signal
+from bandit_core.model import Privacy
 from bandit_core.policies.stopping import Rule, StoppingPolicy, stopping_policies
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
@@ -158,20 +157,10 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     return float(values.mean()), error
 
 
-def noiseless_users(spec: StoppingSpec) -> np.ndarray | None:
-    """Users until the same policy stops with an infinite budget, on the same streams (trials,); None where it is not
-    private. Runs that do not stop count with the cap.
-    """
-    setup = spec.entry.without_noise(spec.setup)
-    if setup is None:
-        return None
-    outcome = spec.entry.play(setup, streams(spec.seed, 0, spec.trials), Signal())
-    assert outcome is not None  # nobody stops it
-    return outcome.users
-
-
 class RollOutStudy:
     """The searches and the tests being played, once; polled and stopped like a `Simulation`.
+
+    The quickest search of each private trust model is then played without noise, too, on the same streams.
 
     Raises
     ------
@@ -186,7 +175,7 @@ class RollOutStudy:
         self._played = list(dict.fromkeys([*self._specs, *self._capped]))  # a policy may play for two trust models
         self._search = StoppingStudy(self._played)
         self._tests = Simulation(question.tests, store)
-        self._parts = (self._search, self._tests)
+        self._noiseless: StoppingStudy | None = None  # known once the searches are done
         self._rows: tuple[RollOut, ...] | None = None
 
     @property
@@ -195,19 +184,43 @@ class RollOutStudy:
         return self.question.trials * len(set(self._specs)) * (CAP + 2 * self.question.users)
 
     @property
+    def _parts(self) -> tuple[StoppingStudy | Simulation, ...]:
+        parts = (self._search, self._tests)
+        return parts if self._noiseless is None else (*parts, self._noiseless)
+
+    def _of_trust(self, privacy: Privacy) -> list[int]:
+        """Places of the searches of one trust model."""
+        return [place for place, level in enumerate(self.question.levels) if level == privacy]
+
+    def _quickest(self, privacy: Privacy) -> int:
+        """The place of the search with the least mean time, once all are done."""
+        found = dict(zip(self._played, self._search.result(), strict=True))
+        return min(self._of_trust(privacy), key=lambda place: found[self._specs[place]].mean_users)  # type: ignore[union-attr]
+
+    @property
     def missing_seconds(self) -> float:
         """Rough time, on one core, of what is not done, at most."""
-        return sum(part.missing_seconds for part in self._parts)
+        later = 0.0
+        if self._noiseless is None:
+            mine = ([self._specs[place] for place in self._of_trust(privacy)] for privacy, _ in self.question.epsilons)
+            later = sum(max(spec.trials * spec.trial_seconds for spec in specs) for specs in mine)
+        return later + sum(part.missing_seconds for part in self._parts)
 
     @property
     def fraction(self) -> float:
-        """Share of the work that is done; the tests take a tenth of it, about."""
-        return 0.9 * self._search.fraction + 0.1 * self._tests.fraction
+        """Share of the work that is done; tests and runs without noise take a tenth of it each, about."""
+        last = self._noiseless.fraction if self._noiseless is not None else 0.0
+        return 0.8 * self._search.fraction + 0.1 * self._tests.fraction + 0.1 * last
 
     @property
     def finished(self) -> bool:
         """Whether every run is done."""
-        return self._search.finished and self._tests.missing_seconds == 0
+        return (
+            self._search.finished
+            and self._tests.missing_seconds == 0
+            and self._noiseless is not None
+            and self._noiseless.finished
+        )
 
     @property
     def waiting(self) -> bool:
@@ -238,9 +251,15 @@ class RollOutStudy:
         self, jobs: int | None = None, on_progress: Callable[[RollOutStudy], None] | None = None
     ) -> tuple[RollOut, ...] | None:
         """Play what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
-        for part in self._parts:
-            if not self.stopped:
-                part.run(jobs, None if on_progress is None else lambda _: on_progress(self))
+        told = None if on_progress is None else lambda _: on_progress(self)
+        self._search.run(jobs, told)
+        if not self.stopped:
+            self._tests.run(jobs, told)
+        if not self.stopped and self._search.finished:
+            if self._noiseless is None:
+                quickest = [self._specs[self._quickest(privacy)] for privacy, _ in self.question.epsilons]
+                self._noiseless = StoppingStudy(quickest, noiseless=True)
+            self._noiseless.run(jobs, told)
         return self.result()
 
     def result(self) -> tuple[RollOut, ...] | None:
@@ -252,11 +271,10 @@ class RollOutStudy:
     def _row(self, place: int) -> RollOut:
         question, (privacy, epsilon) = self.question, self.question.trusts[place]
         found = dict(zip(self._played, self._search.result(), strict=True))
-        line = self._tests.result().lines[place]
-        mine = [number for number, level in enumerate(question.levels) if level == privacy]
-        quickest = min(mine, key=lambda number: found[self._specs[number]].mean_users)  # type: ignore[union-attr]
+        line, quickest = self._tests.result().lines[place], self._quickest(privacy)
         times, capped = found[self._specs[quickest]], found[self._capped[quickest]]
-        assert times is not None and capped is not None and line is not None
+        assert times is not None and capped is not None and line is not None and self._noiseless is not None
+        plain = self._noiseless.result()[place - 1] if place else None  # no privacy comes first
         bounds = time_bounds(question.bits, question.delta, privacy, epsilon, self._remember)
         applicable = [bound for bound in bounds if bound.not_applicable is None]
         return RollOut(
@@ -267,7 +285,7 @@ class RollOutStudy:
             bound=max(applicable, key=lambda bound: bound.users, default=None),
             lost_by_test=line.regret[:, -1],
             lost_by_search=capped.regret_at(max(question.users, len(question.means))),
-            noiseless=noiseless_users(times.spec),
+            noiseless=None if plain is None else plain.users,
         )
 
 

@@ -16,12 +16,16 @@ from bandit_core.simulation.summaries import Reference, reference
 from bandit_core.studies.sweep import SweepResult, at_budget, swept_label
 
 FREE_MARGIN = 0.05  # a price within 5 % of 1 counts as free
+_UNKNOWN = (math.nan,) * 4
 NOISE_SHARE = 0.9  # regret above 90 % of what choosing blindly costs counts as nothing learned
 
 
 @dataclass(frozen=True)
 class Trace:
-    """One line against the budget, at the horizon. Arrays have one entry per budget; NaN where nothing is done."""
+    """One line against the budget, at the horizon. Arrays have one entry per budget; NaN where nothing is done.
+
+    ``price_low`` and ``price_high`` are the ends of the 95 % interval of the price over pairs of trials.
+    """
 
     line: int
     label: str
@@ -33,14 +37,20 @@ class Trace:
     q95: np.ndarray
     price: np.ndarray
     price_stderr: np.ndarray
+    price_low: np.ndarray
+    price_high: np.ndarray
     against: Reference | None  # what the price is relative to
 
 
 def _at_end(line: LineResult | None) -> tuple[float, float, float, float]:
     if line is None:
-        return (math.nan,) * 4
+        return _UNKNOWN
     low, high = np.quantile(line.regret[:, -1], [0.05, 0.95])
     return float(line.mean[-1]), float(line.stderr[-1]), float(low), float(high)
+
+
+def _price(line: LineResult, other: LineResult) -> tuple[float, float, float, float]:
+    return *line.ratio_to(other), *line.ratio_interval(other)
 
 
 def traces(result: SweepResult) -> list[Trace]:
@@ -53,12 +63,13 @@ def traces(result: SweepResult) -> list[Trace]:
         for point in result.results:
             mine, other = point.lines[number], reference(point, number)
             against = against or other
-            prices.append((math.nan, math.nan) if mine is None or other is None else mine.ratio_to(other.played))
+            prices.append(_UNKNOWN if mine is None or other is None else _price(mine, other.played))
         label = swept_label(line)
-        mean, stderr, q05, q95 = ends.T
-        price, price_stderr = np.array(prices).T
         budgets = np.array(result.epsilons)
-        found.append(Trace(number, label, line.policy, budgets, mean, stderr, q05, q95, price, price_stderr, against))
+        mean, stderr, q05, q95 = ends.T
+        price, error, low, high = np.array(prices).T
+        priced = (price, error, low, high, against)
+        found.append(Trace(number, label, line.policy, budgets, mean, stderr, q05, q95, *priced))
     return found
 
 
@@ -72,21 +83,20 @@ class Winner:
 
 
 def frontier(result: SweepResult) -> list[Winner]:
-    """The private line with the least mean regret at every budget; ties within two standard errors are named."""
-    private = [trace for trace in traces(result) if result.experiment.lines[trace.line].epsilon is not None]
+    """The private line with the least mean regret at every budget, and those that the trials cannot tell apart from it.
+
+    That is decided by the 95 % interval of the difference over pairs of trials.
+    """
+    private = [number for number, line in enumerate(result.experiment.lines) if line.epsilon is not None]
     winners = []
-    for place, epsilon in enumerate(result.epsilons):
-        done = [trace for trace in private if math.isfinite(trace.mean[place])]
+    for epsilon, point in zip(result.epsilons, result.results, strict=True):
+        done = {number: line for number in private if (line := point.lines[number]) is not None}
         if not done:
             continue
-        best = min(done, key=lambda trace: trace.mean[place])
-        tied = tuple(
-            trace.line
-            for trace in done
-            if trace is not best
-            and trace.mean[place] - best.mean[place] <= 2 * math.hypot(trace.stderr[place], best.stderr[place])
-        )
-        winners.append(Winner(epsilon, best.line, tied))
+        best = min(done, key=lambda number: float(done[number].mean[-1]))
+        others = [number for number in done if number != best]
+        tied = tuple(number for number in others if not done[number].difference_interval(done[best])[0] > 0)
+        winners.append(Winner(epsilon, best, tied))
     return winners
 
 
@@ -96,11 +106,11 @@ def blind_regret(experiment: Experiment) -> float:
 
 
 def free_from(trace: Trace) -> float | None:
-    """Smallest budget from which on the price, two standard errors added, stays below ``1 + FREE_MARGIN``.
+    """Smallest budget from which on the price's whole interval stays below ``1 + FREE_MARGIN``.
 
     None where it never does, and where errors are unknown (a single trial).
     """
-    free = trace.price + 2 * trace.price_stderr <= 1 + FREE_MARGIN
+    free = trace.price_high <= 1 + FREE_MARGIN
     if not free[-1]:
         return None
     misses = np.flatnonzero(~free)
@@ -108,9 +118,8 @@ def free_from(trace: Trace) -> float | None:
 
 
 def cheaper_at(trace: Trace) -> np.ndarray:
-    """Budgets at which the price is surely (two standard errors) below 1."""
-    with np.errstate(invalid="ignore"):
-        return trace.epsilons[trace.price + 2 * trace.price_stderr < 1]
+    """Budgets at which the price's whole interval lies below 1."""
+    return trace.epsilons[trace.price_high < 1]
 
 
 def noise_until(trace: Trace, experiment: Experiment) -> float | None:

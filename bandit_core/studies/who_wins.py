@@ -21,12 +21,14 @@ from bandit_core.simulation.summaries import reference
 from bandit_core.studies.sweep import SweepResult
 
 MOST_ROWS = 24
-CLEAR = 2.0  # standard errors of the difference over pairs of trials
 
 
 @dataclass(frozen=True)
 class First:
-    """The line with the least mean regret, and the one after it; ``clear`` where trials tell the two apart."""
+    """The line with the least mean regret, and the one after it.
+
+    ``clear`` where the 95 % interval of their difference over pairs of trials leaves out 0.
+    """
 
     line: int
     second: int | None
@@ -78,11 +80,11 @@ def first_of(result: Result, place: int, contenders: Collection[int]) -> First |
     if not order:
         return None
     best, second = order[0], order[1] if len(order) > 1 else None
-    extra, error = (math.inf, 0.0) if second is None else done[second].difference_to(done[best])
+    clear = second is None or done[second].difference_interval(done[best])[0] > 0
     against = reference(result, best, place)
     price = (math.nan, math.nan) if against is None else done[best].ratio_to(until(against.played, place))
     mine = done[best]
-    return First(best, second, extra > CLEAR * error, float(mine.mean[-1]), float(mine.stderr[-1]), *price)
+    return First(best, second, clear, float(mine.mean[-1]), float(mine.stderr[-1]), *price)
 
 
 def rows_of(times: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from bandit_core.auditing.subjects import subject
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset
 from bandit_core.mechanisms.gaussian import smallest_epsilon
+from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.store import Store
 from bandit_core.studies.tradeoff import blind_regret
@@ -208,9 +209,9 @@ def mean(values: np.ndarray) -> tuple[float, float]:
 
 
 def compared(values: np.ndarray) -> str:
-    """More, less, or neither, by a rule of its own: the differences over pairs against twice their error."""
-    value, error = mean(values)
-    return "unclear" if abs(value) <= 2 * error else "more" if value > 0 else "less"
+    """More, less, or neither, by the interval of the differences over pairs."""
+    low, high = interval(values)
+    return "more" if low > 0 else "less" if high < 0 else "unclear"
 
 
 def between(result: Result, one: int, other: int) -> dict[str, Any]:

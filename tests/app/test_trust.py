@@ -87,6 +87,14 @@ def test_a_hidden_promise_is_no_step_and_one_alone_is_told() -> None:
     assert len(view.bars(alone, False).data) == 0 and "**" not in view.verdict(alone)
 
 
+def test_a_bar_leaves_out_0_exactly_where_the_sentence_claims_something() -> None:
+    result = simulate(load_preset("trust").with_changes(horizon=2_000, trials=20), jobs=1)
+    for step, bar in zip(steps(result), view.bars(result, False).data, strict=True):
+        ends = bar.x[0] - bar.error_x.arrayminus[0], bar.x[0] + bar.error_x.array[0]
+        assert ends == pytest.approx((step.low, step.high))
+        assert step.clear == (ends[0] > 0 or ends[1] < 0)
+
+
 def test_what_is_not_clear_is_not_claimed() -> None:
     single = simulate(load_preset("trust").with_changes(horizon=200, trials=1), jobs=1)
     assert "**" not in view.verdict(single)

@@ -129,9 +129,11 @@ def test_a_question_of_some_seconds_is_answered_in_the_background_and_can_be_can
 
 
 def _cost(privacy: str, lost: float, extra: float, error: float) -> Cost:
+    reach = 2 * error
     return Cost(
-        line=COMPARED.index(privacy), privacy=privacy, label=privacy, lost=lost, lost_stderr=error, extra=extra,
-        extra_stderr=error, price=2.0, price_stderr=0.1, trials=100,
+        line=COMPARED.index(privacy), privacy=privacy, label=privacy, lost=lost, lost_stderr=error,
+        lost_low=lost - reach, lost_high=lost + reach, extra=extra, extra_stderr=error, extra_low=extra - reach,
+        extra_high=extra + reach, price=2.0, price_stderr=0.1, trials=100,
     )  # fmt: skip
 
 
@@ -171,15 +173,15 @@ def test_a_method_that_learns_nothing_is_said_to_be_that(
     assert found == ([told] if told else [])
 
 
-POINTS = (Point(2.0 ** (LOWEST / PER_DOUBLING), 900.0, 1.0), Point(64.0, 50.0, 1.0))
+POINTS = (Point(2.0 ** (LOWEST / PER_DOUBLING), 900.0, 898.0, 902.0), Point(64.0, 50.0, 48.0, 52.0))
 
 
 def test_an_answer_that_chance_gives_too_is_no_epsilon(answer: answers.Reply) -> None:
     smallest = POINTS[0].at
-    chance = Found("local", Answer(smallest, None, smallest, POINTS), "TS-CF", 999.0, 2.0, 1000.0)
+    chance = Found("local", Answer(smallest, None, smallest, POINTS), "TS-CF", 999.0, 2.0, 1003.0, 1000.0)
     told = answers.found_words(chance, answer)
     assert "ε =" not in told and "1,000" in told
-    real = replace(chance, lost=500.0)
+    real = replace(chance, lost=500.0, lost_high=504.0)
     assert f"**{smallest:.3g}**" in answers.found_words(real, answer) and "TS" in answers.found_words(real, answer)
     never = Found("local", Answer(None, 3.0, None, POINTS))
     assert "64" in answers.found_words(never, answer) and "**" not in answers.found_words(never, answer)
@@ -445,7 +447,7 @@ def test_a_name_from_the_file_is_shown_as_text() -> None:
 def test_the_summary_is_one_page_that_holds_the_answer_and_no_markup_of_the_visitor(answer: answers.Reply) -> None:
     # private: this is what is tested
     assert summary._plain_html("**5** \\<b\\> & more") == "<b>5</b> &lt;b&gt; &amp; more"
-    found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", 5.0, 1.0, 30.0)]}
+    found = {"ε": [Found("local", Answer(0.5, 0.3, 0.7, POINTS), "TS-CF", 5.0, 1.0, 7.0, 30.0)]}
     made = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
     page = summary.summary_page(answer, answers.verdict(answer), found, "at most 2 <i>", "http://x/?a=1&b=2", made)
     assert "old &lt;b&gt;" in page and "<i>" not in page and "src=" not in page

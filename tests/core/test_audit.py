@@ -161,6 +161,17 @@ def test_first_choices_of_policies_keep_their_claim(name, least):
     assert found.lower_bound > least
 
 
+def test_the_sums_of_dp_tt_keep_their_claim_and_half_their_noise_does_not():
+    """Those of the kernel: Laplace noise of scale 1/epsilon around the batch's sum."""
+    found = audit("dp-tt", 1.0, samples=60_000)
+    assert found.verdict == "consistent" and found.lower_bound > 0.7, found.words
+    sample = SUBJECTS["dp-tt"].sampler
+    ones = sample(np.ones(20_000), 2.0, np.random.default_rng(3))
+    assert stats.kstest(ones, stats.laplace(1.0, 0.5).cdf).pvalue > 1e-4
+    halved = audit(lambda inputs, epsilon, rng: sample(inputs, 2 * epsilon, rng), 1.0, samples=60_000)
+    assert halved.verdict == "violates" and 1 < halved.lower_bound <= 2
+
+
 def test_runs_are_those_of_registered_private_policies():
     for name, users in RUNS.items():
         policy = policies()[name]

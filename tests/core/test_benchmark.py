@@ -29,6 +29,7 @@ from bandit_core.studies.benchmark_scores import (
     learnable,
     scores,
 )
+from benchmarks import benchmark_check
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = benchmark.load()
@@ -307,3 +308,16 @@ def test_what_is_no_policy_or_no_data_is_refused(tmp_path):
         benchmark.load(tmp_path / "other.csv")
     with refused("data"):
         benchmark.write(ROWS, tmp_path / "no" / "folder.csv")
+
+
+def test_the_check_counts_rows_and_scores_that_hold_another_play() -> None:
+    """The same play holds everywhere; means far outside their intervals nowhere; an unfinished contest is left out."""
+    rows = benchmark.load()
+    plain = rows[(rows["privacy"] == "none") & ~rows["task"].str.startswith("features")]
+    assert benchmark_check.same_rows(rows, rows) == (len(rows), len(rows))
+    apart = plain[plain["sd"] > 0]
+    far = apart.assign(mean=apart["mean"] + 100 * (apart["high"] - apart["low"]))
+    assert benchmark_check.same_rows(apart, far) == (0, len(apart))
+    number = plain["policy"].nunique()
+    assert benchmark_check.same_scores(plain, plain) == (number, number)
+    assert benchmark_check.same_scores(plain, plain.iloc[1:]) == (0, 0)

@@ -11,6 +11,7 @@ import pytest
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.model import PROMISES
 from bandit_core.policies import registry
+from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.spec.budgets import Discrete
@@ -18,6 +19,7 @@ from bandit_core.spec.rewards import Bernoulli, Empirical
 from bandit_core.studies.best_method import (
     CLEARLY,
     COMPARED,
+    DROPPED,
     FINALISTS,
     MOST_PULLS,
     Contest,
@@ -203,13 +205,23 @@ def test_options_that_are_equal_cannot_be_told_apart_by_any_method(store: Store)
 
 
 @pytest.mark.parametrize(
-    ("behind", "error", "finalist", "apart"),
-    [(2.1, 1, True, True), (1.9, 1, True, False), (2.1, 1, False, False), (3.1, 1, False, True), (-2.1, 1, True, True),
-     (5, math.nan, True, False), (0, 0, True, False)],
+    ("low", "high", "chosen", "apart"),
+    [(0.1, 4, False, True), (-0.1, 4, False, False), (-4, -0.1, False, True), (math.nan, math.nan, False, False),
+     (0, 0, False, False), (0.1, 4, True, False)],
 )  # fmt: skip
-def test_told_apart_means_beyond_the_errors(behind: float, error: float, finalist: bool, apart: bool) -> None:
-    row = Tried("local", "x", "X", 10, 1.0, 1.0, behind, error, False, finalist)
+def test_told_apart_means_that_the_interval_leaves_out_0(low: float, high: float, chosen: bool, apart: bool) -> None:
+    row = Tried("local", "x", "X", 10, 1.0, 1.0, (low + high) / 2, 1.0, low, high, chosen, True)
     assert row.apart is apart
+
+
+def test_behind_is_over_pairs_among_finalists_and_over_independent_runs_else(store: Store) -> None:
+    decision = best_methods(Question(ARMS, 2_000, 1.0), ("local",), store=store)
+    chosen, *others = decision.of("local")
+    for each in others:
+        assert each.behind_low < each.behind < each.behind_high
+        reach = half_width(each.trials, 0.95 if each.finalist else DROPPED) * each.behind_stderr
+        assert each.behind_high - each.behind_low > reach * (1.9 if each.finalist else 1)
+        assert not each.chosen and each.lost - chosen.lost == pytest.approx(each.behind)
 
 
 def test_the_last_rounds_are_played_where_users_are_few_enough() -> None:

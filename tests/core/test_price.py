@@ -213,7 +213,8 @@ def test_one_link_has_one_price_wherever_it_is_stated(store, tmp_path):
     assert (trace.price[0], trace.price_stderr[0], trace.against.policy) == (row.price, row.price_stderr, "kl-ucb")
     [central] = who_wins(swept)
     assert central.first[-1][0].price == row.price
-    assert Goal("price", 2.0).measure(result, 2) == (row.price, row.price_stderr)  # the searches
+    ends = trace.price_low[0], trace.price_high[0]
+    assert Goal("price", 2.0).measure(result, 2) == (row.price, *ends)  # the searches
     positions = Positions(experiment, values=[1.0], store=store)
     [told] = document(positions, positions.run())["positions"]  # a lesson as a file
     assert told["rows"][2]["price"] == with_error(row.price, row.price_stderr)

@@ -81,6 +81,21 @@ def test_the_method_s_share_is_that_of_the_same_policy_with_an_infinite_budget(r
     )  # Top-Two on bits is Top-Two at epsilon = infinity
 
 
+def test_runs_without_noise_count_as_progress_and_can_be_stopped():
+    shares = []
+    study = RollOutStudy(question(trials=10), Store(None, 2**24))
+    assert study.run(1, lambda running: shares.append(running.fraction)) is not None
+    assert shares == sorted(shares) and shares[-1] == pytest.approx(1) and 0.85 < shares[-2] < 0.99
+    assert study.finished and study.missing_seconds == 0
+
+    def halt(running):
+        if running.fraction > 0.9 + 1e-9:  # the first of two studies without noise is done
+            running.stop()
+
+    halted = RollOutStudy(question(trials=10), Store(None, 2**24))
+    assert halted.run(1, halt) is None and halted.stopped and not halted.finished
+
+
 @pytest.mark.parametrize("means", [(0.02, 0.03), (0.2, 0.3, 0.5), (0.5, 0.45), (0.9, 0.8)])
 def test_the_quickest_heuristic_is_never_slower_than_the_quickest_proved_rule(means):
     arms = tuple(Bernoulli(mean=mean) for mean in means)

@@ -18,6 +18,7 @@ from bandit_core import Experiment, InputError, simulate
 from bandit_core.cli import main
 from bandit_core.experiments.curves import line_bounds
 from bandit_core.model import Block
+from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.prepared import PreparedLine
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
@@ -276,8 +277,8 @@ def test_the_inverse_agrees_with_brute_force(experiment: Experiment, store: Stor
     low, high = answer.low or 0.0, answer.high or math.inf
     assert low < answer.best <= high
     assert low / step <= first <= high * step
-    at_best, error = goal.measure(simulate(at_budget(experiment, answer.best), store=store), line)
-    assert at_best <= goal.limit and error > 0
+    at_best = goal.measure(simulate(at_budget(experiment, answer.best), store=store), line)
+    assert at_best.value <= goal.limit and at_best.low < at_best.value < at_best.high
     values = {point.at: point.value for point in answer.points}
     below = max(at for at in values if at < answer.best)
     assert values[below] > goal.limit and answer.best / below == pytest.approx(2 ** (1 / 8))
@@ -356,9 +357,9 @@ OPTIONS = Question((Bernoulli(mean=0.3), Bernoulli(mean=0.6)), 400, 1.0, trials=
 def test_every_goal_is_measured_as_it_says(experiment: Experiment) -> None:
     free, private = np.array([10.0, 12, 11, 9]), np.array([30.0, 35, 31, 40])
     point = made_up(experiment, {1.0: [free, private, private]}).results[0]
-    error = (private - free).std(ddof=1) / 2
-    assert Goal("extra", 0).measure(point, 1) == (pytest.approx(23.5), pytest.approx(error))
-    assert Goal("regret", 0).measure(point, 1)[0] == pytest.approx(34)
+    ends = interval(private - free)
+    assert Goal("extra", 0).measure(point, 1) == pytest.approx((23.5, *ends))
+    assert Goal("regret", 0).measure(point, 1) == pytest.approx((34, *interval(private)))
     assert Goal("price", 0).measure(point, 1)[0] == pytest.approx(34 / 10.5)
     assert Goal("percent", 0).measure(point, 1)[0] == pytest.approx(100 * 34 / (2000 * 0.8))
     assert Goal("percent", 0, offset=1.2).measure(point, 1)[0] == pytest.approx(100 * 34 / (2000 * 2.0))
@@ -379,7 +380,7 @@ def test_the_best_method_is_looked_for_at_every_budget(store: Store) -> None:
         decision = best_methods(replace(OPTIONS, epsilon=answer.best), (each.privacy,), store=store)
         best = decision.of(each.privacy)[0]
         assert (each.method, each.lost, each.lost_stderr) == (best.title, best.lost, best.stderr)
-        assert each.lost <= goal.limit and not each.at_random
+        assert each.lost <= goal.limit and each.at_random == (each.lost_high >= each.blind)
         values = {point.at: point.value for point in answer.points}
         below = max(at for at in values if at < answer.best)
         assert values[below] > goal.limit and answer.best / below == pytest.approx(2 ** (1 / 8))
@@ -392,7 +393,8 @@ def test_losses_beyond_no_privacy_are_compared_with_its_best_method(store: Store
     free = best_methods(OPTIONS, ("none",), store=store).result.lines[0]
     mine = best_methods(replace(OPTIONS, epsilon=found.answer.best), ("local",), store=store).result.lines[0]
     point = next(point for point in found.answer.points if point.at == found.answer.best)
-    assert (point.value, point.stderr) == mine.difference_to(free)
+    assert (point.low, point.high) == mine.difference_interval(free)
+    assert point.value == mine.difference_to(free)[0]
 
 
 def test_a_limit_that_chance_meets_is_said_to_be_that_and_none_is_invented(store: Store) -> None:

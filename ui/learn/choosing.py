@@ -12,7 +12,7 @@ from bandit_core.spec.number_text import count
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, theme
 from ui.learn import jokes
-from ui.learn.step import Choice, Number, Slider, Step, Told, line_of, lost
+from ui.learn.step import Choice, Number, Slider, Step, Told, line_of, lost, size
 
 
 def _experiment(at: float) -> Experiment:
@@ -39,7 +39,7 @@ def _draw(result: Result, at: float, dark: bool, height: int) -> go.Figure:
 
 def _told(result: Result, at: float) -> Told:
     mine, blind = lost(result, 0), blind_regret(result.experiment)
-    saved = Number(blind - mine.value, mine.error)
+    saved = Number(blind - mine.value, mine.error, (blind - mine.high, blind - mine.low))
     share = 100 * best_share_at_end(line_of(result, 0), result.times)
     numbers = {"lost": mine, "blind": Number(blind)}
     head = f"With {count(int(at))} users the learner lost **{mine}** laughs; "
@@ -47,7 +47,7 @@ def _told(result: Result, at: float) -> Told:
     if saved.verdict == "unclear":
         return Told(f"{head}: this run cannot tell the two apart.", numbers, "unclear")
     word = "fewer" if saved.verdict == "more" else "more"
-    numbers["saved"] = Number(abs(saved.value), saved.error)
+    numbers["saved"] = size(saved)
     numbers["share"] = Number(share)
     tail = f"In the second half, {numbers['share']} % of the users got the best joke."
     return Told(f"{head}: **{numbers['saved']}** {word}. {tail}", numbers, saved.verdict)

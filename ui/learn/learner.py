@@ -47,8 +47,9 @@ STEP = Step(
     below=_watch,
     exact="Thompson sampling with open rewards against Thompson sampling on corrupted feedback (TS-CF), which gets "
     "each reward by randomised response and is ε-locally private. Means over 30 runs of 10,000 users with common "
-    "random numbers, ± one standard error; differences and ratios take their error over pairs of runs, and two "
-    "numbers count as different from two standard errors on. Both axes go up by factors of ten.",
+    "random numbers, ± one standard error; differences and ratios take their error over pairs of runs. Two "
+    "numbers count as different where the 95% interval of their difference leaves out 0. Both axes go up by "
+    "factors of ten.",
     notes="Let the class move the slider to both ends. On the left the noisy learner comes close to choosing blindly, "
     "on the right the two curves can hardly be told apart. Ask which ε they would want for jokes, and which one for a "
     "medical test.",

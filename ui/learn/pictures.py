@@ -46,8 +46,9 @@ def dots(
     joined: bool = True,
     symbol: str = "circle",
 ) -> None:
-    """Measured numbers with bars of two standard errors; the one ``at`` the slider's position is larger."""
-    bars: dict[str, Any] = {"type": "data", "array": [2 * each.error for each in numbers], "color": colour}
+    """Measured numbers with bars of their intervals; the one ``at`` the slider's position is larger."""
+    ends = [(each.value, each.low, each.high) for each in numbers]
+    bars: dict[str, Any] = {**charts.error_bars(*np.transpose(ends)), "color": colour}
     figure.add_scatter(
         x=list(x),
         y=[each.value for each in numbers],

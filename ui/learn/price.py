@@ -75,7 +75,7 @@ STEP = Step(
     conclude=_told,
     measured=_measured,
     exact="Price: the regret of TS-CF at a budget divided by that of Thompson sampling without privacy, on the same "
-    "arms, with common random numbers over 150 runs of 10,000 users. Bars show two standard errors. In the long run "
+    "arms, with common random numbers over 150 runs of 10,000 users. Error bars: 95% intervals. In the long run "
     "the price of local privacy on Bernoulli arms grows like coth²(ε/2), so like 4/ε² for small ε: a factor of 4 for "
     "each halving. At a fixed number of users no price is above that of choosing blindly, so the curve bends on the "
     "left.",

@@ -16,25 +16,39 @@ from bandit_core.simulation.results import LineResult, Result
 from bandit_core.spec.number_text import with_error
 
 Verdict = Literal["more", "less", "unclear"]
-ROOM = 2.0  # standard errors that a difference must exceed to be called one
+ROOM = 2.0  # standard errors to each side, of numbers that come without an interval of their own
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured number and its standard error (0 where there is none to speak of)."""
+    """A measured number, its standard error (0 where there is none to speak of) and the ends of its 95 % interval.
+
+    Without ``ends`` the interval is `ROOM` errors to each side.
+    """
 
     value: float
     error: float = 0.0
+    ends: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         return with_error(self.value, self.error)
 
     @property
+    def low(self) -> float:
+        """Lower end of its interval; minus infinity where its error is unknown."""
+        return self.value - ROOM * self.error if self.ends is None else self.ends[0]
+
+    @property
+    def high(self) -> float:
+        """Upper end of its interval; infinity where its error is unknown."""
+        return self.value + ROOM * self.error if self.ends is None else self.ends[1]
+
+    @property
     def verdict(self) -> Verdict:
-        """Whether it is surely above 0, surely below, or neither; where its error is unknown, neither."""
-        if abs(self.value) > ROOM * self.error:
-            return "more" if self.value > 0 else "less"
-        return "unclear"
+        """Whether its interval lies above 0, below, or neither."""
+        if self.low > 0:
+            return "more"
+        return "less" if self.high < 0 else "unclear"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +77,9 @@ class Choice:
         return self.options[int(guess)][0]
 
     def fits(self, guess: float, measured: Number) -> bool:
-        """Whether the option holds the number, or one within its error."""
+        """Whether the option holds the number, or one within its interval."""
         _, low, high = self.options[int(guess)]
-        return low - ROOM * measured.error <= measured.value < high + ROOM * measured.error
+        return low <= measured.high and measured.low < high
 
 
 @dataclass(frozen=True)
@@ -87,8 +101,8 @@ class Scale:
         return f"{guess:g} {self.unit}"
 
     def fits(self, guess: float, measured: Number) -> bool:
-        """Whether it is near, give or take the error."""
-        return abs(guess - measured.value) <= self.near + ROOM * measured.error
+        """Whether it is near the number, or one within its interval."""
+        return measured.low - self.near <= guess <= measured.high + self.near
 
 
 @dataclass(frozen=True)
@@ -161,29 +175,31 @@ def line_of(result: Result, number: int) -> LineResult:
 def lost(result: Result, number: int) -> Number:
     """Mean regret of a line at the end."""
     line = line_of(result, number)
-    return Number(float(line.mean[-1]), _known(float(line.stderr[-1])))
+    return _known(float(line.mean[-1]), float(line.stderr[-1]), line.final_interval())
 
 
 def difference(result: Result, one: int, other: int) -> Number:
     """How much more line ``one`` loses than line ``other``, over pairs of runs."""
-    value, error = line_of(result, one).difference_to(line_of(result, other))
-    return Number(value, _known(error))
+    mine, theirs = line_of(result, one), line_of(result, other)
+    return _known(*mine.difference_to(theirs), mine.difference_interval(theirs))
 
 
 def ratio(result: Result, one: int, other: int) -> Number:
     """How many times as much, over pairs of runs."""
-    value, error = line_of(result, one).ratio_to(line_of(result, other))
-    return Number(value, _known(error))
+    mine, theirs = line_of(result, one), line_of(result, other)
+    return _known(*mine.ratio_to(theirs), mine.ratio_interval(theirs))
 
 
-def _known(error: float) -> float:
-    """A single run has no error that could be told, so nothing can be concluded from it."""
-    return error if math.isfinite(error) else math.inf
+def _known(value: float, error: float, ends: tuple[float, float]) -> Number:
+    """A single run has no error that could be known, so nothing can be concluded from it."""
+    return Number(value, error, ends) if math.isfinite(error) else Number(value, math.inf)
 
 
 def size(number: Number) -> Number:
     """Without its sign."""
-    return Number(abs(number.value), number.error)
+    if number.value >= 0:
+        return number
+    return Number(-number.value, number.error, None if number.ends is None else (-number.ends[1], -number.ends[0]))
 
 
 def spread(estimates: np.ndarray, truth: float) -> Number:

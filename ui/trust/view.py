@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
@@ -96,7 +97,7 @@ def _saved(experiment: Experiment, step: Step) -> str:
 
 
 def bars(result: Result, dark: bool) -> go.Figure:
-    """A bar for each step of trust: lost rewards that it saves, with two standard errors to each side."""
+    """A bar for each step of trust: lost rewards that it saves, and the interval that decides if it is clear."""
     experiment, found = result.experiment, steps(result)
     figure, ladders, rows = go.Figure(), _by_measure(found), []
     for measure, climbed in ladders.items():
@@ -108,7 +109,7 @@ def bars(result: Result, dark: bool) -> go.Figure:
             _bar(figure, len(rows) - 1, rows[-1], step, theme.LOOKS[level_of(experiment, step.weaker)].colour, dark)
     charts.style(figure, 120 + 52 * max(1, len(rows)), dark)
     figure.update_layout(hovermode="closest", bargap=0.35)
-    ends = [step.saved + side * 2 * float(np.nan_to_num(step.stderr)) for step in found for side in (-1, 1)]
+    ends = [end for step in found for end in (step.saved, step.low, step.high) if math.isfinite(end)]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     wide = (high - low) or 1.0
     figure.update_xaxes(title="lost rewards saved", range=[low - 0.05 * wide, high + 1.2 * wide])
@@ -126,19 +127,19 @@ def _in_two_rows(rung: str) -> str:
 
 def _bar(figure: go.Figure, place: int, name: str, step: Step, colour: str, dark: bool) -> None:
     """One step, with its whisker and its number."""
-    error = float(np.nan_to_num(step.stderr))
+    whisker = charts.error_bars([step.saved], [step.low], [step.high])
     figure.add_bar(
         x=[step.saved],
         y=[place],
         name=name,
         orientation="h",
         marker={"color": colour},
-        error_x={"array": [2 * error], "color": theme.ink(dark), "thickness": 1.5},
+        error_x={**whisker, "color": theme.ink(dark), "thickness": 1.5},
         hovertemplate="%{x:,.4~g}",
         showlegend=False,
     )
     figure.add_annotation(
-        x=max(0.0, step.saved) + 2 * error,
+        x=max(0.0, step.saved, float(np.nan_to_num(step.high))),
         y=place,
         text=words.with_error(step.saved, step.stderr).replace("-", "−"),
         xanchor="left",

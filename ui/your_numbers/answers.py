@@ -123,8 +123,8 @@ def _warnings(row: Cost, answer: Reply) -> list[str]:
         told.append("Within its error that is no better than choosing at random: nothing useful is learned.")
     elif learned == "little":
         told.append("That is hardly better than choosing at random: next to nothing is learned.")
-    error = row.lost_stderr if math.isfinite(row.lost_stderr) else 0.0
-    if 0 < answer.first < row.lost - 2 * error:
+    low = row.lost_low if math.isfinite(row.lost_low) else row.lost
+    if 0 < answer.first < low:
         name = words.plain(answer.asked.names[0])
         told.append(
             f"Keeping **{name}** for everybody would lose less ({words.number(answer.first)} {answer.amounts})."

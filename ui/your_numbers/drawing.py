@@ -211,7 +211,7 @@ def _searched(answer: Reply, axis: str, build: partial[BestSearch]) -> list[Foun
         )
     )
     st.caption(
-        "In brackets: everything that the simulations do not rule out at two standard errors."
+        "In brackets: everything that the simulations do not rule out (95% intervals)."
         + ("" if users else " The ε of different trust models are different promises: equal numbers protect unequally.")
     )
     if any(len(each.answer.points) > 1 for each in rows):
@@ -230,8 +230,8 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
         points = each.answer.points
         figure.add_scatter(
             x=[point.at for point in points],
-            y=[scale * point.value for point in points],
-            error_y={"type": "data", "array": [2 * scale * point.stderr for point in points]},
+            y=scale * each.answer.measured[0],
+            error_y=charts.error_bars(*scale * each.answer.measured),
             mode="lines+markers",
             name=f"{theme.TRUST_SIGNS[each.privacy]} {PROMISES[each.privacy].who}",
             line={"color": theme.TRUST_COLOURS[each.privacy]},
@@ -244,7 +244,7 @@ def _search_chart(answer: Reply, rows: list[Found], users: bool) -> None:
     figure.update_yaxes(title=charts.escape(goals(answer.chosen.unit)[kind]), rangemode="tozero", **charts.AMOUNTS)
     what = "Every value that was tried, and what the best method there loses"
     st.plotly_chart(figure, key=f"searched-{axis}", config=charts.CONFIG, alt=charts.read_aloud(figure, what))
-    st.caption(f"{what} (± 2 standard errors). The dashed line is your limit.")
+    st.caption(f"{what} (with 95% intervals). The dashed line is your limit.")
 
 
 def take_away(answer: Reply, found: dict[str, list[Found]], until: Until | None = None) -> None:

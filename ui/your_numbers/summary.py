@@ -62,19 +62,20 @@ def _bars(answer: Reply) -> str:
         (
             f"{theme.TRUST_SIGNS[row.privacy]} {row.label}",
             answer.decision.chosen(row.privacy).title,
-            row.lost,
-            2 * float(np.nan_to_num(row.lost_stderr)),
+            (row.lost, row.lost_low, row.lost_high),
+            words.with_error(row.lost, row.lost_stderr),
             f"line{row.line}",
         )
         for row in answer.rows
     ]
-    rows.append(("choosing at random", "", answer.blind, 0.0, "none"))
+    exact = {"choosing at random": answer.blind}
     if answer.first > 0:
-        rows.append((f"keeping {answer.asked.names[0]}", "", answer.first, 0.0, "none"))
-    widest = max(lost + error for _, _, lost, error, _ in rows) or 1.0
+        exact[f"keeping {answer.asked.names[0]}"] = answer.first
+    rows += [(label, "", (lost,) * 3, words.with_error(lost, 0.0), "none") for label, lost in exact.items()]
+    widest = float(np.nanmax([row[2] for row in rows])) or 1.0
     parts = []
-    for label, method, lost, error, colour in rows:
-        ends = [100 * max(0.0, lost + sign * error) / widest for sign in (-1, 1)]
+    for label, method, (lost, low, high), shown, colour in rows:
+        ends = [100 * max(0.0, end) / widest for end in (low, high)]
         whisker = (
             f'<path d="M{ends[0]:.2f} 10H{ends[1]:.2f}M{ends[0]:.2f} 5v10M{ends[1]:.2f} 5v10" stroke="var(--ink)" '
             'stroke-width="1.3" vector-effect="non-scaling-stroke" fill="none"/>'
@@ -83,8 +84,8 @@ def _bars(answer: Reply) -> str:
             f"<div class='bar'><div>{escape(label)}{f'<br>{escape(method)}' if method else ''}</div><div>"
             f'<svg viewBox="0 0 100 20" preserveAspectRatio="none" width="100%" height="20" aria-hidden="true" '
             f'xmlns="http://www.w3.org/2000/svg"><rect width="{100 * lost / widest:.2f}" height="20" '
-            f'fill="var(--{colour})"/>{whisker if error > 0 else ""}</svg>'
-            f"{escape(words.with_error(lost, error / 2))}</div></div>"
+            f'fill="var(--{colour})"/>{whisker if high > low else ""}</svg>'
+            f"{escape(shown)}</div></div>"
         )
     return "".join(parts)
 
@@ -99,7 +100,7 @@ def _options(answer: Reply) -> str:
         count = f"{asked.observed[place].count:,}" if asked.observed else "typed"
         shown = f"{words.number(100 * float(mean))} %" if rate else words.number(float(mean))
         rows.append(f"<tr><td>{escape(name)}<td>{shown}<td>{sure}<td>{count}")
-    head = "<tr><th>option<th>mean per user<th>95 % interval<th>observations"
+    head = "<tr><th>option<th>mean per user<th>95% interval<th>observations"
     return f"<table>{head}{''.join(rows)}</table>"
 
 
@@ -185,8 +186,8 @@ def summary_page(
         f"<p class='lead'>{_plain_html(verdict)}</p>"
         f"<h2>{escape(words.sentence(chosen.unit))} lost among {words.count(chosen.users)} users, "
         f"{escape(chosen.budget)}</h2>{_bars(answer)}"
-        f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show two. "
-        f"It does not cover how far the options' means are from the truth.</p>{odds}"
+        f"<p class='small'>± is one standard error over {answer.rows[0].trials} simulated runs; whiskers show the "
+        f"95% interval of the mean. It does not cover how far the options' means are from the truth.</p>{odds}"
         f"{'' if until is None else _until(until)}{searched}"
         f"<h2>The options</h2>{_options(answer)}{ends}<p>{_plain_html(asked.sure)}</p>"
         "<h2>What it means</h2><p><b>Nobody is trusted</b>: each answer is randomised on the user's device before it "
