@@ -25,7 +25,6 @@ from urllib.request import Request, urlopen
 import numpy as np
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
@@ -105,6 +104,11 @@ class Visitor:
         self.picture_at = 0.0  # when it came, by time.perf_counter
         self.drawn_at = 0.0  # the same of the first chart of any kind
         self.errors: list[str] = []
+        self.alerts: list[str] = []  # boxes of every colour, in words
+
+    def options(self, label: str) -> list[str]:
+        """The words that a slider or a row of words offers; none for other widgets."""
+        return [getattr(each, "content", each) for each in getattr(self.widgets[label], "options", ())]
 
     async def run(self, trigger: str | None = None) -> None:
         """Ask for the page as the widgets stand, with one button pressed or none."""
@@ -143,6 +147,8 @@ class Visitor:
 
     def _take(self, element: Any) -> bool:
         kind = element.WhichOneof("type")
+        if kind == "alert":
+            self.alerts.append(element.alert.body)
         if kind == "plotly_chart":
             self.drawn_at = self.drawn_at or time.perf_counter()
         if kind in ("slider", "button", "button_group", "file_uploader"):
@@ -183,7 +189,7 @@ class Visitor:
             pass
         urls = answer.file_urls_response.file_urls[0]
         port = self.connection.remote_address[1]
-        await asyncio.to_thread(_put, f"http://127.0.0.1:{port}", urls, name, content)
+        await asyncio.to_thread(put_file, f"http://127.0.0.1:{port}", urls.upload_url, name, content)
         number = self.widgets[label].id
         self.set[number] = WidgetState(id=number)
         chosen = self.set[number].file_uploader_state_value.uploaded_file_info
@@ -199,8 +205,14 @@ class Visitor:
         return curves_of(self.picture)
 
 
-def _put(base: str, urls: FileURLs, name: str, content: bytes) -> None:
-    """Send a file to its place, with the token of a cookie that an upload needs."""
+def put_file(base: str, place: str, name: str, content: bytes) -> None:
+    """Send a file to its place, with the token of a cookie that an upload needs.
+
+    Raises
+    ------
+    HTTPError
+        Where the server does not take it.
+    """
     with urlopen(f"{base}/_stcore/health", timeout=60) as answer:
         cookie = answer.headers["Set-Cookie"].split(";")[0]
     mark = "the-end-of-this-file"
@@ -211,7 +223,7 @@ def _put(base: str, urls: FileURLs, name: str, content: bytes) -> None:
         "Content-Type": f"multipart/form-data; boundary={mark}",
     }
     body = head.encode() + content + f"\r\n--{mark}--\r\n".encode()
-    with urlopen(Request(base + urls.upload_url, body, headers, method="PUT"), timeout=60):
+    with urlopen(Request(base + place, body, headers, method="PUT"), timeout=60):
         pass
 
 
