@@ -100,9 +100,9 @@ class Limited:
             await self.app(scope, receive, send)
         elif scope["method"] == "DELETE":
             if await self._status(scope, receive, send) == 204:
-                self.uploads.forget(*asked.groups())
+                self.uploads.forget(asked[1], asked[2])
         else:
-            await self._put(*asked.groups(), scope, receive, send)
+            await self._put(asked[1], asked[2], scope, receive, send)
 
     async def _put(self, session: str, file: str, scope: Scope, receive: Receive, send: Send) -> None:
         size = _announced(scope)
