@@ -284,7 +284,9 @@ def main() -> int:
     """Print the table; 0 where all ratios and the memory are in bounds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="attacks to play (default: all)", metavar="NAME")
-    parser.add_argument("--small", action="store_true", help="one picture each, no times judged")
+    parser.add_argument(
+        "--small", action="store_true", help="one picture each, no times judged, nothing compiled before"
+    )
     asked = parser.parse_args()
     names = asked.names or list(scenes())
     if unknown := set(names) - set(scenes()):
@@ -292,7 +294,8 @@ def main() -> int:
     print(machine(), end="\n\n")
     kernels = Path(os.environ.get("LAB_KERNEL_CACHE") or Path.home() / ".cache" / "private-bandit-lab")
     warm = [sys.executable, "-m", "bandit_core", "warm"]
-    subprocess.run(warm, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    if not asked.small:
+        subprocess.run(warm, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory() as folder, running_server(Path(folder), kernels, **LIMITS) as server:
         return 0 if asyncio.run(all_of(server, names, asked.small)) else 1
 

@@ -178,6 +178,8 @@ def configuration(
     }
     upstreams = "".join(_upstream(n, servers) for n in numbers)
     choice = CHOICE.format(**{name: "\n".join(lines) for name, lines in rows.items()})
+    if certificate:
+        choice = choice.replace("HttpOnly;", "HttpOnly; Secure;")
     server = SERVER.format(
         **values,
         upstream="lab_$lab_of_cookie",
