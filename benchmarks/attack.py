@@ -250,7 +250,7 @@ async def measure(server: Server, name: str, seeds: random.Random, loads: int) -
     work = asyncio.create_task(play(server, scenes()[name], answers))
     times = await second_visitor(server, seeds, loads)
     begun = time.monotonic()
-    while not answers and time.monotonic() - begun < 2 * LONGEST:
+    while not answers and time.monotonic() - begun < 10 * LONGEST:  # one try at least, also on a busy machine
         await asyncio.sleep(0.1)
     work.cancel()
     with contextlib.suppress(asyncio.CancelledError):
