@@ -26,7 +26,8 @@ HELP = {  # they play for minutes, or write what ships: only their arguments are
 IMPORTED = {  # the same, without arguments
     "audit_errors", "bench_contextual", "bench_feedback", "bench_jump", "bench_live", "bench_observations",
     "bench_pages", "bench_peers", "bench_registry", "bench_samplers", "bench_site", "bench_start", "bench_steps",
-    "bench_stopping", "bench_store", "bench_thompson", "bench_watch", "first_pictures", "picture", "play_all",
+    "bench_stopping", "bench_store", "bench_thompson", "bench_watch", "first_pictures",
+    "one_move", "picture", "play_all",
 }  # fmt: skip
 
 
