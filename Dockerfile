@@ -30,7 +30,7 @@ EXPOSE 8501
 
 # Every path of the app answers 200, so the health check reads the body.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "deploy/healthy.py", "http://127.0.0.1:8501"]
+    CMD ["python", "deploy/healthy.py"]
 
 # Warm again at the start: a second where the image's machine code fits this processor, and otherwise the compilation
 # that no visitor should wait for.

@@ -9,12 +9,14 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from ui import first_paint, menu, page_links  # read the first lines of pages and import none of them
+# These read the first lines of pages and import none of them.
+from ui import first_paint, menu, page_links, serving, upload_limits
 
 ICON = Path(__file__).resolve().parent / "ui" / "icon.png"  # a file of ours: named icons come from a foreign host
 
 if __name__ != "__main__":
-    app = st.App(__file__, middleware=[Middleware(first_paint.Styled)])
+    around = [Middleware(upload_limits.Limited), Middleware(first_paint.Styled)]
+    app = st.App(__file__, middleware=around, lifespan=serving.around)
 else:
     st.set_page_config(page_title="Private Bandit Lab", page_icon=str(ICON), layout="wide")
     page = st.navigation(  # before anything heavy: until here the browser shows a menu of raw file names

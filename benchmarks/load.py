@@ -10,6 +10,9 @@
 and after each the memory of the server. Every last picture is compared, bit for bit, with the same experiment computed
 here: nothing may be lost, and no visitor may see another's picture. The visitors share the machine with the server.
 
+Then 400 tabs of page Learn are open at once, on a server of its own that starts with 1,024 open files, the usual limit
+of shells and units. ``python -m benchmarks.load --tabs 400`` does only that.
+
 ``python -m benchmarks.load --soak 30`` lets visitors come, do random things and go for that many minutes, and prints
 memory and disk as they go; the caches are kept small, so that their limits are reached. It ends with exit code 1 if
 memory grew by more than `GROWTH_MB` between the end of the first fifth and the end.
@@ -24,8 +27,9 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +46,10 @@ HORIZONS = {"200": 200, "500": 500, "1,000": 1000, "2,000": 2000, "5,000": 5000,
 LINK = "T=20000&n=50&seed=77"
 HEAVY = "arms=0.9,0.5&lines=ucb&T=1e6&n=500&seed={seed}"
 GROWTH_MB = 40
+MANY_TABS = 400
+MOST_LOG = 10_000  # bytes that a server may write while many tabs are open
+USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless somebody says otherwise
+PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
 RATIOS = {  # scenes of many beside the same for one alone
     "50 open one link, picture": "one visitor alone, picture",
     "20 read, nobody else, change": "one visitor alone, change",
@@ -194,6 +202,42 @@ async def load(server: Server) -> bool:
     return right
 
 
+async def learn(server: Server, answers: list[float | str], leave: asyncio.Event) -> None:
+    """One tab of page Learn that stays until ``leave``: seconds until it was drawn, or what went wrong."""
+    start = time.perf_counter()
+    try:
+        async with visiting(server, "learn") as visitor:
+            await visitor.run()
+            await asyncio.wait_for(visitor.settle(), PATIENCE)
+            answers.append(visitor.errors[0] if visitor.errors else time.perf_counter() - start)
+            await leave.wait()
+    except Exception as error:  # whatever it is, this tab was not drawn
+        answers.append(f"{type(error).__name__}: {error}")
+
+
+async def many_tabs(server: Server, count: int) -> bool:
+    """Open so many tabs at once, then one more; whether all were drawn, the log is short, and the server is well."""
+    await opened(server, "explore", "T=1000&n=20&seed=1")
+    answers: list[float | str] = []
+    log, leave = server.log.stat().st_size, asyncio.Event()
+    tabs = [asyncio.create_task(learn(server, answers, leave)) for _ in range(count)]
+    while len(answers) < count:
+        await asyncio.sleep(0.5)
+    most, healthy = server.open_files(), await asyncio.to_thread(server.healthy)
+    leave.set()
+    await asyncio.gather(*tabs)
+    await opened(server, "explore", "T=1000&n=20&seed=2")
+    times = [each for each in answers if isinstance(each, float)]
+    wrong = [each for each in answers if isinstance(each, str)]
+    written = server.log.stat().st_size - log
+    heads = ["tabs", "drawn", "median, s", "p95, s", "open files", "memory, MiB", "bytes of log", "healthy"]
+    middle, late = spread(times) if times else (float("inf"), float("inf"))
+    print_table(heads, [[count, len(times), middle, late, most, server.megabytes(), written, healthy]])
+    for each in wrong[:3]:
+        print(each[:300], file=sys.stderr)
+    return not wrong and healthy and written < MOST_LOG
+
+
 async def wander(server: Server, seed: int, until: float, counts: dict[str, int]) -> None:
     """Come, do random things, and go, again and again; every second picture at rest is compared."""
     chance = random.Random(seed)
@@ -205,21 +249,18 @@ async def wander(server: Server, seed: int, until: float, counts: dict[str, int]
         try:
             async with visiting(server, page, address) as visitor:
                 await visitor.run()
-                await asyncio.wait_for(visitor.settle(), 120)
+                await asyncio.wait_for(visitor.settle(), PATIENCE)
                 counts["visits"] += 1
                 for _ in range(chance.randrange(4)):
-                    sliders = [
-                        name for name, widget in visitor.widgets.items() if len(getattr(widget, "options", ())) > 1
-                    ]
+                    sliders = [name for name in visitor.widgets if len(visitor.options(name)) > 1]
                     if expensive and "Run" in visitor.widgets and chance.random() < 0.5:
                         await visitor.press("Run")
                         counts["long runs"] += 1
                         break  # and away, in the middle of it
                     if sliders and not expensive:
                         name = chance.choice([name for name in sliders if name != "Trials"] or sliders)
-                        options = list(visitor.widgets[name].options)
-                        await visitor.move(name, chance.choice(options[:7]))
-                        await asyncio.wait_for(visitor.settle(), 120)
+                        await visitor.move(name, chance.choice(visitor.options(name)[:7]))
+                        await asyncio.wait_for(visitor.settle(), PATIENCE)
                         counts["changes"] += 1
                     await asyncio.sleep(chance.uniform(0, 0.5))
                 if chance.random() < 0.3:
@@ -227,13 +268,13 @@ async def wander(server: Server, seed: int, until: float, counts: dict[str, int]
                 if visitor.errors:
                     counts["errors"] += 1
                     print(f"{page}?{visitor.address}: {visitor.errors[0][:300]}", file=sys.stderr)
-        except (TimeoutError, OSError) as error:
+        except Exception as error:  # whatever it is, it counts, and the visitor comes again
             counts["errors"] += 1
             print(f"{page}?{address}: {type(error).__name__} {error}", file=sys.stderr)
 
 
 async def soak(server: Server, minutes: float) -> bool:
-    """Ten wandering visitors; whether memory stopped growing after the first fifth."""
+    """Ten wandering visitors; whether they did all they can, saw no error, and memory stopped growing early."""
     begin = time.monotonic()
     counts = dict.fromkeys(("visits", "changes", "long runs", "errors"), 0)
     visitors = [asyncio.create_task(wander(server, seed, begin + 60 * minutes, counts)) for seed in range(10)]
@@ -246,10 +287,12 @@ async def soak(server: Server, minutes: float) -> bool:
         rows.append([f"{minutes * step / steps:.1f}", *map(str, counts.values()), *now])
         print(rows[-1], file=sys.stderr, flush=True)
     await asyncio.gather(*visitors)
+    rows[-1][1:5] = map(str, counts.values())
     print_table(["minute", *counts, "memory, MiB", "highest", "blocks on disk, MiB", "threads"], rows)
     grown = float(rows[-1][5]) - float(rows[1][5])  # type: ignore[arg-type]
     print(f"Memory grew by {grown:.0f} MiB from minute {rows[1][0]} to {rows[-1][0]}.")
-    return grown <= GROWTH_MB and not counts["errors"]
+    done = all(counts[each] for each in ("visits", "changes", "long runs"))
+    return grown <= GROWTH_MB and done and not counts["errors"]
 
 
 def main() -> int:
@@ -258,21 +301,33 @@ def main() -> int:
     parser.add_argument(
         "--soak", type=float, metavar="MINUTES", help="random visits for so long instead of the load test"
     )
+    parser.add_argument("--tabs", type=int, metavar="N", help="so many tabs of page Learn instead of the load test")
     options = parser.parse_args()
     print(machine(), end="\n\n")
-    kernels = Path(os.environ.get("LAB_KERNEL_CACHE") or Path.home() / ".cache" / "private-bandit-lab")
     limits = {"LAB_JOBS": "2", "LAB_MAX_RUNS": "4"}
     if options.soak:
-        limits |= {"LAB_CACHE_MB": "16"}
-    with tempfile.TemporaryDirectory() as folder, running_server(Path(folder), kernels, **limits) as server:
+        return 0 if played(lambda server: soak(server, options.soak), **limits, LAB_CACHE_MB="16") else 1
+    good = options.tabs is not None or played(load, **limits)
+    tabs = options.tabs or MANY_TABS
+    good = played(lambda server: many_tabs(server, tabs), open_files=USUAL_FILES, **limits) and good
+    return 0 if good else 1
+
+
+def played(scene: Callable[[Server], Coroutine[Any, Any, bool]], open_files: int = 0, **limits: str) -> bool:
+    """Play a scene on a fresh server; whether it went well and the server's log has no traceback."""
+    kernels = Path(os.environ.get("LAB_KERNEL_CACHE") or Path.home() / ".cache" / "private-bandit-lab")
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_server(Path(folder), kernels, open_files, **limits) as server,
+    ):
         try:
-            good = asyncio.run(soak(server, options.soak) if options.soak else load(server))
+            good = asyncio.run(scene(server))
         finally:
             output = server.log.read_text()
             for line in output.splitlines():
                 if "Traceback" in line or "Error" in line:
                     print(f"server: {line}", file=sys.stderr)
-    return 0 if good and "Traceback" not in output else 1
+    return good and "Traceback" not in output
 
 
 if __name__ == "__main__":

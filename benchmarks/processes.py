@@ -52,7 +52,7 @@ def proxied(folder: Path, servers: list[Server]) -> Iterator[Server]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     configuration = runpy.run_path(str(ROOT / "deploy" / "proxy.py"))["configuration"]
-    ports = [server.port for server in servers]
+    ports = [f"127.0.0.1:{server.port}" for server in servers]
     (folder / "lab.conf").write_text(configuration("localhost", ports, f"127.0.0.1:{port}"))
     (folder / "nginx.conf").write_text(NGINX.format(folder=folder))
     process = subprocess.Popen(["nginx", "-c", str(folder / "nginx.conf"), "-e", str(folder / "nginx.log")])

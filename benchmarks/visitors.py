@@ -25,7 +25,6 @@ from urllib.request import Request, urlopen
 import numpy as np
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
@@ -55,20 +54,38 @@ class Server:
         """Bytes of the files with finished blocks, in MiB."""
         return sum(path.stat().st_size for path in self.folder.glob("blocks-*")) / 2**20
 
+    def healthy(self) -> bool:
+        """Whether it says within a few seconds that it is well."""
+        with (
+            contextlib.suppress(OSError),
+            urlopen(f"http://127.0.0.1:{self.port}/_stcore/health", timeout=30) as answer,
+        ):
+            return bool(answer.read() == b"ok")
+        return False
+
+    def open_files(self) -> int:
+        """Files, sockets and event loops that the process holds open."""
+        return len(list(Path(f"/proc/{self.process}/fd").iterdir()))
+
     def threads(self) -> int:
         """Threads of the process."""
         return len(list(Path(f"/proc/{self.process}/task").iterdir()))
 
 
 @contextmanager
-def running_server(folder: Path, kernels: Path, **settings: str) -> Iterator[Server]:
-    """A fresh server with an empty cache of blocks and the compiled kernels of ``kernels``."""
+def running_server(folder: Path, kernels: Path, open_files: int = 0, **settings: str) -> Iterator[Server]:
+    """A fresh server with an empty cache of blocks and the compiled kernels of ``kernels``.
+
+    ``open_files`` is the soft limit that it starts with, as a shell's ``ulimit -Sn`` (0: the one of this process).
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
     command = [sys.executable, "-m", "streamlit", "run", "app.py"]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
+    if open_files:
+        command = ["sh", "-c", f'ulimit -Sn {open_files} && exec "$@"', "sh", *command]
     environment = {**os.environ, "LAB_CACHE_DIR": str(folder), "LAB_KERNEL_CACHE": str(kernels), **settings}
     log = folder / f"server-{port}.log"
     with log.open("wb") as output:
@@ -105,6 +122,11 @@ class Visitor:
         self.picture_at = 0.0  # when it came, by time.perf_counter
         self.drawn_at = 0.0  # the same of the first chart of any kind
         self.errors: list[str] = []
+        self.refusals: list[str] = []  # errors and warnings, in words
+
+    def options(self, label: str) -> list[str]:
+        """The words that a slider or a row of words offers; none for other widgets."""
+        return [getattr(each, "content", each) for each in getattr(self.widgets[label], "options", ())]
 
     async def run(self, trigger: str | None = None) -> None:
         """Ask for the page as the widgets stand, with one button pressed or none."""
@@ -143,6 +165,8 @@ class Visitor:
 
     def _take(self, element: Any) -> bool:
         kind = element.WhichOneof("type")
+        if kind == "alert" and element.alert.format in (element.alert.ERROR, element.alert.WARNING):
+            self.refusals.append(element.alert.body)
         if kind == "plotly_chart":
             self.drawn_at = self.drawn_at or time.perf_counter()
         if kind in ("slider", "button", "button_group", "file_uploader"):
@@ -183,7 +207,7 @@ class Visitor:
             pass
         urls = answer.file_urls_response.file_urls[0]
         port = self.connection.remote_address[1]
-        await asyncio.to_thread(_put, f"http://127.0.0.1:{port}", urls, name, content)
+        await asyncio.to_thread(put_file, f"http://127.0.0.1:{port}", urls.upload_url, name, content)
         number = self.widgets[label].id
         self.set[number] = WidgetState(id=number)
         chosen = self.set[number].file_uploader_state_value.uploaded_file_info
@@ -199,8 +223,14 @@ class Visitor:
         return curves_of(self.picture)
 
 
-def _put(base: str, urls: FileURLs, name: str, content: bytes) -> None:
-    """Send a file to its place, with the token of a cookie that an upload needs."""
+def put_file(base: str, place: str, name: str, content: bytes) -> None:
+    """Send a file to its place, with the token of a cookie that an upload needs.
+
+    Raises
+    ------
+    HTTPError
+        Where the server does not take it.
+    """
     with urlopen(f"{base}/_stcore/health", timeout=60) as answer:
         cookie = answer.headers["Set-Cookie"].split(";")[0]
     mark = "the-end-of-this-file"
@@ -211,7 +241,7 @@ def _put(base: str, urls: FileURLs, name: str, content: bytes) -> None:
         "Content-Type": f"multipart/form-data; boundary={mark}",
     }
     body = head.encode() + content + f"\r\n--{mark}--\r\n".encode()
-    with urlopen(Request(base + urls.upload_url, body, headers, method="PUT"), timeout=60):
+    with urlopen(Request(base + place, body, headers, method="PUT"), timeout=60):
         pass
 
 

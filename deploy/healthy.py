@@ -1,5 +1,9 @@
-"""Exit code 0 when the app at the given address (default http://127.0.0.1:8501) is well; for health checks."""
+"""Exit code 0 when the app at the given address is well; for health checks.
 
+Without an address it asks where ``deploy/start.sh`` serves: ``PORT``, else 8500 and ``LAB_PROCESS``.
+"""
+
+import os
 import sys
 from urllib.request import urlopen
 
@@ -13,5 +17,11 @@ def main(address: str) -> int:
         return 1
 
 
+def own_address() -> str:
+    """Where the process of this environment serves."""
+    port = os.environ.get("PORT") or 8500 + int(os.environ.get("LAB_PROCESS", "1"))
+    return f"http://127.0.0.1:{port}"
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8501"))
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else own_address()))

@@ -18,7 +18,8 @@ STORE_BYTES = 64 * 2**20
 _reading = threading.Lock()  # one file of one visitor at a time: a large one takes hundreds of megabytes meanwhile
 PRIVATE_WORDS = (
     "**Your file stays in this session.** It is read into memory for this browser tab only. It is never written to "
-    "disk, to a link, a log or the cache that visitors share, and it is forgotten when you remove it or close the tab."
+    "disk, to a link, a log or the cache that visitors share. It is forgotten when you remove it, and within half a "
+    "minute after you close the tab. One tab holds 40 MB of files; reload the page for new room."
 )
 
 

@@ -12,7 +12,7 @@ from numba import types
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
 
-from bandit_core.jit.machine_code import ON_DISK, forgive_damage
+from bandit_core.jit.machine_code import ON_DISK, forgive_damage, kept_in_folder
 from bandit_core.jit.pieces import AllocatingCompiler, KernelCompiler, OptimisedPieceCompiler, PieceCompiler
 
 Function = TypeVar("Function", bound=Callable[..., Any])  # a compiled one is called as the plain one is
@@ -73,12 +73,15 @@ def _compiled_piece(function: Function, *, compiler: type[Compiler] = PieceCompi
 
 
 def kernel(function: Function) -> Function:
-    """Compile an entry point: releases the interpreter lock, keeps IEEE arithmetic, cached on disk."""
+    """Compile an entry point: releases the interpreter lock, keeps IEEE arithmetic, cached on disk where possible."""
     options: dict[str, Any] = {"pipeline_class": KernelCompiler, "no_cfunc_wrapper": True}
-    compiled = numba.njit(nogil=True, error_model="numpy", cache=ON_DISK, **options)(function)
     if ON_DISK:
-        forgive_damage(compiled._cache)
-    return compiled
+        with contextlib.suppress(RuntimeError):  # numba finds no folder that it can write to
+            compiled = numba.njit(nogil=True, error_model="numpy", cache=True, **options)(function)
+            if kept_in_folder(compiled._cache):
+                forgive_damage(compiled._cache)
+                return compiled
+    return numba.njit(nogil=True, error_model="numpy", **options)(function)
 
 
 def inlined(function: Function) -> Function:

@@ -5,8 +5,8 @@ carries a fingerprint of every source that is compiled: changed code never meets
 ``LAB_KERNEL_CACHE=0`` switches the disk cache off; a path there is a folder of kernels that were compiled before (see
 `bandit_core.simulation.warm_up`), used also where it is read-only.
 
-Numba's files are pickles, and whoever can write them can run code here. A folder that anybody but this user and root
-may write to is therefore not used.
+Numba's files are pickles, and whoever can write them can run code here. A folder is therefore not used if anyone but
+this user and root may write to it, or may put another one in its place (`replaceable_by_others`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import contextlib
 import logging
 import os
 import shutil
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,30 @@ def written_by_others(folder: Path) -> bool:
     return strange(folder) or (not closed and any(strange(path) for path in folder.rglob("*")))
 
 
+def replaceable_by_others(folder: Path) -> bool:
+    """Whether someone other than this user and root may rename ``folder`` or a folder above it.
+
+    As sshd checks the folder of a user's keys: everyone who may write to a folder may rename what is in it. Folders
+    such as ``/tmp`` are fine, where each user can rename only their own (the sticky bit). ``folder`` has no symbolic
+    links in it (`Path.resolve`).
+    """
+    if not hasattr(os, "getuid"):
+        return False
+
+    def open_to_others(info: os.stat_result) -> bool:
+        return info.st_uid not in (os.getuid(), 0) or (info.st_mode & 0o022 != 0 and not info.st_mode & stat.S_ISVTX)
+
+    return any(open_to_others(above.stat()) for above in folder.parents)
+
+
+def _create(folder: Path) -> None:
+    """Create ``folder``, closed to others, and the missing ones above it, which others may enter and not write to."""
+    for above in reversed(folder.parents):
+        if not above.exists():
+            above.mkdir(mode=0o755, exist_ok=True)  # not by `parents=True`: a lax umask would let a group write
+    folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def _processor() -> str:
     """Machine code is for one model of processor only; numba looks for no other."""
     from llvmlite import binding
@@ -62,10 +87,13 @@ def _processor() -> str:
 def _usable(folder: Path) -> bool:
     """Whether machine code can be kept in ``folder``, or is there already for this processor."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if written_by_others(folder):
-            told = "%s can be written by others, and machine code is loaded from nobody: kernels are compiled anew"
-            logging.getLogger(__name__).warning(told, folder)
+        _create(folder)
+        if written_by_others(folder) or any(map(replaceable_by_others, {folder, folder.resolve()})):
+            message = (
+                "%s is not used for machine code: another user may write to it or to a folder above it "
+                "(chmod go-w closes a folder)"
+            )
+            logging.getLogger(__name__).warning(message, folder)
             return False
         probe = folder / f".probe-{os.getpid()}"
         try:
@@ -73,7 +101,7 @@ def _usable(folder: Path) -> bool:
             probe.unlink()
         except OSError:
             return (folder / "processor").read_text() == _processor() and _read_only()
-    except OSError:
+    except (OSError, ValueError):  # ValueError: a file of other bytes than text
         return False
     others = [other for other in folder.parent.glob("kernels-*") if other != folder]
     for old in sorted(others, key=_last_use, reverse=True)[VERSIONS_KEPT - 1 :]:
@@ -109,7 +137,7 @@ def compiled_before() -> bool:
     folder = kernel_folder()
     try:
         return folder is not None and (folder / "processor").read_text() == _processor()
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
@@ -119,7 +147,7 @@ def _use_disk() -> bool:
         return False
     places = [cache_folder()] if chosen in ("", "1") else [Path(chosen), cache_folder()]
     for place in places:
-        folder = place / f"kernels-{code_fingerprint()}"
+        folder = Path(os.path.realpath(place)) / f"kernels-{code_fingerprint()}"  # links are followed once, now
         if _usable(folder):
             numba.config.CACHE_DIR = str(folder)
             return True
@@ -138,6 +166,12 @@ def open_for_reading() -> None:
 
 
 ON_DISK = _use_disk()
+
+
+def kept_in_folder(kept: Any) -> bool:
+    """Whether numba keeps the code of a function in our folder; where it cannot write, it takes others of its own."""
+    folder = kernel_folder()
+    return folder is not None and folder in Path(kept.cache_path).parents
 
 
 def forgive_damage(kept: Any) -> None:

@@ -12,7 +12,7 @@ import screen as on
 
 from bandit_core import simulate
 from ui.learn import classroom, together
-from ui.learn.classroom import LIFETIME, MOST_A_SECOND, MOST_CLASSES, MOST_GUESSES, Classroom, Refused
+from ui.learn.classroom import LIFETIME, MOST_A_SECOND, MOST_CLASSES, MOST_GUESSES, UNUSED, Classroom, Refused
 from ui.learn.course import STEPS
 from ui.learn.step import Scale
 
@@ -105,6 +105,18 @@ def test_a_server_and_a_teacher_have_so_many_classes(store: Classroom, clock: Cl
     assert len(codes) == MOST_CLASSES
     clock.now += LIFETIME
     store.open("one more")
+
+
+def test_a_full_server_closes_classes_that_nobody_uses(store: Classroom, clock: Clock) -> None:
+    codes = [store.open(f"t{number}") for number in range(MOST_CLASSES)]
+    store.guess(codes[0], "phone", 1, 0.0)
+    clock.now += UNUSED - 1
+    with pytest.raises(Refused, match="as many classes"):
+        store.open("a teacher")
+    clock.now += 1
+    assert store.is_open(store.open("a teacher"))
+    assert store.is_open(codes[0])  # oldest, and in use
+    assert len(store) == MOST_CLASSES and sum(map(store.is_open, codes)) == MOST_CLASSES - 1
 
 
 def test_a_class_takes_so_many_guesses_and_so_many_a_second(store: Classroom, clock: Clock) -> None:

@@ -30,7 +30,7 @@ def configuration(project: Path):
 
 @pytest.mark.parametrize("count", [2, 3, 16])
 def test_a_class_is_where_the_first_letter_of_its_code_says(configuration, monkeypatch, count):
-    told = configuration("lab.example.org", list(range(8501, 8501 + count)))
+    told = configuration("lab.example.org", [f"127.0.0.1:{port}" for port in range(8501, 8501 + count)])
     led = dict(re.findall(r"~\*\^\[(\w+)\] (\d+);", told))
     assert sorted("".join(led)) == sorted(classroom.LETTERS)
     monkeypatch.setenv("LAB_PROCESSES", str(count))
@@ -70,7 +70,9 @@ def front(configuration, tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     ports = [server.server_port for server in servers]
-    (tmp_path / "lab.conf").write_text(configuration("localhost", ports, f"127.0.0.1:{port}"))
+    (tmp_path / "lab.conf").write_text(
+        configuration("localhost", [f"127.0.0.1:{each}" for each in ports], f"127.0.0.1:{port}")
+    )
     paths = " ".join(f"{place}_temp_path {tmp_path}/{place};" for place in PLACES)
     (tmp_path / "nginx.conf").write_text(NGINX.format(tmp_path, paths))
     process = subprocess.Popen(["nginx", "-c", str(tmp_path / "nginx.conf"), "-e", str(tmp_path / "log")])

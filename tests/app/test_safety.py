@@ -224,3 +224,11 @@ def test_links_carry_what_the_page_itself_asks() -> None:
     screen.select_slider(key="heavy-n").set_value(1778)
     on.run(screen)
     assert "rewards=1778" in screen.sidebar.code[0].value
+
+
+def test_the_places_that_emit_html_are_counted(project) -> None:
+    sources = [path.read_text() for folder in ("ui", "pages") for path in (project / folder).rglob("*.py")]
+    calls = sum(len(re.findall(r"\bst\.html\(", source)) for source in sources)
+    text = (project / "docs" / "security.md").read_text()
+    assert calls == 5 and "five places that emit HTML (`st.html`)" in text.replace("\n", " ")
+    assert sum("unsafe_allow_html" in source for source in sources) == 0

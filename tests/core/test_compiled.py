@@ -308,10 +308,57 @@ def test_a_new_folder_is_closed_to_others_whatever_the_umask(tmp_path):
     before = os.umask(0)
     try:
         # private: this is what is tested
-        assert machine_code._usable(tmp_path / "kernels-new")
+        assert machine_code._usable(tmp_path / "above" / "kernels-new")
     finally:
         os.umask(before)
-    assert (tmp_path / "kernels-new").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "above" / "kernels-new").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "above").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no such owners here")
+def test_a_folder_below_one_that_others_can_write_is_never_used(tmp_path):
+    above, folder = tmp_path / "above", tmp_path / "above" / "closed" / "kernels-1"
+    folder.mkdir(parents=True, mode=0o700)
+    folder.parent.chmod(0o700)
+    for mode, strange in ((0o755, False), (0o777, True), (0o775, True), (0o1777, False)):
+        above.chmod(mode)  # the last as /tmp: everyone may write, and rename only their own
+        assert machine_code.replaceable_by_others(folder) == strange
+        # private: this is what is tested
+        assert machine_code._usable(folder) != strange
+    if os.getuid() == 0:
+        os.chown(above, 65534, 65534)
+        assert machine_code.replaceable_by_others(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no such owners here")
+def test_links_lead_to_where_the_folders_above_are_looked_at(tmp_path):
+    real, link = tmp_path / "open" / "kernels-1", tmp_path / "kernels-1"
+    real.mkdir(parents=True, mode=0o700)
+    link.symlink_to(real)
+    real.parent.chmod(0o755)
+    # private: this is what is tested
+    assert machine_code._usable(link)
+    real.parent.chmod(0o777)
+    assert not machine_code._usable(link)
+
+
+def test_a_folder_in_it_that_cannot_be_written_does_not_end_the_import(shared_place):
+    played(shared_place)
+    folders = [path for path in kept_code(shared_place).iterdir() if path.is_dir()]
+    for path in folders:
+        shutil.rmtree(path)
+        path.mkdir(mode=0o555)
+    assert played(shared_place, bound=True) == (str(kept_code(shared_place)), 6.0, 0, "")
+    assert not any(any(path.iterdir()) for path in folders)
+    assert not list((shared_place / "__pycache__").glob("*.nb*"))  # nor does numba keep it beside the sources
+
+
+def test_a_damaged_note_of_the_processor_does_not_end_the_import(shared_place):
+    played(shared_place, "share")
+    (kept_code(shared_place) / "processor").write_bytes(b"\xff\xfe")
+    kept_code(shared_place).chmod(0o555)
+    assert played(shared_place, bound=True)[1:3] == (6.0, 0)
+    kept_code(shared_place).chmod(0o755)
 
 
 def test_on_a_full_disk_machine_code_lives_in_memory(shared_place):

@@ -17,6 +17,7 @@ from bandit_core.simulation import costs
 
 LIFETIME = 3600.0  # seconds
 MOST_CLASSES = 100  # of the server at once
+UNUSED = 600.0  # seconds without a guess after which a class makes room, where the server is full
 MOST_GUESSES = 300  # of a class at one step, one for each phone
 MOST_A_SECOND = 150  # guesses of a class: more than a class room sends, far less than a machine can
 LETTERS, LENGTH = "ABCDEFGHJKMNPQRSTUVWXYZ23456789", 6  # no signs that look alike; 9 * 10^8 codes
@@ -76,6 +77,8 @@ class Classroom:
             self._forget()
             if any(each.teacher == teacher for each in self._classes.values()):
                 raise Refused("You have a class that is open. Close it first.")
+            if len(self._classes) >= MOST_CLASSES:
+                self._make_room()
             if len(self._classes) >= MOST_CLASSES:
                 raise Refused("This server has as many classes as it takes. Try again later.")
             code, first = "", first_letters()
@@ -157,6 +160,16 @@ class Classroom:
         """Let go of classes whose hour is over."""
         with self._lock:
             self._forget()
+
+    def _make_room(self) -> None:
+        """Close the oldest class in which nobody has guessed for long: one person can open many, and not fill them."""
+        unused = [
+            (each.ends, code)
+            for code, each in self._classes.items()
+            if not any(each.guesses.values()) and each.ends - LIFETIME + UNUSED <= self._clock()
+        ]
+        if unused:
+            del self._classes[min(unused)[1]]
 
     def _find(self, code: str) -> _Class | None:
         self._forget()

@@ -1,0 +1,98 @@
+"""Every benchmark still runs: small where it can be; else it is imported, and asked for help if it reads arguments."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bandit_core.jit import machine_code
+from benchmarks import attack, load
+
+HELPERS = {"__init__", "measuring", "native", "one_by_one", "plain_contextual", "straight", "visitors", "peer_workers"}
+SMALL = {  # arguments with which each is played here, in seconds on a quiet machine
+    "attack": ["--small", "800 equal headings", "30 files of 20 MB in one tab"],
+    "bench_estimates": ["ucb"],
+    "classroom": ["--phones", "3"],
+    "load": ["--tabs", "3"],
+}
+HELP = {  # they play for minutes, or write what ships: only their arguments are read
+    "before_and_after", "benchmark_check", "best_by_trust", "coverage", "processes", "same_numbers", "scale_out",
+}  # fmt: skip
+IMPORTED = {  # the same, without arguments
+    "audit_errors", "bench_contextual", "bench_feedback", "bench_jump", "bench_live", "bench_observations",
+    "bench_pages", "bench_peers", "bench_registry", "bench_samplers", "bench_site", "bench_start", "bench_steps",
+    "bench_stopping", "bench_store", "bench_thompson", "bench_watch", "first_pictures",
+    "one_move", "picture", "play_all",
+}  # fmt: skip
+
+
+def run(project: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Play a benchmark in a process of its own, with the machine code of the tests."""
+    folder = machine_code.kernel_folder()
+    assert folder is not None
+    return subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *words],
+        cwd=project,
+        env={**os.environ, "LAB_KERNEL_CACHE": str(folder.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_benchmark_is_here(project):
+    files = {path.stem for path in (project / "benchmarks").glob("*.py")}
+    assert files == HELPERS | set(SMALL) | HELP | IMPORTED
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="they read /proc")
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_runs(project, name):
+    done = run(project, name, *SMALL[name])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "|---|" in done.stdout  # its table
+
+
+@pytest.mark.parametrize("name", sorted(HELP))
+def test_a_benchmark_reads_its_arguments(project, name):
+    done = run(project, name, "--help")
+    assert done.returncode == 0 and done.stdout.startswith("usage:"), done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTED))
+def test_a_benchmark_can_be_imported(name):
+    assert callable(importlib.import_module(f"benchmarks.{name}").main)
+
+
+def test_every_attack_says_what_it_should_reach():
+    assert set(attack.EXPECTED) == set(attack.scenes())
+
+
+def test_no_attack_is_larger_than_what_the_server_reads():
+    for name, text in attack.TABLES.items():
+        assert len(text().encode()) <= attack.MOST_BYTES, name
+
+
+def test_a_visitor_knows_the_options_of_every_kind_of_control():
+    from streamlit.proto.ButtonGroup_pb2 import ButtonGroup
+    from streamlit.proto.Slider_pb2 import Slider
+
+    from benchmarks.visitors import Visitor
+
+    visitor = Visitor(None, "", "")
+    visitor.widgets = {
+        "words": Slider(id="1", options=["a", "b"]),
+        "row": ButtonGroup(id="2", options=[ButtonGroup.Option(content="c"), ButtonGroup.Option(content="d")]),
+    }
+    assert visitor.options("words") == ["a", "b"] and visitor.options("row") == ["c", "d"]
+    visitor.choose("row", visitor.options("row")[1])
+    assert list(visitor.set["2"].string_array_value.data) == ["d"]
+
+
+def test_the_tabs_are_more_than_the_usual_limit_allows():
+    assert 4 * load.MANY_TABS > load.USUAL_FILES
