@@ -18,11 +18,9 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 LATER = bandit_core._LATER  # private: the table of what is imported when it is asked for
 
 
-@pytest.mark.parametrize("name", bandit_core.__all__)
-def test_every_public_name_is_there_and_says_what_it_is(name: str) -> None:
-    thing = getattr(bandit_core, name)
-    assert inspect.getdoc(thing)
-    assert name in dir(bandit_core)
+def test_every_public_name_is_there_and_says_what_it_is() -> None:
+    assert [name for name in bandit_core.__all__ if not inspect.getdoc(getattr(bandit_core, name))] == []
+    assert set(bandit_core.__all__) <= set(dir(bandit_core))
 
 
 def test_a_name_that_is_none_is_refused() -> None:
