@@ -40,6 +40,7 @@ def test_titles_icons_and_places_of_the_pages_are_all_different() -> None:
     assert [page.name for page in pages if not page.address] == ["home"]
 
 
+@pytest.mark.slow
 def test_reading_the_pages_imports_none_of_what_they_import(project: Path) -> None:
     code = "import sys; from ui import menu; menu.pages(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)

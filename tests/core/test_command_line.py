@@ -418,6 +418,7 @@ def process(*words, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_real_process_reads_standard_input_and_writes_utf8(project):
     started = process(
         "run", "-", stdin=subprocess.PIPE, cwd=project, env={**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C"}
@@ -430,6 +431,7 @@ def test_a_real_process_reads_standard_input_and_writes_utf8(project):
     assert b"Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_real_process_is_interrupted_by_ctrl_c(project):
     started = process("run", "default", "--horizon", "1e6", "--trials", "2000", "--seed", "4", cwd=project)
     assert started.stderr is not None
@@ -441,6 +443,7 @@ def test_a_real_process_is_interrupted_by_ctrl_c(project):
     assert b"Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error(project, spec):
     started = process("list", "presets", "--json", cwd=project)
     assert started.stdout is not None and started.stderr is not None

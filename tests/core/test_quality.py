@@ -20,11 +20,13 @@ def run(*command: str) -> None:
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["check --no-fix", "format --check"])
 def test_ruff(command):
     run("ruff", *command.split(), ".")
 
 
+@pytest.mark.slow
 def test_types():
     run("mypy")
 
