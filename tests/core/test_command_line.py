@@ -6,6 +6,7 @@ import io
 import json
 import os
 import signal
+import re
 import subprocess
 import sys
 import threading
@@ -429,6 +430,19 @@ def test_a_real_process_reads_standard_input_and_writes_utf8(project):
     assert started.returncode == 0, err
     assert out.decode("utf-8").splitlines()[1].startswith("0,ε,ucb,1,")
     assert b"Traceback" not in err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "code"), [(["run", "two-treatments", "--horizon", "50"], 0), (["run", "x"], 2)])
+def test_without_assertions_and_docstrings_it_says_the_same(project, words, code):
+    def said(*options: str) -> tuple[int, str, list[str]]:
+        command = [sys.executable, *options, "-m", "bandit_core", *words]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+        progress = re.compile(r"\d+ %")  # of a first run only: the second one finds its blocks
+        return done.returncode, done.stdout, [row for row in done.stderr.splitlines() if not progress.fullmatch(row)]
+
+    plain = said()
+    assert said("-OO") == plain and plain[0] == code
 
 
 @pytest.mark.slow
