@@ -1,12 +1,14 @@
 # The app as a container: docker build -t private-bandit-lab . && docker run -p 8501:8501 private-bandit-lab
 # Limits and memory are explained in docs/hosting.md.
-FROM python:3.12-slim
+# The Python of constraints.txt. Whoever needs the very same image again adds the digest that
+# `docker buildx imagetools inspect python:3.11-slim-bookworm` tells: FROM python:3.11-slim-bookworm@sha256:…
+FROM python:3.11-slim-bookworm
 
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 PIP_NO_CACHE_DIR=1
 WORKDIR /app
 
-COPY requirements.txt ./
-RUN pip install -r requirements.txt && useradd --system --uid 10001 --create-home lab
+COPY deploy/image.txt ./
+RUN pip install --require-hashes -r image.txt && useradd --system --uid 10001 --create-home lab
 
 COPY . .
 

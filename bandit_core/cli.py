@@ -450,7 +450,7 @@ def _list(options: argparse.Namespace) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     called = "bandit-lab" if Path(sys.argv[0]).stem == "bandit-lab" else "python -m bandit_core"
-    parser = _Parser(prog=called, description=__doc__.splitlines()[0], allow_abbrev=False)
+    parser = _Parser(prog=called, description=(__doc__ or "").partition("\n")[0], allow_abbrev=False)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def command(name: str, act: Any, words: str, spec: bool = True, out: bool = False) -> argparse.ArgumentParser:

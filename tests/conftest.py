@@ -6,8 +6,10 @@ import contextlib
 import os
 import shutil
 import signal
+import sys
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import IO, Any
 
@@ -93,6 +95,35 @@ def keep_to_caches_of_the_suite() -> None:
 keep_to_caches_of_the_suite()
 
 
+def caches() -> dict[int, Any]:
+    """Every cache of a function of the project, by its identity."""
+    ours = [module for name, module in [*sys.modules.items()] if name.partition(".")[0] in {"bandit_core", "ui"}]
+    named = (each for module in ours for each in [*vars(module).values()])
+    return {id(each): each for each in named if callable(getattr(each, "cache_clear", None))}
+
+
+def forget_what_replacements_filled() -> None:
+    """What a cache took in while a test had something replaced is true for that test only, and goes when it ends."""
+    begin, undo = pytest.MonkeyPatch.__init__, pytest.MonkeyPatch.undo
+    before: weakref.WeakKeyDictionary[pytest.MonkeyPatch, dict[int, Any]] = weakref.WeakKeyDictionary()
+
+    def begin_and_look(self: pytest.MonkeyPatch) -> None:
+        begin(self)
+        before[self] = {number: cache.cache_info() for number, cache in caches().items()}
+
+    def undo_and_empty(self: pytest.MonkeyPatch) -> None:
+        undo(self)
+        for number, cache in caches().items():
+            now, then = cache.cache_info(), before[self].get(number)
+            if now.misses != (then.misses if then else 0) or (then and now.hits < then.hits):
+                cache.cache_clear()
+
+    pytest.MonkeyPatch.__init__, pytest.MonkeyPatch.undo = begin_and_look, undo_and_empty  # type: ignore[method-assign]
+
+
+forget_what_replacements_filled()
+
+
 def pytest_configure() -> None:
     if threading.current_thread() is threading.main_thread():  # a shell's background jobs ignore Ctrl-C, and so would
         signal.signal(signal.SIGINT, signal.default_int_handler)  # the programs that tests start and interrupt
@@ -111,6 +142,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "browser":
             item.add_marker("browser")
+            item.add_marker("slow")
             item.add_marker(pytest.mark.xdist_group("browser"))
             if shutil.which("chromium") is None:
                 item.add_marker(pytest.mark.skip(reason="no chromium on PATH"))

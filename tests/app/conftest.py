@@ -24,10 +24,10 @@ def one_server() -> None:
     app_test.ScriptCache = local_script_runner.ScriptCache = lambda: compiled
 
 
-@pytest.fixture(autouse=True)
-def nobody_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def nobody_leaves() -> None:
     """A test's visitor has no browser tab, and a slow machine would stop the runs of those who are gone."""
-    monkeypatch.setattr(runner, "FORGOTTEN_SECONDS", math.inf)
+    runner.FORGOTTEN_SECONDS = math.inf
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ import re
 
 import numpy as np
 import pytest
-import screen as on
 
 from bandit_core import load_preset, simulate
 from bandit_core.experiments.presets import preset_names
@@ -95,27 +94,6 @@ def test_pulls_are_dots_as_a_log_axis_has_no_zero():
     assert figure.layout.yaxis.type == "log"
     assert {trace.type for trace in figure.data} == {"scatter"} and {trace.mode for trace in figure.data} == {"markers"}
     assert figure.layout.scattermode == "group"  # beside each other, so that equal ones are all seen
-
-
-@pytest.mark.parametrize("page", [page for page in on.PAGES if page not in ("glossary", "learn")])
-def test_every_chart_has_large_letters_plain_ticks_and_room_for_its_buttons(page):
-    screen = on.visit(page, **on.SMALL)
-    drawn = [on.Chart(element.proto.spec) for element in screen.get("plotly_chart")]
-    assert drawn
-    for chart in drawn:
-        layout = chart.layout
-        assert layout["font"]["size"] >= 13 and layout["legend"]["font"]["size"] >= 13
-        assert layout["height"] < 200 or layout["margin"]["t"] >= charts.MODE_BAR
-        for name, axis in layout.items():
-            if name.startswith(("xaxis", "yaxis")):
-                assert axis["tickfont"]["size"] >= 13
-                assert axis.get("exponentformat", "none") in ("none", "B")
-                assert "s" not in axis.get("tickformat", "") or "users" in axis["title"]["text"]  # never 100µ
-                # of log axes with names at 2 and 5, Plotly writes small digits unless it is told a format
-                assert axis.get("dtick") not in ("D1", "D2") or axis.get("tickformat")
-        names = [trace for trace in chart.traces if trace.get("name") and trace.get("showlegend") is not False]
-        assert len(names) <= legends.MOST
-        assert not any(trace["type"] == "bar" for trace in chart.traces if layout["yaxis"].get("type") == "log")
 
 
 @pytest.mark.parametrize("letters", [4, 15, 80])

@@ -17,19 +17,39 @@ from bandit_core import Experiment
 from bandit_core.experiments.presets import load_preset, preset_names
 from bandit_core.spec import notation
 from bandit_core.studies import threshold_check
-from ui import charts, menu, state, words
+from ui import charts, legends, menu, state, words
 
 WITHOUT_A_PICTURE = ("glossary", "learn")  # the course asks for a guess first
 
 
 @pytest.mark.parametrize("page", on.PAGES)
-def test_every_page_opens_with_its_title_and_the_menu(page: str) -> None:
+def test_every_page_opens_with_its_title_the_menu_and_charts_that_can_be_read(page: str) -> None:
     screen = on.visit(page, **on.SMALL)
     assert screen.session_state["lab"]["page"] == menu.named(page).address
     assert not screen.warning and not screen.error
     assert len(screen.title) == 1
     links = [link.proto.label for link in screen.get("page_link")]
     assert all(each.title in links for each in menu.pages())
+    drawn = [on.Chart(element.proto.spec) for element in screen.get("plotly_chart")]
+    assert drawn or page in WITHOUT_A_PICTURE
+    for chart in drawn:
+        letters_are_large_ticks_plain_and_buttons_have_room(chart)
+
+
+def letters_are_large_ticks_plain_and_buttons_have_room(chart: on.Chart) -> None:
+    layout = chart.layout
+    assert layout["font"]["size"] >= 13 and layout["legend"]["font"]["size"] >= 13
+    assert layout["height"] < 200 or layout["margin"]["t"] >= charts.MODE_BAR
+    for name, axis in layout.items():
+        if name.startswith(("xaxis", "yaxis")):
+            assert axis["tickfont"]["size"] >= 13
+            assert axis.get("exponentformat", "none") in ("none", "B")
+            assert "s" not in axis.get("tickformat", "") or "users" in axis["title"]["text"]  # never 100µ
+            # of log axes with names at 2 and 5, Plotly writes small digits unless it is told a format
+            assert axis.get("dtick") not in ("D1", "D2") or axis.get("tickformat")
+    names = [trace for trace in chart.traces if trace.get("name") and trace.get("showlegend") is not False]
+    assert len(names) <= legends.MOST
+    assert not any(trace["type"] == "bar" for trace in chart.traces if layout["yaxis"].get("type") == "log")
 
 
 def test_titles_icons_and_places_of_the_pages_are_all_different() -> None:
@@ -40,6 +60,7 @@ def test_titles_icons_and_places_of_the_pages_are_all_different() -> None:
     assert [page.name for page in pages if not page.address] == ["home"]
 
 
+@pytest.mark.slow
 def test_reading_the_pages_imports_none_of_what_they_import(project: Path) -> None:
     code = "import sys; from ui import menu; menu.pages(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ from ui import menu
 from ui.learn.course import PARTS, STEPS
 from ui.site import build, frame, learn
 
-pytestmark = pytest.mark.xdist_group("site")  # it is written once
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]  # it is written once
 APP = "https://lab.example/app"
 MOST_BYTES = 300_000  # of a page and the picture it begins with: 1.5 s at 1.6 Mbit/s, without compression
 

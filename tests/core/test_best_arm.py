@@ -61,7 +61,7 @@ def result_of(name, arms=FAR, epsilon=1.0, **fields) -> StoppingResult:
 @pytest.mark.parametrize(("growth", "cap", "epsilon"), [(1.0, 700, 2.0), (1.02, 9000, 0.5), (1.5, 60_000, 5.0)])
 def test_the_runs_of_the_reference(name, rule, arms, growth, cap, epsilon):
     spec = spec_of(name, arms, epsilon, rule=rule, growth=growth, cap=cap, delta=0.2)
-    rows = streams(11, 0, 6)
+    rows = streams(11, 0, 2)
     outcome = play(spec, rows, Signal())
     for trial, words in enumerate(rows):
         users, stopped, recommended, pulls, _ = best_arm_reference.play(spec, words)

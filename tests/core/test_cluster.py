@@ -78,6 +78,7 @@ def from_here(*_):
     raise AssertionError("computed on this machine")
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("cluster")
 class TestCluster:
     """In this order: the cluster loses a worker, and then its scheduler."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -418,6 +419,7 @@ def process(*words, **options):
     )
 
 
+@pytest.mark.slow
 def test_a_real_process_reads_standard_input_and_writes_utf8(project):
     started = process(
         "run", "-", stdin=subprocess.PIPE, cwd=project, env={**os.environ, "PYTHONUTF8": "0", "LC_ALL": "C"}
@@ -430,6 +432,20 @@ def test_a_real_process_reads_standard_input_and_writes_utf8(project):
     assert b"Traceback" not in err
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("words", "code"), [(["run", "two-treatments", "--horizon", "50"], 0), (["run", "x"], 2)])
+def test_without_assertions_and_docstrings_it_says_the_same(project, words, code):
+    def said(*options: str) -> tuple[int, str, list[str]]:
+        command = [sys.executable, *options, "-m", "bandit_core", *words]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+        progress = re.compile(r"\d+ %")  # of a first run only: the second one finds its blocks
+        return done.returncode, done.stdout, [row for row in done.stderr.splitlines() if not progress.fullmatch(row)]
+
+    plain = said()
+    assert said("-OO") == plain and plain[0] == code
+
+
+@pytest.mark.slow
 def test_a_real_process_is_interrupted_by_ctrl_c(project):
     started = process("run", "default", "--horizon", "1e6", "--trials", "2000", "--seed", "4", cwd=project)
     assert started.stderr is not None
@@ -441,6 +457,7 @@ def test_a_real_process_is_interrupted_by_ctrl_c(project):
     assert b"Traceback" not in err
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error(project, spec):
     started = process("list", "presets", "--json", cwd=project)
     assert started.stdout is not None and started.stderr is not None

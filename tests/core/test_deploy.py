@@ -69,6 +69,7 @@ print(failed)
 """
 
 
+@pytest.mark.slow
 def test_what_the_image_holds_is_enough_for_every_page(project: Path, tmp_path: Path) -> None:
     for line in (project / ".dockerignore").read_text().splitlines():
         if line.startswith("!"):
@@ -96,6 +97,7 @@ class Health(BaseHTTPRequestHandler):
         """Silent."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("word", "code"), [(b"ok", 0), (b"<html>a page", 1), (None, 1)])
 def test_health_is_read_from_the_body(project: Path, monkeypatch: pytest.MonkeyPatch, word: bytes, code: int) -> None:
     with HTTPServer(("127.0.0.1", 0), Health) as server:

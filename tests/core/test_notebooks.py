@@ -18,6 +18,7 @@ import pytest
 import bandit_core
 
 ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
 FOLDER = ROOT / "docs" / "notebooks"
 
 

@@ -25,11 +25,13 @@ from urllib.request import urlopen
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from bandit_core import cli
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+pytestmark = pytest.mark.slow
 SHIPPED = "bandit_core/shipped"
 KINDS = (".py", ".typed", ".css", ".js", ".wasm", ".json", ".txt")
 
@@ -179,20 +181,56 @@ def test_the_version_that_runs_the_tests_is_one_that_we_support() -> None:
     assert ".ci/run" in workflow
 
 
-CONSTRAINTS = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if line[:1] not in "#"]
+def pinned(name: str) -> dict[str, Requirement]:
+    """The packages of a file of exact versions."""
+    lines = [line.partition(" \\")[0] for line in (ROOT / name).read_text().splitlines()]
+    found = [Requirement(line) for line in lines if line and not line.lstrip().startswith(("#", "--hash=sha256:"))]
+    return {canonicalize_name(each.name): each for each in found}
 
 
-def test_constraints_are_exact_versions_and_nothing_else() -> None:
-    assert len(CONSTRAINTS) > 30
-    for each in CONSTRAINTS:
+def version_of(requirement: Requirement) -> str:
+    return next(iter(requirement.specifier)).version
+
+
+def asked(name: str) -> list[Requirement]:
+    """What a file of ranges asks for itself."""
+    lines = (ROOT / name).read_text().splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith(("#", "-r"))]
+
+
+@pytest.mark.parametrize("name", ["constraints.txt", "constraints-oldest.txt", "deploy/image.txt"])
+def test_constraints_are_exact_versions_and_nothing_else(name: str) -> None:
+    assert len(pinned(name)) > 30
+    for each in pinned(name).values():
         assert re.fullmatch(r"==[\w.]+", str(each.specifier)) and each.url is None, each
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dask.txt", "tests/requirements.txt"])
 def test_constraints_name_an_allowed_version_of_everything_that_we_ask_for(name: str) -> None:
-    tested = {canonicalize_name(each.name): next(iter(each.specifier)).version for each in CONSTRAINTS}
-    for line in (ROOT / name).read_text().splitlines():
-        if line and not line.startswith(("#", "-r")):
-            wanted = Requirement(line)
-            assert tested[canonicalize_name(wanted.name)] in wanted.specifier, line
-            assert metadata.version(wanted.name) in wanted.specifier, line  # and so is the one that runs here
+    tested = pinned("constraints.txt")
+    for wanted in asked(name):
+        assert version_of(tested[canonicalize_name(wanted.name)]) in wanted.specifier, wanted
+        assert metadata.version(wanted.name) in wanted.specifier, wanted  # and so is the one that runs here
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dask.txt"])
+def test_the_oldest_versions_are_the_lower_ends_of_the_ranges(name: str) -> None:
+    oldest = pinned("constraints-oldest.txt")
+    for wanted in asked(name):
+        (lowest,) = [each.version for each in wanted.specifier if each.operator == ">="]
+        assert Version(version_of(oldest[canonicalize_name(wanted.name)])) == Version(lowest), wanted
+
+
+def test_the_image_installs_tested_versions_by_their_hashes_on_a_python_that_is_tested() -> None:
+    image, tested = pinned("deploy/image.txt"), pinned("constraints.txt")
+    assert {name: version_of(each) for name, each in image.items()} == {
+        name: version_of(tested[name]) for name in image
+    }
+    assert {canonicalize_name(each.name) for each in asked("requirements.txt")} <= set(image)
+    entries = re.split(r"\n(?=\w)", (ROOT / "deploy" / "image.txt").read_text().partition("\n")[2])
+    assert len(entries) == len(image) and all(re.search(r"--hash=sha256:[0-9a-f]{64}\b", each) for each in entries)
+    recipe = (ROOT / "Dockerfile").read_text()
+    assert "pip install --require-hashes -r image.txt" in recipe
+    (python,) = re.findall(r"^FROM python:(3\.\d+)-slim", recipe, re.MULTILINE)
+    (named,) = re.findall(r"\(Python (3\.\d+)\)", (ROOT / "constraints.txt").read_text().partition("\n")[0])
+    assert python == named

@@ -160,11 +160,11 @@ MANY = {
 def test_of_very_many_mistakes_the_first_are_told_and_the_rest_counted(
     kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    document = MANY[kind](60_000)
+    document = MANY[kind](10_000)
     with pytest.raises(InputError) as refusal:
         Experiment.model_validate(document)
     problems = refusal.value.issues
-    assert len(problems) >= 60_000
+    assert len(problems) >= 10_000
     first, count = str(refusal.value).splitlines()[:-1], str(refusal.value).splitlines()[-1]
     assert first == [str(problem) for problem in problems[:MOST_TOLD]]
     assert f"{len(problems) - MOST_TOLD:,}" in count
