@@ -298,3 +298,16 @@ def test_files_get_names_that_any_disk_takes():
         "ren-1c",
         "ren-1c-2",
     ]
+
+
+def test_packages_that_a_live_lesson_needs_are_named_before_anything_is_computed(tmp_path, capsys, monkeypatch):
+    from deploy.live import target
+
+    spec, out = tmp_path / "spec.json", tmp_path / "lesson.html"
+    spec.write_text(json.dumps(SPEC), encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("# exactly\nnumba==0.1\nno-such-compiler==2.0\n", encoding="utf-8")
+    monkeypatch.setattr(target, "HERE", tmp_path)
+    assert main(["export", str(spec), "--live", "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert "numba 0.1 (here: " in said and "no-such-compiler 2.0 (here: not installed)" in said
+    assert target.INSTALL in said and "%" not in said and not out.exists()

@@ -64,18 +64,6 @@ int32_t numba_attempt_nocopy_reshape(int64_t dimensions, const int64_t *shape, c
   return 1;
 }
 
-void *memset(void *to, int byte, size_t size) {
-  return __builtin_memset(to, byte, size); /* one instruction of the machine, with bulk memory */
-}
-
-/* The product of two numbers of 128 bits, which this machine lacks; into `to`, lower half first. */
-void __multi3(uint64_t *to, uint64_t low, uint64_t high, uint64_t other_low, uint64_t other_high) {
-  uint64_t a = (uint32_t)low, b = low >> 32, c = (uint32_t)other_low, d = other_low >> 32;
-  uint64_t middle = a * d + (a * c >> 32), rest = b * c + (uint32_t)middle;
-  to[0] = low * other_low;
-  to[1] = b * d + (middle >> 32) + (rest >> 32) + low * other_high + high * other_low;
-}
-
 /* numpy.random.SeedSequence (O'Neill's seed_seq_fe of 128 bits) */
 
 static uint32_t hashed(uint32_t value, uint32_t *constant) {
