@@ -100,35 +100,19 @@ class Played(NamedTuple):
                 "runs": self.runs}  # fmt: skip
 
 
-def in_node(requests: Sequence[dict[str, Any]]) -> list[list[np.ndarray]]:
-    """What the worker of a lesson answers, in Node: regret, pulls of best arms and all pulls for each request.
-
-    Raises
-    ------
-    RuntimeError
-        With its words, where it fails.
-    """
-    command = ["node", "-e", NODE, str(HERE / "worker.js")]
-    done = subprocess.run(command, input=json.dumps(requests).encode(), capture_output=True, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr.decode())
-    return [
-        [np.frombuffer(b"".join(map(b64decode, column))) for column in zip(*json.loads(line), strict=True)]
-        for line in done.stdout.splitlines()
-    ]
-
-
 def same_in_node(module: bytes, played: Sequence[Played]) -> bool:
     """Whether a module gives in Node what its kernel gives here, to the last bit."""
-    try:
-        there = in_node([each.request(module) for each in played])
-    except RuntimeError:
+    command = ["node", "-e", NODE, str(HERE / "worker.js")]
+    asked = json.dumps([each.request(module) for each in played]).encode()
+    done = subprocess.run(command, input=asked, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
         return False
-    return all(
-        block.arrays[name].tobytes() == found.tobytes()
-        for block, columns in zip((each.here() for each in played), there, strict=True)
-        for name, found in zip(("regret", "best_pulls", "pulls"), columns, strict=True)
-    )
+    for each, line in zip(played, done.stdout.splitlines(), strict=True):
+        block, parts = each.here(), json.loads(line)
+        there = [b"".join(map(b64decode, column)) for column in zip(*parts, strict=True)]
+        if there != [array.tobytes() for array in (block.regret, block.best_pulls, block.pulls)]:
+            return False
+    return True
 
 
 def named(call: KernelCall) -> tuple[str, str] | None:
@@ -144,8 +128,7 @@ def build(calls: Sequence[KernelCall]) -> list[bytes | None]:
         record = Record(np.ones(1, np.int64), *(np.zeros((1, 1)) for _ in range(4)), np.zeros(2, np.int64))
         types = [(*(named(call) or ()), (streams(0, 0, 1), *call.arguments, record)) for call in calls]
         samples.write_bytes(pickle.dumps(types))
-        search = os.pathsep.join([str(Path(places.__file__).parents[1]), *sys.path])
-        environment = {**os.environ, "LAB_KERNEL_CACHE": "0", "PYTHONPATH": search}
+        environment = {**os.environ, "LAB_KERNEL_CACHE": "0", "PYTHONPATH": str(Path(places.__file__).parents[1])}
         subprocess.run([sys.executable, HERE / "target.py", samples], check=True, env=environment)
         return [_linked(samples.with_name(f"{number}.o")) for number in range(len(calls))]
 

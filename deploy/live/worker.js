@@ -26,7 +26,6 @@ function taken(kernel, [kind, shape, text]) {
 
 // Runs `first` to `first + runs - 1`: regret and pulls of best arms (runs x checkpoints), and all pulls (runs x arms).
 function play(kernel, call, times, seed, first, runs) {
-  kernel.reset();
   const checkpoints = times[1][0], shapes = [[runs, checkpoints], [runs, checkpoints], [runs, call.arms], [runs, 0]];
   const state = held(kernel, new Uint8Array(64 * runs));
   kernel.streams(BigInt(seed), first, runs, state);
@@ -42,10 +41,10 @@ function play(kernel, call, times, seed, first, runs) {
 
 async function answer({ wasm, calls, times, seed, runs }) {
   for (const call of calls) {
-    const { instance } = await WebAssembly.instantiate(bytes_of(wasm[call.kernel]), {});
+    const module = await WebAssembly.compile(bytes_of(wasm[call.kernel]));
     for (let first = 0, group = 1; first < runs;) {
       const count = Math.min(group, runs - first), began = performance.now();
-      const found = play(instance.exports, call, times, seed, first, count);
+      const found = play(new WebAssembly.Instance(module, {}).exports, call, times, seed, first, count);
       postMessage({ line: call.line, first, count, ...found });
       first += count;
       group = Math.max(1, Math.min(AT_ONCE, Math.floor(count * BETWEEN / Math.max(.1, performance.now() - began))));

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from deploy.live import modules, target
 from playwright.sync_api import Page, expect
 from visitor import HANGS
 
@@ -23,6 +22,7 @@ from bandit_core.export.page import page
 from bandit_core.export.positions import Positions
 from bandit_core.spec.number_text import with_error
 from bandit_core.studies.sweep import at_budget
+from deploy.live import modules, target
 
 pytestmark = pytest.mark.skipif(bool(target.missing()), reason=f"nothing compiles for browsers here: {target.INSTALL}")
 EXPERIMENT = Experiment.model_validate(
