@@ -53,6 +53,7 @@ _STOPPING_NUMBERS = {
 _DECIDE_NUMBERS = {"delta": _STOPPING_NUMBERS["delta"]}
 _THINGS = ("policies", "arms", "epsilons", "presets", "audits")
 _RELEASES_HELP = "print what each private line releases, for an account of your own"
+_LIVE_HELP = "also let the reader's browser compute, without a network (needs the packages of the extra live)"
 _SPEC_HELP = "a preset name, a path to a .json or .toml file, or - for JSON on standard input"
 
 
@@ -182,10 +183,12 @@ def _export(options: argparse.Namespace) -> int:
         made[-1]()  # refuses what it must before anything is computed
     lessons = []
     for place, make in enumerate(made):
-        results = finished(positions := make(), _jobs(options.jobs))
+        positions = make()
+        addition = places.live_addition(positions) if options.live else None
+        results = finished(positions, _jobs(options.jobs))
         if results is None:
             return INTERRUPTED
-        where = {"folder": folder, "base": options.base, "live": options.live}
+        where = {"folder": folder, "base": options.base, "addition": addition}
         lessons.append(course.lesson(names, place, positions, results, **where))
     print(*course.write(options.out, lessons, folder), sep="\n")
     return DONE
@@ -475,7 +478,7 @@ def _parser() -> argparse.ArgumentParser:
     lesson.add_argument("--out", required=True, metavar="PLACE", help="a file that ends in .html, or a folder")
     lesson.add_argument("--slider", default="epsilon", metavar="NAME", help="what it moves: epsilon or horizon")
     lesson.add_argument("--at", metavar="A,B,C", help="positions of the slider, instead of the usual ones")
-    lesson.add_argument("--live", action="store_true", help="also let the reader's browser compute, without a network")
+    lesson.add_argument("--live", action="store_true", help=_LIVE_HELP)
     lesson.add_argument("--base", default="", metavar="URL", help="address of the app, for links back to it")
     for simulated in (run, sweep, lesson):
         for name, words in (("horizon", "pulls per trial"), ("trials", "independent runs"), ("seed", "of the streams")):

@@ -22,10 +22,6 @@ from ui import exports, runner, theme, words
 
 HOMES = ("localhost", "127.0.0.1", "::1")  # addresses that mean another machine wherever the file is opened
 MOVES = {"epsilon": "privacy budget ε", "horizon": "number of users"}
-LIVE_HELP = (
-    "In a section of its own, at other budgets, numbers of users, seeds and numbers of runs: the lab's numbers, "
-    "without any network. Lines whose method is not compiled for browsers keep their positions, and the file says so."
-)
 HELP = "One HTML file: picture, sentence and a slider whose positions are all computed now. Opens without any network."
 
 
@@ -99,7 +95,6 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
         "base": _lab(page),
         "overall": overall,
         "first": "users" if values is None else "budgets",
-        "live": st.checkbox("The file also computes in the reader's browser", key="lesson-live", help=LIVE_HELP),
         "colours": [(theme.as_text(light, False), theme.as_text(dark, True)) for light, dark in pairs],
     }
     st.download_button(

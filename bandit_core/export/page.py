@@ -14,19 +14,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import NamedTuple, TypedDict, Unpack
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.export.document import as_json, document
-from bandit_core.export.live.offer import offer
-from bandit_core.export.live.section import link, section
 from bandit_core.export.positions import Positions
 from bandit_core.model import Privacy
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError, Issue
 
 MOST_BYTES = 2 * 10**6
-LIVE_BYTES = 3 * 10**6  # more for a lesson that computes
+ADDED_BYTES = 3 * 10**6  # more for a lesson with an `Addition`
 ASSETS = Path(__file__).parent / "assets"
 Colours = Sequence[tuple[str, str]]  # per line: on light and on dark ground
 # As in ui/theme.py (quiet, cool, warm, brown, violet), each readable as text on its ground.
@@ -74,6 +72,15 @@ def style_of(colours: Colours) -> str:
     return f"{(ASSETS / 'lesson.css').read_text('utf-8')}{light}@media (prefers-color-scheme:dark){{{dark}}}"
 
 
+class Addition(NamedTuple):
+    """What a page has more where it also computes: HTML near the top, HTML of a section, style sheet and script."""
+
+    link: str
+    section: str
+    style: str
+    script: str
+
+
 def policy(style: str, script: str, computes: bool = False) -> str:
     """What the page may do: use this style and this script, ask nobody for anything; compute, where it ``computes``."""
     style_hash, script_hash = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
@@ -106,13 +113,13 @@ def page(
     *,
     colours: Colours | None = None,
     around: str = "",
-    live: bool = False,
+    addition: Addition | None = None,
     **told: Unpack[Told],
 ) -> str:
-    """The lesson as the text of one HTML file of at most `MOST_BYTES`, and `LIVE_BYTES` more if ``live``, in UTF-8.
+    """The lesson as the text of one HTML file of at most `MOST_BYTES`, in UTF-8, and `ADDED_BYTES` with an addition.
 
-    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons, and a
-    ``live`` lesson also computes in the reader's browser (see `bandit_core.export.live.offer`); for the others see
+    ``colours`` are those of the lines (default: `colours_of`), ``around`` is HTML of links to other lessons, and an
+    ``addition`` lets the reader's browser compute (see `bandit_core.places.live_addition`); for the others see
     `document`. The same arguments give the same text.
 
     Raises
@@ -120,10 +127,10 @@ def page(
     InputError
         Where something is not computed yet, and where no picture of at least 25 checkpoints fits into the file.
     """
-    offered, most = offer(positions) if live else None, MOST_BYTES + (LIVE_BYTES if live else 0)
+    most = MOST_BYTES + (ADDED_BYTES if addition else 0)
     for every in (1, 2, 4, 8):
         found = document(positions, results, every=every, **told)
-        text = _written(found, colours or colours_of(positions.experiment), around, offered)
+        text = _written(found, colours or colours_of(positions.experiment), around, addition)
         size = len(text.encode())
         if size <= most:
             return text
@@ -131,9 +138,7 @@ def page(
     raise InputError([Issue("lesson", f"{size / 1e6:.1f} MB", words)])
 
 
-def lesson(
-    experiment: Experiment, slider: str = "epsilon", values: Sequence[float] | None = None, live: bool = False
-) -> str:
+def lesson(experiment: Experiment, slider: str = "epsilon", values: Sequence[float] | None = None) -> str:
     """The lesson of an experiment as one HTML file, everything computed; see `Positions` and `page`.
 
     Raises
@@ -142,16 +147,15 @@ def lesson(
         As `Positions` and `page` do.
     """
     positions = Positions(experiment, slider, values)
-    return page(positions, positions.run(), live=live)
+    return page(positions, positions.run())
 
 
-def _written(found: dict[str, object], colours: Colours, around: str, offered: dict[str, Any] | None) -> str:
-    computes = bool(offered and offered["cells"])
-    scripts = ("lesson.js", "numbers.js", "live.js") if computes else ("lesson.js",)
-    style, script = style_of(colours), "".join((ASSETS / name).read_text("utf-8") for name in scripts)
+def _written(found: dict[str, object], colours: Colours, around: str, addition: Addition | None) -> str:
+    added = addition or Addition("", "", "", "")
+    style = style_of(colours) + added.style
+    script = (ASSETS / "lesson.js").read_text("utf-8") + added.script
     positions, lines = found["positions"], found["lines"]
     assert isinstance(positions, list) and isinstance(lines, list)
-    computed = "" if offered is None else section(offered, positions[0]["rows"])
     signs = ", ".join(dict.fromkeys(f"{each['sign']} {each['words']}" for each in lines))
     label, low, high = SLIDERS[str(found["slider"])]
     users = _figure("users", "Regret as users come")
@@ -166,7 +170,7 @@ def _written(found: dict[str, object], colours: Colours, around: str, offered: d
     overall = f"<p>{found['overall']}</p>" if found["overall"] else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="{policy(style, script, computes)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(style, script, addition is not None)}">
 <meta name="color-scheme" content="light dark"><meta name="generator" content="Private Bandit Lab">
 <title>{title}</title><style>{style}</style></head><body>
 {around}<main><h1>{title}</h1>
@@ -174,7 +178,7 @@ def _written(found: dict[str, object], colours: Colours, around: str, offered: d
 </label><input type="range" id="slider" min="0" max="{len(positions) - 1}" step="1" value="{found["start"]}">
 <span class="quiet">{low}</span><span></span><span class="quiet">{high}</span></div>
 <p class="quiet" id="odds"></p>
-<p id="sentence">{start["sentence"]}</p>{overall}{link(offered)}
+<p id="sentence">{start["sentence"]}</p>{overall}{added.link}
 <noscript><p>Pictures need JavaScript, which is off. In words:</p><ul>{without_script}</ul></noscript>
 {figures}
 <p class="quiet">{found["legend"]}.</p>
@@ -187,7 +191,7 @@ position</label></p>
 <p class="quiet">± is the standard error of the mean. Every position is a simulation of its own; nothing is
 interpolated. {signs}.</p>
 <details id="bounds"><summary>Bounds drawn</summary><ul></ul></details>
-{computed}{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
+{added.section}{back}<details><summary>How it was made</summary><pre>{html.escape(made)}</pre></details></main>
 <script type="application/json" id="lesson">{as_json(found)}</script>
 <script>{script}</script></body></html>
 """

@@ -190,7 +190,6 @@ MOVED_OWN: dict[str, Any] = {
 TESTED_ELSEWHERE = (
     "again",
     "lesson-slider",
-    "lesson-live",
     "goal",
     "mechanisms-live",
     "data-source",

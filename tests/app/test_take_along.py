@@ -112,14 +112,6 @@ def test_the_slider_may_move_the_users(monkeypatch):
     assert file_of(screen, monkeypatch)["slider"] == "horizon"
 
 
-def test_the_file_computes_where_that_is_asked_for(monkeypatch):
-    screen = take(on.look(on.visit(lines=LINES, **on.SMALL), "Download"), "explore")
-    assert 'id="live-data"' not in text_of(screen, monkeypatch)
-    screen.get_by_key("lesson-live").check()
-    on.run(screen)
-    assert 'id="live-data"' in text_of(screen, monkeypatch)
-
-
 def test_without_budgets_the_slider_moves_the_users(monkeypatch):
     screen = take(on.look(on.visit(lines="ucb", **on.SMALL), "Download"), "explore")
     assert file_of(screen, monkeypatch)["slider"] == "horizon"

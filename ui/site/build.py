@@ -84,18 +84,14 @@ def _lessons(site: Site, names: Sequence[str], made: Sequence[Positions], result
     entries = []
     for place, (name, positions, found) in enumerate(zip(names, made, results, strict=True)):
         lesson = course.lesson(names, place, positions, found, folder=True, base=site.base)
-        computing = course.lesson(names, place, positions, found, folder=True, base=site.base, live=True)
         site.files[f"lessons/{name}.html"] = lesson.text.encode()
-        site.files[f"lessons/{name}-live.html"] = computing.text.encode()
         start = found[positions.start]
         figure = charts.regret_chart(start, False)
         picture = site.picture(f"lessons/{name}.svg", figure, charts.describe(start), not place)
         hosted = site.hosted("explore", links.write(positions.experiment), "Open it with all controls")
-        size = f"{len(computing.text) / 1e6:.1f} MB"
-        more = f'<a href="{escape(name)}-live.html">The same, and your browser computes other settings ({size})</a>'
         entries.append(
             f'<li><h2><a href="{escape(name)}.html">{escape(lesson.title)}</a></h2>{picture}<p>{lesson.sentence}</p>'
-            f'<p class="quiet">{words(lesson.note)}</p><p>{more}</p>{hosted}</li>'
+            f'<p class="quiet">{words(lesson.note)}</p>{hosted}</li>'
         )
     told = (
         "<p>Each lesson opens with a slider; without JavaScript it is told in words, and this page has its picture.</p>"

@@ -171,33 +171,35 @@ function against_budget(position) {
   };
 }
 
+function table_row(row, priced) {
+  const made = document.createElement("tr"), cells = [row.label, row.regret, ...(priced ? [row.price] : [])];
+  cells.forEach((text, place) => {
+    const cell = document.createElement(place ? "td" : "th");
+    if (place) cell.className = "number"; else {
+      const sign = document.createElement("span");
+      sign.className = `sign line-${row.line}`;
+      sign.textContent = lesson.lines[row.line].sign;
+      sign.title = lesson.lines[row.line].words;
+      cell.scope = "row";
+      cell.append(sign);
+    }
+    cell.append(text);
+    if (place === 2 && row.against) {
+      const against = document.createElement("span");
+      against.className = "against";
+      against.textContent = ` × ${row.against}`;
+      cell.append(against);
+    }
+    made.append(cell);
+  });
+  return made;
+}
+
 function table(position) {
   const priced = position.rows.some(row => row.against);
   part("regret-head").textContent = `Regret after ${position.users} users`;
   part("price-head").hidden = !priced;
-  part("rows").replaceChildren(...position.rows.map(row => {
-    const made = document.createElement("tr"), cells = [row.label, row.regret, ...(priced ? [row.price] : [])];
-    cells.forEach((text, place) => {
-      const cell = document.createElement(place ? "td" : "th");
-      if (place) cell.className = "number"; else {
-        const sign = document.createElement("span");
-        sign.className = `sign line-${row.line}`;
-        sign.textContent = lesson.lines[row.line].sign;
-        sign.title = lesson.lines[row.line].words;
-        cell.scope = "row";
-        cell.append(sign);
-      }
-      cell.append(text);
-      if (place === 2 && row.against) {
-        const against = document.createElement("span");
-        against.className = "against";
-        against.textContent = ` × ${row.against}`;
-        cell.append(against);
-      }
-      made.append(cell);
-    });
-    return made;
-  }));
+  part("rows").replaceChildren(...position.rows.map(row => table_row(row, priced)));
 }
 
 function show() {

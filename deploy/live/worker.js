@@ -24,18 +24,8 @@ function taken(kernel, [kind, shape, text]) {
   return [{ f8: () => view.getFloat64(0, true), i8: () => view.getBigInt64(0, true), b1: () => view.getUint8(0) }[kind]()];
 }
 
-// Arguments with other chances of arms that pay 1 or 0 (bandit_core/export/live/arms.py, which says for which lines).
-function moved({ arguments: [[, shape, table], values, , , ...others], contrast }, means) {
-  const written = (numbers, size) => ["f8", size, btoa(String.fromCharCode(...new Uint8Array(Float64Array.from(numbers).buffer)))];
-  const rows = new Float64Array(bytes_of(table).buffer), best = Math.max(...means);
-  means.forEach((mean, arm) => { rows[arm * shape[1] + 3] = mean; });
-  const fed = contrast === null ? means : means.map(mean => .5 + contrast * (mean - .5));
-  return [written(rows, shape), values, written(fed, [means.length]), written(means.map(mean => best - mean), [means.length]), ...others];
-}
-
 // Runs `first` to `first + runs - 1`: regret and pulls of best arms (runs x checkpoints), and all pulls (runs x arms).
 function play(kernel, call, times, seed, first, runs) {
-  kernel.reset();
   const checkpoints = times[1][0], shapes = [[runs, checkpoints], [runs, checkpoints], [runs, call.arms], [runs, 0]];
   const state = held(kernel, new Uint8Array(64 * runs));
   kernel.streams(BigInt(seed), first, runs, state);
@@ -49,13 +39,12 @@ function play(kernel, call, times, seed, first, runs) {
   return { regret, best, pulls };
 }
 
-async function answer({ wasm, calls, times, seed, runs, means }) {
-  for (const prepared of calls) {
-    const call = means ? { ...prepared, arguments: moved(prepared, means) } : prepared;
-    const { instance } = await WebAssembly.instantiate(bytes_of(wasm[call.kernel]), {});
+async function answer({ wasm, calls, times, seed, runs }) {
+  for (const call of calls) {
+    const module = await WebAssembly.compile(bytes_of(wasm[call.kernel]));
     for (let first = 0, group = 1; first < runs;) {
       const count = Math.min(group, runs - first), began = performance.now();
-      const found = play(instance.exports, call, times, seed, first, count);
+      const found = play(new WebAssembly.Instance(module, {}).exports, call, times, seed, first, count);
       postMessage({ line: call.line, first, count, ...found });
       first += count;
       group = Math.max(1, Math.min(AT_ONCE, Math.floor(count * BETWEEN / Math.max(.1, performance.now() - began))));
