@@ -3,8 +3,8 @@
 The table (``benchmarks/frozen.json``) has a row for each policy and each of its variants: the default, one for every
 other word that a parameter can be, and those of `MORE`. A row is a hash for each of `WAYS`, of all numbers that are
 played so; "-" where the policy is not played so. Of what is believed in a run that is watched, seven digits count.
-``--write`` stores the table anew: only where numbers changed on
-purpose. Libraries of other machines may round logarithms differently, and then few hashes differ.
+``--write`` stores the table anew: only where numbers changed on purpose. Libraries of other machines may round
+logarithms differently, and then few hashes differ.
 """
 
 from __future__ import annotations
