@@ -33,7 +33,7 @@ def stranger(tmp_path):
     path.write_text(CODE, encoding="utf-8")
     [name] = policies.add_file(path)
     yield name
-    policies._added.pop(name)
+    policies._added.pop(name)  # private: no file is ever taken back otherwise
     sys.modules.pop("policy_file_own_rule")
     registry.cache_clear()
 
@@ -87,7 +87,7 @@ def test_the_rule_of_the_guide_is_played_and_watched_as_its_twin_plays_it(strang
 def test_the_rule_of_the_guide_runs_in_a_study(stranger, tmp_path):
     path = tmp_path / "study.json"
     path.write_text(json.dumps({"spec": experiment_of(stranger).spec(), "axes": {"epsilon": [1.0, 4.0]}}))
-    found = study(path, jobs=1).table
+    found = study(path, jobs=1).rows
     assert len(found) == 2 and (found["policy"] == stranger).all()
 
 
