@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.kernels import gaussian_posterior, index, kl, normals, posterior
+from bandit_core.kernels import index, kl, normals, posterior
 from bandit_core.kernels.labels import labels
 from bandit_core.model import KernelCall
+from bandit_core.policies import gaussian_ts
 from bandit_core.spec.budgets import FIXED
 from benchmarks.straight import by_arm
 
@@ -78,8 +79,8 @@ def plan_of(call: KernelCall) -> Plan | None:
         return "divergence_index", rewards.means, np.array([kl.MARGIN]), lambda horizon: clocks(True, horizon)
     if call.kernel is posterior.thompson:
         return "beta_posteriors", rewards.means, np.concatenate([*tables, [0, 0]]), np.zeros
-    if call.kernel is gaussian_posterior.thompson:
-        return "normal_posteriors", rewards.means, np.concatenate([*tables, rest]), np.zeros
+    if call.rule is gaussian_ts.RULE:
+        return "normal_posteriors", rewards.means, np.concatenate([*tables, rest[0]]), np.zeros
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from functools import cached_property
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
@@ -14,6 +15,7 @@ from numba.core.registry import CPUDispatcher
 
 from bandit_core.jit.machine_code import ON_DISK, forgive_damage, kept_in_folder
 from bandit_core.jit.pieces import AllocatingCompiler, KernelCompiler, OptimisedPieceCompiler, PieceCompiler
+from bandit_core.jit.version import kernel_version
 
 Function = TypeVar("Function", bound=Callable[..., Any])  # a compiled one is called as the plain one is
 
@@ -113,3 +115,16 @@ def expanded(function: Function) -> Function:
 def allocating(function: Function) -> Function:
     """Compile a part of kernels that creates their arrays; called from kernels only, once."""
     return _compiled_piece(function, compiler=AllocatingCompiler)
+
+
+def rebound(loop: Any, place: Any, name: str, **meanings: Any) -> Any:
+    """Compile a loop as the kernel ``name`` of the module of ``place``; global names of it have other ``meanings``.
+
+    Numba keeps it beside the code of that module's file. It looks at this file and at the name only, so the version of
+    all that the kernel reaches stands in the name: no edit, here or elsewhere, finds old code.
+    """
+    code = loop.__code__.replace(co_filename=place.__code__.co_filename, co_name=name, co_qualname=name)
+    made = FunctionType(code, {**loop.__globals__, **meanings, "__name__": place.__module__}, name)
+    made.__module__, made.written_as = place.__module__, loop  # type: ignore[attr-defined]
+    made.__qualname__ = f"{name}_{kernel_version(made)}"
+    return kernel(made)

@@ -25,7 +25,7 @@ from numba.core.dispatcher import Dispatcher
 
 from bandit_core.jit.syntax import patiently
 
-_COMPILED = (
+_COMPILED = (  # what a kernel can reach from the module that it is written in
     "jit",
     "kernels",
     "mechanisms",
@@ -38,14 +38,19 @@ LIBRARIES = f"Python {sys.version_info[0]}.{sys.version_info[1]}, numba {numba._
 _WRAPPERS = ("no_cpython_wrapper", "no_cfunc_wrapper")  # who may call it, not what it computes
 
 
-def sources(core: Path) -> dict[str, bytes]:
+_RULES = ("policies", "policies/contextual")  # kernels of these have their own version in their name
+
+
+def sources(core: Path, parts: tuple[str, ...] = _COMPILED) -> dict[str, bytes]:
     """The sources that are compiled, by path."""
-    places = [core / place for place in _COMPILED]
+    places = [core / place for place in parts]
     paths = (path for place in places for path in (sorted(place.glob("*.py")) if place.is_dir() else [place]))
     return {str(path): path.read_bytes() for path in paths}
 
 
-SOURCES = sources(Path(__file__).parent.parent)  # now: a file may change under a process that has imported it
+_CORE = Path(__file__).parent.parent
+SOURCES = sources(_CORE)  # now: a file may change under a process that has imported it
+_RULE_SOURCES = sources(_CORE, _RULES)
 
 
 def code_fingerprint(found: dict[str, bytes] = SOURCES) -> str:
@@ -62,7 +67,7 @@ def code_fingerprint(found: dict[str, bytes] = SOURCES) -> str:
 def kernel_name(kernel: Callable[..., Any]) -> str:
     """Module and name of the function that was compiled, such as ``bandit_core.kernels.index.lockstep``."""
     function = _source_function(kernel)
-    return f"{function.__module__}.{function.__qualname__}"
+    return f"{function.__module__}.{function.__name__ if _is_rebound(function) else function.__qualname__}"
 
 
 _ONE_BY_ONE = threading.RLock()
@@ -76,6 +81,11 @@ def kernel_version(kernel: Callable[..., Any]) -> str:
         _collect(kernel, found)
     text = "\n".join(f"{name} {content}" for name, content in sorted(found.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _is_rebound(function: Any) -> bool:
+    """Whether it is a loop that was compiled for a rule, see `bandit_core.jit.decorators.rebound`."""
+    return hasattr(function, "written_as")
 
 
 def _source_function(kernel: Any) -> Any:
@@ -95,9 +105,10 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
     options = kernel.targetoptions.items() if isinstance(kernel, Dispatcher) else []
     flags = sorted(option for option in options if option[0] not in _WRAPPERS)
     found[name] = ""  # functions may call each other in circles
-    tree = _functions(function.__code__.co_filename).get(function.__code__.co_firstlineno)
-    if tree is None or getattr(tree, "name", function.__name__) != function.__name__:
-        raise RuntimeError(f"{function.__code__.co_filename} has changed since it was imported: start again")
+    written = function.written_as if _is_rebound(function) else function
+    tree = _functions(written.__code__.co_filename).get(written.__code__.co_firstlineno)
+    if tree is None or getattr(tree, "name", written.__name__) != written.__name__:
+        raise RuntimeError(f"{written.__code__.co_filename} has changed since it was imported: start again")
     read = {path: _described(value, found) for path, value in _read_from_outside(function, tree)}
     found[name] = f"{ast.unparse(tree)} {flags} {sorted(read.items())}"
 
@@ -106,7 +117,7 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
 def _functions(path: str) -> dict[int, ast.AST]:
     """The functions of a file (or of a notebook's cell) by their first line, as far as they can matter."""
     found: dict[int, ast.AST] = {}
-    source = SOURCES.get(path) or "".join(linecache.getlines(path))
+    source = SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path))
     for node in ast.walk(patiently(lambda: ast.parse(source))):
         if isinstance(node, ast.arg):
             node.annotation = None

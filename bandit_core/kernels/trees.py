@@ -208,7 +208,3 @@ def own_counters(state: np.ndarray, rewards: Rewards, counters: Counters, margin
     """Play one trial per row of ``state``, filling the record at the checkpoints."""
     game, arms = _room(rewards, counters, margin, record.checkpoints[-1])
     play_trials(_clear, _play_own, game, arms, state, rewards, record)
-
-
-# For `kernels.late_trees`; to rename them would renew the versions of all that call them.
-clear, clocks, factor, index_of, noise_of, room = _clear, _clocks, _factor, _index, _noise, _room

@@ -34,7 +34,8 @@ class KernelCall:
     writes to the `Record`. ``arguments`` are numbers, arrays and NamedTuples of them, which it only reads: together
     with the streams, the checkpoints and the code of the kernel they decide every number, and nothing else does.
     ``arms`` is the number of arms, ``lanes`` how many trials the kernel takes at most at once (no number depends on
-    it), ``error`` whether it estimates parameters (see `Block`).
+    it), ``error`` whether it estimates parameters (see `Block`), ``rule`` the rule that it plays and ``watched``
+    what the loop of that is called with, for who watches it (see `bandit_core.kernels.play`).
     """
 
     kernel: Callable[..., None]
@@ -42,6 +43,8 @@ class KernelCall:
     arms: int
     lanes: int | None = None
     error: bool = False
+    rule: Any = None
+    watched: tuple[Any, ...] = ()
 
 
 def run_kernel(call: KernelCall, streams: np.ndarray, checkpoints: np.ndarray, signal: Signal) -> Block:

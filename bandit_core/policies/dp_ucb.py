@@ -16,10 +16,18 @@ arm with few pulls can look far better or worse than it is.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
+from bandit_core.kernels import common_counters, trees
+from bandit_core.kernels.counters import empty_nodes, empty_roots, node_noise, root_noise
+from bandit_core.kernels.counters import empty_trees as empty
+from bandit_core.kernels.counters import tree_noise as noise
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, around, first
+from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import tree_family
@@ -37,11 +45,78 @@ class DPUCBParameters(ReadIndexParameters):
     delta: tree_family.Delta = "auto"
 
 
+class Numbers(NamedTuple):
+    """The counter of each arm; 2 for an index with its root, 0 without."""
+
+    counter: Any
+    per_pull: float
+
+
+class Known(NamedTuple):
+    """The counters of all arms; of every arm (arms,) its real sum and pulls, its noisy mean and sqrt(2 / n)."""
+
+    counters: Any
+    sums: np.ndarray
+    pulled: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
+
+
+def start(numbers: Numbers, arms: int) -> Known:
+    """Empty counters; every arm must be tried."""
+    counters, means = empty(numbers.counter, arms), np.full(arms, np.inf)
+    return Known(counters, np.zeros(arms), np.zeros(arms), means, np.zeros(arms))
+
+
+def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+    """The arm with the largest  S / n + sqrt(2 ln t / n),  S being its noisy sum."""
+    level, best, highest = math.sqrt(math.log(now.t)), 0, -np.inf
+    for arm in range(known.means.shape[0]):
+        index = known.means[arm] + level * known.widths[arm]
+        if first(index, highest, now, arm, best):
+            best, highest = arm, index
+    return best
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: int, stream: Stream) -> None:
+    """Insert the reward into the arm's counter, and 0 into the counters of all others."""
+    known.sums[arm] += response
+    known.pulled[arm] += 1.0
+    known.widths[arm] = math.sqrt(numbers.per_pull * known.pulled[arm]) / known.pulled[arm]
+    for other in range(known.means.shape[0]):
+        fresh = noise(numbers.counter, known.counters, other, stream)
+        if known.pulled[other] > 0.0:
+            known.means[other] = (known.sums[other] + fresh) / known.pulled[other]
+
+
+def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+    """The noisy mean, give or take the root, which does not cover the noise."""
+    if known.pulled[arm] == 0.0:
+        return UNTRIED
+    margin = math.sqrt(math.log(t)) * known.widths[arm]
+    return around(known.means[arm], margin, known.means[arm] + margin)
+
+
+_COUNTERS: dict[str, dict[str, Any]] = {
+    "hybrid": {"empty": empty_nodes, "noise": node_noise},
+    "k-ary": {"empty": empty, "noise": noise},
+    "square-root": {"empty": empty_roots, "noise": root_noise},
+}
+RULES = {
+    name: Rule(f"on_{name.replace('-', '_')}", start, choose, learn, belief, parts=parts)
+    for name, parts in _COUNTERS.items()
+}
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
-    per_pull = tree_family.per_pull(setup)
-    if tree_family.in_place_of_printed(setup):
-        return tree_family.prepare_common(setup, tree_family.other_counter(setup), per_pull)
-    return tree_family.prepare(setup, counter=tree_family.hybrid_counter(setup), per_pull=per_pull, common=True)
+    counter, per_pull = tree_family.numbers_of(setup, tree_family.counter_of(setup)), tree_family.per_pull(setup)
+    hybrid = setup.parameters.counter == "hybrid"
+
+    def fast() -> KernelCall:
+        margin = trees.Margin(per_pull, trees.FLAT, 0.0, 0.0)
+        return KernelCall(common_counters.common_counters, (rewards_of(setup), counter, margin), len(setup.arms))
+
+    return RULES[setup.parameters.counter].call(setup, Numbers(counter, per_pull), fast if hybrid else None)
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:

@@ -27,13 +27,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Annotated, Literal
+from statistics import NormalDist
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels import gaussian_posterior, late_draws
-from bandit_core.kernels.records import rewards_of
+from bandit_core.kernels.play import Belief, Now, Rule, Stream, around, gaussian
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
@@ -139,11 +139,63 @@ def _releases(setup: RunSetup) -> list[Release]:
     ]
 
 
+class Numbers(NamedTuple):
+    """The factor c of the draws' variance, and the pulls b of each arm before any draw."""
+
+    factor: float
+    first: int
+
+
+class Known(NamedTuple):
+    """Of every arm (arms,): sum and number of its rewards, and the last draw."""
+
+    sums: np.ndarray
+    counts: np.ndarray
+    thetas: np.ndarray
+
+
+def start(numbers: Numbers, arms: int) -> Known:
+    """Nothing."""
+    return Known(np.zeros(arms), np.zeros(arms), np.zeros(arms))
+
+
+def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+    """In turns until b rewards of every arm are counted; then the arm with the largest draw."""
+    arms = known.sums.shape[0]
+    choice = (now.t - 1) % arms
+    if now.counted < arms * numbers.first:
+        known.thetas[:] = 0.0
+        known.thetas[choice] = np.inf
+        return choice
+    best = -np.inf
+    for arm in range(arms):
+        n = known.counts[arm] + 1.0
+        theta = known.sums[arm] / n + math.sqrt(numbers.factor / n) * gaussian(stream)
+        known.thetas[arm] = theta
+        if theta > best:
+            best = theta
+            choice = arm
+    return choice
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: int, stream: Stream) -> None:
+    """Add the reward."""
+    known.sums[arm] += response
+    known.counts[arm] += 1.0
+
+
+def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+    """The distribution of the arm's draw."""
+    n = known.counts[arm] + 1.0
+    return around(known.sums[arm] / n, _TAIL * math.sqrt(numbers.factor / n), known.thetas[arm])
+
+
+_TAIL = NormalDist().inv_cdf(0.95)  # standard deviations that 5 % of the draws lie beyond, on either side
+RULE = Rule("draws", start, choose, learn, belief, decides="draw")
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
-    arguments = (rewards_of(setup), factor(setup), pre_pulls(setup))
-    if not setup.feedback.immediate:
-        return KernelCall(late_draws.thompson, (*arguments, index_family.late(setup)), len(setup.arms))
-    return KernelCall(gaussian_posterior.thompson, arguments, len(setup.arms))
+    return RULE.call(setup, Numbers(factor(setup), pre_pulls(setup)))
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:

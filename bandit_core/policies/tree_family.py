@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from bandit_core.kernels import common_counters, covered_counters, late_covered, late_trees, signed_trees, trees
+from bandit_core.jit.decorators import inlined
+from bandit_core.kernels import trees
+from bandit_core.kernels.counters import (
+    Root,
+    Tree,
+    empty_nodes,
+    empty_roots,
+    no_spread,
+    node_noise,
+    root_noise,
+    root_spread,
+)
+from bandit_core.kernels.counters import empty_trees as empty
+from bandit_core.kernels.counters import tree_noise as noise
+from bandit_core.kernels.counters import tree_spread as spread
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, around, first
 from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import Binary, Counter, Hybrid, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import depth
@@ -193,54 +207,120 @@ def per_pull(setup: RunSetup) -> float:
     return 2.0 if setup.parameters.index == "with root" else 0.0
 
 
-def prepare(
-    setup: RunSetup,
-    *,
-    counter: Binary | Hybrid,
-    per_pull: float = 2.0,
-    shape: int = trees.FLAT,
-    slope: float = 0.0,
-    offset: float = 0.0,
-    common: bool = False,
-) -> KernelCall:
-    """The kernel of the counters (see `bandit_core.kernels.trees` for the meaning of the numbers)."""
-    if isinstance(counter, Hybrid):
-        counters = trees.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
-    else:
-        counters = trees.Counters(False, 0.0, counter.node_scale)
-    margin = trees.Margin(per_pull, shape, slope, offset)
-    return _call(setup, common_counters.common_counters if common else trees.own_counters, counters, margin)
+# UCB on counters that grow with the pulls of their arm, with a margin that covers their noise.
 
 
-# What plays each of them where rewards are counted late.
-_LATE: dict[Any, Any] = {
-    trees.own_counters: late_trees.own_counters,
-    common_counters.common_counters: late_trees.common_counters,
-    signed_trees.common_trees: late_trees.common_trees,
-    covered_counters.own_trees: late_covered.own_trees,
-    covered_counters.own_roots: late_covered.own_roots,
-    covered_counters.common_roots: late_covered.common_roots,
+class Numbers(NamedTuple):
+    """The counter of each arm and its index,
+
+        S / n + sqrt(per_pull ln t / n) + (s sqrt(l) + b l f) / n,    l = slope ln t + offset,
+
+    ``per_pull`` 2 or 0. Where counters have horizons s is ``spread`` times that of the noise (`kernels.counters`), and
+    f is 1; printed ones have no s, and an f that grows with n in the ``shape`` of `kernels.trees`. b is ``tail``.
+    """
+
+    counter: Any
+    per_pull: float
+    slope: float
+    offset: float
+    spread: float = 0.0
+    tail: float = 1.0
+    shape: int = trees.FLAT
+
+
+class Known(NamedTuple):
+    """The counters of all arms, and of every arm (arms,) its real sum and pulls, its noisy mean, and what sqrt(ln t),
+    sqrt(l) and b l are multiplied by in its index.
+    """
+
+    counters: Any
+    sums: np.ndarray
+    pulled: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
+    spreads: np.ndarray
+    shares: np.ndarray
+
+
+def start(numbers: Numbers, arms: int) -> Known:
+    """Empty counters; every arm must be tried."""
+    zeros, means = np.zeros((5, arms)), np.full(arms, np.inf)
+    return Known(empty(numbers.counter, arms), zeros[0], zeros[1], means, zeros[2], zeros[3], zeros[4])
+
+
+@inlined
+def _clocks(numbers: Numbers, t: int) -> tuple[float, float, float]:
+    """sqrt(ln t), sqrt(l) and b l."""
+    log = math.log(t)
+    certainty = numbers.slope * log + numbers.offset
+    return math.sqrt(log), math.sqrt(max(0.0, certainty)), numbers.tail * certainty
+
+
+@inlined
+def _index(known: Known, arm: int, level: float, root: float, tail: float) -> float:
+    return known.means[arm] + level * known.widths[arm] + root * known.spreads[arm] + tail * known.shares[arm]
+
+
+def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+    """The arm with the largest index."""
+    level, root, tail = _clocks(numbers, now.t)
+    best, highest = 0, -np.inf
+    for arm in range(known.means.shape[0]):
+        index = _index(known, arm, level, root, tail)
+        if first(index, highest, now, arm, best):
+            best, highest = arm, index
+    return best
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: int, stream: Stream) -> None:
+    """Insert the reward into the arm's counter."""
+    known.sums[arm] += response
+    known.pulled[arm] += 1.0
+    n = known.pulled[arm]
+    known.means[arm] = (known.sums[arm] + noise(numbers.counter, known.counters, arm, stream)) / n
+    known.widths[arm] = math.sqrt(numbers.per_pull * n) / n
+    known.spreads[arm] = numbers.spread * spread(known.counters, arm) / n
+    known.shares[arm] = growth(numbers.shape, n) / n
+
+
+def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+    """The noisy mean, give or take root and margin."""
+    if known.pulled[arm] == 0.0:
+        return UNTRIED
+    level, root, tail = _clocks(numbers, t)
+    index = _index(known, arm, level, root, tail)
+    return around(known.means[arm], index - known.means[arm], index)
+
+
+@inlined
+def growth(shape: int, count: float) -> float:
+    """The f of printed counters: 1, ln n + 1, or log2 n' + 1, n' being the pulls since the last power of two."""
+    if shape == trees.FLAT:
+        return 1.0
+    since = count - math.ldexp(0.5, math.frexp(count)[1])
+    if since == 0.0:
+        return 1.0
+    return (math.log(count) if shape == trees.LOG_PULLS else math.log2(since)) + 1.0
+
+
+_COUNTERS: dict[str, dict[str, Any]] = {
+    "k_ary": {"empty": empty, "noise": noise, "spread": spread},
+    "square_root": {"empty": empty_roots, "noise": root_noise, "spread": root_spread},
+    "printed": {"empty": empty_nodes, "noise": node_noise, "spread": no_spread},
 }
+RULES = {name: Rule(f"on_{name}", start, choose, learn, belief, parts=parts) for name, parts in _COUNTERS.items()}
 
 
-def _call(setup: RunSetup, kernel: Callable[..., None], *arguments: Any) -> KernelCall:
-    """The call of a kernel that takes the arms' rewards first, as rewards are counted."""
-    if not setup.feedback.immediate:
-        kernel, arguments = _LATE[kernel], (*arguments, index_family.late(setup))
-    return KernelCall(kernel, (rewards_of(setup), *arguments), len(setup.arms))
-
-
-def _root(setup: RunSetup, counter: SquareRoot) -> covered_counters.Root:
-    return covered_counters.Root(counter.sd, *exponentials(setup.horizon))
-
-
-def prepare_common(setup: RunSetup, counter: SignedDigits | SquareRoot, per_pull: float) -> KernelCall:
-    """The kernel of counters that all grow at every step, with nothing to cover their noise."""
+def numbers_of(setup: RunSetup, counter: Counter) -> Tree | Root | trees.Counters:
+    """A counter in the numbers of its kernel."""
     if isinstance(counter, SignedDigits):
-        tree = signed_trees.Tree(counter.depth, counter.half, counter.node_scale)
-        return _call(setup, signed_trees.common_trees, tree, per_pull)
-    margin = covered_counters.Margin(per_pull, 0.0, 0.0, 0.0, 0.0)
-    return _call(setup, covered_counters.common_roots, _root(setup, counter), margin)
+        return Tree(counter.depth, counter.half, counter.node_scale)
+    if isinstance(counter, SquareRoot):
+        return Root(counter.sd, *exponentials(setup.horizon))
+    if isinstance(counter, Hybrid):
+        return trees.Counters(True, 1 / counter.block_epsilon, 1 / counter.tree_epsilon)
+    assert isinstance(counter, Binary)
+    return trees.Counters(False, 0.0, counter.node_scale)
 
 
 def prepare_covered(
@@ -252,16 +332,34 @@ def prepare_covered(
     offset: float,
     part: float = 1.0,
 ) -> KernelCall:
-    """The kernel of counters that grow with the pulls of their arm, and ``part`` of a margin that covers their noise.
+    """The call for counters that have horizons, and ``part`` of a margin that covers their noise.
 
     Noise after n items leaves the whole margin of step t with chance e^-l at most, l = ``slope`` ln t + ``offset``.
     Trees: m nodes of Laplace(b), b (2 sqrt(m l') + l') with l' = l + ln 2 (`counter.equal_laplace_bound`). Square
     roots: P(|N| > x sd) <= e^(-x^2 / 2), so x = sqrt(2 l).
     """
+    own = numbers_of(setup, counter)
     if isinstance(counter, SignedDigits):
-        scale = counter.node_scale
-        margin = covered_counters.Margin(per_pull, slope, offset + math.log(2), part * 2 * scale, part * scale)
-        tree = signed_trees.Tree(counter.depth, counter.half, scale)
-        return _call(setup, covered_counters.own_trees, tree, margin)
-    margin = covered_counters.Margin(per_pull, slope, offset, part * math.sqrt(2) * counter.sd, 0.0)
-    return _call(setup, covered_counters.own_roots, _root(setup, counter), margin)
+        scale = part * counter.node_scale
+        return RULES["k_ary"].call(setup, Numbers(own, per_pull, slope, offset + math.log(2), 2 * scale, scale))
+    wide = part * math.sqrt(2) * counter.sd
+    return RULES["square_root"].call(setup, Numbers(own, per_pull, slope, offset, wide, 0.0))
+
+
+def prepare(
+    setup: RunSetup,
+    *,
+    counter: Binary | Hybrid,
+    per_pull: float = 2.0,
+    shape: int = trees.FLAT,
+    slope: float = 0.0,
+    offset: float = 0.0,
+) -> KernelCall:
+    """The call for the counters of the papers, with a margin l f(n)."""
+    own = numbers_of(setup, counter)
+
+    def fast() -> KernelCall:
+        margin = trees.Margin(per_pull, shape, slope, offset)
+        return KernelCall(trees.own_counters, (rewards_of(setup), own, margin), len(setup.arms))
+
+    return RULES["printed"].call(setup, Numbers(own, per_pull, slope, offset, shape=shape), fast)

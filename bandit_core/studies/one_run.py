@@ -1,9 +1,10 @@
 """One run to watch: a trial of one line, user by user.
 
-It is that trial of the experiment: the compiled kernel plays it, with a checkpoint at every user, and tells the arms
-and the regret; the rest is read from the same stream by the kernel's replay (`studies.replays`). Beyond two million
-users some lines are jumped (`kernels.jump`), where no single reward is ever drawn: there the arms are all there is,
-and where rewards are counted late (`kernels.feedback`, `kernels.late_loop`), which no replay follows.
+It is that trial of the experiment. Where the line's policy is written as a rule, its loop tells everything
+(`kernels.play`). Other kernels play it with a checkpoint at every user, and tell the arms and the regret; the rest is
+read from the same stream by the kernel's replay (`studies.replays`). Beyond two million users some lines are jumped
+(`kernels.jump`), where no single reward is ever drawn: there the arms are all there is, and where a kernel without a
+rule counts rewards late (`kernels.feedback`, `kernels.late_loop`), which no replay follows.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from bandit_core.experiments.experiment import Experiment
+from bandit_core.kernels.play import Decision, Watched
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Privacy, RunSetup, Signal, run_kernel
 from bandit_core.spec.errors import InputError, Issue
-from bandit_core.studies.replays import REPLAYS, Decision
+from bandit_core.studies.replays import REPLAYS
 
 USERS = 2000  # that are watched, unless it is said otherwise
 
@@ -94,10 +96,29 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
     setup, entry = experiment.setups[line], experiment.lines[line].entry
     call, words = entry.prepare(setup), streams(experiment.seed, trial, trial + 1)
     users = min(users, setup.horizon)
+    if call.rule is not None:
+        return _watched(call, setup, words, users, entry.privacy)
     regret = _at_every_user(call, words, users).regret[0]
     arms = np.diff(_at_every_user(_numbered(call), words, users).regret[0], prepend=0.0).astype(np.int64)
     told = _told(call, setup, words, arms)
     return OneRun(arms=arms, regret=regret, gaps=setup.gaps, privacy=entry.privacy, **told)
+
+
+def _watched(call: KernelCall, setup: RunSetup, words: np.ndarray, users: int, privacy: Privacy) -> OneRun:
+    """A trial of a rule, as its own loop tells it."""
+    curves, each = np.zeros((2, 1, users)), np.zeros((2, users))
+    arms, beliefs, signal = np.zeros(users, np.int64), np.zeros((4, users, call.arms)), Signal()
+    times, pulls = np.arange(1, users + 1), np.zeros((1, call.arms))
+    record = Watched(
+        times, curves[0], curves[1], pulls, np.zeros((1, 0)), signal.cells, arms, each[0], each[1], beliefs
+    )
+    call.rule.watched(words.copy(), *call.watched, record)
+    estimates, lows, highs, indices = beliefs
+    return OneRun(
+        arms=arms, rewards=record.rewards, sent=record.sent, epsilons=np.full(users, np.nan),
+        estimates=estimates, lows=lows, highs=highs, indices=indices, regret=record.regret[0], gaps=setup.gaps,
+        privacy=privacy, decides=call.rule.decides, completed=frozenset(), unknown=frozenset(),
+    )  # fmt: skip
 
 
 def _told(call: KernelCall, setup: RunSetup, words: np.ndarray, arms: np.ndarray) -> dict[str, Any]:

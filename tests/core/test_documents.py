@@ -24,7 +24,7 @@ from ui import menu
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NAME = "bold-bits"
+NAME = "noisy-greedy"
 
 
 def checks() -> Iterator[tuple[str, object]]:
@@ -54,9 +54,9 @@ def one_more_policy(request, guide, tmp_path_factory: pytest.TempPathFactory) ->
     name, code = guide
     folder = tmp_path_factory.mktemp("policies")
     (folder / f"{name}.py").write_text(code, encoding="utf-8")
-    metadata = folder / "bold_package-1.0.dist-info"
+    metadata = folder / "own_package-1.0.dist-info"
     metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: bold-package\nVersion: 1.0\n")
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: own-package\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[{policies.GROUP}]\n{NAME} = {name}:POLICY\n")
     path, module = {
         "a file of the folder": (policies.__path__, f"bandit_core.policies.{name}"),
@@ -88,8 +88,8 @@ def test_the_policy_of_the_guide_is_everywhere(one_more_policy, capsys):
 
     assert main(["list", "policies"]) == 0
     assert NAME in capsys.readouterr().out
-    experiment, problems = links.read({"lines": f"ucb,{NAME}(1,exploration=0.5)"})
-    assert not problems and experiment.lines[1].params == {"exploration": 0.5}
+    experiment, problems = links.read({"lines": f"ucb,{NAME}(1,explore=0.5)"})
+    assert not problems and experiment.lines[1].params == {"explore": 0.5}
 
 
 SPEC = {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)], "horizon": 300, "trials": 3}

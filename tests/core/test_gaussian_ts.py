@@ -11,7 +11,6 @@ from reference import Late, Stream, by_labels
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import late_draws
 from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import streams
 from bandit_core.mechanisms.gaussian import smallest_delta
@@ -76,7 +75,7 @@ def test_choices_are_those_of_the_pseudo_code_where_rewards_are_counted_late(bat
     if setup.feedback.immediate:  # the late loop, though nothing is late
         setup = replace(setup, feedback=Immediate())
     call = POLICY.prepare(setup)
-    assert call.kernel.__module__ == late_draws.__name__
+    assert call.kernel is gaussian_ts.RULE.late
     np.testing.assert_array_equal(arms_pulled(call, rows, 300)[0], chosen)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels.binomial import binomial
 from bandit_core.kernels.labels import labels
+from bandit_core.kernels.play import Decision
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -19,8 +20,6 @@ from bandit_core.model import KernelCall, RunSetup
 FIRST, SECOND = 0, 4  # columns of a stream's two generators
 TAIL = 0.05  # of a posterior, beyond either end of what is shown of it
 MOST_TRIES = 2**18  # numbers drawn at once
-
-Decision = Literal["largest", "smallest", "draw", "turns", "rivals"]
 
 
 class Belief(NamedTuple):

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
 from bandit_core.kernels import index, kl, trees
-from bandit_core.kernels.normals import normal
 from bandit_core.kernels.rewards import sigmoid
 from bandit_core.kernels.users import draw_epsilon
-from bandit_core.mechanisms.signed_digits import nodes_of
-from bandit_core.mechanisms.square_root import squared_length
 from bandit_core.spec.budgets import FIXED
 from bandit_core.studies.replays.base import (
     SECOND,
-    TAIL,
     Belief,
     Decision,
     Replay,
@@ -31,18 +26,12 @@ from bandit_core.studies.replays.base import (
     plain,
 )
 
-_BEYOND = NormalDist().inv_cdf(1 - TAIL)  # standard deviations
 _clock, _sigmoid = plain(index.clock), plain(sigmoid)
 
 
 @kernel
 def _epsilon(kind: int, form: np.ndarray, table: np.ndarray, uniform: float) -> float:
     return draw_epsilon(kind, form, table, uniform)
-
-
-@kernel
-def _normal(state: np.ndarray) -> float:
-    return normal(state, 0, SECOND)
 
 
 @kernel
@@ -172,26 +161,6 @@ class Posterior(Bits):
         self.counts[label] += 1
 
 
-class NormalPosterior(Replay):
-    """`kernels.gaussian_posterior`: a normal draw for every arm."""
-
-    decides: Decision = "draw"
-
-    def believes(self, t: int) -> Belief:
-        _, factor, first = self.arguments
-        n = self.counts + 1
-        mean, sd = self.sums / n, np.sqrt(factor / n)
-        if t <= self.size * first:
-            turn = np.where(np.arange(self.size) == (t - 1) % self.size, np.inf, 0.0)
-            return around(mean, _BEYOND * sd, turn)
-        return around(mean, _BEYOND * sd, mean + sd * [_normal(self.state) for _ in range(self.size)])
-
-    def pull(self, label: int, t: int) -> None:
-        self.rewards[t - 1] = self.sent[t - 1] = reward = self.draw(label)
-        self.counts[label] += 1
-        self.sums[label] += reward
-
-
 class Counters(Replay):
     """`kernels.trees`: sums from a counter for each arm, whose noise has a budget for blocks and one for trees."""
 
@@ -221,121 +190,6 @@ class Counters(Replay):
         n = np.where(self.counts > 0, self.counts, np.nan)
         found = around((self.sums + self.noises) / n, margin(n), self.unknown)
         return found._replace(value=np.where(self.counts > 0, found.high, np.inf))
-
-
-class OwnCounters(Counters):
-    """A counter grows with the pulls of its arm."""
-
-    def believes(self, t: int) -> Belief:
-        form = self.arguments[2]
-        level = math.log(t)
-
-        def factor(n: float) -> float:
-            since = n - 2.0 ** (int(n).bit_length() - 1) if n > 0 else 0.0
-            if form.shape == trees.FLAT or since == 0:
-                return 1.0
-            return (math.log(n) if form.shape == trees.LOG_PULLS else math.log2(since)) + 1.0
-
-        def margin(n: np.ndarray) -> np.ndarray:
-            factors = np.array([factor(count) for count in self.counts])
-            return np.sqrt(level * form.per_pull * n) / n + (form.slope * level + form.offset) * factors / n
-
-        return self.noisy(margin)
-
-    def pull(self, label: int, t: int) -> None:
-        self.keep(label, t)
-        self.grow(label)
-
-
-class CommonCounters(Counters):
-    """All counters grow at every step."""
-
-    def per_pull(self) -> float:
-        """2 if the index has its root, 0 without."""
-        return float(self.arguments[2].per_pull)
-
-    def believes(self, t: int) -> Belief:
-        return self.noisy(lambda n: np.sqrt(math.log(t) * self.per_pull() * n) / n)
-
-    def pull(self, label: int, t: int) -> None:
-        self.keep(label, t)
-        for each in range(self.size):
-            self.grow(each)
-
-
-class _Trees(Counters):
-    """k-ary trees; the noise of every node by itself."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.nodes: list[dict[tuple[int, int], float]] = [{} for _ in range(self.size)]
-        self.spreads = np.zeros(self.size)  # square roots of the nodes that are in the sums
-
-    def grow(self, label: int) -> None:
-        tree, known, total = self.arguments[1], self.nodes[label], 0.0
-        self.items[label] += 1
-        nodes = nodes_of(int(self.items[label]), 2 * tree.half + 1)
-        for sign, *node in nodes:
-            place = (node[0], node[1])
-            if place not in known:
-                known[place] = laplace(self.uniform(SECOND), tree.node_scale)
-            total += sign * known[place]
-        self.noises[label], self.spreads[label] = total, math.sqrt(len(nodes))
-
-
-class _Roots(Counters):
-    """Square roots; the normal variables as they were drawn, through sums of exponentials as the kernel has them."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.root = self.arguments[1]
-        self.terms = np.zeros((self.size, len(self.root.rates)))
-        self.spreads = np.zeros(self.size)  # lengths of the rows that stand behind the sums
-
-    def grow(self, label: int) -> None:
-        fresh, terms = self.root.sd * _normal(self.state), self.terms[label]
-        terms[:] = self.root.rates * terms + self.root.weights * fresh
-        self.items[label] += 1
-        self.noises[label], self.spreads[label] = terms.sum(), math.sqrt(squared_length(self.items[label]))
-
-
-class _Covered(Counters):
-    """`kernels.covered_counters`: an index whose margin covers the counter's noise; grows with the pulls of its arm."""
-
-    spreads: np.ndarray
-
-    def believes(self, t: int) -> Belief:
-        form, clock = self.arguments[2], math.log(t)
-        certainty = form.slope * clock + form.offset
-
-        def margin(n: np.ndarray) -> np.ndarray:
-            covered = math.sqrt(certainty) * form.spread * self.spreads + form.tail * certainty
-            return np.sqrt(clock * form.per_pull * n) / n + covered / n
-
-        return self.noisy(margin)
-
-    def pull(self, label: int, t: int) -> None:
-        self.keep(label, t)
-        self.grow(label)
-
-
-class OwnTrees(_Covered, _Trees):
-    """`kernels.covered_counters.own_trees`."""
-
-
-class OwnRoots(_Covered, _Roots):
-    """`kernels.covered_counters.own_roots`."""
-
-
-class SignedTrees(_Trees, CommonCounters):
-    """`kernels.signed_trees`: k-ary trees that all grow at every step."""
-
-    def per_pull(self) -> float:
-        return float(self.arguments[2])
-
-
-class CommonRoots(_Roots, CommonCounters):
-    """`kernels.covered_counters.common_roots`: square roots that all grow at every step."""
 
 
 class Truncated(Counters):

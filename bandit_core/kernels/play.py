@@ -1,0 +1,256 @@
+"""One loop for every rule: who learns from single users writes down the rule, and the loop plays it.
+
+A `Rule` is five plain functions over two records of its own, ``numbers`` that stay and what the server has ``known`` so
+far. `play` is their loop, user after user. It is compiled for each rule anew, in which the five functions below stand
+for those of the rule, and two words for how it is played:
+
+* ``LATE``: rewards are counted some users later, and only every so many users, as by a daily job: that of user t at the
+  first multiple of ``batch`` at or after t + ``delay``. User n is met with the rewards of the users up to
+  batch floor((n - 1) / batch) - delay. They are counted in the order of the users.
+* ``WATCHED``: what every user felt and sent, and what the server believed, is noted, too. It changes no draw.
+
+A step takes one uniform of the stream's first generator for the reward, so that all lines meet the same rewards; noise
+comes from the second one. Ties are for the rule to break: `Now.first` gives way to arms that must be tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from types import FunctionType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from bandit_core.jit.decorators import allocating, inlined, rebound
+from bandit_core.kernels.curves import note, note_pulls, passed
+from bandit_core.kernels.labels import relabel_arms, room_for
+from bandit_core.kernels.normals import normal
+from bandit_core.kernels.records import Rewards, rewards_of
+from bandit_core.kernels.rewards import draw_reward
+from bandit_core.kernels.streams import next_uniform
+from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.model import KernelCall, RunSetup
+
+Decision = Literal["largest", "smallest", "draw", "turns", "rivals"]
+Belief = tuple[float, float, float, float]
+LATE = WATCHED = False
+
+
+class Stream(NamedTuple):
+    """The random numbers of a trial, see `bandit_core.kernels.streams`."""
+
+    words: np.ndarray
+    trial: int
+
+
+class Now(NamedTuple):
+    """A moment: user ``t`` comes (from 1), rewards of the first ``counted`` users are known.
+
+    ``waiting`` (arms,) is how many users of each arm wait to be counted: none where nobody is late.
+    """
+
+    t: int
+    counted: int
+    waiting: np.ndarray
+
+
+class Late(NamedTuple):
+    """See `bandit_core.spec.feedback.Feedback`."""
+
+    batch: int
+    delay: int
+
+
+class Watched(NamedTuple):
+    """A `Record` that takes what is watched of one trial: (users,), and ``beliefs`` (4, users, arms) of `belief`."""
+
+    checkpoints: np.ndarray
+    regret: np.ndarray
+    best_pulls: np.ndarray
+    pulls: np.ndarray
+    error: np.ndarray
+    signal: np.ndarray
+    arms: np.ndarray
+    rewards: np.ndarray
+    sent: np.ndarray
+    beliefs: np.ndarray
+
+
+# What a rule is made of.
+
+
+def start(numbers: Any, arms: int) -> Any:
+    """What the server knows before the first user of a trial: a NamedTuple of new arrays."""
+    raise NotImplementedError
+
+
+def choose(numbers: Any, known: Any, now: Now, stream: Stream) -> int:
+    """The arm for the user who comes."""
+    raise NotImplementedError
+
+
+def respond(numbers: Any, reward: float, stream: Stream) -> float:
+    """What leaves the device of a user who felt a reward; without local privacy the reward itself."""
+    return reward
+
+
+def learn(numbers: Any, known: Any, arm: int, response: float, user: int, stream: Stream) -> None:
+    """Count the response of a user (from 1)."""
+    raise NotImplementedError
+
+
+def belief(numbers: Any, known: Any, arm: int, t: int) -> Belief:
+    """What is believed of an arm when it was chosen for user ``t``: the mean reward, its low and high end, and the
+    number that decides. NaN where there is none; infinity where the arm must be tried first.
+    """
+    raise NotImplementedError
+
+
+# What rules are written with.
+
+
+@inlined
+def first(index: float, highest: float, now: Now, arm: int, best: int) -> bool:
+    """Whether an arm comes before the best so far; of arms that must be tried the one for whom the fewest wait."""
+    return index > highest or (index == np.inf and now.waiting[arm] < now.waiting[best])
+
+
+@inlined
+def uniform(stream: Stream) -> float:
+    """In [0, 1), for what privacy or the rule itself draws."""
+    return next_uniform(stream.words, stream.trial, 4)
+
+
+@inlined
+def laplace(stream: Stream, scale: float) -> float:
+    """Laplace noise."""
+    return laplace_noise(next_uniform(stream.words, stream.trial, 4), scale)
+
+
+@inlined
+def gaussian(stream: Stream) -> float:
+    """A standard normal variable."""
+    return normal(stream.words, stream.trial, 4)
+
+
+@inlined
+def around(estimate: float, margin: float, value: float) -> Belief:
+    """A `belief` in an interval."""
+    return estimate, estimate - margin, estimate + margin, value
+
+
+UNTRIED = (math.nan, math.nan, math.nan, math.inf)  # a `belief`
+
+
+@allocating
+def _ring(late: Late, horizon: int) -> tuple[np.ndarray, np.ndarray]:
+    """Who waits to be counted: the arm, and the response."""
+    size = min(late.batch + late.delay, horizon)
+    return np.empty(size, np.int64), np.empty(size)
+
+
+def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: Any) -> None:
+    """Play one trial per row of ``state``, filling the record at the checkpoints."""
+    arms = rewards.table.shape[0]
+    here, order = room_for(rewards), np.empty(arms, np.int64)
+    pulled, waiting = np.empty(arms), np.empty(arms)
+    ring, responses = _ring(late, record.checkpoints[-1])
+    size = ring.shape[0]
+    for trial in range(state.shape[0]):
+        stream = Stream(state, trial)
+        relabel_arms(state, trial, rewards, order, here)
+        known = start(numbers, arms)
+        pulled[:] = 0.0
+        waiting[:] = 0.0
+        counted, done = 0, 0
+        for place in range(record.checkpoints.shape[0]):
+            for t in range(done + 1, record.checkpoints[place] + 1):
+                if LATE and (t - 1) % late.batch == 0:
+                    while counted < t - 1 - late.delay:
+                        at = counted % size
+                        counted += 1
+                        waiting[ring[at]] -= 1.0
+                        learn(numbers, known, ring[at], responses[at], counted, stream)
+                arm = choose(numbers, known, Now(t, counted if LATE else t - 1, waiting), stream)
+                reward = draw_reward(here.table, here.values, arm, next_uniform(state, trial, 0), state, trial)
+                response = respond(numbers, reward, stream)
+                pulled[arm] += 1.0
+                if WATCHED:
+                    record.arms[t - 1], record.rewards[t - 1], record.sent[t - 1] = order[arm], reward, response
+                    for each in range(arms):
+                        record.beliefs[:, t - 1, order[each]] = belief(numbers, known, each, t)
+                if LATE:
+                    at = (t - 1) % size
+                    ring[at], responses[at] = arm, response
+                    waiting[arm] += 1.0
+                else:
+                    learn(numbers, known, arm, response, t, stream)
+            done = record.checkpoints[place]
+            note(record, trial, place, pulled, here.gaps)
+            if passed(record, place, 1):
+                return
+        note_pulls(record, trial, order, pulled)
+
+
+_inlined = cache(inlined)  # one piece for each function, whichever rules it is in
+
+
+def _with(function: Any, parts: Mapping[str, Any]) -> Any:
+    """The function, some of whose global names mean something else."""
+    if not parts.keys() & set(function.__code__.co_names):
+        return function
+    made = FunctionType(function.__code__, {**function.__globals__, **parts}, function.__name__)
+    made.__module__, made.__qualname__ = function.__module__, function.__qualname__
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """The functions of a rule, see `start`, `choose`, `respond`, `learn` and `belief`; plain functions of a module.
+
+    ``name`` tells its kernels from others of the module of ``choose``. ``decides`` says what the last number of
+    ``belief`` is (see `bandit_core.studies.one_run`). ``parts`` are other meanings of names that the functions read of
+    their module, where several rules differ in them only.
+    """
+
+    name: str
+    start: Callable[..., Any]
+    choose: Callable[..., int]
+    learn: Callable[..., None]
+    belief: Callable[..., Belief]
+    respond: Callable[..., float] = respond
+    decides: Decision = "largest"
+    parts: Mapping[str, Any] = field(default_factory=dict)
+
+    def _kernel(self, name: str, **words: bool) -> Callable[..., None]:
+        names = ("choose", "respond", "learn", "belief")
+        pieces = {each: _inlined(_with(getattr(self, each), self.parts)) for each in names}
+        start = allocating(_with(self.start, self.parts))
+        return rebound(play, self.choose, name, start=start, **pieces, **words)
+
+    @cached_property
+    def at_once(self) -> Callable[..., None]:
+        """The kernel of runs whose rewards are counted at once."""
+        return self._kernel(self.name)
+
+    @cached_property
+    def late(self) -> Callable[..., None]:
+        """That of runs whose rewards are counted late."""
+        return self._kernel(f"{self.name}_late", LATE=True)
+
+    @cached_property
+    def watched(self) -> Callable[..., None]:
+        """That of a run to watch, late or not, whose record is `Watched`."""
+        return self._kernel(f"{self.name}_watched", LATE=True, WATCHED=True)
+
+    def call(self, setup: RunSetup, numbers: Any, fast: Callable[[], KernelCall] | None = None) -> KernelCall:
+        """The call that plays a line with these numbers; rewards that are counted at once by an accelerator, if any."""
+        asked = setup.feedback
+        arguments = (rewards_of(setup), numbers, Late(asked.batch, asked.delay))
+        if asked.immediate and fast is not None:
+            return replace(fast(), rule=self, watched=arguments)
+        kernel = self.at_once if asked.immediate else self.late
+        return KernelCall(kernel, arguments, len(setup.arms), rule=self, watched=arguments)

@@ -1,0 +1,132 @@
+"""Rules: the guide's own is played as a plain twin plays it, and accelerators play what the rule says."""
+
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import Late, Stream, by_labels, laplace, reward_of
+
+from bandit_core import Experiment, policies, simulate
+from bandit_core.jit.decorators import rebound
+from bandit_core.jit.version import kernel_name, kernel_version
+from bandit_core.kernels import play
+from bandit_core.kernels.streams import streams
+from bandit_core.model import Signal, run_kernel
+from bandit_core.policies import dp_ucb, gaussian_ts, registry, tree_family
+from bandit_core.simulation.store import Store
+from bandit_core.studies.one_run import one_run
+from bandit_core.studies.study import study
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+CODE = re.search(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[1]
+MEANS, USERS = (0.3, 0.8, 0.6), 400
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """The guide's policy, from a file of one's own."""
+    path = tmp_path / "own_rule.py"
+    path.write_text(CODE, encoding="utf-8")
+    [name] = policies.add_file(path)
+    yield name
+    policies._added.pop(name)  # private: no file is ever taken back otherwise
+    sys.modules.pop("policy_file_own_rule")
+    registry.cache_clear()
+
+
+def experiment_of(name, **fields):
+    arms = [{"kind": "bernoulli", "mean": mean} for mean in MEANS]
+    line = {"policy": name, "epsilon": {"kind": "fixed", "value": 2.0}}
+    return Experiment.model_validate(
+        {"arms": arms, "lines": [line], "horizon": USERS, "trials": 2, "seed": 5, **fields}
+    )
+
+
+def twin(setup, words):
+    """The guide's policy in plain Python: the arm of every user."""
+    stream, arms = Stream(words), setup.arms
+    private, told, chosen, late = stream.rejections.uniform, [[] for _ in arms], [], Late(setup)
+    means = [0.0 for _ in arms]
+    for _ in range(setup.horizon):
+        choice = means.index(max(means))
+        if private() < setup.parameters.explore:
+            choice = int(private() * len(arms))
+        reward = reward_of(arms[choice], stream.uniform(), stream)
+        chosen.append(choice)
+        for arm, answer in late.counted(choice, reward + laplace(private(), 1 / setup.fixed_epsilon)):
+            told[arm].append(answer)
+            means[arm] += (answer - means[arm]) / len(told[arm])
+    return chosen
+
+
+def test_a_policy_takes_at_most_45_lines():
+    assert sum(bool(text.strip()) for text in CODE.splitlines()) <= 45
+
+
+@pytest.mark.parametrize("feedback", [{}, {"batch": 10, "delay": 3}])
+def test_the_rule_of_the_guide_is_played_and_watched_as_its_twin_plays_it(stranger, feedback):
+    experiment = experiment_of(stranger, feedback=feedback)
+    chosen = by_labels(experiment.setups[0], streams(5, 0, 1)[0], twin)
+    run = one_run(experiment, users=USERS)
+    assert run.arms.tolist() == chosen
+    line = simulate(experiment, store=Store(None, 0)).lines[0]
+    assert line.pulls[0].tolist() == np.bincount(chosen, minlength=3).tolist()
+    assert run.regret[-1] == line.regret[0, -1]
+    assert set(run.rewards) == {0.0, 1.0} and (run.sent != run.rewards).all()
+    noise = run.sent - run.rewards
+    assert abs(np.abs(noise).mean() - 0.5) < 5 * 0.5 / USERS**0.5  # Laplace(1/2)
+    if not feedback:
+        told = [run.sent[:-1][run.arms[:-1] == arm].mean() for arm in range(3)]
+        np.testing.assert_allclose(run.estimates[-1], told, rtol=1e-9)
+
+
+def test_the_rule_of_the_guide_runs_in_a_study(stranger, tmp_path):
+    path = tmp_path / "study.json"
+    path.write_text(json.dumps({"spec": experiment_of(stranger).spec(), "axes": {"epsilon": [1.0, 4.0]}}))
+    found = study(path, jobs=1).rows
+    assert len(found) == 2 and (found["policy"] == stranger).all()
+
+
+LINES = [
+    ("dp-ucb", {}),
+    ("dp-ucb", {"index": "as printed"}),
+    ("dp-ucb-bound", {}),
+    ("dp-ucb-bound", {"version": "arXiv"}),
+    ("private-ucb", {"gamma": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), LINES)
+def test_an_accelerator_plays_what_the_rule_says_bit_for_bit(name, params):
+    base = experiment_of(name, horizon=3000)
+    line = base.spec()["lines"][0] | {"params": params}
+    call = registry()[name].prepare(base.with_changes(lines=[line]).setups[0])
+    plain = replace(call, kernel=call.rule.at_once, arguments=call.watched)
+    assert plain.kernel is not call.kernel
+    played = [run_kernel(each, streams(3, 0, 3), np.array([1, 50, 3000]), Signal()) for each in (call, plain)]
+    for array in ("regret", "best_pulls", "pulls"):
+        assert getattr(played[0], array).tobytes() == getattr(played[1], array).tobytes()
+
+
+def test_rules_that_share_functions_are_different_kernels():
+    rules = [*dp_ucb.RULES.values(), *tree_family.RULES.values(), gaussian_ts.RULE]
+    kernels = [kernel for rule in rules for kernel in (rule.at_once, rule.late, rule.watched)]
+    assert len({kernel_name(kernel) for kernel in kernels}) == len(kernels)
+    assert len({kernel_version(kernel) for kernel in kernels}) == len(kernels)
+    assert kernel_name(gaussian_ts.RULE.late) == "bandit_core.policies.gaussian_ts.draws_late"
+
+
+def test_kept_code_is_named_after_all_that_it_reaches(monkeypatch):
+    def name() -> str:
+        return rebound(play.play, gaussian_ts.choose, "draws", start=gaussian_ts.start).py_func.__qualname__
+
+    before = name()
+    assert before == name() and before.startswith("draws_")
+    monkeypatch.setattr(play, "UNTRIED", (1.0, 2.0, 3.0, 4.0))  # not reached
+    assert name() == before
+    monkeypatch.setattr(play, "LATE", True)
+    assert name() != before
