@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -14,7 +13,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bandit_core import Experiment, InputError
 from bandit_core.experiments.experiment import View, parse
-from bandit_core.experiments.presets import presets
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
 from bandit_core.policies.visits import part_of_one
@@ -47,15 +45,8 @@ def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str,
     return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write, disabled=disabled)
 
 
-@cache
-def _presets(shows: str) -> dict[str, str]:
-    """The presets of a kind, as they are listed, by name."""
-    lacks = kinds.KINDS[shows].lacks
-    return {preset.name: f"{preset.name} · {preset.title}" for preset in presets() if not lacks(preset.experiment)}
-
-
 def _preset_section(page: menu.Page) -> None:
-    titles = _presets(page.shows)
+    titles = kinds.presets_of(page.shows)
 
     def chosen() -> None:
         name = st.session_state[state.key("preset")]

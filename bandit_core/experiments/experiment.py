@@ -58,7 +58,7 @@ class Line(Worded):
     policy: str
     epsilon: Epsilon | None = None
     params: dict[str, Any] = {}
-    label: Annotated[Text, Field(max_length=80)] | None = None
+    label: Annotated[str, Field(max_length=80), Text] | None = None
 
     @property
     def entry(self) -> Policy:
@@ -152,8 +152,8 @@ class Document(Worded):
     """The fields, each valid by itself: policies may be any names, and nothing need fit together."""
 
     version: Literal[1] = 1
-    title: Annotated[Text, Field(max_length=120)] = ""
-    note: Annotated[Lines, Field(max_length=600)] = ""
+    title: Annotated[str, Field(max_length=120), Text] = ""
+    note: Annotated[str, Field(max_length=600), Lines] = ""
     arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)] = ()
     contexts: Contexts | None = None
     lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]

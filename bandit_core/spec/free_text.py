@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 from pydantic import BeforeValidator
 
@@ -60,8 +60,8 @@ def _check(lines: bool) -> Callable[[Any], Any]:
     return check
 
 
-Text = Annotated[str, BeforeValidator(_check(lines=False))]
-Lines = Annotated[str, BeforeValidator(_check(lines=True))]
+Text = BeforeValidator(_check(lines=False))  # of a field that is a str, named after its length
+Lines = BeforeValidator(_check(lines=True))
 
 
 class Worded(Frozen):

@@ -21,6 +21,7 @@ from bandit_core.policies.stopping import Rule, StoppingPolicy, stopping_policie
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
 from bandit_core.spec import rewards as distributions
+from bandit_core.spec.field_types import SMALLEST
 from bandit_core.spec.rewards import Arm, Bernoulli
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
 from bandit_core.studies.best_method import keeps
@@ -34,7 +35,7 @@ TESTS: dict[Privacy, str] = {
 }
 CAP = 10**10  # users after which a search gives up; more than there are people
 TRIALS = 1000
-_LEAST = 1e-12  # a chance of 0 as the power calculation takes it
+_LEAST = SMALLEST  # a chance of 0 as the power calculation takes it
 
 
 @dataclass(frozen=True)
