@@ -7,17 +7,18 @@ here, at the border, and nowhere else; every problem is reported at once, each w
 from __future__ import annotations
 
 import json
+import operator
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 import pydantic
-from pydantic import Field, StrictBool
+from pydantic import AfterValidator, Field, StrictBool
 
 from bandit_core.model import Parameters, Policy, RunSetup
 from bandit_core.policies import registry
@@ -46,7 +47,7 @@ Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "range", "interval-95", "half-sd", "quarter-sd"]
 Against = Literal["own", "best"]
 # What a title or a note may put into words.
-SPOKEN_OF = ("arms", "contexts", "lines", "horizon", "feedback", "visits", "visits_delta")
+SPOKEN_OF = ("arms", "clip", "contexts", "lines", "horizon", "feedback", "visits", "visits_delta")
 _BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
@@ -146,6 +147,15 @@ def _checkpoints(horizon: int, count: int) -> tuple[int, ...]:
     return tuple(times)
 
 
+def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
+    if not limits[0] < limits[1]:
+        raise ValueError("the first number must be below the second one")
+    return limits
+
+
+Limits: TypeAlias = Annotated[tuple[Number, Number], AfterValidator(_ascending)]
+
+
 class Document(Frozen):
     """The fields, each valid by itself: policies may be any names, and nothing need fit together."""
 
@@ -153,6 +163,7 @@ class Document(Frozen):
     title: Annotated[str, Field(max_length=120)] = ""
     note: Annotated[str, Field(max_length=600)] = ""
     arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)] = ()
+    clip: Limits | None = None  # what private lines see of a reward: cut to these limits, and rescaled to [0, 1]
     contexts: Contexts | None = None
     lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]
     horizon: Annotated[Whole, Field(ge=1, le=10**9)] = 100_000
@@ -195,6 +206,7 @@ class Experiment(Document):
         issues += unknown(obj, cls.model_fields)
         told = {issue.path for issue in issues}
         issues[:0] = [issue for issue in _setting_problems(obj) if issue.path not in told]
+        issues += [] if experiment is None else clip_problems(experiment)
         issues += _line_problems(obj, None if issues else experiment)
         if issues or experiment is None:
             raise InputError(issues)
@@ -216,6 +228,11 @@ class Experiment(Document):
         """Every arm by itself, in order; none where users have features."""
         return reward_laws.expand(self.arms)
 
+    @cached_property
+    def seen_arms(self) -> tuple[reward_laws.RewardDistribution, ...]:
+        """What a line with privacy sees of `single_arms`: their rewards cut as `clip` says, or as they are."""
+        return seen_arms(self.single_arms, self.clip)
+
     @property
     def arm_count(self) -> int:
         """Number of arms to choose from."""
@@ -223,7 +240,7 @@ class Experiment(Document):
 
     @cached_property
     def means(self) -> np.ndarray:
-        """Mean reward of every single arm."""
+        """Mean reward of every single arm, before any cut."""
         return np.array(reward_laws.each(self.single_arms, lambda arm: arm.expected))
 
     @cached_property
@@ -265,7 +282,7 @@ class Experiment(Document):
             lines.append(entry)
         words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
         numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
-        last = ("feedback", "visits", "visits_delta", "view")
+        last = ("clip", "feedback", "visits", "visits_delta", "view")
         others: dict[str, Any] = {name: document[name] for name in last if name in document}
         return {"version": 1, **words, **setting, "lines": lines, **numbers, **others}
 
@@ -285,6 +302,8 @@ class Experiment(Document):
         for given, other in (("arms", "contexts"), ("contexts", "arms")):
             if fields.get(given) is not None:
                 document.pop(other, None)
+        if fields.get("contexts") is not None:
+            document.pop("clip", None)
         changed = Experiment.model_validate({**document, **fields})
         kept = tuple(
             line.model_copy(update={"label": None}) if line.label and is_stale(line.label, line, self.lines) else line
@@ -329,6 +348,25 @@ def _setting_problems(document: Mapping[str, Any]) -> list[Issue]:
     return []
 
 
+def clip_problems(document: Document) -> list[Issue]:
+    """What `clip` cannot cut: users with features, and rewards that are no finite list."""
+    kinds = sorted({arm.kind for arm in document.arms} - set(reward_laws.CUTTABLE))
+    if document.clip is None or not (kinds or document.contexts):
+        return []
+    here = "users with features" if document.contexts else f"these arms: {', '.join(kinds)}"
+    return [Issue("clip", list(document.clip), f"{', '.join(reward_laws.CUTTABLE)} arms only, not with {here}")]
+
+
+def seen_arms(
+    arms: tuple[reward_laws.RewardDistribution, ...], clip: tuple[float, float] | None
+) -> tuple[reward_laws.RewardDistribution, ...]:
+    """Single arms as private learners see them (`bandit_core.spec.rewards.cut`); themselves where nothing is cut."""
+    if clip is None:
+        return arms
+    seen = tuple(reward_laws.each(arms, lambda arm: reward_laws.cut(arm, *clip)))
+    return arms if all(map(operator.is_, seen, arms)) else seen
+
+
 def _typed_parameters(line: Line) -> dict[str, Any]:
     typed = line.entry.parameters.model_validate(line.params)
     return {name: getattr(typed, name) for name in line.params}
@@ -336,12 +374,14 @@ def _typed_parameters(line: Line) -> dict[str, Any]:
 
 def _setup(line: Line, experiment: Experiment) -> RunSetup:
     policy, visits = line.entry, experiment.visits
+    arms = experiment.single_arms if policy.privacy == "none" else experiment.seen_arms
+    uncut = None if arms is experiment.single_arms else experiment.single_arms
     stated, epsilon = policy.parameters.model_validate(line.params), line.epsilon
 
     def of(stated: Parameters, budget: BudgetDistribution | None, visits: int, delta: float = 0.0) -> RunSetup:
         setup = RunSetup(
-            experiment.single_arms, budget, policy.resolve(stated, budget), experiment.horizon, experiment.contexts,
-            experiment.feedback, visits, delta,
+            arms, budget, policy.resolve(stated, budget), experiment.horizon, experiment.contexts,
+            experiment.feedback, visits, delta, uncut,
         )  # fmt: skip
         return replace(setup, parameters=policy.settle(setup))
 
@@ -438,7 +478,8 @@ def _delta_is_lost(line: Line, experiment: Experiment) -> bool:
 
 
 def _refusal(policy: Policy, experiment: Experiment) -> str | None:
-    return _setting_refusal(policy, experiment) or policy.accepts(experiment.single_arms)
+    seen = experiment.single_arms if policy.privacy == "none" else experiment.seen_arms
+    return _setting_refusal(policy, experiment) or policy.accepts(seen)
 
 
 def _setting_refusal(policy: Policy, experiment: Experiment) -> str | None:

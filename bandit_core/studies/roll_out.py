@@ -15,14 +15,14 @@ from functools import cached_property
 
 import numpy as np
 
-from bandit_core.experiments.experiment import Experiment
+from bandit_core.experiments.experiment import Experiment, seen_arms
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Privacy, Signal
 from bandit_core.policies.stopping import Rule, stopping_policies
 from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
 from bandit_core.spec import rewards as distributions
-from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.spec.rewards import Arm, Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
 from bandit_core.theory.best_arm import TimeBound, time_bounds
 from bandit_core.theory.power import TestSize, sample_size
@@ -41,6 +41,8 @@ _LEAST = 1e-12  # a chance of 0 as the power calculation takes it
 class RollOutQuestion:
     """Options with rewards in [0, 1], ``users`` in all, and a budget for each private trust model in ``epsilons``.
 
+    With privacy rewards are seen cut to ``clip`` (None: to 0 and 1); what is lost, and whether a recommendation is
+    wrong, is counted in uncut rewards.
     ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test (Dunnett's for more
     than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by.
     """
@@ -53,21 +55,29 @@ class RollOutQuestion:
     rule: Rule = "proved"
     trials: int = TRIALS
     seed: int = 0
+    clip: tuple[float, float] | None = None
 
     @cached_property
     def means(self) -> tuple[float, ...]:
-        """Mean reward of each option."""
+        """Mean reward of each option, before any cut."""
         return tuple(float(arm.expected) for arm in distributions.expand(self.arms))
 
-    @property
-    def bits(self) -> tuple[Bernoulli, ...]:
-        """The options as bits."""
-        return tuple(Bernoulli(mean=mean) for mean in self.means)
+    @cached_property
+    def _means_of_cut(self) -> tuple[float, ...]:
+        cut = seen_arms(distributions.expand(self.arms), self.clip)
+        return tuple(float(arm.expected) for arm in cut)
 
-    @property
-    def effect(self) -> float:
-        """Best mean minus the second best, reward units: 0 where no number of users decides."""
-        second, best = sorted(self.means)[-2:]
+    def seen(self, privacy: Privacy) -> tuple[float, ...]:
+        """Mean reward of each option as a trust model sees it: cut, and in units of the limits, if it is private."""
+        return self.means if privacy == "none" else self._means_of_cut
+
+    def bits(self, privacy: Privacy) -> tuple[Bernoulli, ...]:
+        """The options as the bits that a trust model sees."""
+        return tuple(Bernoulli(mean=mean) for mean in self.seen(privacy))
+
+    def effect(self, privacy: Privacy) -> float:
+        """Best mean minus the second best as a trust model sees them: 0 where no number of users decides."""
+        second, best = sorted(self.seen(privacy))[-2:]
         return best - second
 
     @property
@@ -78,20 +88,22 @@ class RollOutQuestion:
     @property
     def sizes(self) -> tuple[TestSize, ...]:
         """Users that the test needs, by trust model."""
-        low = max(_LEAST, sorted(self.means)[-2])
-        effect = min(max(self.effect, _LEAST), 1 - low)
-        return tuple(
-            sample_size(low, effect, self.delta, self.power, privacy, epsilon, len(self.means))
-            for privacy, epsilon in self.trusts
-        )
+        return tuple(self._size(privacy, epsilon) for privacy, epsilon in self.trusts)
+
+    def _size(self, privacy: Privacy, epsilon: float | None) -> TestSize:
+        low = max(_LEAST, sorted(self.seen(privacy))[-2])
+        effect = min(max(self.effect(privacy), _LEAST), 1 - low)
+        return sample_size(low, effect, self.delta, self.power, privacy, epsilon, len(self.means))
 
     def specs(self, cap: int) -> list[StoppingSpec]:
         """Every policy that stops, in every trust model, by the rule, or by the proved one where it has no other; they
         give up after ``cap`` users.
         """
-        shared = {"arms": self.bits, "delta": self.delta, "trials": self.trials, "seed": self.seed}
+        shared = {"delta": self.delta, "trials": self.trials, "seed": self.seed, "cap": max(cap, len(self.means))}
         return [
-            StoppingSpec.of(policy=policy.name, rule=rule, epsilon=epsilon, cap=max(cap, len(self.means)), **shared)
+            StoppingSpec.of(
+                policy=policy.name, rule=rule, epsilon=epsilon, arms=self.bits(privacy), truth=self.means, **shared
+            )
             for privacy, epsilon in self.trusts
             for policy in stopping_policies().values()
             if policy.privacy == privacy
@@ -99,15 +111,30 @@ class RollOutQuestion:
         ]
 
     @property
-    def tests(self) -> Experiment:
-        """The tests of every trust model, each followed by its winner, as an experiment over ``users``."""
-        lines = []
-        for size in self.sizes:
-            budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
-            params = {"users": size.total(len(self.means))}
-            lines.append({"policy": TESTS[size.privacy], "params": params, **budget})
+    def tests(self) -> tuple[Experiment, ...]:
+        """The test of each trust model, followed by its winner, as an experiment over ``users``."""
+        return tuple(map(self._test, self.sizes))
+
+    def _test(self, size: TestSize) -> Experiment:
+        budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
+        line = {"policy": TESTS[size.privacy], "params": {"users": size.total(len(self.means))}, **budget}
         numbers = {"horizon": self.users, "trials": self.trials, "seed": self.seed}
-        return Experiment.model_validate({"arms": self.bits, "lines": lines, **numbers})
+        if self.clip is None or size.privacy == "none":
+            return Experiment.model_validate({"arms": self.bits(size.privacy), "lines": [line], **numbers})
+        seen = zip(self.means, self.seen(size.privacy), strict=True)
+        arms = tuple(two_amounts(mean, bit, self.clip) for mean, bit in seen)
+        return Experiment.model_validate({"arms": arms, "clip": self.clip, "lines": [line], **numbers})
+
+
+def two_amounts(mean: float, bit: float, clip: tuple[float, float]) -> Arm:
+    """Rewards of two amounts with this mean that are, cut to ``clip``, a bit that is 1 with chance ``bit``."""
+    low, high = clip
+    beyond = mean - (low + (high - low) * bit)  # what the cut takes away
+    if beyond >= 0:
+        high += beyond / bit if bit > 0 else 0.0
+    else:
+        low += beyond / (1 - bit) if bit < 1 else 0.0
+    return TwoPoint(low=low, high=high, p_high=bit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +197,8 @@ class RollOutStudy:
         self._remember = store is None  # else something was uploaded
         self._specs = question.specs(CAP)
         self._search = StoppingStudy([*self._specs, *question.specs(question.users)])
-        self._tests = Simulation(question.tests, store)
-        self._parts = (self._search, self._tests)
+        self._tests = tuple(Simulation(test, store) for test in question.tests)
+        self._parts: tuple[StoppingStudy | Simulation, ...] = (self._search, *self._tests)
         self._rows: tuple[RollOut, ...] | None = None
 
     @property
@@ -187,12 +214,13 @@ class RollOutStudy:
     @property
     def fraction(self) -> float:
         """Share of the work that is done; the tests take a tenth of it, about."""
-        return 0.9 * self._search.fraction + 0.1 * self._tests.fraction
+        tests = [test.fraction for test in self._tests]
+        return 0.9 * self._search.fraction + 0.1 * sum(tests) / len(tests)
 
     @property
     def finished(self) -> bool:
         """Whether every run is done."""
-        return self._search.finished and self._tests.missing_seconds == 0
+        return self._search.finished and all(test.missing_seconds == 0 for test in self._tests)
 
     @property
     def waiting(self) -> bool:
@@ -207,7 +235,7 @@ class RollOutStudy:
     @property
     def notices(self) -> list[str]:
         """What the owner of the run should be told."""
-        return self._tests.notices
+        return list(dict.fromkeys(notice for test in self._tests for notice in test.notices))
 
     @property
     def stopped(self) -> bool:
@@ -236,12 +264,12 @@ class RollOutStudy:
 
     def _row(self, place: int) -> RollOut:
         question, (privacy, epsilon) = self.question, self.question.trusts[place]
-        found, line = self._search.result(), self._tests.result().lines[place]
+        found, [line] = self._search.result(), self._tests[place].result().lines
         mine = [number for number, spec in enumerate(self._specs) if spec.entry.privacy == privacy]
         quickest = min(mine, key=lambda number: found[number].mean_users)  # type: ignore[union-attr]
         times, capped = found[quickest], found[len(self._specs) + quickest]
         assert times is not None and capped is not None and line is not None
-        bounds = time_bounds(question.bits, question.delta, privacy, epsilon, self._remember)
+        bounds = time_bounds(question.bits(privacy), question.delta, privacy, epsilon, self._remember)
         applicable = [bound for bound in bounds if bound.not_applicable is None]
         return RollOut(
             privacy=privacy,

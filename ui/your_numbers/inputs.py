@@ -18,7 +18,10 @@ from bandit_core import InputError
 from bandit_core.data.observations import (
     Observations,
     Option,
+    best_of,
     chances_of_being_best,
+    cut_misleads,
+    harmless_limits,
     read_budgets,
     read_observations,
 )
@@ -42,6 +45,8 @@ _OF_UPLOADS = (
     "own-file-read",
     "own-choices",
     "own-limited",
+    "own-misled",
+    "own-misled-near",
     "own-budgets-read",
     *_FOUND,
 )
@@ -49,7 +54,11 @@ _OF_UPLOADS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit."""
+    """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit.
+
+    ``observed`` are the uploaded rewards as they are; methods with privacy see them cut to ``limits``. ``amounts`` says
+    whether more than 0 and 1 is left of them then.
+    """
 
     arms: tuple[Arm, ...]
     names: tuple[str, ...]
@@ -59,6 +68,14 @@ class Asked:
     sure: str  # how sure one can be which option is best
     unit: str = ""  # of typed means: "%" where they are rates
     cut: str = ""  # which rewards the limits cut, and what that moves
+    limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
+    amounts: bool = False
+    misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
+
+    @property
+    def clip(self) -> tuple[float, float] | None:
+        """The limits in units of the arms."""
+        return None if self.limits is None else _shares(self.limits, self.low, self.high)
 
     @property
     def scale(self) -> float:
@@ -67,7 +84,7 @@ class Asked:
 
     @property
     def means(self) -> np.ndarray:
-        """Mean reward of each option, in the visitor's unit."""
+        """Mean reward of each option before any cut, in the visitor's unit."""
         return np.array([self.low + self.scale * arm.expected for arm in self.arms])
 
 
@@ -265,8 +282,8 @@ def _uploaded() -> Asked | None:
     st.markdown(chosen.sure)
     if any(option.summarised for option in seen.options):
         st.caption(
-            "Where an option has more than 1,000 different rewards, they are put into 1,000 equally large groups of "
-            "neighbours, and each group is simulated by its mean; that keeps the mean of the option."
+            "Where an option has more than 1,000 different rewards, they are put into about 1,000 equally large groups "
+            "of neighbours, and each group is simulated by its mean; that keeps the mean of the option."
         )
     return chosen
 
@@ -295,11 +312,30 @@ def _columns(offered: Sequence[str], slot: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
-    """What was observed as the options of the question: rewards beyond the limits are cut to them."""
-    arms = tuple(option.rescaled(*limits).arm() for option in seen.options)
-    clipped = tuple(option.clipped(*limits) for option in seen.options)
-    names = tuple(option.name for option in seen.options)
-    return Asked(arms, names, *limits, clipped, certainty(clipped), cut=cut_words(seen.options, limits))
+    """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
+    options, cut, misled = seen.options, cut_words(seen.options, limits), ""
+    if cut_misleads(options, limits):
+        misled = f"in cut rewards {_looks(options, limits)} best, in uncut ones it is **{_named(options)}**"
+    low, high = min(limits[0], seen.limits[0]), max(limits[1], seen.limits[1])
+    clip = _shares(limits, low, high) if cut else None
+    return Asked(
+        arms=tuple(option.rescaled(low, high).arm(clip) for option in options),
+        names=tuple(option.name for option in options),
+        low=low,
+        high=high,
+        observed=options,
+        sure=certainty(options),
+        cut=cut,
+        limits=limits if cut else None,
+        amounts=not all(option.clipped(*limits).yes_or_no for option in options),
+        misled=misled,
+    )
+
+
+def _shares(limits: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+    """Limits where ``low`` becomes 0 and ``high`` 1."""
+    first, last = ((limit - low) / (high - low) for limit in limits)
+    return first, last
 
 
 def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[int, int]:
@@ -309,15 +345,16 @@ def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[in
 
 def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
     """What the limits cut and how far that moves the means, in plain words; nothing where nothing is cut."""
+    clipped = [option.clipped(*limits).mean for option in options]  # refuses limits that are none
     outside, count = _outside(options, limits)
     if not outside:
         return ""
-    moved = max(options, key=lambda option: abs(option.clipped(*limits).mean - option.mean))
-    before, after = words.number(moved.mean), words.number(moved.clipped(*limits).mean)
+    moved, mean = max(zip(options, clipped, strict=True), key=lambda pair: abs(pair[1] - pair[0].mean))
+    before, after = words.number(moved.mean), words.number(mean)
     return (
-        f"Rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} of {count:,} "
-        f"({percent(outside / count)}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and "
-        "no other mean by more."
+        f"With privacy, rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} "
+        f"of {count:,} ({percent(outside / count)}) lie beyond. That moves the mean of {moved.name} from {before} to "
+        f"{after}, and no other mean by more. What is lost counts uncut rewards."
     )
 
 
@@ -356,6 +393,8 @@ def _consequence(seen: Observations, limits: tuple[float, float], narrowest: flo
             f"{words.number(shift)}"
         )
     more = (limits[1] - limits[0]) / narrowest
+    if cut_misleads(seen.options, limits):
+        told += "; another option looks best then"
     return words.plain(
         told + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
     )
@@ -368,34 +407,96 @@ def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
     st.markdown(
         words.plain(
             f"Rewards run from {words.number(low, 6)} to {words.number(high, 6)}. Noise must hide the difference "
-            "between the smallest and the largest reward that one user can bring. So limits are set, and what lies "
-            "beyond them is cut to them. Wider limits need more noise; narrower ones cut more and move the means."
+            "between the smallest and the largest reward that one user can bring. So with privacy limits are set, and "
+            "what lies beyond them is cut to them. Wider limits need more noise; narrower ones cut more and move the "
+            "means that a method sees. Without privacy nothing is cut, and what is lost counts uncut rewards."
         )
     )
     key = f"{slot}-limits"
     if seen.far:
-        _tell_far(seen, choices, key)
+        _tell_far(seen, choices, slot)
     named = st.radio(
         "Limits of one user's reward",
         [*choices, OWN_LIMITS],
         index=0 if seen.inside_unit else None,
         captions=[*(told for _, told in choices.values()), "what you know of a reward before any data"],
         key=key,
-        help="A reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in your unit.",
+        help="With privacy a reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in "
+        "your unit.",
     )
     st.caption(
         "In a real system limits must be fixed before anybody looks at the data, because limits taken from the data "
         "tell something about it. Those offered here come from your file: use them for this estimate only."
     )
     if named != OWN_LIMITS:
-        return choices[named][0] if named else None
-    left, right = st.columns(2)
-    least = left.number_input("Smallest", value=None, format="%g", key=f"{slot}-low", help="Becomes 0.")
-    most = right.number_input("Largest", value=None, format="%g", key=f"{slot}-high", help="Becomes 1.")
-    return None if least is None or most is None else (float(least), float(most))
+        limits = choices[named][0] if named else None
+    else:
+        left, right = st.columns(2)
+        least = left.number_input("Smallest", value=None, format="%g", key=f"{slot}-low", help="Becomes 0.")
+        most = right.number_input("Largest", value=None, format="%g", key=f"{slot}-high", help="Becomes 1.")
+        limits = None if least is None or most is None else (float(least), float(most))
+    if limits is not None and limits[0] < limits[1] and not (seen.far and limits == seen.near):
+        _tell_misled(seen, limits, slot)
+    return limits
 
 
-def _tell_far(seen: Observations, choices: Collection[str], key: str) -> None:
+def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str, where: str = "") -> None:
+    """That limits change which option is best, and a button for limits that do not; nothing where they do not."""
+    told = uploads.kept(f"own-misled{where}", (slot, seen.used, limits), lambda: _misled(seen.options, limits))
+    if told is None:
+        return
+    text, (low, high) = told
+    st.error(text, icon=":material/swap_vert:")
+
+    def use() -> None:
+        st.session_state.update({f"{slot}-limits": OWN_LIMITS, f"{slot}-low": low, f"{slot}-high": high})
+
+    st.button(
+        f"Use limits that keep the order: {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}",
+        key=f"{slot}-harmless{where}",
+        on_click=use,
+        help="The narrowest limits found around these after which the best option still looks best.",
+    )
+
+
+def _misled(options: Sequence[Option], limits: tuple[float, float]) -> tuple[str, tuple[float, float]] | None:
+    """What goes wrong when rewards are cut to these limits, and limits that do not mislead; None where nothing does."""
+    if not cut_misleads(options, limits):
+        return None
+    best, seen = (best_of(options, each) for each in (None, limits))
+    cut = [option.clipped(*limits).mean for option in options]
+    wrong = [place for place in seen if place not in best]
+    true = options[best[0]]
+    wide = harmless_limits(options, limits)
+    lost = max(true.mean - options[place].mean for place in wrong)
+    against = f" against {words.number(cut[best[0]])}" if best[0] not in seen else ""
+    given = (
+        "Methods with privacy would give that one" if len(seen) == 1 else "Methods with privacy may give any of them"
+    )
+    return (
+        f"**Limits of {_ends(limits)} change which option is best.** In uncut rewards that is "
+        f"**{_named(options)}**, with {words.number(true.mean)} per user. In cut rewards {_looks(options, limits)} "
+        f"best, with {words.number(cut[seen[0]])}{against}. {given} to everybody, and lose up to "
+        f"{words.number(lost)} per user. Limits of {_ends(wide)} do not change it."
+    ), wide
+
+
+def _ends(limits: tuple[float, float]) -> str:
+    return " to ".join(words.plain(words.number(limit, 6)) for limit in limits)
+
+
+def _looks(options: Sequence[Option], limits: tuple[float, float]) -> str:
+    """Which option looks best once rewards are cut: subject and verb."""
+    return f"**{_named(options, limits)}** look{'s' * (len(best_of(options, limits)) == 1)}"
+
+
+def _named(options: Sequence[Option], limits: tuple[float, float] | None = None) -> str:
+    """The options with the largest mean, cut or not, safe inside markdown."""
+    names = [words.plain(options[place].name) for place in best_of(options, limits)]
+    return " and ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} others"
+
+
+def _tell_far(seen: Observations, choices: Collection[str], slot: str) -> None:
     """Where rewards stand that lie far from all others, what they do to the noise, and limits that cut them."""
     (low, high), (all_low, all_high) = seen.near, seen.holding(1.0)
     near = next(name for name in choices if name.endswith(NEAR))
@@ -411,23 +512,24 @@ def _tell_far(seen: Observations, choices: Collection[str], key: str) -> None:
     use = f"Cut rewards to {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}"
     st.button(
         use,
-        key=f"{key}-near",
+        key=f"{slot}-limits-near",
         on_click=st.session_state.__setitem__,
-        args=(key, near),
-        help="The same as the choice below; nothing is left out, rewards beyond the limits count as the limit.",
+        args=(f"{slot}-limits", near),
+        help="The same as the choice below: with privacy, rewards beyond the limits are seen as the limit.",
     )
+    _tell_misled(seen, seen.near, slot, "-near")
 
 
 def _observed_table(options: Sequence[Option], asked: Asked) -> None:
     rows = []
-    for option, used in zip(options, asked.observed or (), strict=True):
-        interval = used.interval
+    for option in options:
+        interval = option.interval
         ends = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "unknown"
         row = {"option": defused(option.name), "observations": f"{option.count:,}"}
-        if asked.cut:
-            outside = option.outside(asked.low, asked.high)
-            row |= {"cut": f"{outside:,} ({percent(outside / option.count)})", "mean uncut": words.number(option.mean)}
-        row |= {"mean": words.number(used.mean), "95 % interval": ends}
+        row |= {"mean": words.number(option.mean), "95 % interval": ends}
+        if asked.limits:
+            outside, mean = option.outside(*asked.limits), option.clipped(*asked.limits).mean
+            row |= {"cut": f"{outside:,} ({percent(outside / option.count)})", "mean after the cut": words.number(mean)}
         row |= {"smallest": words.number(option.low), "largest": words.number(option.high)}
         rows.append(row)
     st.dataframe(
@@ -472,10 +574,7 @@ def setting(asked: Asked) -> Setting | None:
         key=key_of("users"),
         help="How many users will be given one of the options.",
     )
-    if asked.observed is None:
-        amounts = first_value("as") == "amount"
-    else:
-        amounts = not all(option.yes_or_no for option in asked.observed)
+    amounts = first_value("as") == "amount" if asked.observed is None else asked.amounts
     own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
     first = own[0] if first_value("unit") in other else first_value("unit")
     unit = right.selectbox(
@@ -527,4 +626,4 @@ def is_private(asked: Asked, chosen: Setting) -> bool:
 def question_of(asked: Asked, chosen: Setting) -> Question:
     """The question that the simulations answer; the address follows it."""
     write_address(is_private(asked, chosen))
-    return Question(asked.arms, chosen.users, chosen.epsilon, note=asked.cut[:600])
+    return Question(asked.arms, chosen.users, chosen.epsilon, note=asked.cut[:600], clip=asked.clip)
