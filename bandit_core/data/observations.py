@@ -253,7 +253,7 @@ def chances_of_being_best(options: Sequence[Option], draws: int = 20_000) -> np.
 # What cutting does to the order of the options
 
 _ROUNDING = 1e-12  # share of the largest mean by which equal means may differ
-_MOST_TRIED = 200  # limits that `harmless_limits` tries
+_TRIED = 200  # upper limits that `harmless_limits` tries
 
 
 def _best(means: np.ndarray) -> np.ndarray:
@@ -280,11 +280,9 @@ def harmless_limits(options: Sequence[Option], limits: tuple[float, float]) -> t
     """
     lowest, highest = min(option.low for option in options), max(option.high for option in options)
     best = np.isin(np.arange(len(options)), best_of(options))[:, None]
-    above = np.unique(np.concatenate([option.values[option.values > limits[1]] for option in options]))
-    some = above[np.unique(np.linspace(0, len(above) - 1, _MOST_TRIED).astype(int))] if len(above) else above
-    highs = np.unique(
-        [limits[1], *(high for high in map(_rounded_up, some) if high < highest), max(limits[1], highest)]
-    )
+    widest = max(limits[1], highest)
+    tried = map(_rounded_up, limits[0] + np.geomspace(limits[1] - limits[0], widest - limits[0], _TRIED))
+    highs = np.unique([limits[1], *(high for high in tried if limits[1] < high < highest), widest])
     for low in dict.fromkeys((limits[0], min(limits[0], lowest))):
         means = np.array([_cut_means(option, low, highs) for option in options])
         misled = (_best(means) & ~best).any(axis=0)

@@ -7,18 +7,17 @@ here, at the border, and nowhere else; every problem is reported at once, each w
 from __future__ import annotations
 
 import json
-import operator
 import re
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
-from pydantic import AfterValidator, Field, StrictBool
+from pydantic import Field, StrictBool
 
 from bandit_core.model import Parameters, Policy, RunSetup
 from bandit_core.policies import registry
@@ -29,7 +28,7 @@ from bandit_core.spec.budgets import BudgetDistribution, Epsilon, Fixed
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
-from bandit_core.spec.field_types import Frozen, Number, Whole
+from bandit_core.spec.field_types import Frozen, Limits, Number, Whole
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
 from bandit_core.spec.rewards import Arm
@@ -147,15 +146,6 @@ def _checkpoints(horizon: int, count: int) -> tuple[int, ...]:
     return tuple(times)
 
 
-def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
-    if not limits[0] < limits[1]:
-        raise ValueError("the first number must be below the second one")
-    return limits
-
-
-Limits: TypeAlias = Annotated[tuple[Number, Number], AfterValidator(_ascending)]
-
-
 class Document(Frozen):
     """The fields, each valid by itself: policies may be any names, and nothing need fit together."""
 
@@ -231,7 +221,7 @@ class Experiment(Document):
     @cached_property
     def seen_arms(self) -> tuple[reward_laws.RewardDistribution, ...]:
         """What a line with privacy sees of `single_arms`: their rewards cut as `clip` says, or as they are."""
-        return seen_arms(self.single_arms, self.clip)
+        return reward_laws.seen(self.single_arms, self.clip)
 
     @property
     def arm_count(self) -> int:
@@ -355,16 +345,6 @@ def clip_problems(document: Document) -> list[Issue]:
         return []
     here = "users with features" if document.contexts else f"these arms: {', '.join(kinds)}"
     return [Issue("clip", list(document.clip), f"{', '.join(reward_laws.CUTTABLE)} arms only, not with {here}")]
-
-
-def seen_arms(
-    arms: tuple[reward_laws.RewardDistribution, ...], clip: tuple[float, float] | None
-) -> tuple[reward_laws.RewardDistribution, ...]:
-    """Single arms as private learners see them (`bandit_core.spec.rewards.cut`); themselves where nothing is cut."""
-    if clip is None:
-        return arms
-    seen = tuple(reward_laws.each(arms, lambda arm: reward_laws.cut(arm, *clip)))
-    return arms if all(map(operator.is_, seen, arms)) else seen
 
 
 def _typed_parameters(line: Line) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numbers
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 
 def _number(value: Any) -> float:
@@ -28,6 +28,15 @@ Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Positive = Annotated[Number, Field(gt=0)]
 Probability = Annotated[Number, Field(ge=0, le=1)]
+
+
+def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
+    if not limits[0] < limits[1]:
+        raise ValueError("the first number must be below the second one")
+    return limits
+
+
+Limits: TypeAlias = Annotated[tuple[Number, Number], AfterValidator(_ascending)]
 
 
 class Frozen(BaseModel):

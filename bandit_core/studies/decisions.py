@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.experiments.experiment import Document, Experiment, Line, clip_problems, seen_arms
+from bandit_core.experiments.experiment import Document, Experiment, Line, clip_problems
 from bandit_core.policies.stopping import Rule, stopping_policies
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.notation import write_epsilon
-from bandit_core.spec.rewards import expand
+from bandit_core.spec.rewards import expand, seen
 from bandit_core.studies.best_arm import QUANTILES, StoppingResult, StoppingSpec, stopping
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def _seen(asked: Document, policy: str) -> dict[str, Any]:
     if asked.clip is None or stopping_policies()[policy].privacy == "none":
         return {"arms": asked.arms}
     arms = expand(asked.arms)
-    return {"arms": seen_arms(arms, asked.clip), "truth": tuple(arm.expected for arm in arms)}
+    return {"arms": seen(arms, asked.clip), "truth": tuple(arm.expected for arm in arms)}
 
 
 def searches_of(experiment: Experiment) -> list[StoppingLine]:
@@ -107,8 +107,7 @@ def searches_of(experiment: Experiment) -> list[StoppingLine]:
             epsilon = None if setup.epsilon is None else setup.fixed_epsilon
             chosen = {name: getattr(setup.parameters, name) for name in _PARAMETERS}
             numbers = {"trials": experiment.trials, "seed": experiment.seed, "cap": experiment.horizon, **chosen}
-            seen = _seen(experiment, line.policy)
-            spec = StoppingSpec.of(policy=line.policy, epsilon=epsilon, **numbers, **seen)
+            spec = StoppingSpec.of(policy=line.policy, epsilon=epsilon, **numbers, **_seen(experiment, line.policy))
             found.append(StoppingLine(experiment.label(number), spec))
     return found
 

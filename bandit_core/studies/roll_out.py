@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bandit_core.experiments.experiment import Experiment, seen_arms
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Privacy, Signal
 from bandit_core.policies.stopping import Rule, stopping_policies
@@ -64,7 +64,7 @@ class RollOutQuestion:
 
     @cached_property
     def _means_of_cut(self) -> tuple[float, ...]:
-        cut = seen_arms(distributions.expand(self.arms), self.clip)
+        cut = distributions.seen(distributions.expand(self.arms), self.clip)
         return tuple(float(arm.expected) for arm in cut)
 
     def seen(self, privacy: Privacy) -> tuple[float, ...]:
