@@ -276,7 +276,7 @@ def test_limits_below_mislead_as_well_and_a_tie_after_the_cut_counts():
     assert (low, high) == (-50, 10) and not cut_misleads((loses, steady), (low, high))
     pair = (Option.of("A", np.array([0.0, 5])), Option.of("B", np.array([0.0, 9])))
     assert best_of(pair, (0, 4)).tolist() == [0, 1] and cut_misleads(pair, (0, 4))
-    assert harmless_limits(pair, (0, 4)) == (0, 9)
+    assert harmless_limits(pair, (0, 4)) == (0, 5.1)  # beyond 5 only B brings more
     equal = (pair[0], Option.of("B", np.array([5.0, 0])))
     assert not cut_misleads(equal, (0, 4)) and best_of(equal).tolist() == [0, 1]
 
