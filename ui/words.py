@@ -167,6 +167,14 @@ def coming(batch: int, delay: int, visits: int, visits_delta: float = 0.0) -> st
     return ", ".join(filter(None, told)) or "one by one, once each"
 
 
+def cut(experiment: Experiment) -> str:
+    """What private lines see of a reward: ``rewards cut to 0 to 3 where there is privacy``; empty where all of it."""
+    if experiment.clip is None:
+        return ""
+    low, high = (number(limit, 6) for limit in experiment.clip)
+    return f"rewards cut to {low} to {high} where there is privacy"
+
+
 def summary(experiment: Experiment) -> str:
     """The whole experiment in one line: ``20 arms, best 0.9, smallest gap 0.1; ε = 2; 10,000 users, 50 trials``."""
     sizes = f"{count(experiment.horizon)} users, {count(experiment.trials)} " + (
@@ -174,7 +182,7 @@ def summary(experiment: Experiment) -> str:
     )
     feedback, usual = experiment.feedback, experiment.feedback.immediate and experiment.visits == 1
     people = "" if usual else coming(feedback.batch, feedback.delay, experiment.visits, experiment.visits_delta)
-    return "; ".join(filter(None, (arms_summary(experiment), budgets(experiment), people, sizes)))
+    return "; ".join(filter(None, (arms_summary(experiment), cut(experiment), budgets(experiment), people, sizes)))
 
 
 def duration(seconds: float) -> str:

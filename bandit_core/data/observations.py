@@ -158,13 +158,14 @@ class Option:
         """Whether `arm` keeps the mean but only `MOST_DISTINCT` quantile means of the distribution."""
         return len(self.values) > MOST_DISTINCT
 
-    def arm(self) -> Arm:
+    def arm(self, limits: tuple[float, float] | None = None) -> Arm:
         """The reward distribution that pays what was observed, as often as it was.
 
         Two values are a two-point distribution (``bernoulli`` for 0 and 1), unless some number of it is too small for
         a spec; up to `MOST_DISTINCT` distinct values keep their exact frequencies (to one in a million where there are
         more observations than that); more are replaced by `MOST_DISTINCT` means of equally large groups of neighbours,
-        which keeps the mean.
+        which keeps the mean. Where ``limits`` will cut the rewards no group reaches across one of them, so that
+        the mean of the cut rewards is kept as well.
         """
         share = float(self.counts[-1] / self.count)
         small = any(0 < abs(number) < SMALLEST for number in (self.low, self.high, share))
@@ -172,11 +173,14 @@ class Option:
             return Bernoulli(mean=self.mean)
         if len(self.values) == 2 and not small:
             return TwoPoint(low=self.low, high=self.high, p_high=share)
-        if self.summarised:
-            return Empirical(values=tuple(quantile_means(self.values, self.counts, MOST_DISTINCT).tolist()))
-        counts = _small_counts(self.counts)
+        values, counts = self.values, self.counts
+        if self.summarised and (limits is None or not self.outside(*limits)):
+            return Empirical(values=tuple(quantile_means(values, counts, MOST_DISTINCT).tolist()))
+        if self.summarised and limits is not None:
+            values, counts = _group_means(values, counts, MOST_DISTINCT, limits)
+        counts = _small_counts(counts)
         kept = counts > 0
-        return Empirical(values=tuple(self.values[kept].tolist()), counts=tuple(counts[kept].tolist()))
+        return Empirical(values=tuple(values[kept].tolist()), counts=tuple(counts[kept].tolist()))
 
 
 def _check_limits(low: float, high: float) -> None:
@@ -199,6 +203,22 @@ def quantile_means(values: np.ndarray, counts: np.ndarray, groups: int) -> np.nd
     gathered = np.concatenate([[0.0], np.cumsum(values * counts / counts.sum())])
     means = np.diff(np.interp(np.linspace(0, 1, groups + 1), weight, gathered)) * groups
     return np.clip(means, values[0], values[-1])
+
+
+def _group_means(
+    values: np.ndarray, counts: np.ndarray, groups: int, limits: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means and sizes of about as many groups of neighbours, none of which reaches across a limit; see `Option.arm`."""
+    last = np.cumsum(counts)  # observations up to each value
+    borders = np.searchsorted(values, limits[0], side="left"), np.searchsorted(values, limits[1], side="right")
+    beyond = [last[place - 1] if place else 0 for place in borders]
+    ends = np.unique([*np.round(np.linspace(0, last[-1], groups + 1)).astype(np.int64), *beyond])
+    sums = np.interp(ends, [0, *last], [0.0, *np.cumsum(values * counts)])
+    sizes = np.diff(ends)
+    means = np.diff(sums) / sizes
+    first, final = (np.searchsorted(last, places, side="right") for places in (ends[:-1], ends[1:] - 1))
+    found, places = np.unique(np.clip(means, values[first], values[final]), return_inverse=True)
+    return found, np.bincount(places, sizes).astype(np.int64)
 
 
 def _small_counts(counts: np.ndarray) -> np.ndarray:
@@ -230,6 +250,63 @@ def chances_of_being_best(options: Sequence[Option], draws: int = 20_000) -> np.
         else:
             samples[place] = random.normal(option.mean, option.sd / math.sqrt(option.count), draws)
     return np.bincount(samples.argmax(axis=0), minlength=len(options)) / draws
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# What cutting does to the order of the options
+
+_ROUNDING = 1e-12  # share of the largest mean by which equal means may differ
+_TRIED = 200  # upper limits that `harmless_limits` tries
+
+
+def _best(means: np.ndarray) -> np.ndarray:
+    """Which options have the largest mean, but for rounding; ``means`` and result (options, ...)."""
+    best = means.max(axis=0)
+    return means >= best - _ROUNDING * np.abs(means).max(axis=0)
+
+
+def best_of(options: Sequence[Option], limits: tuple[float, float] | None = None) -> np.ndarray:
+    """Places of the options with the largest mean, of the rewards as they are or cut to ``limits``."""
+    seen = options if limits is None else [option.clipped(*limits) for option in options]
+    return np.flatnonzero(_best(np.array([option.mean for option in seen])))
+
+
+def cut_misleads(options: Sequence[Option], limits: tuple[float, float]) -> bool:
+    """Whether an option that is not the best has the largest mean, alone or with others, once rewards are cut."""
+    return not set(best_of(options, limits)) <= set(best_of(options))
+
+
+def harmless_limits(options: Sequence[Option], limits: tuple[float, float]) -> tuple[float, float]:
+    """Limits around ``limits``, not much wider than needed, which do not mislead (see `cut_misleads`).
+
+    The upper limit moves first, to a number of two digits where one will do; no wider one that was tried misleads.
+    """
+    lowest, highest = min(option.low for option in options), max(option.high for option in options)
+    best = np.isin(np.arange(len(options)), best_of(options))[:, None]
+    widest = max(limits[1], highest)
+    tried = map(_rounded_up, limits[0] + np.geomspace(limits[1] - limits[0], widest - limits[0], _TRIED))
+    highs = np.unique([limits[1], *(high for high in tried if limits[1] < high < highest), widest])
+    for low in dict.fromkeys((limits[0], min(limits[0], lowest))):
+        means = np.array([_cut_means(option, low, highs) for option in options])
+        misled = (_best(means) & ~best).any(axis=0)
+        first = int(np.flatnonzero(misled)[-1]) + 1 if misled.any() else 0
+        if first < len(highs) and not cut_misleads(options, (low, float(highs[first]))):
+            return low, float(highs[first])
+    return min(limits[0], lowest), float(highs[-1])
+
+
+def _rounded_up(number: float) -> float:
+    """The next number of two digits."""
+    place = math.floor(math.log10(abs(number))) - 1 if number else 0
+    return float(f"{math.ceil(number / 10.0**place)}e{place}")
+
+
+def _cut_means(option: Option, low: float, highs: np.ndarray) -> np.ndarray:
+    """Mean of an option's rewards cut to [low, high] for each of ``highs``, shape (highs,)."""
+    counts, sums = np.cumsum(option.counts), np.cumsum(np.maximum(option.values, low) * option.counts)
+    places = np.searchsorted(option.values, highs, side="right")
+    below, total = np.concatenate([[0], counts])[places], np.concatenate([[0.0], sums])[places]
+    return (total + (option.count - below) * highs) / option.count
 
 
 # ---------------------------------------------------------------------------------------------------------------

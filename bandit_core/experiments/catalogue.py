@@ -104,7 +104,7 @@ def _line_of(policy: Policy, experiment: Experiment | None, epsilon: float) -> d
 
 def _setting(experiment: Experiment) -> dict[str, Any]:
     document = experiment.spec()
-    return {name: document[name] for name in ("arms", "contexts") if name in document}
+    return {name: document[name] for name in ("arms", "clip", "contexts") if name in document}
 
 
 def _stated(policy: Policy, document: dict[str, Any]) -> list[Bound] | str:

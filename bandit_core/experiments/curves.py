@@ -28,8 +28,13 @@ def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     policy = experiment.lines[line].entry
     own_files = (theorem.state(setup) for theorem in theorems() if theorem.speaks_of(policy))
     kept = policy.guarantee(replace(setup, visits=1))  # by every answer, whose epsilon the bounds speak of
-    found = (*(_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)), cap)
-    return tuple(bound.with_curve(_once(bound.curve)) for bound in (_if_finite(bound, setup) for bound in found))
+    found = [_as_people_come(bound.judged(kept), setup) for bound in (*policy.bounds(setup), *own_files)]
+    if setup.uncut is not None and not np.array_equal(setup.gaps, setup.regret_gaps):
+        why = "it speaks of cut rewards, as this learner sees them; the regret here counts uncut rewards"
+        found = [bound if bound.not_applicable else bound.ruled_out(why) for bound in found]
+    return tuple(
+        bound.with_curve(_once(bound.curve)) for bound in (_if_finite(bound, setup) for bound in (*found, cap))
+    )
 
 
 def _if_finite(bound: Bound, setup: RunSetup) -> Bound:

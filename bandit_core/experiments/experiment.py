@@ -28,7 +28,7 @@ from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
-from bandit_core.spec.field_types import Delta, Frozen, Whole
+from bandit_core.spec.field_types import Delta, Frozen, Limits, Whole
 from bandit_core.spec.free_text import Lines, Text, Worded
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
@@ -48,7 +48,7 @@ Quantity = Literal["regret", "regret-per-log", "regret-per-user", "price"]
 Band = Literal["middle-90", "range", "interval-95", "half-sd", "quarter-sd"]
 Against = Literal["own", "best"]
 # What a title or a note may put into words.
-SPOKEN_OF = ("arms", "contexts", "lines", "horizon", "feedback", "visits", "visits_delta")
+SPOKEN_OF = ("arms", "clip", "contexts", "lines", "horizon", "feedback", "visits", "visits_delta")
 _BLANK = re.compile(r"\{(\w+)(:value)?\}")
 
 
@@ -155,6 +155,7 @@ class Document(Worded):
     title: Annotated[str, Field(max_length=120), Text] = ""
     note: Annotated[str, Field(max_length=600), Lines] = ""
     arms: Annotated[tuple[Arm, ...], Field(min_length=1, max_length=MOST_ARMS)] = ()
+    clip: Limits | None = None  # what private lines see of a reward: cut to these limits, and rescaled to [0, 1]
     contexts: Contexts | None = None
     lines: Annotated[tuple[Line, ...], Field(min_length=1, max_length=MOST_LINES)]
     horizon: Annotated[Whole, Field(ge=1, le=10**9)] = 100_000
@@ -197,6 +198,7 @@ class Experiment(Document):
         issues += unknown(obj, cls.model_fields)
         told = {issue.path for issue in issues}
         issues[:0] = [issue for issue in _setting_problems(obj) if issue.path not in told]
+        issues += [] if experiment is None else clip_problems(experiment)
         issues += _line_problems(obj, None if issues else experiment)
         if issues or experiment is None:
             raise InputError(issues)
@@ -218,6 +220,11 @@ class Experiment(Document):
         """Every arm by itself, in order; none where users have features."""
         return reward_laws.expand(self.arms)
 
+    @cached_property
+    def seen_arms(self) -> tuple[reward_laws.RewardDistribution, ...]:
+        """What a line with privacy sees of `single_arms`: their rewards cut as `clip` says, or as they are."""
+        return reward_laws.seen(self.single_arms, self.clip)
+
     @property
     def arm_count(self) -> int:
         """Number of arms to choose from."""
@@ -225,7 +232,7 @@ class Experiment(Document):
 
     @cached_property
     def means(self) -> np.ndarray:
-        """Mean reward of every single arm."""
+        """Mean reward of every single arm, before any cut."""
         return np.array(reward_laws.each(self.single_arms, lambda arm: arm.expected))
 
     @cached_property
@@ -267,7 +274,7 @@ class Experiment(Document):
             lines.append(entry)
         words: dict[str, Any] = {name: getattr(self, name) for name in ("title", "note") if name in document}
         numbers = {name: getattr(self, name) for name in ("horizon", "trials", "seed")}
-        last = ("feedback", "visits", "visits_delta", "view")
+        last = ("clip", "feedback", "visits", "visits_delta", "view")
         others: dict[str, Any] = {name: document[name] for name in last if name in document}
         return {"version": 1, **words, **setting, "lines": lines, **numbers, **others}
 
@@ -287,6 +294,8 @@ class Experiment(Document):
         for given, other in (("arms", "contexts"), ("contexts", "arms")):
             if fields.get(given) is not None:
                 document.pop(other, None)
+        if fields.get("contexts") is not None:
+            document.pop("clip", None)
         changed = Experiment.model_validate({**document, **fields})
         kept = tuple(
             line.model_copy(update={"label": None}) if line.label and is_stale(line.label, line, self.lines) else line
@@ -331,6 +340,15 @@ def _setting_problems(document: Mapping[str, Any]) -> list[Issue]:
     return []
 
 
+def clip_problems(document: Document) -> list[Issue]:
+    """What `clip` cannot cut: users with features, and rewards that are no finite list."""
+    kinds = sorted({arm.kind for arm in document.arms} - set(reward_laws.CUTTABLE))
+    if document.clip is None or not (kinds or document.contexts):
+        return []
+    here = "users with features" if document.contexts else f"these arms: {', '.join(kinds)}"
+    return [Issue("clip", list(document.clip), f"{', '.join(reward_laws.CUTTABLE)} arms only, not with {here}")]
+
+
 def _typed_parameters(line: Line) -> dict[str, Any]:
     typed = line.entry.parameters.model_validate(line.params)
     return {name: getattr(typed, name) for name in line.params}
@@ -338,12 +356,14 @@ def _typed_parameters(line: Line) -> dict[str, Any]:
 
 def _setup(line: Line, experiment: Experiment) -> RunSetup:
     policy, visits = line.entry, experiment.visits
+    arms = experiment.single_arms if policy.privacy == "none" else experiment.seen_arms
+    uncut = None if arms is experiment.single_arms else experiment.single_arms
     stated, epsilon = policy.parameters.model_validate(line.params), line.epsilon
 
     def of(stated: Parameters, budget: BudgetDistribution | None, visits: int, delta: float = 0.0) -> RunSetup:
         setup = RunSetup(
-            experiment.single_arms, budget, policy.resolve(stated, budget), experiment.horizon, experiment.contexts,
-            experiment.feedback, visits, delta,
+            arms, budget, policy.resolve(stated, budget), experiment.horizon, experiment.contexts,
+            experiment.feedback, visits, delta, uncut,
         )  # fmt: skip
         return replace(setup, parameters=policy.settle(setup))
 
@@ -444,7 +464,8 @@ def _delta_is_lost(line: Line, experiment: Experiment) -> bool:
 
 
 def _refusal(policy: Policy, experiment: Experiment) -> str | None:
-    return _setting_refusal(policy, experiment) or policy.accepts(experiment.single_arms)
+    seen = experiment.single_arms if policy.privacy == "none" else experiment.seen_arms
+    return _setting_refusal(policy, experiment) or policy.accepts(seen)
 
 
 def _setting_refusal(policy: Policy, experiment: Experiment) -> str | None:

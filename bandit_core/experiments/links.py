@@ -1,10 +1,11 @@
 """Experiment <-> address. A link says only what differs from a preset, and opens whatever it can of a broken one.
 
-The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation), ``T``
-(horizon), ``n`` (trials), ``seed``, ``visits``, ``visits_delta``, ``batch`` and ``delay`` (of the feedback), and the
-view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``, ``shapes``, ``runs``, ``hide``. What is absent
-comes from the preset, or from the preset ``default`` where none is named; only its title and note do not stay where
-what they speak of is another. Words on the screen never stand in a link, so rewording a label breaks none.
+The parameters are ``preset``, ``title``, ``note``, ``arms`` (or ``contexts``) and ``lines`` (compact notation),
+``clip`` (``0,0.2``), ``T`` (horizon), ``n`` (trials), ``seed``, ``visits``, ``visits_delta``, ``batch`` and ``delay``
+(of the feedback), and the view: ``x``, ``y``, ``show``, ``band``, ``price``, ``bounds``, ``worst``, ``shapes``,
+``runs``, ``hide``. What is absent comes from the preset, or from the preset ``default`` where none is named; only its
+title and note do not stay where what they speak of is another. Words on the screen never stand in a link, so rewording
+a label breaks none.
 """
 
 from __future__ import annotations
@@ -35,7 +36,20 @@ _FEEDBACK = ("batch", "delay")
 _CHOICES = {"x": "x", "y": "y", "show": "quantity", "band": "band", "price": "against"}
 _SWITCHES = {"bounds": "bounds", "worst": "worst_case", "shapes": "shapes", "runs": "runs"}
 _TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-KEYS = ("preset", "title", "note", "arms", "contexts", "lines", *_NUMBERS, *_FEEDBACK, *_CHOICES, *_SWITCHES, "hide")
+KEYS = (
+    "preset",
+    "title",
+    "note",
+    "arms",
+    "clip",
+    "contexts",
+    "lines",
+    *_NUMBERS,
+    *_FEEDBACK,
+    *_CHOICES,
+    *_SWITCHES,
+    "hide",
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -52,6 +66,7 @@ def _complete(experiment: Experiment) -> dict[str, str]:
         **({"arms": notation.write_arms(experiment.arms, spaces=False)} if users is None else {}),
         **({"contexts": notation.write_contexts(users, spaces=False)} if users is not None else {}),
         "lines": notation.write_lines(experiment.lines, spaces=False),
+        "clip": ",".join(map(number_text.write_number, experiment.clip or ())),
         **{key: number_text.write_number(getattr(experiment, name)) for key, name in _NUMBERS.items()},
         **{key: str(getattr(experiment.feedback, key)) for key in _FEEDBACK},
         **{key: getattr(view, name) for key, name in _CHOICES.items()},
@@ -141,10 +156,15 @@ def _hidden(text: str) -> Any:
     return [notation.read_number(part) for part in text.split(",")] if text.strip() else []
 
 
+def _clip(text: str) -> Any:
+    return [notation.read_number(part) for part in text.split(",")] if text.strip() else None
+
+
 _READERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "title": ("title", str),
     "note": ("note", str),
     "arms": ("arms", notation.read_arms),
+    "clip": ("clip", _clip),
     "contexts": ("contexts", notation.read_contexts),
     "lines": ("lines", notation.read_lines),
     **{key: (name, notation.read_number) for key, name in _NUMBERS.items()},

@@ -13,7 +13,8 @@ class Rewards(NamedTuple):
     """The arms, in the order of the spec or of a trial's labels.
 
     ``table`` (arms, ROW) and ``values`` are those of `bandit_core.spec.rewards.tables`; ``means`` (arms,) is the mean
-    of what a mechanism that answers with bits is fed with, ``gaps`` (arms,) best mean minus mean, in reward units.
+    of what a mechanism that answers with bits is fed with, ``gaps`` (arms,) what a pull loses, in reward units: best
+    mean minus mean, before any cut.
     """
 
     table: np.ndarray
@@ -54,4 +55,4 @@ class Batches(NamedTuple):
 
 def rewards_of(setup: RunSetup, means: np.ndarray | None = None) -> Rewards:
     """The arms of a line; ``means`` of what its mechanism is fed with, where that is not the reward itself."""
-    return Rewards(*setup.tables, setup.means if means is None else means, setup.gaps)
+    return Rewards(*setup.tables, setup.means if means is None else means, setup.regret_gaps)

@@ -43,6 +43,13 @@ _sharing = threading.Lock()
 _shared: weakref.WeakValueDictionary[int, Tables] = weakref.WeakValueDictionary()  # that somebody holds, by arms
 
 
+def _tables_of(arms: tuple[distributions.RewardDistribution, ...]) -> Tables:
+    with _sharing:
+        found = _shared.get(id(arms)) or Tables(arms)
+        _shared[id(arms)] = found
+    return found
+
+
 class Parameters(Frozen):
     """Base of every policy's parameters; ranges, defaults and help texts live in the fields."""
 
@@ -55,7 +62,8 @@ class RunSetup:
     answer may spend: of a person who comes ``visits`` times one part in so many, or more where the person's promise
     may fail with chance ``visits_delta`` (0: basic composition). ``parameters`` has every "auto" already replaced by a
     number. Where users have features, ``contexts`` says how, and there are no ``arms``.
-    ``feedback`` says when rewards are counted.
+    ``feedback`` says when rewards are counted. ``uncut`` are the arms that the loss is counted by, where the learner
+    sees their rewards cut and rescaled (`arms`); None where it sees them as they are.
     """
 
     arms: tuple[distributions.RewardDistribution, ...]
@@ -66,6 +74,7 @@ class RunSetup:
     feedback: Feedback = IMMEDIATE
     visits: int = 1
     visits_delta: float = 0.0
+    uncut: tuple[distributions.RewardDistribution, ...] | None = None
 
     @cached_property
     def means(self) -> np.ndarray:
@@ -80,10 +89,7 @@ class RunSetup:
 
     def shared_tables(self) -> Tables:
         """What the kernels read of the arms: one copy for all who play these arms while anybody holds it."""
-        with _sharing:
-            found = _shared.get(id(self.arms)) or Tables(self.arms)
-            _shared[id(self.arms)] = found
-        return found
+        return _tables_of(self.arms)
 
     @property
     def tables(self) -> tuple[np.ndarray, np.ndarray]:
@@ -92,5 +98,10 @@ class RunSetup:
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """Best mean minus mean, shape (arms,), reward units."""
+        """Best mean minus mean of what the learner sees, shape (arms,), reward units."""
         return self.shared_tables().gaps
+
+    @cached_property
+    def regret_gaps(self) -> np.ndarray:
+        """Best mean minus mean of the uncut rewards, which the loss is counted by, shape (arms,), reward units."""
+        return self.gaps if self.uncut is None else _tables_of(self.uncut).gaps

@@ -117,7 +117,7 @@ def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
         units, stretch = (units, 0.5 * noises[0]) if code == FIXED else (noises, 0.5)
     responses = Responses(_two_valued(setup.arms, release), lows, highs, chances)
     users = Groups(code == FIXED, shares, noises, units, kept)
-    rewards = Rewards(table, values, means, setup.gaps)
+    rewards = Rewards(table, values, means, setup.regret_gaps)
     return KernelCall(jump, (rewards, form, responses, users, (shift, float(stretch))), arms)
 
 

@@ -109,6 +109,7 @@ def _table_bytes(experiment: Experiment) -> int:
     texts.
     """
     distributions = {arm.single for arm in experiment.arms}
+    distributions |= set() if experiment.clip is None else {*experiment.seen_arms}
     observed = [distribution for distribution in distributions if isinstance(distribution, Empirical)]
     numbers = sum(len(distribution.values) * (1 if distribution.counts is None else 2) for distribution in observed)
     single = sum(arm.count for arm in experiment.arms)

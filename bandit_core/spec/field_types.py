@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -52,6 +52,15 @@ Delta = Annotated[Finite, AfterValidator(_between(SMALLEST_DELTA))]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Positive = Annotated[Number, Field(gt=0)]
 Probability = Annotated[Number, Field(ge=0, le=1)]
+
+
+def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
+    if not limits[0] < limits[1]:
+        raise ValueError("the first number must be below the second one")
+    return limits
+
+
+Limits: TypeAlias = Annotated[tuple[Number, Number], AfterValidator(_ascending)]
 
 
 class Frozen(BaseModel):

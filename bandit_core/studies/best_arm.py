@@ -51,7 +51,8 @@ class StoppingSpec(Frozen):
     """A question to one policy that stops: which arm is the best, wrong with probability ``delta`` at most.
 
     ``rule`` is the threshold to stop by, ``cap`` the users after which a run gives up, ``growth`` the factor by which
-    users grow from one decision to the next (1: a decision for every user).
+    users grow from one decision to the next (1: a decision for every user). ``truth`` are the mean rewards of single
+    arms that loss and error are counted by, where ``arms`` are what the policy sees of cut rewards (None: of ``arms``).
     """
 
     arms: Annotated[tuple[Arm, ...], Field(min_length=1)]
@@ -59,6 +60,7 @@ class StoppingSpec(Frozen):
     delta: Annotated[Number, Field(gt=0, lt=1)] = 0.05
     epsilon: Annotated[Number, Field(gt=0, le=LARGEST)] | None = None
     rule: Rule = "proved"
+    truth: Annotated[tuple[Number, ...], Field(min_length=1)] | None = None
     trials: Annotated[Whole, Field(ge=1, le=10**7)] = 1000
     seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
     cap: Annotated[Whole, Field(ge=2, le=MOST_USERS)] = 10**8
@@ -95,6 +97,8 @@ class StoppingSpec(Frozen):
         count = sum(arm.count for arm in self.arms)
         if not 2 <= count <= MOST_ARMS:
             yield Issue("arms", count, f"from 2 to {MOST_ARMS} arms")
+        elif self.truth is not None and len(self.truth) != count:
+            yield Issue("truth", len(self.truth), f"{count} means, one for each arm")
         elif self.cap < count:
             yield Issue("cap", self.cap, f"at least {count}, one user for each arm")
 
@@ -156,8 +160,10 @@ class StoppingResult:
 
     @cached_property
     def gaps(self) -> np.ndarray:
-        """Best mean minus mean, shape (arms,), reward units."""
-        return self.spec.setup.gaps
+        """Best mean minus mean of uncut rewards, shape (arms,), reward units."""
+        if self.spec.truth is None:
+            return self.spec.setup.gaps
+        return max(self.spec.truth) - np.array(self.spec.truth)
 
     @property
     def wrong(self) -> np.ndarray:

@@ -57,7 +57,8 @@ class Question:
     """Options with rewards in [0, 1], the number of users, and one budget or how the budgets are spread.
 
     ``trials`` are those that are reported; the default spends more on short runs and less on very long ones. ``note``
-    goes with the experiments.
+    goes with the experiments. ``clip`` are the limits to which methods with privacy see the rewards cut (None: to 0 and
+    1); what is lost, and so which method is best, is counted in uncut rewards.
     """
 
     arms: tuple[Arm, ...]
@@ -66,6 +67,7 @@ class Question:
     trials: int | None = None
     seed: int = 0
     note: str = ""
+    clip: tuple[float, float] | None = None
 
     @property
     def effort(self) -> float:
@@ -168,6 +170,7 @@ def _candidate(question: Question, policy: Policy, privacy: Privacy, label: str 
         line["params"] = {"eps_min": recommended.__wrapped__(question.epsilon, "v_b")}
     document = {
         "arms": tuple(question.arms),
+        "clip": question.clip,
         "lines": [line],
         "horizon": question.horizon,
         "trials": question.reported,

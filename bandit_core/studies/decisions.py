@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.experiments.experiment import Document, Experiment, Line
+from bandit_core.experiments.experiment import Document, Experiment, Line, clip_problems
 from bandit_core.policies.stopping import Rule, stopping_policies
 from bandit_core.spec.errors import InputError, Issue, validated
 from bandit_core.spec.notation import write_epsilon
+from bandit_core.spec.rewards import expand, seen
 from bandit_core.studies.best_arm import QUANTILES, StoppingResult, StoppingSpec, stopping
 
 if TYPE_CHECKING:
@@ -57,8 +58,10 @@ def stopping_lines(
         name = "visits" if asked.feedback.immediate else "feedback"
         told = "policies that stop count every reward at once, of people who come once; leave it out"
         raise InputError([Issue(name, said[name], told)])
+    if issues := clip_problems(asked):
+        raise InputError(issues)
     shared = {"delta": delta, "rule": rule, "trials": asked.trials if trials is None else trials}
-    lines, issues = [], []
+    lines = []
     for number, line in enumerate(asked.lines):
         try:
             lines.append(StoppingLine(_label(line, asked.lines), _question(line, asked, shared)))
@@ -82,7 +85,15 @@ def _question(line: Line, asked: Document, shared: Mapping[str, Any]) -> Stoppin
         told = f"{', '.join(_PARAMETERS)} are all that {line.policy} takes until it stops"
         raise InputError([Issue("params", dict(line.params), told)])
     numbers = {"seed": asked.seed, "cap": asked.horizon, **shared, **line.params}
-    return StoppingSpec.of(arms=asked.arms, policy=line.policy, epsilon=budget, **numbers)
+    return StoppingSpec.of(policy=line.policy, epsilon=budget, **numbers, **_seen(asked, line.policy))
+
+
+def _seen(asked: Document, policy: str) -> dict[str, Any]:
+    """The arms as a policy sees them, and the means of the uncut ones where it sees them cut."""
+    if asked.clip is None or stopping_policies()[policy].privacy == "none":
+        return {"arms": asked.arms}
+    arms = expand(asked.arms)
+    return {"arms": seen(arms, asked.clip), "truth": tuple(arm.expected for arm in arms)}
 
 
 def searches_of(experiment: Experiment) -> list[StoppingLine]:
@@ -96,7 +107,7 @@ def searches_of(experiment: Experiment) -> list[StoppingLine]:
             epsilon = None if setup.epsilon is None else setup.fixed_epsilon
             chosen = {name: getattr(setup.parameters, name) for name in _PARAMETERS}
             numbers = {"trials": experiment.trials, "seed": experiment.seed, "cap": experiment.horizon, **chosen}
-            spec = StoppingSpec.of(arms=experiment.arms, policy=line.policy, epsilon=epsilon, **numbers)
+            spec = StoppingSpec.of(policy=line.policy, epsilon=epsilon, **numbers, **_seen(experiment, line.policy))
             found.append(StoppingLine(experiment.label(number), spec))
     return found
 

@@ -101,7 +101,7 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
     regret = _at_every_user(call, words, users).regret[0]
     arms = np.diff(_at_every_user(_numbered(call), words, users).regret[0], prepend=0.0).astype(np.int64)
     told = _told(call, setup, words, arms)
-    return OneRun(arms=arms, regret=regret, gaps=setup.gaps, privacy=entry.privacy, **told)
+    return OneRun(arms=arms, regret=regret, gaps=setup.regret_gaps, privacy=entry.privacy, **told)
 
 
 def _watched(call: KernelCall, setup: RunSetup, words: np.ndarray, users: int, privacy: Privacy) -> OneRun:

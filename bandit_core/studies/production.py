@@ -58,6 +58,8 @@ SEARCH = (
     "rule, whose chance of error is not δ."
 )
 
+CUT = "A reward beyond the public limits is cut to them first, and every reward is rescaled to [0, 1]."
+
 # Promises that hold for what a whole batch sends, and the way an answer takes.
 BATCHES = {
     "shuffle": "to a shuffler that takes its name off",
@@ -86,7 +88,7 @@ def plan(experiment: Experiment, line: int) -> Plan:
     guarantee = policy.guarantee(setup)
     return Plan(
         promise=guarantee.words,
-        device=_device(chosen, releases),
+        device=_device(chosen, releases) + (f" {CUT}" if setup.uncut is not None else ""),
         server=_server(chosen, releases),
         noise=_noise(setup, releases),
         code=program(releases[0], guarantee.delta) if releases and releases[0].mechanism in PROGRAMS else "",

@@ -22,7 +22,7 @@ from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.store import Store
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.field_types import SMALLEST
-from bandit_core.spec.rewards import Arm, Bernoulli
+from bandit_core.spec.rewards import Arm, Bernoulli, TwoPoint
 from bandit_core.studies.best_arm import StoppingResult, StoppingSpec, StoppingStudy
 from bandit_core.studies.best_method import keeps
 from bandit_core.theory.best_arm import TimeBound, time_bounds
@@ -42,6 +42,8 @@ _LEAST = SMALLEST  # a chance of 0 as the power calculation takes it
 class RollOutQuestion:
     """Options with rewards in [0, 1], ``users`` in all, and a budget for each private trust model in ``epsilons``.
 
+    With privacy rewards are seen cut to ``clip`` (None: to 0 and 1); what is lost, and whether a recommendation is
+    wrong, is counted in uncut rewards.
     ``delta`` is the chance of a wrong recommendation that is allowed, and the level of the test (Dunnett's for more
     than two options), whose chance of finding the difference is ``power``; ``rule`` is the threshold to stop by.
     """
@@ -54,21 +56,29 @@ class RollOutQuestion:
     rule: Rule = "proved"
     trials: int = TRIALS
     seed: int = 0
+    clip: tuple[float, float] | None = None
 
     @cached_property
     def means(self) -> tuple[float, ...]:
-        """Mean reward of each option."""
+        """Mean reward of each option, before any cut."""
         return tuple(float(arm.expected) for arm in distributions.expand(self.arms))
 
-    @property
-    def bits(self) -> tuple[Bernoulli, ...]:
-        """The options as bits."""
-        return tuple(Bernoulli(mean=mean) for mean in self.means)
+    @cached_property
+    def _means_of_cut(self) -> tuple[float, ...]:
+        cut = distributions.seen(distributions.expand(self.arms), self.clip)
+        return tuple(float(arm.expected) for arm in cut)
 
-    @property
-    def effect(self) -> float:
-        """Best mean minus the second best, reward units: 0 where no number of users decides."""
-        second, best = sorted(self.means)[-2:]
+    def seen(self, privacy: Privacy) -> tuple[float, ...]:
+        """Mean reward of each option as a trust model sees it: cut, and in units of the limits, if it is private."""
+        return self.means if privacy == "none" else self._means_of_cut
+
+    def bits(self, privacy: Privacy) -> tuple[Bernoulli, ...]:
+        """The options as the bits that a trust model sees."""
+        return tuple(Bernoulli(mean=mean) for mean in self.seen(privacy))
+
+    def effect(self, privacy: Privacy) -> float:
+        """Best mean minus the second best as a trust model sees them: 0 where no number of users decides."""
+        second, best = sorted(self.seen(privacy))[-2:]
         return best - second
 
     @property
@@ -79,21 +89,23 @@ class RollOutQuestion:
     @property
     def sizes(self) -> tuple[TestSize, ...]:
         """Users that the test needs, by trust model."""
-        low = max(_LEAST, sorted(self.means)[-2])
-        effect = min(max(self.effect, _LEAST), 1 - low)
-        return tuple(
-            sample_size(low, effect, self.delta, self.power, privacy, epsilon, len(self.means))
-            for privacy, epsilon in self.trusts
-        )
+        return tuple(self._size(privacy, epsilon) for privacy, epsilon in self.trusts)
+
+    def _size(self, privacy: Privacy, epsilon: float | None) -> TestSize:
+        low = max(_LEAST, sorted(self.seen(privacy))[-2])
+        effect = min(max(self.effect(privacy), _LEAST), 1 - low)
+        return sample_size(low, effect, self.delta, self.power, privacy, epsilon, len(self.means))
 
     def specs(self, cap: int) -> list[StoppingSpec]:
         """Every policy that stops and keeps at least the promise, in every trust model (`levels` has these in the same
         order), by the rule, or by the proved one where it has no other; they give up after ``cap`` users.
         """
-        shared = {"arms": self.bits, "delta": self.delta, "trials": self.trials, "seed": self.seed}
+        shared = {"delta": self.delta, "trials": self.trials, "seed": self.seed, "cap": max(cap, len(self.means))}
         return [
-            StoppingSpec.of(policy=policy.name, rule=rule, epsilon=epsilon, cap=max(cap, len(self.means)), **shared)
-            for _, policy, epsilon in self._played
+            StoppingSpec.of(
+                policy=policy.name, rule=rule, epsilon=epsilon, arms=self.bits(privacy), truth=self.means, **shared
+            )
+            for privacy, policy, epsilon in self._played
             for rule in ([self.rule] if self.rule in policy.rules else ["proved"])
         ]
 
@@ -113,15 +125,30 @@ class RollOutQuestion:
         return [privacy for privacy, _, _ in self._played]
 
     @property
-    def tests(self) -> Experiment:
-        """The tests of every trust model, each followed by its winner, as an experiment over ``users``."""
-        lines = []
-        for size in self.sizes:
-            budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
-            params = {"users": size.total(len(self.means))}
-            lines.append({"policy": TESTS[size.privacy], "params": params, **budget})
+    def tests(self) -> tuple[Experiment, ...]:
+        """The test of each trust model, followed by its winner, as an experiment over ``users``."""
+        return tuple(map(self._test, self.sizes))
+
+    def _test(self, size: TestSize) -> Experiment:
+        budget = {} if size.epsilon is None else {"epsilon": {"kind": "fixed", "value": size.epsilon}}
+        line = {"policy": TESTS[size.privacy], "params": {"users": size.total(len(self.means))}, **budget}
         numbers = {"horizon": self.users, "trials": self.trials, "seed": self.seed}
-        return Experiment.model_validate({"arms": self.bits, "lines": lines, **numbers})
+        if self.clip is None or size.privacy == "none":
+            return Experiment.model_validate({"arms": self.bits(size.privacy), "lines": [line], **numbers})
+        seen = zip(self.means, self.seen(size.privacy), strict=True)
+        arms = tuple(two_amounts(mean, bit, self.clip) for mean, bit in seen)
+        return Experiment.model_validate({"arms": arms, "clip": self.clip, "lines": [line], **numbers})
+
+
+def two_amounts(mean: float, bit: float, clip: tuple[float, float]) -> Arm:
+    """Rewards of two amounts with this mean that are, cut to ``clip``, a bit that is 1 with chance ``bit``."""
+    low, high = clip
+    beyond = mean - (low + (high - low) * bit)  # what the cut takes away
+    if beyond >= 0:
+        high += beyond / bit if bit > 0 else 0.0
+    else:
+        low += beyond / (1 - bit) if bit < 1 else 0.0
+    return TwoPoint(low=low, high=high, p_high=bit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +202,7 @@ class RollOutStudy:
         self._specs, self._capped = question.specs(CAP), question.specs(question.users)
         self._played = list(dict.fromkeys([*self._specs, *self._capped]))  # a policy may play for two trust models
         self._search = StoppingStudy(self._played)
-        self._tests = Simulation(question.tests, store)
+        self._tests = tuple(Simulation(test, store) for test in question.tests)
         self._noiseless: StoppingStudy | None = None  # known once the searches are done
         self._rows: tuple[RollOut, ...] | None = None
 
@@ -186,8 +213,8 @@ class RollOutStudy:
 
     @property
     def _parts(self) -> tuple[StoppingStudy | Simulation, ...]:
-        parts = (self._search, self._tests)
-        return parts if self._noiseless is None else (*parts, self._noiseless)
+        last = () if self._noiseless is None else (self._noiseless,)
+        return (self._search, *self._tests, *last)
 
     def _of_trust(self, privacy: Privacy) -> list[int]:
         """Places of the searches of one trust model."""
@@ -211,14 +238,15 @@ class RollOutStudy:
     def fraction(self) -> float:
         """Share of the work that is done; tests and runs without noise take a tenth of it each, about."""
         last = self._noiseless.fraction if self._noiseless is not None else 0.0
-        return 0.8 * self._search.fraction + 0.1 * self._tests.fraction + 0.1 * last
+        tests = [test.fraction for test in self._tests]
+        return 0.8 * self._search.fraction + 0.1 * sum(tests) / len(tests) + 0.1 * last
 
     @property
     def finished(self) -> bool:
         """Whether every run is done."""
         return (
             self._search.finished
-            and self._tests.missing_seconds == 0
+            and all(test.missing_seconds == 0 for test in self._tests)
             and self._noiseless is not None
             and self._noiseless.finished
         )
@@ -236,7 +264,7 @@ class RollOutStudy:
     @property
     def notices(self) -> list[str]:
         """What the owner of the run should be told."""
-        return self._tests.notices
+        return list(dict.fromkeys(notice for test in self._tests for notice in test.notices))
 
     @property
     def stopped(self) -> bool:
@@ -254,8 +282,9 @@ class RollOutStudy:
         """Play what is missing; calls ``on_progress(self)`` after every finished block. None where stopped."""
         told = None if on_progress is None else lambda _: on_progress(self)
         self._search.run(jobs, told)
-        if not self.stopped:
-            self._tests.run(jobs, told)
+        for test in self._tests:
+            if not self.stopped:
+                test.run(jobs, told)
         if not self.stopped and self._search.finished:
             if self._noiseless is None:
                 quickest = [self._specs[self._quickest(privacy)] for privacy, _ in self.question.epsilons]
@@ -272,11 +301,11 @@ class RollOutStudy:
     def _row(self, place: int) -> RollOut:
         question, (privacy, epsilon) = self.question, self.question.trusts[place]
         found = dict(zip(self._played, self._search.result(), strict=True))
-        line, quickest = self._tests.result().lines[place], self._quickest(privacy)
+        [line], quickest = self._tests[place].result().lines, self._quickest(privacy)
         times, capped = found[self._specs[quickest]], found[self._capped[quickest]]
         assert times is not None and capped is not None and line is not None and self._noiseless is not None
         plain = self._noiseless.result()[place - 1] if place else None  # no privacy comes first
-        bounds = time_bounds(question.bits, question.delta, privacy, epsilon, self._remember)
+        bounds = time_bounds(question.bits(privacy), question.delta, privacy, epsilon, self._remember)
         applicable = [bound for bound in bounds if bound.not_applicable is None]
         return RollOut(
             privacy=privacy,

@@ -320,7 +320,7 @@ def asymptotically_optimal(setup: RunSetup, source: str) -> Bound:
 
 def trivial_cap(setup: RunSetup) -> Bound:
     """Nobody can lose more than the largest gap at every step."""
-    largest = float(setup.gaps.max())
+    largest = float(setup.regret_gaps.max())
     return Bound(
         name=TRIVIAL,
         side="upper",

@@ -274,29 +274,33 @@ def test_amounts_are_rescaled_only_with_consent_and_answered_in_their_unit() -> 
     limits(screen, 0)
     assert unit_of(screen) in inputs.AMOUNT_UNITS and screen.get("plotly_chart")
     asked = screen.session_state["own-limited"][1]
-    assert (asked.low, asked.high, asked.cut) == (0, 40, "")
+    assert (asked.low, asked.high, asked.cut, asked.clip) == (0, 40, "", None)
+
+
+TRUE_MEANS = [(60 * 80 + 1e6) / 121, (60 * 60 + 30) / 121]
 
 
 def test_one_amount_of_a_million_is_cut_when_the_visitor_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = b"A,B\n" + b"30,20\n50,40\n" * 60 + b"1000000,30\n"
-    lost = {}
     for place in (0, 1):
         screen = upload(on.visit("your-numbers", **QUICK), rows)
         assert not screen.get("plotly_chart")  # nothing is taken for granted
         limits(screen, place)
         asked = screen.session_state["own-limited"][1]
-        lost[place] = asked.scale
+        assert (asked.low, asked.high) == (0, 1e6) and asked.means.tolist() == pytest.approx(TRUE_MEANS)
         assert bool(asked.cut) == bool(place)
         if place:
             assert "1 of 242" in asked.cut and asked.cut in on.words(screen).replace("\\", "")
-            assert asked.observed[0].high == asked.high == 50
-            assert asked.observed[0].mean == pytest.approx((60 * 80 + 50) / 121)
+            assert asked.limits == (0, 50) and asked.clip == (0, 50 / 1e6)
+            assert asked.observed[0].high == 1e6 and asked.observed[0].mean == pytest.approx(TRUE_MEANS[0])
             table = next(frame.value for frame in screen.main.dataframe if "cut" in frame.value)
             assert table["cut"].tolist() == ["1 (0.826 %)", "0 (0 %)"]
+            after = [float(text.replace(",", "")) for text in table["mean after the cut"]]
+            assert after == pytest.approx([(60 * 80 + 50) / 121, TRUE_MEANS[1]], rel=1e-3)
             monkeypatch.setattr(inputs, "write_address", lambda private: None)
             question = inputs.question_of(asked, inputs.Setting(2000, "euros", 2.0))
-            assert {each.note for each in candidates(question, "local")} == {asked.cut}  # the spec tells it, too
-    assert lost[0] == 1e6 and lost[1] == 50
+            found = candidates(question, "local")
+            assert {(each.note, each.clip) for each in found} == {(asked.cut, asked.clip)}  # the spec tells it, too
 
 
 def test_a_reward_far_from_all_others_is_named_and_one_press_cuts_it() -> None:
@@ -305,7 +309,7 @@ def test_a_reward_far_from_all_others_is_named_and_one_press_cuts_it() -> None:
     next(button for button in screen.button if button.key.endswith("-near")).click()
     on.run(screen)
     asked = screen.session_state["own-limited"][1]
-    assert (asked.low, asked.high) == (0, 50) and screen.get("plotly_chart")
+    assert asked.limits == (0, 50) and not asked.misled and screen.get("plotly_chart")
     [choice] = [radio for radio in screen.radio if "imits" in radio.label]
     assert choice.value == choice.options[1] and len(choice.options) == 3  # all, without the far one, one's own
 
@@ -329,7 +333,7 @@ def test_a_stray_2_among_0_and_1_does_not_double_the_range_in_silence() -> None:
     assert not screen.get("plotly_chart")
     limits(screen, 1)
     asked = screen.session_state["own-limited"][1]
-    assert (asked.low, asked.high) == (0, 1) and asked.cut
+    assert asked.limits == (0, 1) and asked.cut and not asked.amounts
     assert unit_of(screen) in inputs.RATE_UNITS
 
 
@@ -340,10 +344,61 @@ def test_limits_of_ones_own_and_limits_that_are_none() -> None:
         next(box for box in screen.number_input if box.label == label).set_value(value)
     on.run(screen)
     asked = screen.session_state["own-limited"][1]
-    assert asked.means.tolist() == pytest.approx([55 / 3, 25 / 3]) and screen.get("plotly_chart")
+    assert asked.means.tolist() == pytest.approx([20, 40 / 3]) and screen.get("plotly_chart")
+    assert (asked.limits, asked.low, asked.high) == ((0, 25), 0, 40)
     next(box for box in screen.number_input if box.label == "Largest").set_value(-1.0)
     on.run(screen)
     assert "limits" in screen.error[0].value and not screen.get("plotly_chart")
+
+
+SHOP = b"often,dear\n" + b"1,0\n2,0\n0,0\n2,0\n" * 24 + b"1,400\n2,600\n2,0\n0,0\n"  # 1.25 against 10
+
+
+def test_limits_that_change_the_best_option_are_an_error_with_a_way_out() -> None:
+    """Limits of 0 to 3: the learner sees the wrong page ahead, and what that loses is counted whole."""
+    screen = limits(upload(on.visit("your-numbers", users="3000", eps="10"), SHOP), -1)
+    for label, value in (("Smallest", 0.0), ("Largest", 3.0)):
+        next(box for box in screen.number_input if box.label == label).set_value(value)
+    on.run(screen)
+    [told] = [box.value for box in screen.error if "which option is best" in box.value]
+    assert all(part in told for part in ("**dear**, with 10 per user", "**often** looks best, with 1.25 against 0.06"))
+    assert "lose up to 8.75 per user" in told
+    asked, memory = screen.session_state["own-limited"][1], on.words(screen)
+    assert (asked.low, asked.high, asked.limits) == (0, 600, (0, 3)) and asked.means.tolist() == pytest.approx(
+        [1.25, 10]
+    )
+    assert "**The limits of a reward change which option is best**" in memory
+    assert "With privacy that answer is wrong" in memory
+    lost = [float(text.replace(",", "")) for text in re.findall(r"### ([\d,.]+)", memory)]
+    blind = 3000 * 8.75 / 2
+    assert len(lost) == 3 and lost[0] < 0.75 * blind and min(lost[1:]) > 0.9 * blind  # in euros of the file
+    [wrong] = [table.value for table in screen.main.dataframe if "wrong (95 % limits)" in table.value]
+    assert wrong["wrong (95 % limits)"].tolist()[0].startswith("0 %") and all(
+        text.endswith("100 %") for text in wrong["wrong (95 % limits)"].tolist()[1:]
+    )
+    [button] = [button for button in screen.button if button.key.endswith("-harmless")]
+    high = float(button.label.rpartition(" to ")[2])  # two euros in a hundred must bring more than 125
+    assert 62.5 < high < 67 and f"Limits of 0 to {high:g} do not" in told
+    button.click()
+    on.run(screen)
+    asked = screen.session_state["own-limited"][1]
+    assert asked.limits == (0, high) and not asked.misled and not screen.error and screen.get("plotly_chart")
+
+
+def test_the_button_that_cuts_what_lies_far_off_says_at_once_that_it_changes_the_best_option() -> None:
+    rows = b"often,dear\n" + b"1,0\n2,0\n0,0\n2,0\n" * 60 + b"2,9000\n"
+    screen = upload(on.visit("your-numbers", **QUICK), rows)
+    assert [button.key for button in screen.button if button.key.endswith(("-near", "-harmless-near"))]
+    [told] = [box.value for box in screen.error if "which option is best" in box.value]
+    assert "**dear**" in told and "**often** looks best" in told and not screen.get("plotly_chart")
+    [choice] = [radio for radio in screen.radio if "imits" in radio.label]
+    next(button for button in screen.button if button.key.endswith("limits-near")).click()
+    on.run(screen)
+    assert screen.session_state["own-limited"][1].misled
+    assert len([box for box in screen.error if "which option is best" in box.value]) == 1  # once, beside the button
+    next(button for button in screen.button if button.key.endswith("-harmless-near")).click()
+    on.run(screen)
+    assert not screen.session_state["own-limited"][1].misled and choice.key in screen.session_state
 
 
 def test_units_follow_the_kind_of_reward() -> None:

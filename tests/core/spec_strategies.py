@@ -148,7 +148,14 @@ def specs(draw: st.DrawFn) -> Document:
     arm_documents = draw(any_arms)
     laws = [rewards.DISTRIBUTIONS[each["kind"]].model_validate(each) for each in arm_documents]
     single = rewards.expand(tuple(laws))
-    willing = [name for name, policy in registry().items() if policy.accepts(single) is None]
+    cuttable = {law.kind for law in laws} <= set(rewards.CUTTABLE)
+    limits = draw(st.none() | ranges(-5, 5)) if cuttable else None
+    clip = None if limits is None else (limits["low"], limits["high"])
+    seen = rewards.seen(single, clip)
+    willing = [
+        name for name, policy in registry().items()
+        if policy.accepts(single if policy.privacy == "none" else seen) is None
+    ]  # fmt: skip
     chosen = draw(st.lists(st.sampled_from(willing), min_size=1, max_size=4))
     document: Document = {
         "version": 1,
@@ -158,6 +165,8 @@ def specs(draw: st.DrawFn) -> Document:
         "trials": draw(st.integers(1, 10**4)),
         "seed": draw(st.integers(0, 2**53)),
     }
+    if clip is not None:
+        document["clip"] = clip
     for name, words in (("title", labels), ("note", notes)):
         if draw(st.booleans()):
             document[name] = draw(words)

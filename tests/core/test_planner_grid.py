@@ -120,7 +120,7 @@ def test_the_plan_of_several_options_is_that_of_the_hardest_pair(rates, privacy,
     hardest = max(fewest(lambda n, rate=rate: enough(n, rate)) for rate in rates if rate < best)
     size = next(size for size in question.sizes if (size.privacy, size.epsilon) == (privacy, epsilon))
     assert size.users_per_option == pytest.approx(hardest, abs=1)  # best - second best is rounded
-    line = next(line for line in question.tests.lines if line.policy == TESTS[privacy])
+    line = next(line for test in question.tests for line in test.lines if line.policy == TESTS[privacy])
     assert line.params["users"] == len(rates) * size.users_per_option
     low = sorted(rates)[-2]
     budget = {} if epsilon is None else {"epsilon": {"kind": "fixed", "value": epsilon}}

@@ -64,7 +64,7 @@ def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
     """What the browser needs to play trial 1 of a line; see watch.js for how it is read."""
     run = one_run(experiment, line, users_watched(experiment))
     setup = experiment.setups[line]
-    rows = _rows(run, setup.gaps)
+    rows = _rows(run, setup.regret_gaps)
     shown = np.full(experiment.arm_count, len(rows))
     shown[rows] = np.arange(len(rows))
     others = experiment.arm_count - len(rows)
@@ -86,9 +86,9 @@ def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
         "decides": run.decides,
         "bits": run.privacy == "local" and bool(np.isin(answers, (0, 1)).all()),
         "epsilon": None if budget is None or math.isinf(budget) else words.number(budget),
-        "notes": _notes(run, not experiment.feedback.immediate),
+        "notes": [*_notes(run, not experiment.feedback.immediate), *([CUT] if setup.uncut is not None else [])],
         "shown": _packed(shown[run.arms], "u1"),
-        "mistakes": _packed(setup.gaps[run.arms] > 0, "u1"),
+        "mistakes": _packed(setup.regret_gaps[run.arms] > 0, "u1"),
         "felt": _packed(run.rewards),
         "sent": _packed(run.sent),
         "budgets": "" if np.isnan(run.epsilons).all() else _packed(run.epsilons),
@@ -150,6 +150,7 @@ def message_frames(experiment: Experiment, line: int, colour: str) -> dict[str, 
     }
 
 
+CUT = "Rewards are shown as this learner sees them, cut and rescaled to [0, 1]; the regret counts uncut rewards."
 _BARS = {
     "largest": "Bars: the estimate, and what the index adds to it for what is not known yet, either way.",
     "draw": "Bars: the middle 90 % of the server's posterior, from which it draws.",

@@ -87,6 +87,11 @@ def verdict(answer: Reply) -> str:
         f"among {users} ({answer.method(base)}).",
         *_warnings(base, answer),
     ]
+    if answer.asked.misled:
+        sentences.append(
+            f"**The limits of a reward change which option is best**: {answer.asked.misled}. Methods with privacy "
+            "learn the wrong one, and what that loses is part of their loss."
+        )
     for row in private:
         sentences += [_price(row, answer), *_warnings(row, answer)]
         if answer.needs_no_trust(row):

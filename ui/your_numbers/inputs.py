@@ -6,7 +6,7 @@ nor functions with a process-wide cache (bounds, automatic thresholds) ever see 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,7 @@ from bandit_core.spec.rewards import Arm
 from bandit_core.studies.best_method import Question
 from bandit_core.studies.business_case import read_lifts, typed_arms
 from ui import epsilon_grid, real_world_budgets, uploads, words
+from ui.your_numbers import limits as reward_limits
 from ui.your_numbers.address import MOST_USERS, first_value, key_of, number_at_first, remember, write_address
 
 RATE_UNITS = ("conversions", "clicks", "recovered patients")  # of what succeeds or not
@@ -42,6 +43,8 @@ _OF_UPLOADS = (
     "own-file-read",
     "own-choices",
     "own-limited",
+    "own-misled",
+    "own-misled-near",
     "own-budgets-read",
     *_FOUND,
 )
@@ -49,7 +52,11 @@ _OF_UPLOADS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit."""
+    """The options of the question: arms in [0, 1], and what 0 and 1 stand for in the visitor's unit.
+
+    ``observed`` are the uploaded rewards as they are; methods with privacy see them cut to ``limits``. ``amounts`` says
+    whether more than 0 and 1 is left of them then.
+    """
 
     arms: tuple[Arm, ...]
     names: tuple[str, ...]
@@ -59,6 +66,14 @@ class Asked:
     sure: str  # how sure one can be which option is best
     unit: str = ""  # of typed means: "%" where they are rates
     cut: str = ""  # which rewards the limits cut, and what that moves
+    limits: tuple[float, float] | None = None  # in the visitor's unit; None where they cut nothing
+    amounts: bool = False
+    misled: str = ""  # which option looks best after the cut in place of which, as a clause; empty where the best does
+
+    @property
+    def clip(self) -> tuple[float, float] | None:
+        """The limits in units of the arms."""
+        return None if self.limits is None else _shares(self.limits, self.low, self.high)
 
     @property
     def scale(self) -> float:
@@ -67,7 +82,7 @@ class Asked:
 
     @property
     def means(self) -> np.ndarray:
-        """Mean reward of each option, in the visitor's unit."""
+        """Mean reward of each option before any cut, in the visitor's unit."""
         return np.array([self.low + self.scale * arm.expected for arm in self.arms])
 
 
@@ -251,7 +266,7 @@ def _uploaded() -> Asked | None:
     st.caption(words.plain(" ".join((read, *seen.notes))))
     if not _accepted(seen.troubles, upload.file_id):
         return None
-    limits = (0.0, 1.0) if seen.yes_or_no else _limits(seen, upload.file_id)
+    limits = (0.0, 1.0) if seen.yes_or_no else reward_limits.chosen(seen, upload.file_id)
     if limits is None:
         return None
     try:
@@ -265,8 +280,8 @@ def _uploaded() -> Asked | None:
     st.markdown(chosen.sure)
     if any(option.summarised for option in seen.options):
         st.caption(
-            "Where an option has more than 1,000 different rewards, they are put into 1,000 equally large groups of "
-            "neighbours, and each group is simulated by its mean; that keeps the mean of the option."
+            "Where an option has more than 1,000 different rewards, they are put into about 1,000 equally large groups "
+            "of neighbours, and each group is simulated by its mean; that keeps the mean of the option."
         )
     return chosen
 
@@ -295,139 +310,43 @@ def _columns(offered: Sequence[str], slot: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _limited(seen: Observations, limits: tuple[float, float]) -> Asked:
-    """What was observed as the options of the question: rewards beyond the limits are cut to them."""
-    arms = tuple(option.rescaled(*limits).arm() for option in seen.options)
-    clipped = tuple(option.clipped(*limits) for option in seen.options)
-    names = tuple(option.name for option in seen.options)
-    return Asked(arms, names, *limits, clipped, certainty(clipped), cut=cut_words(seen.options, limits))
-
-
-def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[int, int]:
-    """Number of rewards beyond the limits, and of all."""
-    return sum(option.outside(*limits) for option in options), sum(option.count for option in options)
-
-
-def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
-    """What the limits cut and how far that moves the means, in plain words; nothing where nothing is cut."""
-    outside, count = _outside(options, limits)
-    if not outside:
-        return ""
-    moved = max(options, key=lambda option: abs(option.clipped(*limits).mean - option.mean))
-    before, after = words.number(moved.mean), words.number(moved.clipped(*limits).mean)
-    return (
-        f"Rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} of {count:,} "
-        f"({percent(outside / count)}) lie beyond. That moves the mean of {moved.name} from {before} to {after}, and "
-        "no other mean by more."
+    """What was observed as the options of the question; methods with privacy see rewards cut to the limits."""
+    options, cut = seen.options, reward_limits.cut_words(seen.options, limits)
+    low, high = min(limits[0], seen.limits[0]), max(limits[1], seen.limits[1])
+    clip = _shares(limits, low, high) if cut else None
+    return Asked(
+        arms=tuple(option.rescaled(low, high).arm(clip) for option in options),
+        names=tuple(option.name for option in options),
+        low=low,
+        high=high,
+        observed=options,
+        sure=certainty(options),
+        cut=cut,
+        limits=limits if cut else None,
+        amounts=not all(option.clipped(*limits).yes_or_no for option in options),
+        misled=reward_limits.misled_words(options, limits),
     )
+
+
+def _shares(limits: tuple[float, float], low: float, high: float) -> tuple[float, float]:
+    """Limits where ``low`` becomes 0 and ``high`` 1."""
+    first, last = ((limit - low) / (high - low) for limit in limits)
+    return first, last
 
 
 COLUMN_WAYS = {"found": "as found", "wide": "a column per option", "long": "two columns: option, reward"}
-OWN_LIMITS = "others, known beforehand"
-NEAR = "without those far from all others"
-SHARES = {1.0: "all rewards", 0.99: "99 % of each option's", 0.95: "95 % of each option's"}
-
-
-def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
-    """Limits to choose from, narrower ones only where they differ, and what each of them costs."""
-    found = {(0.0, 1.0): "the rewards are shares"} if seen.inside_unit else {}
-    offered = [(seen.holding(share), name) for share, name in SHARES.items()]
-    offered[1:1] = [(seen.near, NEAR)] if seen.far else []
-    for (low, high), name in offered:
-        if low < high:
-            found.setdefault((low, high), name)
-    narrowest = min((high - low for low, high in found), default=1.0)
-    return {
-        f"{words.number(low, 6)} to {words.number(high, 6)}: {name}": (
-            (low, high),
-            _consequence(seen, (low, high), narrowest),
-        )
-        for (low, high), name in found.items()
-    }
-
-
-def _consequence(seen: Observations, limits: tuple[float, float], narrowest: float) -> str:
-    """What limits cut, how far that moves a mean, and how much more noise they need than the narrowest ones."""
-    outside, count = _outside(seen.options, limits)
-    shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
-    told = "cuts nothing"
-    if outside:
-        told = (
-            f"cuts {outside:,} of {count:,} rewards ({percent(outside / count)}); means move by up to "
-            f"{words.number(shift)}"
-        )
-    more = (limits[1] - limits[0]) / narrowest
-    return words.plain(
-        told + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
-    )
-
-
-def _limits(seen: Observations, slot: str) -> tuple[float, float] | None:
-    """The limits of a reward, once the visitor chose them; rewards beyond are cut."""
-    low, high = seen.limits
-    choices = uploads.kept("own-choices", (slot, seen.used), lambda: _choices(seen))
-    st.markdown(
-        words.plain(
-            f"Rewards run from {words.number(low, 6)} to {words.number(high, 6)}. Noise must hide the difference "
-            "between the smallest and the largest reward that one user can bring. So limits are set, and what lies "
-            "beyond them is cut to them. Wider limits need more noise; narrower ones cut more and move the means."
-        )
-    )
-    key = f"{slot}-limits"
-    if seen.far:
-        _tell_far(seen, choices, key)
-    named = st.radio(
-        "Limits of one user's reward",
-        [*choices, OWN_LIMITS],
-        index=0 if seen.inside_unit else None,
-        captions=[*(told for _, told in choices.values()), "what you know of a reward before any data"],
-        key=key,
-        help="A reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in your unit.",
-    )
-    st.caption(
-        "In a real system limits must be fixed before anybody looks at the data, because limits taken from the data "
-        "tell something about it. Those offered here come from your file: use them for this estimate only."
-    )
-    if named != OWN_LIMITS:
-        return choices[named][0] if named else None
-    left, right = st.columns(2)
-    least = left.number_input("Smallest", value=None, format="%g", key=f"{slot}-low", help="Becomes 0.")
-    most = right.number_input("Largest", value=None, format="%g", key=f"{slot}-high", help="Becomes 1.")
-    return None if least is None or most is None else (float(least), float(most))
-
-
-def _tell_far(seen: Observations, choices: Collection[str], key: str) -> None:
-    """Where rewards stand that lie far from all others, what they do to the noise, and limits that cut them."""
-    (low, high), (all_low, all_high) = seen.near, seen.holding(1.0)
-    near = next(name for name in choices if name.endswith(NEAR))
-    one, times = len(seen.far) == 1, words.number((all_high - all_low) / (high - low))
-    shown = [f"- {words.plain(str(reward))}" for reward in seen.far[:8]]
-    shown += [f"- and {len(seen.far) - 8:,} more"] * (len(seen.far) > 8)
-    st.warning(
-        "\n".join(shown)
-        + f"\n\nTo hide {'it' if one else 'them'}, all answers need {times} times the noise. A typing error is best "
-        "mended in the file; a true but rare reward can be cut to the limits that suit all others:",
-        icon=":material/data_alert:",
-    )
-    use = f"Cut rewards to {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}"
-    st.button(
-        use,
-        key=f"{key}-near",
-        on_click=st.session_state.__setitem__,
-        args=(key, near),
-        help="The same as the choice below; nothing is left out, rewards beyond the limits count as the limit.",
-    )
 
 
 def _observed_table(options: Sequence[Option], asked: Asked) -> None:
     rows = []
-    for option, used in zip(options, asked.observed or (), strict=True):
-        interval = used.interval
+    for option in options:
+        interval = option.interval
         ends = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "unknown"
         row = {"option": defused(option.name), "observations": f"{option.count:,}"}
-        if asked.cut:
-            outside = option.outside(asked.low, asked.high)
-            row |= {"cut": f"{outside:,} ({percent(outside / option.count)})", "mean uncut": words.number(option.mean)}
-        row |= {"mean": words.number(used.mean), "95 % interval": ends}
+        row |= {"mean": words.number(option.mean), "95 % interval": ends}
+        if asked.limits:
+            outside, mean = option.outside(*asked.limits), option.clipped(*asked.limits).mean
+            row |= {"cut": f"{outside:,} ({percent(outside / option.count)})", "mean after the cut": words.number(mean)}
         row |= {"smallest": words.number(option.low), "largest": words.number(option.high)}
         rows.append(row)
     st.dataframe(
@@ -472,10 +391,7 @@ def setting(asked: Asked) -> Setting | None:
         key=key_of("users"),
         help="How many users will be given one of the options.",
     )
-    if asked.observed is None:
-        amounts = first_value("as") == "amount"
-    else:
-        amounts = not all(option.yes_or_no for option in asked.observed)
+    amounts = first_value("as") == "amount" if asked.observed is None else asked.amounts
     own, other = (AMOUNT_UNITS, RATE_UNITS) if amounts else (RATE_UNITS, AMOUNT_UNITS)
     first = own[0] if first_value("unit") in other else first_value("unit")
     unit = right.selectbox(
@@ -527,4 +443,4 @@ def is_private(asked: Asked, chosen: Setting) -> bool:
 def question_of(asked: Asked, chosen: Setting) -> Question:
     """The question that the simulations answer; the address follows it."""
     write_address(is_private(asked, chosen))
-    return Question(asked.arms, chosen.users, chosen.epsilon, note=asked.cut[:600])
+    return Question(asked.arms, chosen.users, chosen.epsilon, note=asked.cut[:600], clip=asked.clip)

@@ -99,8 +99,13 @@ def _options(answer: Reply) -> str:
         sure = f"{words.number(interval[0])} to {words.number(interval[1])}" if interval else "–"
         count = f"{asked.observed[place].count:,}" if asked.observed else "typed"
         shown = f"{words.number(100 * float(mean))} %" if rate else words.number(float(mean))
-        rows.append(f"<tr><td>{escape(name)}<td>{shown}<td>{sure}<td>{count}")
-    head = "<tr><th>option<th>mean per user<th>95% interval<th>observations"
+        cut = ""
+        if asked.limits and asked.observed:
+            cut = f"<td>{words.number(asked.observed[place].clipped(*asked.limits).mean)}"
+        rows.append(f"<tr><td>{escape(name)}<td>{shown}<td>{sure}<td>{count}{cut}")
+    head = "<tr><th>option<th>mean per user<th>95% interval<th>observations" + "<th>mean after the cut" * bool(
+        asked.limits
+    )
     return f"<table>{head}{''.join(rows)}</table>"
 
 

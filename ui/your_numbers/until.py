@@ -29,6 +29,10 @@ LEAST = (
     "“At least, on average”: no method with this trust that errs with probability δ at most, whatever the options are, "
     "needs fewer users on average; the word beside it says whether a paper proves that or it was derived here."
 )
+SAME = 1e-12  # a difference of two means of cut rewards that rounding may make
+CUT_TO_THE_SAME = (
+    "Once rewards are cut, several options look equally good and best, so with privacy no best one is found."
+)
 NOTHING_TO_FIND = "Several options are equally good and best, so there is no single best one to find."
 
 
@@ -51,14 +55,16 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
     st.subheader("Until when?")
     st.markdown("How many users does it take until you can stop trying and give everybody the winner?")
     question = _asked(answer)
-    if question.effect == 0:
-        st.info(NOTHING_TO_FIND)
+    if nothing := undecided(question):
+        st.info(nothing)
         return None
     rows = _found(question, store)
     if rows is None:
         return None
     until = Until(answer, question, rows)
-    st.markdown(shared.of_controls("until-words", question, lambda: sentence(until), answer.private))
+    st.markdown(
+        shared.of_controls("until-words", (question, answer.asked.misled), lambda: sentence(until), answer.private)
+    )
     dark = theme.is_dark()
     drawn = shared.figure(
         "until", (question, dark), lambda: picture(until, dark), lambda _: describe(until), own=store is not None
@@ -70,6 +76,13 @@ def until_when(answer: Reply, store: Store | None) -> Until | None:
     )
     _tables(until)
     return until
+
+
+def undecided(question: RollOutQuestion) -> str:
+    """Why no number of users decides, in words; empty where it does in every trust model."""
+    if question.effect("none") == 0:
+        return NOTHING_TO_FIND
+    return CUT_TO_THE_SAME if any(question.effect(privacy) < SAME for privacy, _ in question.epsilons) else ""
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -115,7 +128,10 @@ def _asked(answer: Reply) -> RollOutQuestion:
     address.write_address(answer.private)
     if not isinstance(answer.chosen.epsilon, float):
         st.caption(f"In this section all users have one ε: the one chosen here, or else that of the slider, {shown}.")
-    return RollOutQuestion(answer.question.arms, answer.chosen.users, budgets, float(delta), float(power), rule, TRIALS)
+    return RollOutQuestion(
+        answer.question.arms, answer.chosen.users, budgets, float(delta), float(power), rule, TRIALS,
+        clip=answer.question.clip,
+    )  # fmt: skip
 
 
 def _budget(column: st.delta_generator.DeltaGenerator, privacy: Privacy, shown: str) -> float:
@@ -180,6 +196,11 @@ def sentence(until: Until) -> str:
     central = next(row for row in private if row.privacy == "central")
     if central.times.spec.entry.privacy == "local":
         told += " A curator would use the method that needs no trust: none that is known here is quicker."
+    if until.answer.asked.misled:
+        told += (
+            f" **With privacy that answer is wrong**: {until.answer.asked.misled}. The chance of error speaks of cut "
+            "rewards."
+        )
     return " ".join(filter(None, (told, *map(method_words, private))))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import reduce
-from operator import or_
+from operator import is_, or_
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import numpy as np
@@ -62,6 +62,42 @@ def each(arms: Iterable[RewardDistribution], function: Callable[[RewardDistribut
     arms = tuple(arms)
     known = {id(arm): function(arm) for arm in distinct(arms)}
     return [known[number] for number in map(id, arms)]
+
+
+CUTTABLE = tuple(each.model_fields["kind"].default for each in (Bernoulli, TwoPoint, Empirical))  # that `cut` takes
+
+
+def cut(arm: RewardDistribution, low: float, high: float) -> RewardDistribution:
+    """The same rewards cut to [low, high] and rescaled: r becomes (min(max(r, low), high) - low) / (high - low).
+
+    ``arm`` is one of the kinds in `CUTTABLE`. Where that changes no reward it is the arm itself.
+    """
+    assert arm.atoms is not None
+    if isinstance(arm, Empirical):
+        values = np.array(arm.values)
+        weights = np.ones(len(values), int) if arm.counts is None else np.array(arm.counts)
+    else:
+        values, weights = arm.atoms
+    moved = np.clip((np.clip(values, low, high) - low) / (high - low), 0.0, 1.0)
+    if np.array_equal(moved, values):
+        return arm
+    ends, places = np.unique(moved, return_inverse=True)
+    shares = np.bincount(places, weights) / weights.sum()
+    once = {"count": arm.count}
+    if np.isin(ends, (0.0, 1.0)).all():
+        return Bernoulli(mean=float(shares @ ends), **once)
+    if len(ends) == 2:
+        return TwoPoint(low=float(ends[0]), high=float(ends[1]), p_high=float(shares[1]), **once)
+    counts = np.bincount(places, weights).astype(int) if len(ends) > 1 else np.ones(1, int)
+    return Empirical(values=tuple(ends.tolist()), counts=tuple(counts.tolist()), **once)
+
+
+def seen(arms: tuple[RewardDistribution, ...], clip: tuple[float, float] | None) -> tuple[RewardDistribution, ...]:
+    """Single arms as private learners see them, `cut` to ``clip``; ``arms`` themselves where nothing is cut."""
+    if clip is None:
+        return arms
+    found = tuple(each(arms, lambda arm: cut(arm, *clip)))
+    return arms if all(map(is_, found, arms)) else found
 
 
 def rows(arms: tuple[RewardDistribution, ...]) -> np.ndarray:

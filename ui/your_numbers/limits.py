@@ -1,0 +1,198 @@
+"""Limits of one user's reward, chosen for uploaded amounts: what they cut, and whether that changes the best option."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import streamlit as st
+
+from bandit_core.data.observations import Observations, Option, best_of, cut_misleads, harmless_limits
+from bandit_core.spec.number_text import percent
+from ui import uploads, words
+
+OWN_LIMITS = "others, known beforehand"
+NEAR = "without those far from all others"
+SHARES = {1.0: "all rewards", 0.99: "99 % of each option's", 0.95: "95 % of each option's"}
+
+
+def _outside(options: Sequence[Option], limits: tuple[float, float]) -> tuple[int, int]:
+    """Number of rewards beyond the limits, and of all."""
+    return sum(option.outside(*limits) for option in options), sum(option.count for option in options)
+
+
+def cut_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
+    """What the limits cut and how far that moves the means, in plain words; nothing where nothing is cut."""
+    clipped = [option.clipped(*limits).mean for option in options]  # refuses limits that are none
+    outside, count = _outside(options, limits)
+    if not outside:
+        return ""
+    moved, mean = max(zip(options, clipped, strict=True), key=lambda pair: abs(pair[1] - pair[0].mean))
+    before, after = words.number(moved.mean), words.number(mean)
+    return (
+        f"With privacy, rewards are cut at {words.number(limits[0], 6)} and {words.number(limits[1], 6)}: {outside:,} "
+        f"of {count:,} ({percent(outside / count)}) lie beyond. That moves the mean of {moved.name} from {before} to "
+        f"{after}, and no other mean by more. What is lost counts uncut rewards."
+    )
+
+
+def _choices(seen: Observations) -> dict[str, tuple[tuple[float, float], str]]:
+    """Limits to choose from, narrower ones only where they differ, and what each of them costs."""
+    found = {(0.0, 1.0): "the rewards are shares"} if seen.inside_unit else {}
+    offered = [(seen.holding(share), name) for share, name in SHARES.items()]
+    offered[1:1] = [(seen.near, NEAR)] if seen.far else []
+    for (low, high), name in offered:
+        if low < high:
+            found.setdefault((low, high), name)
+    narrowest = min((high - low for low, high in found), default=1.0)
+    return {
+        f"{words.number(low, 6)} to {words.number(high, 6)}: {name}": (
+            (low, high),
+            _consequence(seen, (low, high), narrowest),
+        )
+        for (low, high), name in found.items()
+    }
+
+
+def _consequence(seen: Observations, limits: tuple[float, float], narrowest: float) -> str:
+    """What limits cut, how far that moves a mean, and how much more noise they need than the narrowest ones."""
+    outside, count = _outside(seen.options, limits)
+    shift = max(abs(option.clipped(*limits).mean - option.mean) for option in seen.options)
+    told = "cuts nothing"
+    if outside:
+        told = (
+            f"cuts {outside:,} of {count:,} rewards ({percent(outside / count)}); means move by up to "
+            f"{words.number(shift)}"
+        )
+    more = (limits[1] - limits[0]) / narrowest
+    if cut_misleads(seen.options, limits):
+        told += "; another option looks best then"
+    return words.plain(
+        told + (f"; needs {words.number(more)} times the noise of the narrowest limits" if more > 1.005 else "")
+    )
+
+
+def chosen(seen: Observations, slot: str) -> tuple[float, float] | None:
+    """The limits of a reward, once the visitor chose them; rewards beyond are cut."""
+    low, high = seen.limits
+    choices = uploads.kept("own-choices", (slot, seen.used), lambda: _choices(seen))
+    st.markdown(
+        words.plain(
+            f"Rewards run from {words.number(low, 6)} to {words.number(high, 6)}. Noise must hide the difference "
+            "between the smallest and the largest reward that one user can bring. So with privacy limits are set, and "
+            "what lies beyond them is cut to them. Wider limits need more noise; narrower ones cut more and move the "
+            "means that a method sees. Without privacy nothing is cut, and what is lost counts uncut rewards."
+        )
+    )
+    key = f"{slot}-limits"
+    if seen.far:
+        _tell_far(seen, choices, slot)
+    named = st.radio(
+        "Limits of one user's reward",
+        [*choices, OWN_LIMITS],
+        index=0 if seen.inside_unit else None,
+        captions=[*(told for _, told in choices.values()), "what you know of a reward before any data"],
+        key=key,
+        help="With privacy a reward r becomes (r - smallest) / (largest - smallest), cut to [0, 1]. The answer is in "
+        "your unit.",
+    )
+    st.caption(
+        "In a real system limits must be fixed before anybody looks at the data, because limits taken from the data "
+        "tell something about it. Those offered here come from your file: use them for this estimate only."
+    )
+    if named != OWN_LIMITS:
+        limits = choices[named][0] if named else None
+    else:
+        left, right = st.columns(2)
+        least = left.number_input("Smallest", value=None, format="%g", key=f"{slot}-low", help="Becomes 0.")
+        most = right.number_input("Largest", value=None, format="%g", key=f"{slot}-high", help="Becomes 1.")
+        limits = None if least is None or most is None else (float(least), float(most))
+    if limits is not None and limits[0] < limits[1] and not (seen.far and limits == seen.near):
+        _tell_misled(seen, limits, slot)
+    return limits
+
+
+def _tell_misled(seen: Observations, limits: tuple[float, float], slot: str, where: str = "") -> None:
+    """That limits change which option is best, and a button for limits that do not; nothing where they do not."""
+    told = uploads.kept(f"own-misled{where}", (slot, seen.used, limits), lambda: _misled(seen.options, limits))
+    if told is None:
+        return
+    text, (low, high) = told
+    st.error(text, icon=":material/swap_vert:")
+
+    def use() -> None:
+        st.session_state.update({f"{slot}-limits": OWN_LIMITS, f"{slot}-low": low, f"{slot}-high": high})
+
+    st.button(
+        f"Use limits that keep the order: {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}",
+        key=f"{slot}-harmless{where}",
+        on_click=use,
+        help="The narrowest limits found around these after which the best option still looks best.",
+    )
+
+
+def misled_words(options: Sequence[Option], limits: tuple[float, float]) -> str:
+    """Which option looks best after the cut in place of which, as a clause; empty where the best one does."""
+    if not cut_misleads(options, limits):
+        return ""
+    return f"in cut rewards {_looks(options, limits)} best, in uncut ones it is **{_named(options)}**"
+
+
+def _misled(options: Sequence[Option], limits: tuple[float, float]) -> tuple[str, tuple[float, float]] | None:
+    """What goes wrong when rewards are cut to these limits, and limits that do not mislead; None where nothing does."""
+    if not cut_misleads(options, limits):
+        return None
+    best, seen = (best_of(options, each) for each in (None, limits))
+    cut = [option.clipped(*limits).mean for option in options]
+    wrong = [place for place in seen if place not in best]
+    true = options[best[0]]
+    wide = harmless_limits(options, limits)
+    lost = max(true.mean - options[place].mean for place in wrong)
+    against = f" against {words.number(cut[best[0]])}" if best[0] not in seen else ""
+    given = (
+        "Methods with privacy would give that one" if len(seen) == 1 else "Methods with privacy may give any of them"
+    )
+    return (
+        f"**Limits of {_ends(limits)} change which option is best.** In uncut rewards that is "
+        f"**{_named(options)}**, with {words.number(true.mean)} per user. In cut rewards {_looks(options, limits)} "
+        f"best, with {words.number(cut[seen[0]])}{against}. {given} to everybody, and lose up to "
+        f"{words.number(lost)} per user. Limits of {_ends(wide)} do not change it."
+    ), wide
+
+
+def _ends(limits: tuple[float, float]) -> str:
+    return " to ".join(words.plain(words.number(limit, 6)) for limit in limits)
+
+
+def _looks(options: Sequence[Option], limits: tuple[float, float]) -> str:
+    """Which option looks best once rewards are cut: subject and verb."""
+    return f"**{_named(options, limits)}** look{'s' * (len(best_of(options, limits)) == 1)}"
+
+
+def _named(options: Sequence[Option], limits: tuple[float, float] | None = None) -> str:
+    """The options with the largest mean, cut or not, safe inside markdown."""
+    names = [words.plain(options[place].name) for place in best_of(options, limits)]
+    return " and ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} others"
+
+
+def _tell_far(seen: Observations, choices: Collection[str], slot: str) -> None:
+    """Where rewards stand that lie far from all others, what they do to the noise, and limits that cut them."""
+    (low, high), (all_low, all_high) = seen.near, seen.holding(1.0)
+    near = next(name for name in choices if name.endswith(NEAR))
+    one, times = len(seen.far) == 1, words.number((all_high - all_low) / (high - low))
+    shown = [f"- {words.plain(str(reward))}" for reward in seen.far[:8]]
+    shown += [f"- and {len(seen.far) - 8:,} more"] * (len(seen.far) > 8)
+    st.warning(
+        "\n".join(shown)
+        + f"\n\nTo hide {'it' if one else 'them'}, all answers need {times} times the noise. A typing error is best "
+        "mended in the file; a true but rare reward can be cut to the limits that suit all others:",
+        icon=":material/data_alert:",
+    )
+    use = f"Cut rewards to {words.plain(words.number(low, 6))} to {words.plain(words.number(high, 6))}"
+    st.button(
+        use,
+        key=f"{slot}-limits-near",
+        on_click=st.session_state.__setitem__,
+        args=(f"{slot}-limits", near),
+        help="The same as the choice below: with privacy, rewards beyond the limits are seen as the limit.",
+    )
+    _tell_misled(seen, seen.near, slot, "-near")
