@@ -374,9 +374,9 @@ def test_what_is_refused_is_refused_in_words(policy):
     assert all(known in issues[0].allowed for known in ("[0, 1]", "ucb", "heldp-ucb-bs"))
     with refused("lines[0].epsilon", value="uniform"):
         play(policy=policy, epsilon={"kind": "uniform", "low": 0.5, "high": 1.0})
-    with refused("lines[0].params") as issues:
+    with refused("lines[0].epsilon.value") as issues:
         play(policy=policy, epsilon=budget(1e-8))
-    assert "1e-06" in issues[0].allowed
+    assert "1e-6" in issues[0].allowed
     with refused("lines[0].epsilon", value=None):
         play(policy=policy, epsilon=None)
 
