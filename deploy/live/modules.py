@@ -23,10 +23,8 @@ import numpy as np
 from bandit_core import places
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit.machine_code import cache_folder
-from bandit_core.jit.version import kernel_name
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Signal, run_kernel
-from bandit_core.model.kernel_call import Record
 
 HERE = Path(__file__).parent
 LINK = ("-target", "wasm32-wasi", "-mexec-model=reactor", "-O2", "-lm")
@@ -115,22 +113,16 @@ def same_in_node(module: bytes, played: Sequence[Played]) -> bool:
     return True
 
 
-def named(call: KernelCall) -> tuple[str, str] | None:
-    """The module and the name by which another process finds the kernel of a call, if it does."""
-    module, _, function = kernel_name(call.kernel).rpartition(".")
-    return (module, function) if getattr(sys.modules[module], function, None) is call.kernel else None
-
-
-def build(calls: Sequence[KernelCall]) -> list[bytes | None]:
-    """A module for the kernel of each call, None for what cannot be compiled; the reasons are printed."""
+def build(lines: Sequence[bytes]) -> list[bytes | None]:
+    """A module for the kernel of each line, which another process prepares (`target.prepared`) and compiles; None for
+    what cannot be compiled, where the reason is printed.
+    """
     with tempfile.TemporaryDirectory() as made:
-        samples = Path(made) / "samples"
-        record = Record(np.ones(1, np.int64), *(np.zeros((1, 1)) for _ in range(4)), np.zeros(2, np.int64))
-        types = [(*(named(call) or ()), (streams(0, 0, 1), *call.arguments, record)) for call in calls]
-        samples.write_bytes(pickle.dumps(types))
+        path = Path(made) / "lines"
+        path.write_bytes(pickle.dumps(list(lines)))
         environment = {**os.environ, "LAB_KERNEL_CACHE": "0", "PYTHONPATH": str(Path(places.__file__).parents[1])}
-        subprocess.run([sys.executable, HERE / "target.py", samples], check=True, env=environment)
-        return [_linked(samples.with_name(f"{number}.o")) for number in range(len(calls))]
+        subprocess.run([sys.executable, HERE / "target.py", path], check=False, env=environment)
+        return [_linked(path.with_name(f"{number}.o")) for number in range(len(lines))]
 
 
 def _linked(kernel: Path) -> bytes | None:

@@ -7,6 +7,7 @@ on them. What is equal is kept once.
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import sys
 import time
@@ -19,7 +20,7 @@ import numpy as np
 
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.export.positions import AS_GIVEN, Position, Positions, over_budgets, same_numbers
-from bandit_core.model import KernelCall
+from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.spec.number_text import count
 from deploy.live import modules
@@ -41,6 +42,7 @@ class Calls:
 
     def __init__(self) -> None:
         self.calls: list[KernelCall] = []
+        self.lines: list[bytes] = []  # of each call, see `target.prepared`
         self.users: list[int] = []  # the most that each call may be played with
         self.written: list[dict[str, Any]] = []
         self.leaves: dict[Leaf, int] = {}
@@ -51,21 +53,22 @@ class Calls:
         """The number of an argument."""
         return self.leaves.setdefault(found, len(self.leaves))
 
-    def __call__(self, call: KernelCall, users: int) -> int:
-        """The number of a call that may be played with so many users; -1 where a browser cannot play it."""
+    def __call__(self, policy: Policy, setup: RunSetup, users: int) -> int:
+        """The number of a line's call that may be played with so many users; -1 where a browser cannot play it."""
+        call = policy.prepare(setup)
         try:
-            given = list(leaves(call.arguments))
-        except TypeError:
+            given, line = list(leaves(call.arguments)), pickle.dumps((policy.name, setup))
+        except (AttributeError, TypeError, pickle.PicklingError):  # no plain numbers; a file of one's own
             return -1
-        name = modules.named(call)
-        if call.error or name is None:
+        if call.error:
             return -1
         types = ((each.kind, each.shape and len(each.shape)) for each in given)
-        kernel = self.kernels.setdefault((name, *types), len(self.kernels))
+        kernel = self.kernels.setdefault((call.kernel, *types), len(self.kernels))
         arguments = [self.leaf(each) for each in given]
         place = self._places.setdefault((kernel, call.arms, *arguments), len(self.calls))
         if place == len(self.calls):
             self.calls.append(call)
+            self.lines.append(line)
             self.users.append(users)
             self.written.append({"kernel": kernel, "arms": call.arms, "arguments": arguments})
         self.users[place] = max(users, self.users[place])
@@ -118,7 +121,7 @@ def cell(budget: Position, users: int, calls: Calls) -> list[tuple[int, str, int
         return None
     lines = enumerate(zip(experiment.lines, experiment.setups, strict=True))
     return [
-        (budget.lines[number], experiment.label(number), calls(line.entry.prepare(setup), users))
+        (budget.lines[number], experiment.label(number), calls(line.entry, setup, users))
         for number, (line, setup) in lines
         if number not in experiment.view.hidden
     ]
@@ -127,7 +130,7 @@ def cell(budget: Position, users: int, calls: Calls) -> list[tuple[int, str, int
 def built(calls: Calls) -> tuple[list[bytes | None], list[str | None], int]:
     """The module of each kernel, why it cannot be used if it cannot, and how many runs were compared; all is said."""
     began, runs = time.monotonic(), 0
-    found = modules.build([calls.calls[calls.of_kernel(kernel)[0]] for kernel in calls.kernels.values()])
+    found = modules.build([calls.lines[calls.of_kernel(kernel)[0]] for kernel in calls.kernels.values()])
     why = [CANNOT if module is None else None for module in found]
     words = [f"{why.count(None)} of {len(why)} methods compiled for browsers in {time.monotonic() - began:.0f} s"]
     if not shutil.which("node"):

@@ -1,15 +1,15 @@
 """Numba compiles for WebAssembly instead of for this processor: the same front end, another code generator.
 
-``python target.py SAMPLES`` writes an object beside SAMPLES for every kernel that this file names: a process of its
-own, because in it no compiled function can be called. All that rests on private names of numba and llvmlite stands
+``python target.py LINES`` writes an object beside LINES for the kernel of every line that this file holds: a process of
+its own, because in it no compiled function can be called. All that rests on private names of numba and llvmlite stands
 here; hence the exact versions of requirements.txt, which `check` asks for.
 """
 
 from __future__ import annotations
 
-import importlib
 import pickle
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -83,13 +83,19 @@ def compile_for_browsers() -> None:
         raise RuntimeError("this version of numba keeps its target elsewhere")
 
 
-def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
-    """The object code of a kernel for arguments of these types, exported as ``play``; nothing else is visible."""
+def compiled(call: Any) -> bytes:
+    """The object code of a call's kernel, for arguments of its types, exported as ``play``; nothing else is visible."""
     import llvmlite.binding as llvm
     import numba
+    import numpy as np
 
-    plain = numba.njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(kernel.py_func)
-    signature = tuple(numba.typeof(each) for each in arguments)
+    from bandit_core.kernels.streams import streams
+    from bandit_core.model import Record
+
+    flags = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    plain = numba.njit(**flags)(call.kernel.py_func)
+    record = Record(np.ones(1, np.int64), *(np.zeros((1, 1)) for _ in range(4)), np.zeros(2, np.int64))
+    signature = tuple(numba.typeof(each) for each in (streams(0, 0, 1), *call.arguments, record))
     plain.compile(signature)
     found = plain.overloads[signature]._asdict()
     library = found["library"]
@@ -106,15 +112,30 @@ def compiled(kernel: Any, arguments: tuple[Any, ...]) -> bytes:
     return machine.emit_object(module)
 
 
+def prepared(line: bytes) -> Any:
+    """The call of a line: of the name of a policy and a `RunSetup`, pickled."""
+    from bandit_core.policies import registry
+
+    policy, setup = pickle.loads(line)
+    return registry()[policy].prepare(setup)
+
+
+def tried(act: Callable[[Any], Any], what: Any) -> Any:
+    """What comes of it; None, and why on standard error, for a policy of one's own file and for what numba lacks."""
+    try:
+        return act(what)
+    except Exception as error:
+        print(f"{type(error).__name__}: {' '.join(str(error).split())[:300]}", file=sys.stderr)
+        return None
+
+
 def main(path: Path) -> None:
-    """Compile what the pickled list at ``path`` names: module, function, and arguments of the right types."""
+    """Compile the kernels of the lines at ``path``; first all are prepared, which may call other compiled functions."""
+    calls = [tried(prepared, line) for line in pickle.loads(path.read_bytes())]
     compile_for_browsers()
-    for number, (module, function, arguments) in enumerate(pickle.loads(path.read_bytes())):
-        try:
-            made = compiled(getattr(importlib.import_module(module), function), arguments)
-        except Exception as error:  # whatever numba lacks for this machine: the others can be compiled all the same
-            print(f"{module}.{function}: {' '.join(str(error).split())[:300]}", file=sys.stderr)
-        else:
+    for number, call in enumerate(calls):
+        made = tried(compiled, call) if call else None
+        if made:
             path.with_name(f"{number}.o").write_bytes(made)
 
 
