@@ -1,4 +1,5 @@
 /* What a kernel needs beside itself and the C library: numba's memory, and the streams of its trials. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -21,6 +22,13 @@ void *NRT_MemInfo_alloc_aligned(int64_t size, uint32_t align) {
 }
 
 void NRT_MemInfo_call_dtor(void *array) { free(array); }
+
+/* As numba has them (numba/_helperlib.c). */
+double numba_ldexp(double value, int power) { return ldexp(value, power); }
+double numba_frexp(double value, int *power) {
+  *power = 0;
+  return isfinite(value) && value != 0 ? frexp(value, power) : value;
+}
 
 /* Every array that a kernel reshapes is in one piece, so only the strides are new. */
 int32_t numba_attempt_nocopy_reshape(int64_t dimensions, const int64_t *shape, const int64_t *strides, int64_t wanted,
