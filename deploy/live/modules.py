@@ -126,7 +126,7 @@ def build(lines: Sequence[bytes]) -> list[bytes | None]:
 
 
 def _linked(kernel: Path) -> bytes | None:
-    """The module of an object. Zig builds its C library once (some 12 s on two cores) and keeps it in the folder of caches."""
+    """The module of an object. Zig builds its C library once (some 12 s) and keeps it in the folder of caches."""
     if not kernel.exists():
         return None
     out = kernel.with_suffix(".wasm")

@@ -33,7 +33,7 @@ EXPERIMENT = Experiment.model_validate(
         "lines": [
             {"policy": "ucb"},
             {"policy": "heldp-ucb-b", "epsilon": {"kind": "fixed", "value": 1}, "label": 'half <b> & "whole"'},
-            {"policy": "gaussian-ts"},  # played by the loop of rules
+            {"policy": "gaussian-ts", "epsilon": {"kind": "fixed", "value": 1}},  # played by the loop of rules
         ],
         "horizon": 500,
         "trials": 5,
