@@ -83,14 +83,15 @@ def cut(arm: RewardDistribution, low: float, high: float) -> RewardDistribution:
         return arm
     ends, places = np.unique(moved, return_inverse=True)
     shares = np.bincount(places, weights) / weights.sum()
-    once = {"count": arm.count}
     # Not validated: what is left may be smaller than what a spec may state.
     if np.isin(ends, (0.0, 1.0)).all():
-        return Bernoulli.model_construct(mean=float(shares @ ends), **once)
+        return Bernoulli.model_construct(mean=float(shares @ ends), count=arm.count)
     if len(ends) == 2:
-        return TwoPoint.model_construct(low=float(ends[0]), high=float(ends[1]), p_high=float(shares[1]), **once)
+        return TwoPoint.model_construct(
+            low=float(ends[0]), high=float(ends[1]), p_high=float(shares[1]), count=arm.count
+        )
     counts = np.bincount(places, weights).astype(int) if len(ends) > 1 else np.ones(1, int)
-    return Empirical(values=tuple(ends.tolist()), counts=tuple(counts.tolist()), **once)
+    return Empirical(values=tuple(ends.tolist()), counts=tuple(counts.tolist()), count=arm.count)
 
 
 def seen(arms: tuple[RewardDistribution, ...], clip: tuple[float, float] | None) -> tuple[RewardDistribution, ...]:
