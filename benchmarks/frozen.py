@@ -126,7 +126,7 @@ def differences(before: dict[str, str], now: dict[str, str]) -> Iterator[str]:
 
 def main() -> int:
     """Compare with the stored table, or write it; 1 where anything differs."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("policies", nargs="*", metavar="POLICY", help="only these, to be compared")
     parser.add_argument("--write", action="store_true", help="store the table of all anew")
     given = parser.parse_args()

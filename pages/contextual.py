@@ -41,7 +41,7 @@ else:
 def draw_messages() -> None:
     """At the top of the page, but after the picture: on a fresh machine they are compiled first."""
     with opening:
-        with st.spinner("Compiling what the phones send, about 10 s (once on each machine)", show_time=True):
+        with st.spinner("Drawing what the phones send. A new machine compiles first: about 10 s.", show_time=True):
             view.messages_panel(experiment)
         watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 

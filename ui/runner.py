@@ -20,7 +20,7 @@ from streamlit import runtime
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from bandit_core import Experiment, InputError, Simulation, simulate
+from bandit_core import Experiment, InputError, Simulation
 from bandit_core.export.positions import Positions
 from bandit_core.simulation.beforehand import open_shipped
 from bandit_core.simulation.costs import estimated_seconds, most_steps, refuse_if_too_large, steps, worker_count
@@ -322,7 +322,8 @@ def _compiling(simulation: Computation, place: DeltaGenerator) -> Iterator[None]
         yield
         return
     seconds = 8 if experiment is None or experiment.contexts is None else 25
-    with place.container(), st.spinner(f"Compiling, about {seconds} s (once on each machine)", show_time=True):
+    said = f"Computing. A new machine compiles first: about {seconds} s."
+    with place.container(), st.spinner(said, show_time=True):
         yield
     _played_here.update(names)
 
@@ -484,9 +485,10 @@ def preview_of(experiment: Experiment, store: Store | None = None) -> Result | N
             small = small.with_changes(horizon=max(100, small.horizon // 10**tenths))
         if _too_expensive(small, MOST_PREVIEW * PREVIEW_SECONDS):
             return None
-        with render_lock.computing(), _compiling(Simulation(small, store), st.empty()):
-            own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
-            return split(simulate(small, store=store), own)
+        own = small.with_changes(lines=small.spec()["lines"][: len(experiment.lines)])
+        simulation = Simulation(small, store)
+        with render_lock.computing(), _compiling(simulation, st.empty()):
+            return split(simulation.run(), own)
     except InputError:
         return None
 

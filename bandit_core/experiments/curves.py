@@ -32,14 +32,15 @@ def _line_bounds(experiment: Experiment, line: int) -> tuple[Bound, ...]:
     if setup.uncut is not None and not np.array_equal(setup.gaps, setup.regret_gaps):
         why = "it speaks of cut rewards, as this learner sees them; the regret here counts uncut rewards"
         found = [bound if bound.not_applicable else bound.ruled_out(why) for bound in found]
-    return tuple(
-        bound.with_curve(_once(bound.curve)) for bound in (_if_finite(bound, setup) for bound in (*found, cap))
-    )
+    return tuple(_if_finite(bound.with_curve(_once(bound.curve)), setup) for bound in (*found, cap))
 
 
 def _if_finite(bound: Bound, setup: RunSetup) -> Bound:
-    """The bound, ruled out where a double cannot hold it: small gaps, budgets and parameters stand in denominators."""
-    if bound.not_applicable:
+    """The bound, ruled out where a double cannot hold it: small gaps, budgets and parameters stand in denominators.
+
+    Those that are never drawn are only computed for who asks for their values.
+    """
+    if bound.not_applicable or bound.only:
         return bound
     with np.errstate(all="ignore"):
         ends = bound.curve(np.array([1.0, max(10.0, setup.horizon)]))

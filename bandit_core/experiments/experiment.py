@@ -28,7 +28,7 @@ from bandit_core.spec.budgets import BudgetDistribution, Epsilon
 from bandit_core.spec.contexts import Contexts
 from bandit_core.spec.errors import InputError, Issue, issues_of, unknown
 from bandit_core.spec.feedback import IMMEDIATE, MOST_VISITS, Feedback
-from bandit_core.spec.field_types import Delta, Frozen, Limits, Whole
+from bandit_core.spec.field_types import Frozen, Limits, Small, Whole
 from bandit_core.spec.free_text import Lines, Text, Worded
 from bandit_core.spec.notation import write_epsilon, write_value
 from bandit_core.spec.number_text import percent, write_number
@@ -163,7 +163,7 @@ class Document(Worded):
     seed: Annotated[Whole, Field(ge=0, le=2**53)] = 0
     feedback: Feedback = IMMEDIATE
     visits: Annotated[Whole, Field(ge=1, le=MOST_VISITS)] = 1
-    visits_delta: Annotated[Delta, Field(ge=0, lt=1)] = 0.0  # 0: basic composition of a person's answers
+    visits_delta: Annotated[Small, Field(ge=0, lt=1)] = 0.0  # 0: basic composition of a person's answers
     view: View = View()
 
 

@@ -113,11 +113,15 @@ def _collect(kernel: Any, found: dict[str, str]) -> None:
     found[name] = f"{ast.unparse(tree)} {flags} {sorted(read.items())}"
 
 
-@cache
 def _functions(path: str) -> dict[int, ast.AST]:
     """The functions of a file (or of a notebook's cell) by their first line, as far as they can matter."""
+    return _parsed(SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path)))
+
+
+@cache
+def _parsed(source: str | bytes) -> dict[int, ast.AST]:
+    """The same of a text: a file that is loaded again may have another."""
     found: dict[int, ast.AST] = {}
-    source = SOURCES.get(path) or _RULE_SOURCES.get(path) or "".join(linecache.getlines(path))
     for node in ast.walk(patiently(lambda: ast.parse(source))):
         if isinstance(node, ast.arg):
             node.annotation = None

@@ -7,6 +7,7 @@ on one's own machine is added by `add_file`, which only the command line calls: 
 from __future__ import annotations
 
 import importlib.util
+import linecache
 import logging
 import sys
 from collections.abc import Collection, Sequence
@@ -48,6 +49,7 @@ def add_file(path: Path) -> tuple[str, ...]:
     spec = importlib.util.spec_from_file_location(name, path, loader=SourceFileLoader(name, str(path)))
     assert spec is not None and spec.loader is not None
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    linecache.checkcache(str(path))  # for the version of its kernels: it may have been loaded before it was changed
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

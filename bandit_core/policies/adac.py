@@ -32,7 +32,7 @@ from bandit_core.model import Guarantee, KernelCall, Release, RunSetup
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family
 from bandit_core.policies.central_family import Accounting, concentrated, nominal
-from bandit_core.spec.field_types import Delta
+from bandit_core.spec.field_types import Small
 from bandit_core.theory import accounting, central, normal_noise
 
 
@@ -40,7 +40,7 @@ class ConcentratedParameters(batch_family.ExplorationParameters):
     """How optimistic the index is, and what stands behind the line's epsilon."""
 
     delta: Annotated[
-        Delta, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
+        Small, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
     ] = 1e-6
     accounting: Annotated[
         Accounting,

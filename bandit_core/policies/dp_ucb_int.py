@@ -35,7 +35,7 @@ from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family, index_family
 from bandit_core.policies.central_family import also, approximate, central_release, nominal, unit_rewards
-from bandit_core.spec.field_types import Delta, Number
+from bandit_core.spec.field_types import Number, Small
 from bandit_core.theory import accounting, central
 
 
@@ -52,7 +52,7 @@ class IntervalParameters(Parameters):
         ),
     ] = "tight"
     delta: Annotated[
-        Delta, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
+        Small, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
     ] = math.exp(-10)
     v: Annotated[
         Number,

@@ -39,7 +39,7 @@ from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release
 from bandit_core.model.bound import Bound
 from bandit_core.policies import batch_family, index_family
 from bandit_core.policies.central_family import nominal, unit_rewards
-from bandit_core.spec.field_types import Delta, Number, Whole
+from bandit_core.spec.field_types import Number, Small, Whole
 from bandit_core.spec.number_text import number
 from bandit_core.theory import central, normal_noise
 
@@ -48,7 +48,7 @@ class GaussianThompsonParameters(Parameters):
     """Pulls before the draws, how wide they are, and the chance that epsilon fails."""
 
     delta: Annotated[
-        Delta, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
+        Small, Field(gt=0, lt=1, description="Probability with which the bound epsilon on the privacy loss may fail.")
     ] = 1e-6
     pre_pulls: Annotated[
         Annotated[Whole, Field(ge=1, le=10**9)] | Literal["auto"],

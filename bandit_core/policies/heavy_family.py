@@ -16,7 +16,7 @@ from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, run_kern
 from bandit_core.policies import index_family
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.elementary import power
-from bandit_core.spec.field_types import Number, Positive
+from bandit_core.spec.field_types import Number, Positive, Small
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +41,7 @@ U = Annotated[
     Annotated[Positive, Field(le=1e12)] | Literal["auto"],
     Field(description="Bound on the (1+v)-th raw moment of every arm. auto: the largest of the arms."),
 ]
-Kappa = Annotated[Number, Field(gt=0, le=1)] | Literal["auto"]
+Kappa = Annotated[Small, Field(gt=0, le=1)] | Literal["auto"]
 
 
 class HeavyParameters(Parameters):
@@ -77,7 +77,7 @@ class EliminationParameters(HeavyParameters):
         ),
     ] = "auto"
     beta: Annotated[
-        Annotated[Number, Field(gt=0, lt=1)] | Literal["auto"],
+        Annotated[Small, Field(gt=0, lt=1)] | Literal["auto"],
         Field(description="Probability that a best arm may ever be dropped. auto: 1 / horizon."),
     ] = "auto"
 

@@ -23,7 +23,7 @@ from bandit_core.policies.batch_family import refuse_tiny_budget
 from bandit_core.policies.central_family import unit_rewards
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.policies.stopping import Rule, StoppingPolicy, StoppingSetup, stopping_policies
-from bandit_core.spec.field_types import Delta, Number
+from bandit_core.spec.field_types import Number, Small
 from bandit_core.theory.explore_commit import lower_bounds, wrong_for_good
 
 _RULE = "proved: wrong with probability delta at most. heuristic: as public code stops, without a proof."
@@ -33,7 +33,7 @@ class SearchParameters(Parameters):
     """How sure a search must be before it ends, and how often it asks."""
 
     delta: Annotated[
-        Delta, Field(gt=0, lt=1, description="Probability with which the arm that is recommended may be wrong.")
+        Small, Field(gt=0, lt=1, description="Probability with which the arm that is recommended may be wrong.")
     ] = 0.05
     growth: Annotated[
         Number,

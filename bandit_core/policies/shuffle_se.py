@@ -27,7 +27,7 @@ from bandit_core.spec import field_types
 from bandit_core.theory import ladder
 
 Delta = Annotated[
-    Annotated[field_types.Delta, Field(gt=0, le=0.1)], Field(description="Chance up to which the promise may fail.")
+    Annotated[field_types.Small, Field(gt=0, le=0.1)], Field(description="Chance up to which the promise may fail.")
 ]
 
 

@@ -59,7 +59,7 @@ def _of_square_root(delta: float | Literal["auto"], given: ValidationInfo) -> fl
 
 
 Delta = Annotated[
-    Annotated[field_types.Delta, Field(gt=0, lt=1)] | Literal["auto"],
+    Annotated[field_types.Small, Field(gt=0, lt=1)] | Literal["auto"],
     AfterValidator(_of_square_root),
     Field(
         description="The delta of the promise (epsilon, delta) that counter square-root keeps; the others have none. "

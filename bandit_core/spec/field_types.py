@@ -1,7 +1,7 @@
 """The number types of a spec: finite, and never a truth value or a text that happens to look like a number.
 
-A `Number` is 0 or between 1e-6 and 1e12 in size, so that formulas stay in the range of a double. A `Delta`, the chance
-that a promise fails, may be as small as 1e-12, and an `Observed` value, which is what it is, may be any small number.
+A `Number` is 0 or between 1e-6 and 1e12 in size, so that formulas stay in the range of a double. A `Small` one, like
+the chance that a promise fails, may be as small as 1e-12, and an `Observed` value, which is what it is, any small one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from bandit_core.spec.number_text import write_number
 
 SMALLEST, LARGEST = 1e-6, 1e12  # sizes of a number that is not 0
-SMALLEST_DELTA = 1e-12
+SMALLEST_OF_ALL = 1e-12
 
 
 def _number(value: Any) -> float:
@@ -48,7 +48,7 @@ def _between(smallest: float) -> Callable[[float], float]:
 Finite = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
 Observed = Annotated[Finite, AfterValidator(_between(0.0))]
 Number = Annotated[Finite, AfterValidator(_between(SMALLEST))]
-Delta = Annotated[Finite, AfterValidator(_between(SMALLEST_DELTA))]
+Small = Annotated[Finite, AfterValidator(_between(SMALLEST_OF_ALL))]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Positive = Annotated[Number, Field(gt=0)]
 Probability = Annotated[Number, Field(ge=0, le=1)]

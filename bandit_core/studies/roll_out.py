@@ -148,6 +148,7 @@ def two_amounts(mean: float, bit: float, clip: tuple[float, float]) -> Arm:
         high += beyond / bit if bit > 0 else 0.0
     else:
         low += beyond / (1 - bit) if bit < 1 else 0.0
+    low, high = (0.0 if abs(amount) < SMALLEST else amount for amount in (low, high))  # what rounding leaves of 0
     return TwoPoint(low=low, high=high, p_high=bit)
 
 

@@ -21,10 +21,11 @@ SMALL = {  # arguments with which each is played here, in seconds on a quiet mac
     "load": ["--tabs", "3"],
 }
 HELP = {  # they play for minutes, or write what ships: only their arguments are read
-    "before_and_after", "benchmark_check", "best_by_trust", "coverage", "processes", "same_numbers", "scale_out",
+    "before_and_after", "benchmark_check", "best_by_trust", "coverage", "frozen", "processes", "same_numbers",
+    "scale_out", "stopping_check",
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
-    "audit_errors", "bench_contextual", "bench_feedback", "bench_jump", "bench_live", "bench_observations",
+    "audit_errors", "bench_contextual", "bench_feedback", "bench_jump", "bench_observations",
     "bench_pages", "bench_peers", "bench_registry", "bench_samplers", "bench_site", "bench_start", "bench_steps",
     "bench_stopping", "bench_store", "bench_thompson", "bench_watch", "first_pictures",
     "one_move", "picture", "play_all",

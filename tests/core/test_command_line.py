@@ -106,7 +106,7 @@ def test_the_range_of_a_parameter_is_listed(say):
         "auto",
         ["auto"],
         0,
-        1000,
+        1e6,
     )
     alpha = params["ucb"][0]
     assert (alpha["name"], alpha["default"], alpha["choices"]) == ("alpha", 2.0, None)

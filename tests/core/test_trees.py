@@ -19,7 +19,7 @@ from bandit_core.kernels.normals import normal
 from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.mechanisms import Binary, Hybrid, Logarithmic, SignedDigits, SquareRoot, laplace_sum_bound
 from bandit_core.model import Signal, Stopped, run_kernel
-from bandit_core.policies import registry, tree_family
+from bandit_core.policies import dp_ucb, registry, tree_family
 from bandit_core.spec.errors import InputError
 from bandit_core.spec.rewards import expand, tables
 
@@ -482,7 +482,11 @@ def test_without_noise_and_margin_they_are_ucb(common):
     checkpoints = np.array([1, 3, 10, 1000, 20_000])
     plain = registry()["ucb"].play(instance, streams(0, 0, 3), checkpoints, Signal())
     quiet = Hybrid(1e300, 1e300)
-    call = tree_family.prepare(instance, counter=quiet, common=common)
+    if common:
+        numbers = dp_ucb.Numbers(tree_family.numbers_of(instance, quiet), 2.0)
+        call = dp_ucb.RULES["hybrid"].call(instance, numbers)
+    else:
+        call = tree_family.prepare(instance, counter=quiet)
     noisy = run_kernel(call, streams(0, 0, 3), checkpoints, Signal())
     np.testing.assert_array_equal(noisy.pulls, plain.pulls)
     np.testing.assert_array_equal(noisy.regret, plain.regret)

@@ -33,7 +33,7 @@ UCB_STEP = 25e-9  # seconds of one pull of `ucb`, the unit of step costs
 
 Accounting = Literal["paper", "tight"]
 Delta = Annotated[
-    field_types.Delta,
+    field_types.Small,
     Field(gt=0, lt=1, description="Probability with which the promise of epsilon may fail, for each user."),
 ]
 Alpha = Annotated[Number, Field(gt=0, lt=1, description="Failure probability of the regret bound.")]
