@@ -19,6 +19,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "figures-table": ("bandit_core", "reproduce", "--table"),
     "scores": ("bandit_core", "benchmark", "--play", "--data", "presets/benchmark.csv"),
     "scores-table": ("bandit_core", "benchmark", "--table"),
+    "best-by-trust": ("benchmarks.best_by_trust",),
     "first-pictures": ("benchmarks.first_pictures",),
     "picture": ("benchmarks.picture",),
 }

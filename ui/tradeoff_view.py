@@ -127,10 +127,13 @@ def verdict(result: SweepResult) -> str:
 
 
 def _ends(trace: tradeoff.Trace) -> str:
-    """What the only private line loses at the smallest and at the largest budget."""
+    """What the only private line loses at the smallest and at the largest budget computed so far."""
+    done = np.flatnonzero(np.isfinite(trace.mean)).tolist()
+    if not done:
+        return f"nothing is computed yet of **{words.called(trace.label)}**."
     ends = [
         f"{words.with_error(trace.mean[place], trace.stderr[place])} rewards at ε = {trace.epsilons[place]:g}"
-        for place in dict.fromkeys((0, len(trace.epsilons) - 1))
+        for place in dict.fromkeys((done[0], done[-1]))
     ]
     return f"**{words.called(trace.label)}** loses {' and '.join(ends)}."
 

@@ -150,6 +150,10 @@ def test_an_unfinished_sweep_speaks_and_draws_of_what_is_done_only() -> None:
     part = replace(whole, results=(*whole.results[:2], replace(whole.results[2], lines=(None, None, None))))
     assert "shown" in tradeoff_view.verdict(whole) and "so far" not in tradeoff_view.verdict(whole)
     assert "so far" in tradeoff_view.verdict(part)
+    alone = sweep(experiment.with_changes(lines=experiment.model_dump()["lines"][:2]), (0.5, 1.0, 2.0))
+    first, done, rest = alone.results[0], *(replace(each, lines=(None, None)) for each in alone.results[1:])
+    ends = re.findall("ε = ([0-9.]+)", tradeoff_view.verdict(replace(alone, results=(first, done, rest))))
+    assert ends == ["0.5."]
     for quantity in ("regret", "price"):
         view = experiment.view.model_copy(update={"quantity": quantity})
         seen = replace(part, experiment=experiment.model_copy(update={"view": view}))

@@ -11,6 +11,7 @@ from benchmarks import play_all
 def test_every_step_is_a_module_and_every_table_a_document():
     assert {step[0] for step in play_all.STEPS.values()} == {
         "bandit_core",
+        "benchmarks.best_by_trust",
         "benchmarks.first_pictures",
         "benchmarks.picture",
     }
