@@ -50,7 +50,7 @@ class _Coded:
 
     def __init__(self, instance):
         self._instance = instance
-        self.gaps = 2.0 ** np.arange(len(instance.arms))
+        self.gaps = self.regret_gaps = 2.0 ** np.arange(len(instance.arms))
 
     def __getattr__(self, name):
         return getattr(self._instance, name)
