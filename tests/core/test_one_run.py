@@ -62,6 +62,7 @@ def test_every_kernel_for_arms_plays_a_rule_or_has_its_replay():
     assert {name for name, arms in CASES if arms is BERNOULLI} == set(ON_ARMS)
     asked = [(name, experiment_of(name, arms)) for name, arms in CASES]
     asked += [(name, experiment_of(name, BERNOULLI, params={"counter": other})) for name, other in COUNTERS]
+    asked.append(("ucb", experiment_of("ucb", BERNOULLI * 81)))  # more arms than are played in lockstep
     calls = [ON_ARMS[name].prepare(experiment.setups[0]) for name, experiment in asked]
     assert {call.kernel for call in calls if call.rule is None} == set(replays.REPLAYS)
 
