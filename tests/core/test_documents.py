@@ -24,7 +24,7 @@ from ui import menu
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NAME = "noisy-ucb"
+NAME = "noisy-greedy"
 
 
 def checks() -> Iterator[tuple[str, object]]:
@@ -88,8 +88,8 @@ def test_the_policy_of_the_guide_is_everywhere(one_more_policy, capsys):
 
     assert main(["list", "policies"]) == 0
     assert NAME in capsys.readouterr().out
-    experiment, problems = links.read({"lines": f"ucb,{NAME}(1,alpha=0.5)"})
-    assert not problems and experiment.lines[1].params == {"alpha": 0.5}
+    experiment, problems = links.read({"lines": f"ucb,{NAME}(1,explore=0.5)"})
+    assert not problems and experiment.lines[1].params == {"explore": 0.5}
 
 
 SPEC = {"arms": [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)], "horizon": 300, "trials": 3}
