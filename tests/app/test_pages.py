@@ -19,7 +19,7 @@ from bandit_core.spec import notation
 from bandit_core.studies import threshold_check
 from ui import charts, legends, menu, state, words
 
-WITHOUT_A_PICTURE = ("glossary", "learn", "coin")  # coin: the page of docs/extending.md
+WITHOUT_A_PICTURE = ("glossary", "learn", "coin")  # the course asks for a guess first; coin is of docs/extending.md
 
 
 @pytest.mark.parametrize("page", on.PAGES)
