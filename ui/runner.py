@@ -305,8 +305,8 @@ def _answer(request: Request, simulation: Computation) -> Any:
     if run is not None and (run.what != request.what or run.simulation.kept):
         del st.session_state[request.slot]  # what it made is in the store; its memory belongs to all
     place = st.empty()
-    with render_lock.computing(), _compiling(simulation, place):
-        show = bar(place, "computing …")
+    with render_lock.computing(), _compiling(simulation, place) as inside:
+        show = bar(inside, "computing …")
         result = simulation.run(on_progress=lambda running: show(running.fraction))
     place.empty()
     _note_origin(result)
@@ -314,17 +314,20 @@ def _answer(request: Request, simulation: Computation) -> Any:
 
 
 @contextmanager
-def _compiling(simulation: Computation, place: DeltaGenerator) -> Iterator[None]:
-    """Says how long the compiler takes, where what is missing is played for the first time since the server began."""
+def _compiling(simulation: Computation, place: DeltaGenerator) -> Iterator[DeltaGenerator]:
+    """Says how long the compiler takes, where what is missing is played for the first time since the server began.
+
+    Gives the place that is left for a progress bar: one in place of the spinner would end the page.
+    """
     experiment = simulation.experiment if isinstance(simulation, Simulation) else None
     names = {type(simulation).__name__} if experiment is None else {line.policy for line in experiment.lines}
     if is_warm() or names <= _played_here or simulation.missing_seconds == 0:
-        yield
+        yield place
         return
     seconds = 8 if experiment is None or experiment.contexts is None else 25
     said = f"Computing. A new machine compiles first: about {seconds} s."
     with place.container(), st.spinner(said, show_time=True):
-        yield
+        yield st.empty()
     _played_here.update(names)
 
 
