@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import screen as on
+from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import Experiment, Simulation, simulate
@@ -332,3 +333,25 @@ def test_what_a_run_has_to_say_reaches_its_visitor(no_thread_left: None) -> None
     wait_for(lambda: not run.alive)
     on.run(screen)
     assert "gone\\-with\\-the\\-wind" in on.words(screen)
+
+
+def test_progress_is_drawn_beside_the_word_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of it, the browser would have no container to take the word away from."""
+    monkeypatch.setattr(runner, "is_warm", lambda: False)
+    monkeypatch.setattr(runner, "_played_here", set())
+    monkeypatch.setattr(runner, "MOMENT_SECONDS", -1.0)
+    last: dict[tuple[int, ...], str] = {}
+    homeless: list[tuple[int, ...]] = []
+    send = ScriptRunContext.enqueue
+
+    def noted(self: ScriptRunContext, message: Any) -> None:
+        if message.HasField("delta"):
+            path = tuple(message.metadata.delta_path)
+            homeless.extend(path for length in range(2, len(path)) if last.get(path[:length]) == "new_element")
+            last[path] = message.delta.WhichOneof("type")
+        send(self, message)
+
+    monkeypatch.setattr(ScriptRunContext, "enqueue", noted)
+    screen = on.visit("explore", arms="0.9,0.5", lines="ucb", T="3000", n="40", seed="731")
+    assert on.chart(screen).names and runner._played_here == {"ucb"}
+    assert len(last) > 20 and homeless == []
