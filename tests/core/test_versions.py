@@ -344,8 +344,8 @@ def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
         return parse(source, *given)
 
     monkeypatch.setattr(version.ast, "parse", confused)
-    version._functions.cache_clear()  # private: what was parsed is kept
+    version._parsed.cache_clear()  # private: what was parsed is kept
     try:
         assert version.kernel_version.__wrapped__(index.lockstep) == right and len(asked) > 2
     finally:
-        version._functions.cache_clear()
+        version._parsed.cache_clear()
