@@ -1,24 +1,51 @@
-"""What a page costs the interpreter when a new visitor opens it on a warm server, and when a slider moves.
+"""How long a page takes on a warm server, and on a fresh machine: ``python -m benchmarks.bench_pages``.
 
-Run with ``python -m benchmarks.bench_pages``: processor time of the page's thread. The interpreter draws one page at a
-time, so in a class all wait for it.
+First the processor time of the page's thread, for a new visitor who comes after others, and when the sidebar's budget
+moves to where nobody has been. The interpreter draws one page at a time, so in a class all wait for it.
+
+Then a server on a fresh machine, once for each row: seconds on the clock from its start until the first picture is
+sent, and from a slider's first move until the exact picture of its new position is sent.
 """
 
 from __future__ import annotations
 
+import asyncio
 import math
 import statistics
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from benchmarks.measuring import machine, print_table
+from benchmarks.visitors import Server, Visitor, running_server, visiting
 from ui import menu, page_frame
 
 APP = Path(__file__).resolve().parent.parent / "app.py"
 VISITS = 20
 SMALL = {"T": "3000", "n": "4"}  # users and trials, so that kernels take nothing
+PICTURES = (
+    "",
+    "explore",
+    "tradeoff",
+    "trust",
+    "threshold",
+    "heavy-tails",
+    "contextual",
+    "your-numbers",
+    "mechanisms",
+    "papers",
+)
+MOVES = (  # page, slider, its new position
+    ("", "Privacy budget ε: ← more private · less regret →", "0.5"),
+    ("explore", "ε: ← more private · less regret →", "0.5"),
+    ("explore", "Users (horizon)", "5,000"),
+    ("contextual", "ε: ← more private · less regret →", "0.7"),  # does not ship
+)
 BUDGETS = (0.3, 0.5, 1.5, 2.0, 3.0)
 _drawn: list[float] = []  # seconds of every run of a page
 _open = page_frame.open_page
@@ -64,14 +91,71 @@ def moved(name: str) -> float:
     return statistics.median(found)
 
 
+async def drawn(visitor: Visitor) -> float:
+    """When the first chart of the page was sent."""
+    while not visitor.drawn_at:
+        await visitor.run()  # again: what is computed in the background is looked for by the page
+        await visitor.settle()
+    return visitor.drawn_at
+
+
+async def drawn_first(server: Server, page: str) -> float:
+    """When a visitor's first chart of a page was sent."""
+    async with visiting(server, page) as visitor:
+        return await drawn(visitor)
+
+
+async def drawn_anew(server: Server, page: str, label: str, position: str) -> float:
+    """Seconds from a moved slider to the picture of its new position."""
+    async with visiting(server, page) as visitor:
+        await drawn(visitor)
+        before, start = visitor.picture, time.perf_counter()
+        await visitor.move(label, position)
+        while visitor.picture == before or visitor.picture_at < start:
+            await visitor.settle()
+            await asyncio.sleep(0.5)  # as a browser looks
+            await visitor.run()
+        if visitor.errors:
+            raise RuntimeError(visitor.errors)
+        return visitor.picture_at - start
+
+
+@contextmanager
+def fresh_server() -> Iterator[Server]:
+    """A server that has nothing cached."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with running_server(folder, folder / "kernels") as server:
+            yield server
+
+
+def first_picture(page: str) -> float:
+    """Seconds from the start of a server that has nothing cached to the first picture of a page."""
+    start = time.perf_counter()
+    with fresh_server() as server:
+        return asyncio.run(drawn_first(server, page)) - start
+
+
+def moved_slider(page: str, label: str, position: str) -> float:
+    """Seconds from the first visitor's first move to the picture, on such a server."""
+    with fresh_server() as server:
+        return asyncio.run(drawn_anew(server, page, label, position))
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
+    print(machine(), end="\n\n")
     page_frame.open_page = _timed
-    print("| page | ms | slider moved, ms |\n|---|---|---|")
+    rows = []
     for page in menu.pages():
         slider = moved(page.name) if page.sidebar else math.nan
-        told = "–" if math.isnan(slider) else f"{slider:.0f}"
-        print(f"| {page.title} | {milliseconds(page.name):.0f} | {told} |", flush=True)
+        rows.append([page.title, milliseconds(page.name), "–" if math.isnan(slider) else slider])
+    print_table(["page", "ms", "slider moved, ms"], rows)
+    rows = [[page or "home", first_picture(page)] for page in PICTURES]
+    print_table(["fresh machine, first picture of", "seconds"], rows)
+    rows = [[f"{page or 'home'}: {label} {position}", moved_slider(page, label, position)]
+            for page, label, position in MOVES]  # fmt: skip
+    print_table(["fresh machine, seconds to the picture after a move", "seconds"], rows)
 
 
 if __name__ == "__main__":

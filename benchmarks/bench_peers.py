@@ -20,13 +20,17 @@ import tempfile
 import venv
 from pathlib import Path
 
-from benchmarks.measuring import PAPER_ARMS, UCB, machine, print_table
+from benchmarks.measuring import machine, print_table
 from benchmarks.peer_workers import peak_mib, processor_seconds
 
 PACKAGES = ["SMPyBandits==0.9.7", "numpy<2", "scipy<1.12", "mabwiser==2.7.4"]
 HORIZON, TRIALS, JOBS = 10_000, 50, 2
+ARMS = [
+    {"kind": "bernoulli", "mean": 0.9},
+    *({"kind": "bernoulli", "mean": mean, "count": count} for mean, count in ((0.8, 5), (0.7, 5), (0.6, 5), (0.5, 4))),
+]
 REPEATS = 300  # of ours, before and after the peers: the clock of processes ticks in hundredths of a second
-MEANS = [arm["mean"] for arm in PAPER_ARMS for _ in range(arm.get("count", 1))]
+MEANS = [arm["mean"] for arm in ARMS for _ in range(arm.get("count", 1))]
 
 
 def ours() -> None:
@@ -36,7 +40,7 @@ def ours() -> None:
     from bandit_core import Experiment, simulate
     from bandit_core.simulation.store import Store
 
-    spec = {"arms": PAPER_ARMS, "lines": [UCB], "horizon": HORIZON, "trials": TRIALS}
+    spec = {"arms": ARMS, "lines": [{"policy": "ucb"}], "horizon": HORIZON, "trials": TRIALS}
     runs = [Experiment.model_validate(spec | {"seed": seed}) for seed in range(REPEATS + 1)]
     store = Store(None, 0)
     simulate(runs[-1], jobs=JOBS, store=store)

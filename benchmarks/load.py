@@ -13,6 +13,9 @@ here: nothing may be lost, and no visitor may see another's picture. The visitor
 Then 400 tabs of page Learn are open at once, on a server of its own that starts with 1,024 open files, the usual limit
 of shells and units. ``python -m benchmarks.load --tabs 400`` does only that.
 
+``python -m benchmarks.load --phones 100`` lets so many phones join a class of page Learn at once. Each guesses, and the
+teacher reveals: no guess may be lost.
+
 ``python -m benchmarks.load --soak 30`` lets visitors come, do random things and go for that many minutes, and prints
 memory and disk as they go; the caches are kept small, so that their limits are reached. It ends with exit code 1 if
 memory grew by more than `GROWTH_MB` after `WARM` visits, when pages and caches are warm, or if there were fewer.
@@ -24,10 +27,12 @@ import argparse
 import asyncio
 import os
 import random
+import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +44,7 @@ from bandit_core.simulation.store import Store
 from benchmarks.measuring import machine, print_table
 from benchmarks.visitors import Server, Visitor, curves_of, opened, running_server, visiting
 from ui import charts
+from ui.learn import trust
 
 Check = Callable[[], bool]
 HORIZON = "Users (horizon)"
@@ -47,6 +53,7 @@ LINK = "T=20000&n=50&seed=77"
 HEAVY = "arms=0.9,0.5&lines=ucb&T=1e6&n=500&seed={seed}"
 GROWTH_MB, WARM = 40, 600
 MANY_TABS = 400
+STEP = "6"  # of page Learn, which the class guesses at
 MOST_LOG = 10_000  # bytes that a server may write while many tabs are open
 USUAL_FILES = 1024  # open files that a shell or a unit allows a process, unless somebody says otherwise
 PATIENCE = 600.0  # seconds that a wandering visitor waits for a page: the machine may be busy, and kernels not compiled
@@ -238,6 +245,41 @@ async def many_tabs(server: Server, count: int) -> bool:
     return not wrong and healthy and written < MOST_LOG
 
 
+async def _timed(visitor: Visitor, label: str | None = None) -> float:
+    """Seconds until the page is done, after it was opened or one of its buttons was pressed."""
+    start = time.perf_counter()
+    await (visitor.run() if label is None else visitor.press(label))
+    await visitor.settle()
+    if visitor.errors:
+        raise RuntimeError(visitor.errors)
+    return time.perf_counter() - start
+
+
+async def school_class(server: Server, phones: int) -> bool:
+    """Print the table of a class; whether all guesses were counted, each where it belongs."""
+    options = [words for words, _, _ in trust.STEP.guess.options]  # type: ignore[union-attr]
+    async with AsyncExitStack() as stack:
+        teacher = await stack.enter_async_context(visiting(server, "learn", f"step={STEP}"))
+        await _timed(teacher)
+        await _timed(teacher, "Open a class")
+        [code] = re.findall(r"class=(\w+)", teacher.address)
+        address = f"class={code}&step={STEP}"
+        tabs = [await stack.enter_async_context(visiting(server, "learn", address)) for _ in range(phones)]
+        joined = await asyncio.gather(*map(_timed, tabs))
+        tapped = await asyncio.gather(*(_timed(tab, options[n % 3]) for n, tab in enumerate(tabs)))
+        looked = await _timed(teacher)
+        counted = teacher.metrics["Guesses so far"]
+        revealed = await _timed(teacher, "Reveal the answer")
+        bars = list(map(int, curves_of(teacher.histogram)[0]))
+        rows = [["join", *spread(joined)], ["guess", *spread(tapped)]]
+        rows += [["teacher looks", looked, looked], ["teacher reveals", revealed, revealed]]
+    print_table(["scene", "median, s", "p95, s"], [[name, f"{a:.2f}", f"{b:.2f}"] for name, a, b in rows])
+    print(
+        f"{counted} guesses of {phones} counted, by option {bars}; {server.megabytes('VmHWM'):.0f} MiB at the highest"
+    )
+    return counted == str(phones) and bars == [len(range(first, phones, 3)) for first in range(3)]
+
+
 async def wander(server: Server, seed: int, until: float, counts: dict[str, int]) -> None:
     """Come, do random things, and go, again and again."""
     chance = random.Random(seed)
@@ -306,11 +348,14 @@ def main() -> int:
         "--soak", type=float, metavar="MINUTES", help="random visits for so long instead of the load test"
     )
     parser.add_argument("--tabs", type=int, metavar="N", help="so many tabs of page Learn instead of the load test")
+    parser.add_argument("--phones", type=int, metavar="N", help="a class of so many phones instead of the load test")
     options = parser.parse_args()
     print(machine(), end="\n\n")
     limits = {"LAB_JOBS": "2", "LAB_MAX_RUNS": "4"}
     if options.soak:
         return 0 if played(lambda server: soak(server, options.soak), **limits, LAB_CACHE_MB="16") else 1
+    if options.phones:
+        return 0 if played(lambda server: school_class(server, options.phones), **limits) else 1
     good = options.tabs is not None or played(load, **limits)
     tabs = options.tabs or MANY_TABS
     good = played(lambda server: many_tabs(server, tabs), open_files=USUAL_FILES, **limits) and good

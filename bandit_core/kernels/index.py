@@ -45,7 +45,7 @@ LANES = 64  # most trials that advance together: enough to keep the vector units
 
 
 def lockstep_wins(arms: int, horizon: int) -> bool:
-    """Whether lockstep is the faster sampler here (measured in benchmarks/bench_samplers.py).
+    """Whether lockstep is the faster sampler here (measured once, see docs/speed.md).
 
     The arms decide first: beyond some hundreds lockstep loses at every horizon. Then the horizon: the tournament's
     leader changes ever more rarely. Where exactly depends on the policy and its noise (between 10^5 and 10^6); near

@@ -17,7 +17,7 @@ from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
 from bandit_core.spec.elementary import tanh
 
 _NOBODY_HIDES = Fixed(value=1.0)  # stands in where there is no privacy: every response is accepted
-LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (benchmarks/bench_jump.py)
+LONG = 2_000_000  # horizon beyond which jumping wins with up to `FEW` arms (measured once: docs/speed.md)
 FEW = 32  # jumping looks at all arms after every change of leader: more arms need a longer horizon
 
 
@@ -53,7 +53,7 @@ def sampler(setup: RunSetup, release: int) -> str:
 def cost(release: int, step: float = 1.0) -> Callable[[RunSetup], float]:
     """``step_cost`` of a policy one pull of which costs ``step`` pulls of ``ucb``, where it is not jumped over.
 
-    The time of a jump run grows about with the square root of the horizon (benchmarks/bench_jump.py).
+    The time of a jump run grows about with the square root of the horizon (measured once: docs/speed.md).
     """
 
     def relative(setup: RunSetup) -> float:

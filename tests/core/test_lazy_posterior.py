@@ -9,6 +9,7 @@ import numba
 import numpy as np
 import pytest
 from helpers import least_p
+from lateness import Immediate
 from scipy import stats
 from scipy.special import betainc, betaincc
 
@@ -23,7 +24,6 @@ from bandit_core.model import Signal, run_kernel
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.studies.one_run import one_run
 from bandit_core.studies.replays import REPLAYS
-from benchmarks.one_by_one import straight_call
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 STEPS = 64  # of one visit to a state: a stretch and part of the next one
@@ -134,7 +134,7 @@ def spec(means: list[float], epsilon: float, horizon: int, trials: int = 1) -> E
 
 def played(means: list[float], epsilon: float, seed: int, every_draw: bool = False):
     (line,) = prepared_lines(spec(means, epsilon, 10_000))
-    call = straight_call(line) if every_draw else line.call
+    call = line.policy.prepare(replace(line.setup, feedback=Immediate())) if every_draw else line.call
     assert (call.kernel is lazy_posterior.thompson) != every_draw
     return run_kernel(call, streams(seed, 0, 300), np.array([300, 3_000, 10_000]), Signal())
 

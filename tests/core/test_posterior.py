@@ -8,6 +8,7 @@ import numba
 import numpy as np
 import pytest
 from helpers import least_p
+from lateness import Immediate
 from scipy import integrate, stats
 from scipy.special import betaincc
 
@@ -21,7 +22,6 @@ from bandit_core.policies import bernoulli_family
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.one_run import one_run
-from benchmarks.one_by_one import straight_call
 
 SIZE = 1e-3  # of all comparisons of one test together; the seeds are fixed
 
@@ -195,7 +195,7 @@ def spec(means: list[float], epsilon: float | None, horizon: int, trials: int = 
 
 def played(means: list[float], epsilon: float | None, seed: int, every_draw: bool = False):
     (line,) = prepared_lines(spec(means, epsilon, 10_000))
-    call = straight_call(line) if every_draw else line.call
+    call = line.policy.prepare(replace(line.setup, feedback=Immediate())) if every_draw else line.call
     assert (call.kernel is posterior.thompson) != every_draw
     return run_kernel(call, streams(seed, 0, 400), np.array([100, 2_000, 10_000]), Signal())
 
