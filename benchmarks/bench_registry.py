@@ -27,9 +27,9 @@ from bandit_core.kernels.streams import next_uniform, streams
 from bandit_core.model import Policy, Signal
 from bandit_core.policies import registry
 from bandit_core.simulation.costs import trial_seconds
+from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
 from benchmarks.measuring import machine, print_table
-from ui.gallery import home_experiment
 
 ARMS, HORIZONS, REPEATS = 10, (10_000, 100_000), 4
 ROUNDS = 20  # of Home
@@ -93,13 +93,13 @@ def experiment_of(policy: Policy, horizon: int) -> tuple[str, Experiment]:
     raise LookupError(policy.name)
 
 
-def cost(policy: Policy, experiment: Experiment) -> tuple[float, float, float]:
+def cost(experiment: Experiment) -> tuple[float, float, float]:
     """Nanoseconds a pull, the same over bare draws, and over the estimate."""
     horizon, times, rows = experiment.horizon, checkpoints(experiment.horizon), streams(0, 0, MOST)
-    setup = experiment.setups[0]
+    line = prepared_lines(experiment)[0]
 
     def ours(trials: int) -> None:
-        policy.play(setup, rows[:trials].copy(), times, Signal())
+        line.play(rows[:trials].copy(), times, Signal())
 
     ours(FEWEST)  # compiles
     trials = min(MOST, max(FEWEST, int(TIMED * FEWEST / seconds(lambda: ours(FEWEST)))))
@@ -112,12 +112,14 @@ def cost(policy: Policy, experiment: Experiment) -> tuple[float, float, float]:
 def row_of(policy: Policy) -> list[Any]:
     """A policy's row of the table."""
     kinds, experiments = zip(*(experiment_of(policy, horizon) for horizon in HORIZONS), strict=True)
-    columns = zip(*(cost(policy, experiment) for experiment in experiments), strict=True)
+    columns = zip(*(cost(experiment) for experiment in experiments), strict=True)
     return [policy.name, kinds[0], *(cell for column in columns for cell in column)]
 
 
 def home() -> None:
     """Print what Home computes when its slider moves: its lines, with an empty store and compiled kernels."""
+    from ui.gallery import home_experiment  # here, since Streamlit warns when it is not served
+
     experiment = home_experiment(SLIDER)
     simulate(experiment, store=Store(None, 0))
     spent = []
@@ -136,6 +138,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("policies", nargs="*", metavar="POLICY", help="policies to measure (default: all, and Home)")
     names = parser.parse_args().policies
+    if unknown := set(names) - set(registry()):
+        parser.error(f"no such policy: {', '.join(sorted(unknown))}; there are {', '.join(registry())}")
     print(machine(), end="\n\n")
     rows = []
     for name in names or registry():
