@@ -338,7 +338,7 @@ def test_what_a_run_has_to_say_reaches_its_visitor(no_thread_left: None) -> None
 def test_progress_is_drawn_beside_the_word_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """In place of it, the browser would have no container to take the word away from."""
     monkeypatch.setattr(runner, "is_warm", lambda: False)
-    monkeypatch.setattr(runner, "_played_here", set())
+    monkeypatch.setattr(runner, "_played_here", played := set())  # private: else only the first test compiles
     monkeypatch.setattr(runner, "MOMENT_SECONDS", -1.0)
     last: dict[tuple[int, ...], str] = {}
     homeless: list[tuple[int, ...]] = []
@@ -353,5 +353,5 @@ def test_progress_is_drawn_beside_the_word_of_the_compiler(monkeypatch: pytest.M
 
     monkeypatch.setattr(ScriptRunContext, "enqueue", noted)
     screen = on.visit("explore", arms="0.9,0.5", lines="ucb", T="3000", n="40", seed="731")
-    assert on.chart(screen).names and runner._played_here == {"ucb"}
+    assert on.chart(screen).names and played == {"ucb"}
     assert len(last) > 20 and homeless == []

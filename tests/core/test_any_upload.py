@@ -18,6 +18,7 @@ from bandit_core.data import tables as tables_of_cells
 from bandit_core.data.observations import MOST_OPTIONS, Observations, read_budgets, read_observations
 from bandit_core.experiments import links, presets
 from bandit_core.experiments.experiment import Experiment, parse, read
+from bandit_core.policies import registry
 from bandit_core.spec import notation
 from bandit_core.spec.errors import InputError
 from bandit_core.studies.best_method import Question, candidates
@@ -481,6 +482,7 @@ OUTSIDE = [
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_a_preset_of_a_link_is_a_name_and_never_a_path(name, monkeypatch):
     presets.load_preset("default")
+    registry()  # looks for packages, and reads what they say of themselves
     monkeypatch.setattr(Path, "open", lambda self, *_, **__: pytest.fail(f"{self} was opened"))
     monkeypatch.setattr(Path, "read_text", lambda self, *_, **__: pytest.fail(f"{self} was read"))
     experiment, problems = links.read({"preset": name, "title": name[:100]})
