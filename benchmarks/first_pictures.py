@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.first_pictures`` opens all pages and all steps of the course as a first visitor does, computes
 what they ask for (a minute or two, and compiling), and writes the blocks that were asked for. Needed after a
-change of a kernel or of what a page shows at first; until then the lab computes what the file lacks.
+change of what a page shows at first, and where ``python -m benchmarks.shipped`` finds other numbers; until then the lab
+computes what the file lacks.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from bandit_core import places
+from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Block
 from bandit_core.simulation import beforehand
 from bandit_core.simulation.prepared import key_here
@@ -28,11 +30,12 @@ MOST_LOOKS = 20  # at a page whose studies follow one another
 class Asked(beforehand.Beforehand):
     """Stands for the file that is to be made: has nothing, and notes what it is asked for."""
 
-    keys: dict[str, int] = field(default_factory=dict)
+    lines: dict[str, tuple[Experiment, int]] = field(default_factory=dict)  # with the most trials, by key
 
-    def get(self, key: str, trials: int) -> Block | None:
+    def get(self, key: str, experiment: Experiment, number: int) -> Block | None:
         """Nothing."""
-        self.keys[key] = max(trials, self.keys.get(key, 0))
+        if key not in self.lines or self.lines[key][0].trials < experiment.trials:
+            self.lines[key] = experiment, number
         return None
 
 
@@ -54,17 +57,24 @@ def visit(page: str, **address: str) -> None:
             run.thread.join()
 
 
-def blocks(store: Store, asked: dict[str, int]) -> Iterator[tuple[str, Block]]:
-    """What the store holds of the keys, each as one block from the first trial to where there is no next one."""
-    for key, trials in asked.items():
+def blocks(store: Store, asked: dict[str, tuple[Experiment, int]]) -> Iterator[tuple[str, Experiment, Block]]:
+    """What the store holds of the lines, each as one block from the first trial to where there is no next one."""
+    for key, (experiment, number) in asked.items():
         reached, found = 0, []
-        for first, block in store.get(key_here(key), trials):
+        for first, block in store.get(key_here(key), experiment.trials):
             if first == reached:
                 found.append(block)
                 reached += block.trials
         if found:
             names = found[0].arrays
-            yield key, Block(**{name: np.concatenate([block.arrays[name] for block in found]) for name in names})
+            whole = Block(**{name: np.concatenate([block.arrays[name] for block in found]) for name in names})
+            yield key, question(experiment, number).with_changes(trials=reached), whole
+
+
+def question(experiment: Experiment, number: int) -> Experiment:
+    """One line of an experiment, without what changes no number."""
+    line = {name: value for name, value in experiment.spec()["lines"][number].items() if name != "label"}
+    return experiment.with_changes(lines=[line], title="", note="", view={})
 
 
 def main() -> None:
@@ -78,9 +88,9 @@ def main() -> None:
         visit(page.name)
     for number in range(1, len(STEPS) + 1):
         visit("learn", step=str(number))
-    written = list(blocks(store, asked.keys))
+    written = list(blocks(store, asked.lines))
     beforehand.write(beforehand.FILE, written)
-    print(f"{len(written)} of {len(asked.keys)} lines, {beforehand.FILE.stat().st_size / 2**20:.1f} MiB")
+    print(f"{len(written)} of {len(asked.lines)} lines, {beforehand.FILE.stat().st_size / 2**20:.1f} MiB")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "scores-table": ("bandit_core", "benchmark", "--table"),
     "best-by-trust": ("benchmarks.best_by_trust",),
     "first-pictures": ("benchmarks.first_pictures",),
+    "shipped": ("benchmarks.shipped",),
     "picture": ("benchmarks.picture",),
 }
 

@@ -32,7 +32,6 @@ from bandit_core.places import ROOT, project_version
 from bandit_core.simulation.comparisons import half_width
 from bandit_core.simulation.costs import worker_count
 from bandit_core.simulation.engine import Simulation
-from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.summaries import baseline
@@ -176,12 +175,6 @@ def document(result: Result, played: Played, cost: Cost) -> dict[str, Any]:
         "t": result.times[places].tolist(),
         "lines": lines,
     }
-
-
-def outdated(shipped: Shipped) -> set[str]:
-    """The kernels that play the figure now in another version than the file was made with: their figures are stale."""
-    made = shipped.made["kernels"]
-    return {line.kernel for line in prepared_lines(shipped.experiment) if made.get(line.kernel) != line.version}
 
 
 def _samplers(metadata: dict[str, Any]) -> str:

@@ -120,10 +120,10 @@ class Simulation:
         """Fill in what ships with the project, where the store lacks it and its owner wants it."""
         if self.store.beforehand is None:
             return
-        for line, trials in zip(self._lines, self._trials, strict=True):
+        for number, (line, trials) in enumerate(zip(self._lines, self._trials, strict=True)):
             if not trials.done.all():
                 key = line.portable_key(self.times, self.experiment.seed)
-                block = self.store.beforehand.get(key, self.experiment.trials)
+                block = self.store.beforehand.get(key, self.experiment, number)
                 if block is not None and trials.fits(block):
                     trials.fill(0, block)
                     trials.beforehand = self.store.beforehand.made

@@ -14,7 +14,8 @@ number of runs needs a new one.
 6. A cell has at least `LEAST` runs (`MOST` where they cost little), and more until the standard error of its mean is
    at most `PRECISION` of the mean, up to `MOST`.
 
-What ships (`FILE`) is written by one command, ``benchmark --play --data FILE``.
+What ships (`FILE`) is written by one command, ``benchmark --play --data FILE``. A row has a checksum of its first runs,
+by which ``python -m benchmarks.shipped`` sees whether they still come out.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,7 @@ from bandit_core.policies import registry
 from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.engine import Simulation
-from bandit_core.simulation.prepared import prepared_lines
+from bandit_core.simulation.results import LineResult
 from bandit_core.simulation.store import Store
 from bandit_core.simulation.together import Together
 from bandit_core.spec.errors import InputError, Issue
@@ -54,13 +55,14 @@ LEAST, MOST = 400, 2_000  # runs of a cell
 PRECISION = 0.02  # largest standard error of a cell's mean, as a share of the mean
 CHEAP_SECONDS = 0.2  # a cell whose `MOST` runs take less, by our estimate, plays them all
 TAIL = 0.95
+CHECKED = 20  # runs in the checksum of a row
 STATED: dict[str, dict[str, Any]] = {"ldp-sgd": {"project": 1.0}}  # users and server know that |theta| = 1
 FILE = places.ROOT / "presets" / "benchmark.csv"
 DIGITS = 9  # of a number in the file
 HALVES = (("first", "first_error"), ("second", "second_error"))
 COLUMNS = (
     "version", "policy", "privacy", "measure", "task", "epsilon", "users", "guarantee_epsilon", "guarantee_delta",
-    "floor", "blind", "key", "runs", "mean", "low", "high", "sd", "tail", *itertools.chain(*HALVES),
+    "floor", "blind", "checksum", "runs", "mean", "low", "high", "sd", "tail", *itertools.chain(*HALVES),
 )  # fmt: skip
 
 
@@ -202,12 +204,6 @@ def cells(policy: Policy, salt: str = "") -> list[tuple[Cell, Experiment]]:
     return found
 
 
-def key(experiment: Experiment) -> str:
-    """Of the numbers in a cell: they are outdated once it has changed (see `PreparedLine.portable_key`)."""
-    [line] = prepared_lines(experiment)
-    return line.portable_key(checkpoints(experiment.horizon), experiment.seed)[:16]
-
-
 def first_runs(experiment: Experiment) -> int:
     """Runs to begin with: `MOST` where they cost little, else `LEAST`."""
     return MOST if MOST * trial_seconds(experiment, 0) <= CHEAP_SECONDS else LEAST
@@ -263,7 +259,7 @@ class Play(Together["pd.DataFrame"]):
         for (cell, _), played in zip(self.cells, self.results, strict=True):
             [line] = played.lines
             if line is not None and line.count == played.experiment.trials:
-                rows.append((*_facts(cell, played.experiment), *summary(_losses(played))))
+                rows.append((*_facts(cell, played.experiment), checksum(line), *summary(_losses(played))))
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -289,6 +285,12 @@ def summary(losses: np.ndarray) -> tuple[float, ...]:
     return (len(losses), *(float(f"{float(value):.{DIGITS}g}") for value in numbers))
 
 
+def checksum(line: LineResult) -> str:
+    """Hash of the regret and the pulls of the first `CHECKED` runs, to `DIGITS` digits."""
+    numbers = np.hstack([line.regret, line.pulls])[:CHECKED]
+    return hashlib.sha256(" ".join(f"{each:.{DIGITS}g}" for each in numbers.flat).encode()).hexdigest()[:16]
+
+
 def _deviation(losses: np.ndarray) -> float:
     """Standard deviation, 0 where all are alike but for rounding."""
     return float(losses.std(ddof=1)) if np.ptp(losses) > 1e-12 * abs(losses).max() else 0.0
@@ -300,7 +302,7 @@ def _facts(cell: Cell, experiment: Experiment) -> tuple[Any, ...]:
         VERSION, cell.policy.name, cell.policy.privacy, "pure" if kept.measure == "pure" else "approximate",
         cell.task.name, math.nan if cell.epsilon is None else cell.epsilon, cell.users,
         math.nan if kept.epsilon is None else kept.epsilon, kept.delta, _floor(experiment),
-        float(f"{blind_loss(experiment):.{DIGITS}g}"), key(experiment),
+        float(f"{blind_loss(experiment):.{DIGITS}g}"),
     )  # fmt: skip
 
 
@@ -392,11 +394,3 @@ def replaced(rows: pd.DataFrame, by: pd.DataFrame) -> pd.DataFrame:
 
     kept = rows[~rows["policy"].isin(by["policy"])]
     return pd.concat([kept, by], ignore_index=True) if len(kept) else by
-
-
-def outdated(rows: pd.DataFrame) -> Iterator[str]:
-    """Policies of the registry whose rows are missing, or whose numbers would be others now."""
-    for policy in registry().values():
-        shipped = set(rows.loc[rows["policy"] == policy.name, "key"])
-        if shipped != {key(experiment) for _, experiment in cells(policy)}:
-            yield policy.name

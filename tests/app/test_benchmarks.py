@@ -24,6 +24,7 @@ HELP = {  # they play for minutes, or write what ships: only their arguments are
 }  # fmt: skip
 IMPORTED = {  # the same, without arguments
     "audit_errors", "bench_pages", "bench_peers", "first_pictures", "one_move", "picture", "play_all",
+    "shipped",
 }  # fmt: skip
 
 

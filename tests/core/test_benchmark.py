@@ -61,7 +61,6 @@ def test_other_rules_are_another_version():
 
 
 def test_every_policy_ships_with_every_case_it_plays():
-    assert list(benchmark.outdated(ROWS)) == []
     cases = ROWS.groupby("policy").size()
     assert set(cases.index) == set(registry())
     whole = {("arms", True): 96, ("arms", False): 24, ("contexts", True): 36, ("contexts", False): 9}

@@ -14,6 +14,7 @@ def test_every_step_is_a_module_and_every_table_a_document():
         "benchmarks.best_by_trust",
         "benchmarks.first_pictures",
         "benchmarks.picture",
+        "benchmarks.shipped",
     }
     assert all(importlib.util.find_spec(step[0]) for step in play_all.STEPS.values())
     assert all((places.ROOT / table).exists() for table in play_all.TABLES.values())

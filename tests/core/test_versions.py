@@ -17,7 +17,6 @@ from bandit_core.experiments.experiment import checkpoints
 from bandit_core.jit import decorators, version
 from bandit_core.jit.version import kernel_name, kernel_version
 from bandit_core.kernels import contexts, index, jump, kl, optimism, streams
-from bandit_core.literature import papers, reproductions
 from bandit_core.policies import registry
 from bandit_core.simulation import prepared
 from bandit_core.simulation.prepared import prepared_line, prepared_lines
@@ -322,16 +321,6 @@ def test_functions_typed_in_have_versions_too():
     doubled = decorators.kernel(lambda x: x * step)
     tripled = decorators.kernel(lambda x: x * 3)
     assert kernel_version(doubled) != kernel_version(tripled)
-
-
-def test_a_file_says_which_kernels_made_it_and_is_outdated_by_a_change_of_theirs(monkeypatch):
-    shipped = reproductions.load(papers.reproducible()[0])
-    now = {line.kernel: line.version for line in prepared_lines(shipped.experiment)}
-    fresh = replace(shipped, made={**shipped.made, "kernels": now})
-    assert reproductions.outdated(fresh) == set()
-    one = sorted(now)[0]
-    old = replace(shipped, made={**shipped.made, "kernels": {**now, one: "0" * 16}})
-    assert reproductions.outdated(old) == {one}
 
 
 def test_a_parser_that_other_threads_confuse_is_asked_again(monkeypatch):
