@@ -18,14 +18,17 @@ if __name__ != "__main__":
     around = [Middleware(upload_limits.Limited), Middleware(first_paint.Styled)]
     app = st.App(__file__, middleware=around, lifespan=serving.around)
 else:
-    st.set_page_config(page_title="Private Bandit Lab", page_icon=str(ICON), layout="wide")
-    page = st.navigation(  # before anything heavy: until here the browser shows a menu of raw file names
-        [copy(page_links.to(each.name)) for each in menu.pages()],  # which of them may run is noted in each
-        position="hidden",  # ui/menu_bar.py draws them: Streamlit's own menu hides what does not fit
-    )
+    st.set_page_config(page_icon=str(ICON), layout="wide")
+    alone = st.query_params.get("controls") == "off"
+    sections: dict[str, list[st.Page]] = {}
+    for each in menu.pages():
+        sections.setdefault(each.section, []).append(copy(page_links.to(each.name)))  # which may run is noted in each
+    # Before anything heavy: until here the browser shows a menu of raw file names.
+    page = st.navigation(sections, position="hidden" if alone else "top", expanded=True)
+    st.set_page_config(page_title=f"{page.title} · Private Bandit Lab")
 
     new = "lab" not in st.session_state
-    if new and menu.at(page.url_path).sidebar and st.query_params.get("controls") != "off":
+    if new and menu.at(page.url_path).sidebar and not alone:
         st.sidebar.empty()  # opens it before there is anything that would be pushed aside
     opening = st.empty()
     if new:

@@ -9,7 +9,7 @@ from ui import benchmark_view, page_frame, theme
 from ui.menu import Page
 from ui.page_fields import Fields
 
-PAGE = Page(title="Benchmark", icon="leaderboard", place=10.5, group="check", fields="promise along")
+PAGE = Page(title="Benchmark", icon="leaderboard", place=10, section="Reference", fields="promise along")
 page_frame.enter()
 
 st.title("Which method is best at each privacy level?")

@@ -12,7 +12,7 @@ from ui.contextual import data, view
 from ui.menu import Page
 
 PAGE = Page(
-    title="Contextual",
+    title="Users with features",
     icon="groups",
     place=6,
     fields="C orders shapes_beta",

@@ -8,7 +8,7 @@ import streamlit as st
 from ui import charts, errata_view, figures, page_frame, shared, theme
 from ui.menu import Page
 
-PAGE = Page(title="Errata", icon="spellcheck", place=11, group="check", fields="paper erratum")
+PAGE = Page(title="Errata", icon="spellcheck", place=11, section="Reference", fields="paper erratum")
 page_frame.enter()
 
 st.title("What is printed wrongly in the papers?")

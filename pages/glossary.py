@@ -8,7 +8,7 @@ import streamlit as st
 from ui import glossary, page_frame
 from ui.menu import Page
 
-PAGE = Page(title="Glossary", icon="dictionary", place=10, group="learn", fields="term")
+PAGE = Page(title="Glossary", icon="dictionary", place=12, section="Reference", fields="term")
 page_frame.enter()
 
 st.title("What do the words mean?")

@@ -8,7 +8,7 @@ import streamlit as st
 from ui import charts, figures, gallery, lesson, menu, page_frame, render_lock, runner, shared, state, theme, words
 from ui.menu import Page
 
-PAGE = Page(title="Home", icon="home", place=0, group="learn", fields="eps")
+PAGE = Page(title="Start", icon="home", place=0, section="", fields="eps")
 page_frame.enter()
 
 INTRODUCTION = (

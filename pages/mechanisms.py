@@ -14,9 +14,9 @@ PAGE = Page(
     title="Mechanisms",
     icon="casino",
     place=7,
+    section="Reference",
     fields="part mech with eps x1 x2 delta d upto answers round subject samples sure draw run sums count at crowd "
     "users",
-    group="check",
 )
 page_frame.enter()
 

@@ -9,7 +9,7 @@ from ui import page_frame, theme
 from ui.menu import Page
 from ui.papers import view
 
-PAGE = Page(title="Papers", icon="menu_book", place=9, group="check", fields="paper figure held")
+PAGE = Page(title="Papers", icon="menu_book", place=9, section="Reference", fields="paper figure held")
 page_frame.enter()
 
 st.title("Can we reproduce the papers' figures?")

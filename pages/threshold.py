@@ -10,7 +10,7 @@ from ui import charts, exports, figures, page_fields, page_frame, runner, shared
 from ui.menu import Page
 
 PAGE = Page(
-    title="Threshold",
+    title="Budgets of their own",
     icon="filter_alt",
     place=4,
     fields="check",

@@ -22,7 +22,7 @@ from ui import (
 from ui.menu import Page
 
 PAGE = Page(
-    title="Trade-off",
+    title="Over ε",
     icon="balance",
     place=2,
     fields="from to goal limit search",

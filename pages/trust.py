@@ -11,7 +11,7 @@ from ui.menu import Page
 from ui.trust import view
 
 PAGE = Page(
-    title="Trust",
+    title="Whom to trust",
     icon="stairs",
     place=2.5,
     sidebar="arms budget lines own T n seed x y band bounds worst shapes runs hide",
@@ -79,7 +79,7 @@ if swept is not None:
     )
     st.plotly_chart(picture, key="trust-budgets", config=charts.CONFIG, alt=picture.alt)
     st.caption(legend)
-    st.page_link(page_links.to("tradeoff"), label="More of this on Trade-off", icon=":material/balance:")
+    st.page_link(page_links.to("tradeoff"), label="More of this on Over ε", icon=":material/balance:")
 st.subheader("Who sees what")
 view.who_sees_what(experiment, dark)
 rows = shared.table("trust-table", played, None, lambda: view.table(played))

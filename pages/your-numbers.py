@@ -12,9 +12,9 @@ from ui.your_numbers import address, answers, drawing, inputs, until
 PAGE = Page(
     title="Your numbers",
     icon="calculate",
-    place=3,
+    place=0.7,
+    section="",
     fields="as base lifts by least most users unit eps goal limit search delta power rule epsl epsc",
-    group="decide",
 )
 page_frame.enter()
 

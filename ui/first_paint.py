@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from ui import menu, stylesheet
 
@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 # What a browser asks for by them is the page as Streamlit has it, packed or from the browser's cache.
 _OF_ANOTHER_TEXT = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 _OF_THE_FILE = (b"content-length", b"etag", b"last-modified", b"accept-ranges")
+
+UNKNOWN, MOST_LETTERS = "unknown", 60  # field of the start page's address that holds an address that is no page
+
+
+def start_page(path: str) -> str | None:
+    """Where a browser finds the start page if that path is no page here, relative to the path; else None."""
+    last = path.rpartition("/")[2]
+    if any(last == page.address for page in menu.pages()):
+        return None
+    return f"./?{UNKNOWN}={quote(last[:MOST_LETTERS], safe='')}"
 
 
 def styled(page: bytes, path: str, query: str) -> bytes:
@@ -26,7 +36,10 @@ def styled(page: bytes, path: str, query: str) -> bytes:
 
 
 class Styled:
-    """Around the server: adds the style to every page that a browser opens; all else passes through."""
+    """Around the server: adds the style to every page that a browser opens, or sends an unknown address to the start.
+
+    All else passes through.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -48,8 +61,13 @@ class Styled:
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body", False):
-                    body = styled(body, scope["path"], scope["query_string"].decode("latin-1"))
                     kept = [pair for pair in start["headers"] if pair[0] not in _OF_THE_FILE]
+                    elsewhere = start_page(scope["path"])
+                    if elsewhere is not None:
+                        start["status"], body = 307, b""
+                        kept.append((b"location", elsewhere.encode()))
+                    else:
+                        body = styled(body, scope["path"], scope["query_string"].decode("latin-1"))
                     await send({**start, "headers": [*kept, (b"content-length", str(len(body)).encode())]})
                     await send({"type": "http.response.body", "body": body})
 

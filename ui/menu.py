@@ -13,7 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-GROUPS = {"learn": "Learn", "explore": "Explore", "decide": "Decide", "check": "Check"}  # what people come for
 # Of the sidebar.
 CONTROLS = "arms budget lines own batch delay visits T n seed x y show price band bounds worst shapes runs hide"
 FOLDER = Path(__file__).resolve().parent.parent / "pages"
@@ -23,20 +22,20 @@ FOLDER = Path(__file__).resolve().parent.parent / "pages"
 class Page:
     """What a page says of itself; ``name`` and ``address`` follow from its file.
 
-    ``group`` is what people come for, one of `GROUPS`; ``place`` orders the pages, and the first one is the start
-    page. ``fields`` names, with spaces between, the fields of the address that its own controls write; all others
-    belong to the experiment. ``old_fields`` are those that it wrote once and still reads. ``sidebar`` names the
-    controls of the experiment that change something on the page (see `CONTROLS`), behind the key of a switch of the
-    page where they matter only while it is on; a page without them asks its own question and has no sidebar. ``shows``
-    is the kind of experiment that the page is about (see ui/kinds.py); while the control with the key ``instead`` says
-    anything but "none", the page shows a table of the visitor's in its place, without a sidebar. ``icon`` is the name
-    of a Material symbol.
+    ``section`` is the drop-down of the menu that holds the page; without one the page stands in the menu itself.
+    ``place`` orders the pages, and the first one is the start page. ``fields`` names, with spaces between, the fields
+    of the address that its own controls write; all others belong to the experiment. ``old_fields`` are those that it
+    wrote once and still reads. ``sidebar`` names the controls of the experiment that change something on the page (see
+    `CONTROLS`), behind the key of a switch of the page where they matter only while it is on; a page without them asks
+    its own question and has no sidebar. ``shows`` is the kind of experiment that the page is about (see ui/kinds.py);
+    while the control with the key ``instead`` says anything but "none", the page shows a table of the visitor's in its
+    place, without a sidebar. ``icon`` is the name of a Material symbol.
     """
 
     title: str
     icon: str
     place: float
-    group: str = "explore"
+    section: str = "Lab"
     fields: str = ""
     old_fields: str = ""
     sidebar: str = ""

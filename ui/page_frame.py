@@ -16,7 +16,6 @@ from ui import (
     kinds,
     lesson,
     menu,
-    menu_bar,
     page_fields,
     render_lock,
     runner,
@@ -24,6 +23,7 @@ from ui import (
     sidebar,
     state,
     theme_watch,
+    unknown_address,
     words,
 )
 
@@ -73,10 +73,7 @@ def _open(page: Any) -> None:
     ):
         if asked not in ("on", "off"):
             st.warning(words.issue(Issue(name, asked, told)), icon=":material/link_off:")
-    if not alone:
-        menu_bar.draw()
-    if not stated.address:
-        menu_bar.unknown_address()
+    unknown_address.message()
     kind = kinds.KINDS[stated.shows]
     state.read_address(stated, kind.old or links.read)
     place = None

@@ -24,11 +24,11 @@ from bandit_core import Experiment
 from bandit_core.experiments import links
 from bandit_core.experiments.presets import load_preset, true_words
 from bandit_core.spec.errors import Issue
-from ui import menu
+from ui import first_paint, menu
 
 # Address fields that are no part of the experiment: controls of single pages; and those of lessons and Streamlit.
 FIELDS = frozenset().union(*(f"{page.fields} {page.old_fields}".split() for page in menu.pages()))
-PASSED_OVER = frozenset({"controls", "reveal"}) | links.STREAMLIT_OWN
+PASSED_OVER = frozenset({"controls", "reveal", first_paint.UNKNOWN}) | links.STREAMLIT_OWN
 MOST_EXAMPLE_ADDRESSES = 200
 Read = Callable[[dict[str, str]], tuple[Experiment, list[Issue]]]
 SOON = 0.5  # seconds
@@ -279,7 +279,7 @@ def _send(wanted: dict[str, str]) -> None:
     mine()["sent"].note(now)
     # Noted before it is sent: sending is a point at which a newer position of a slider may cut this run short.
     mine()["address"], mine()["address-unsent"] = wanted, True
-    passed = {name: value for name, value in st.query_params.items() if name in PASSED_OVER}
+    passed = {name: value for name, value in st.query_params.items() if name in PASSED_OVER - {first_paint.UNKNOWN}}
     st.query_params.from_dict({**wanted, **passed})
     mine()["address-unsent"] = False
 

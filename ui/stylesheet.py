@@ -12,37 +12,20 @@ SIDEBAR = 300  # pixels that Streamlit gives it
 
 # Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
 _FRAME = """
-[data-testid=stMainBlockContainer]{padding-top:.7rem}
 [data-layout=narrow] [data-testid=stMainBlockContainer]{max-width:initial}
 @media (min-width:calc(736px + 8rem)){
 [data-layout=narrow] [data-testid=stMainBlockContainer]{padding-left:5rem;padding-right:5rem}}
 [data-testid=stSidebar][data-collapsed=true] *{visibility:hidden!important}
-[data-testid=stHeader]{background:none}
-[data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
-[data-testid=stHeader] :is(button,a,button *,a *){pointer-events:auto!important}
-[data-testid=stHeader] button{background:light-dark(#ffffff,#11161c)}
 [data-testid=stCaptionContainer]{color:INK!important;opacity:1!important}
-[data-testid=stPageLink-NavLink]:not([class*=st-key-menu-] *) :is(span:not([data-testid]),div,p){
+[data-testid=stPageLink-NavLink] :is(span:not([data-testid]),div,p){
 white-space:normal!important}
 @media (hover:none){[data-testid=stFullScreenFrame]:has([data-testid=stDataFrame]){padding-top:2rem}}
-:is([data-testid=stPageLink-NavLink],[data-testid=stBaseButton-elementToolbar]):focus-visible{
+:is([data-testid=stPageLink-NavLink],[data-testid=stBaseButton-elementToolbar],[data-testid=stTopNavLink],
+[data-testid=stTopNavSection],[data-testid=stSidebarNavLink]):focus-visible{
 outline:2px solid INK;outline-offset:-2px}
 [data-testid=stBaseButton-primary]:not(:disabled) *{color:light-dark(#ffffff,#11161c)!important}
 @media (prefers-reduced-motion:reduce){*,*::before,*::after{animation-duration:1ms!important;
 animation-iteration-count:1!important;transition-duration:1ms!important;scroll-behavior:auto!important}}
-"""
-
-_MENU = """
-.st-key-menu{gap:0 .6rem!important}
-[class*=st-key-menu-]{flex:0 0 1.45rem!important;min-height:0}
-[class*=st-key-menu-] [data-testid=stCaptionContainer]{margin:0 .2rem 0 0;font-size:.8rem}
-[class*=st-key-menu-] [data-testid=stCaptionContainer] p{margin:0}
-.st-key-pages{padding-left:2.2rem;flex:0 0 35px!important;min-height:0}
-@media (max-width:863px){.st-key-menu{padding-right:2.5rem}}
-@media (max-width:767px){.st-key-menu{padding-left:2.2rem}}
-@media (max-width:640px){[class*=st-key-menu-]{flex-basis:auto!important}}
-[class*=st-key-menu-] [data-testid=stPageLink-NavLink]{padding:.1rem .4rem;min-height:1.75rem}
-@media print{.st-key-menu,.st-key-pages{display:none!important}}
 """
 
 # Labels at the ends of curves (they alone have words of their own under the pointer) give way where they would take
@@ -86,11 +69,11 @@ _LEARN = """
 @media (min-width:641px){.st-key-learn-below{display:none!important}}
 """
 
-STYLE = (_FRAME + _MENU + _CHARTS + _ROOM + _PAPER + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
+STYLE = (_FRAME + _CHARTS + _ROOM + _PAPER + _LEARN).replace("INK", f"light-dark({INK[0]},{INK[1]})")
 
-# The room of a sidebar, until the menu is there, and with it the sidebar.
+# The room of a sidebar, until it is there.
 ROOM_FOR_SIDEBAR = f"""
 @media (min-width:768px){{
-[data-testid=stAppViewContainer]:not(:has([data-testid=stSidebar],.st-key-menu,.st-key-pages))
+[data-testid=stAppViewContainer]:not(:has([data-testid=stSidebar],h1))
 >div:has(>[data-testid=stMain]){{margin-left:{SIDEBAR}px}}}}
 """

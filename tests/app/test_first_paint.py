@@ -42,7 +42,6 @@ def ask(path: str, query: str = "", accept: bytes = b"text/html", kind: bytes = 
         ("/explore", "controls=off", False),
         ("/glossary", "", False),
         ("/", "", False),
-        ("/no-such-page", "", False),
     ],
 )
 def test_a_page_has_the_style_and_the_room_of_its_sidebar(path, query, room):
@@ -51,6 +50,12 @@ def test_a_page_has_the_style_and_the_room_of_its_sidebar(path, query, room):
     assert stylesheet.STYLE.encode() in body and (stylesheet.ROOM_FOR_SIDEBAR.encode() in body) == room
     assert headers[b"content-length"] == str(len(body)).encode()
     assert b"etag" not in headers and set(asked) == {b"accept"}  # else an old copy would be taken for this one
+
+
+def test_an_address_that_is_no_page_leads_to_the_start() -> None:
+    _, headers, body = ask("/lab/heavytails&<b>", "seed=3")
+    assert headers[b"location"] == b"./?unknown=heavytails%26%3Cb%3E" and headers[b"content-length"] == b"0"
+    assert body == b""
 
 
 @pytest.mark.parametrize(("accept", "kind"), [(b"*/*", b"text/html"), (b"text/html,*/*", b"application/json")])

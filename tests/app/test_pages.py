@@ -23,13 +23,11 @@ WITHOUT_A_PICTURE = ("glossary", "learn", "coin")  # the course asks for a guess
 
 
 @pytest.mark.parametrize("page", on.PAGES)
-def test_every_page_opens_with_its_title_the_menu_and_charts_that_can_be_read(page: str) -> None:
+def test_every_page_opens_with_its_title_and_charts_that_can_be_read(page: str) -> None:
     screen = on.visit(page, **on.SMALL)
     assert screen.session_state["lab"]["page"] == menu.named(page).address
     assert not screen.warning and not screen.error
     assert len(screen.title) == 1
-    links = [link.proto.label for link in screen.get("page_link")]
-    assert all(each.title in links for each in menu.pages())
     drawn = [on.Chart(element.proto.spec) for element in screen.get("plotly_chart")]
     assert drawn or page in WITHOUT_A_PICTURE
     for chart in drawn:

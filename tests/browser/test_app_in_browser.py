@@ -109,16 +109,15 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
 
 def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
     visitor = visits(SMALL)
-    menu = visitor.element("menu")
-    menu.get_by_role("link", name="Threshold").click()  # which is about users with different budgets
+    visitor.open_page("Budgets of their own")  # which is about users with different budgets
     visitor.sees("Predicted cost")
     visitor.settle()
     assert visitor.address == {"preset": "own-budgets"}
-    menu.get_by_role("link", name="Theory").click()
+    visitor.open_page("Theory")
     visitor.tab.wait_for_url("**/theory**")
     visitor.settle()
     assert visitor.address["arms"] == "0.9,0.5"
-    menu.get_by_role("link", name="Explore", exact=True).click()
+    visitor.open_page("Explore")
     visitor.sees("best arm in")
     visitor.settle()
     assert visitor.address["arms"] == "0.9,0.5" and visitor.address["T"] == "3000"
@@ -212,18 +211,6 @@ def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
     for visitor, labels in ((phone, 0), (desk, 2)):
         visitor.chart()
         assert visitor.element("regret-chart").locator(".js-plotly-plot").evaluate(written) == labels
-
-
-def test_links_of_the_menu_stand_apart_in_a_narrow_window(visits: Visits) -> None:
-    visitor = visits(SMALL, width=400)
-    visitor.chart()
-    links = visitor.tab.locator(".st-key-menu a")
-    boxes = [links.nth(number).bounding_box() for number in range(links.count())]
-    middles = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes if box is not None]
-    assert len(middles) == len(boxes) > 10
-    for place, (x, y) in enumerate(middles):
-        hit = links.nth(place).evaluate("(link, [x, y]) => link.contains(document.elementFromPoint(x, y))", [x, y])
-        assert hit, links.nth(place).inner_text()
 
 
 def test_everything_is_reached_by_keyboard(visits: Visits) -> None:

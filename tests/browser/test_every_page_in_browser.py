@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 from visitor import LOOK, PHONE, SECONDS, Visitor
 
 from ui import menu
@@ -32,7 +33,7 @@ FOCUSED = """() => {
     body: on === document.body,
     own: on.dataset.testid === 'stMain' || !!on.closest('[data-testid=stDataFrame]'),
     name: on.ariaLabel || on.innerText?.slice(0, 40) || on.id,
-    part: on.closest('[data-testid=stSidebar]') ? 'sidebar' : on.closest('.st-key-menu, .st-key-pages') ? 'menu'
+    part: on.closest('[data-testid=stSidebar]') ? 'sidebar' : on.closest('[data-testid=stHeader]') ? 'menu'
       : on.closest('[data-testid=stMain]') ? 'page' : 'frame',
     top: box.top + (document.querySelector('[data-testid=stMain]')?.scrollTop ?? 0),
     seen: box.width > 0 && box.height > 0 && box.right > 0 && box.left < innerWidth
@@ -167,6 +168,7 @@ def a_screen_reader_is_told(visitor: Visitor) -> None:
 @pytest.mark.parametrize("page", [page.address for page in menu.pages()])
 def test_a_page_arrives_still_and_is_reached_read_and_seen_by_everybody(visits: Visits, page: str) -> None:
     visitor = arrived(visits, page, width=1400)
+    expect(visitor.tab).to_have_title(f"{menu.at(page).title} · Private Bandit Lab")
     keys_go_in_order(visitor, bool(menu.at(page).sidebar))
     a_screen_reader_is_told(visitor)
     for dark in (False, True):

@@ -16,21 +16,28 @@ SMALL = "arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=1000&n=4"
 
 
 @pytest.mark.parametrize("width", [1400, 1024])
-def test_no_page_hides_in_the_menu(visits: Visits, width: int) -> None:
+def test_the_menu_is_one_row_and_reaches_every_page(visits: Visits, width: int) -> None:
     visitor = visits(f"/theory?{SMALL}", width=width)
-    for page in menu.pages():
-        link = visitor.element("menu").get_by_role("link", name=page.title, exact=True)
-        expect(link).to_be_visible()
-    expect(visitor.element("pages")).to_be_hidden()
-    boxes = [link.bounding_box() for link in visitor.element("menu").get_by_role("link").all()]
-    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
-    visitor.element("menu").get_by_role("link", name="Errata").click()
+    header, standing = visitor.tab.get_by_test_id("stHeader"), [page for page in menu.pages() if not page.section]
+    entries = header.locator("a, [data-testid=stTopNavSection]")
+    expect(entries).to_have_count(len(standing) + len({page.section for page in menu.pages()} - {""}))
+    boxes = [entry.bounding_box() for entry in entries.all()]
+    assert len({box["y"] + box["height"] / 2 for box in boxes}) == 1
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width and box["height"] >= 24 for box in boxes)
+    for section in dict.fromkeys(page.section for page in menu.pages() if page.section):
+        header.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+        names = [name.strip() for name in visitor.tab.get_by_role("menuitem").locator("p").all_inner_texts()]
+        assert names == [page.title for page in menu.pages() if page.section == section]
+        visitor.tab.keyboard.press("Escape")
+    visitor.open_page("Errata")
     visitor.tab.wait_for_url("**/errata**")
 
 
 def test_an_unknown_address_says_so_and_offers_the_nearest(visits: Visits) -> None:
     visitor = visits("/heavytails")
-    expect(visitor.main().get_by_test_id("stAlert").first).to_contain_text("heavytails")
+    expect(visitor.main().get_by_test_id("stAlert")).to_have_count(1)
+    expect(visitor.main().get_by_test_id("stAlert")).to_contain_text("heavytails")
+    expect(visitor.tab.get_by_role("dialog")).to_have_count(0)
     expect(visitor.main().get_by_role("link", name="Heavy tails?")).to_be_visible()
 
 
@@ -49,10 +56,9 @@ def test_a_phone_opens_sidebar_and_menu_by_keyboard(visits: Visits) -> None:
 
 def test_a_phone_reaches_every_page_in_two_taps(visits: Visits) -> None:
     phone = visits("/glossary", **PHONE)
-    expect(phone.element("menu")).to_be_hidden()
-    phone.tab.get_by_role("button", name="Pages").click()
-    links = phone.tab.get_by_test_id("stPopoverBody").get_by_role("link")
-    assert links.count() == len(menu.pages())
+    phone.tab.get_by_test_id("stExpandSidebarButton").click()
+    links = phone.tab.get_by_test_id("stSidebarNav").get_by_role("link")
+    expect(links).to_have_count(len(menu.pages()))
     links.get_by_text("Errata", exact=True).click()
     phone.tab.wait_for_url("**/errata**")
 

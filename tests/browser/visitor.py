@@ -13,6 +13,8 @@ import numpy as np
 from playwright.sync_api import Browser, Locator, Page, expect
 from playwright.sync_api import Error as PlaywrightError
 
+from ui import menu
+
 IDLE = "[data-testid=stApp][data-test-script-state=notRunning]"
 # What moved on the screen without the visitor's doing, as the web's measure of layout shift counts it.
 SHIFTS = """window.shifts = [];
@@ -200,6 +202,15 @@ class Visitor:
     def element(self, key: str) -> Locator:
         """The element with that Streamlit key (without the number that the app adds)."""
         return self.tab.locator(f"[class*='st-key-{key}']").first
+
+    def open_page(self, title: str) -> None:
+        """Choose a page in the menu of a wide window."""
+        section = next(page.section for page in menu.pages() if page.title == title)
+        if section:
+            self.tab.get_by_test_id("stTopNavSection").filter(has_text=section).click()
+            self.tab.get_by_role("menuitem", name=title, exact=True).click()
+        else:
+            self.tab.get_by_test_id("stHeader").get_by_role("link", name=title, exact=True).click()
 
     def main(self) -> Locator:
         """The page without sidebar and navigation."""
