@@ -24,6 +24,7 @@ from ui import (
     render_lock,
     runner,
     shared,
+    sidebar,
     state,
     take_along,
     theme,
@@ -32,16 +33,19 @@ from ui import (
 )
 from ui.menu import Page
 
-PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all")
+PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust")
 page_frame.enter()
+HEIGHT = 420  # of the picture, in pixels
 
 head, alone = st.container(), state.lesson()
 experiment = lesson.slider(menu.named("explore")) if alone else state.experiment()
 title, note = words.heading(experiment)
-best = best_by_trust.position(experiment)  # where it is Home's picture, each level has its best method
+best = best_by_trust.position(experiment)  # where it is Start's picture, each level has its best method
 head.title(words.plain(title))
-if note and not alone:
-    head.caption(words.plain(note))
+if not alone:
+    if note:
+        head.caption(words.plain(note))
+    sidebar.epsilon_above()
 
 covered = lesson.covered("explore")
 dark, direct = theme.is_dark(), not (theme.is_phone() or alone)
@@ -51,7 +55,9 @@ def chart(result: Result, before: Result | None = None, frame: tuple[float, floa
     """The page's picture of a result; in a lesson with that of the slider's last position, in a frame that stays."""
     if alone:
         return lesson.chart(result, before, frame, dark)
-    return charts.regret_chart(result, dark, direct_labels=direct)
+    if best is not None and experiment.view.y == "log":
+        return charts.regret_chart(result, dark, HEIGHT, direct, gallery.home_range(experiment), gallery.SINCE)
+    return charts.regret_chart(result, dark, HEIGHT, direct)
 
 
 whole = runner.shared_result()
@@ -62,8 +68,6 @@ result = lesson.without_private(found) if covered else found
 if whole is None:
     st.info(words.preview(result, experiment), icon=":material/preview:")
 
-if not (alone or covered):
-    st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
 drawn = lesson.plain(result) if alone else result
 before = gallery.ghosts(drawn, "lesson") if alone and not covered else None
 vertical = lesson.frame(drawn) if alone else None
@@ -76,15 +80,15 @@ picture = shared.picture(
 )
 figures.show(picture, "regret-chart")
 render_lock.shown()
+if not covered:
+    st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
 if alone:
-    if not covered:
-        st.markdown(shared.kept("verdict", result, None, lambda: words.verdict(result)))
     told = words.plain(note) or words.sentence(words.band(experiment.trials, experiment.view)) + "."
     st.caption(gallery.methods(best) if best is not None and not note else told)
     lesson.foot(menu.named("explore"), experiment)
 if alone or covered:
     page_frame.leave()
-legend = words.legend(max(line.count for line in result.lines if line), experiment.view)
+legend = shared.kept("legend", result, None, lambda: words.legend(result))
 behind = "" if best is None else gallery.methods(best)  # each label
 st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
 panels.cards(result)

@@ -1,4 +1,4 @@
-"""Home: the whole idea in one gesture, and the ways in."""
+"""Start: the whole idea in one gesture, and the ways in."""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
@@ -11,27 +11,21 @@ from ui.menu import Page
 PAGE = Page(title="Start", icon="home", place=0, section="", fields="eps")
 page_frame.enter()
 
-INTRODUCTION = (
-    "A website, a clinic or a phone learns from people: it tries options on them and sees what they like. Privacy "
-    "hides each person's answer in noise, so it takes more people to find the best option. The rewards that are lost "
-    "until then are called **regret**. Move the slider and see what privacy costs."
+SENTENCE = (
+    "A system tries options and watches how people respond. Privacy hides each response in noise, so learning loses "
+    "more rewards: the **regret**."
 )
-IN_SHORT = "The more privacy, the more rewards are lost while learning. That loss is called **regret**."
 
 alone, phone = state.lesson(), theme.is_phone()
-st.title("What does privacy cost a learner?")
+st.title("What does privacy cost?")
 if not alone:
-    st.markdown(IN_SHORT if phone else INTRODUCTION)
-epsilon = gallery.home_slider(told=not alone)
+    st.markdown(SENTENCE)
+epsilon = gallery.home_slider()
 experiment = gallery.home_experiment(epsilon)
 covered = lesson.covered("home")
 found = runner.result_of(experiment, "home", along=True)
 if found is not None:
-    whole = found
-    result = lesson.without_private(whole) if covered else whole
-    verdict = shared.kept("verdict", whole, None, lambda: words.verdict(whole))
-    if not (alone or covered):
-        st.markdown(verdict)
+    result = lesson.without_private(found) if covered else found
     dark, direct = theme.is_dark(), not (phone or alone)
     before = None if covered else gallery.ghosts(result)
     picture = shared.picture(
@@ -43,14 +37,14 @@ if found is not None:
     )
     figures.show(picture, "home")
     render_lock.shown()
-    if alone and not covered:
-        st.markdown(verdict)
-    st.caption(gallery.methods(epsilon))
+    if not covered:
+        verdict = shared.kept("home-verdict", found, None, lambda: gallery.verdict(found, epsilon))
+        st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks(found, before)}")
+    if not alone:
+        st.caption(words.odds(epsilon))
 if alone:
     lesson.foot(menu.named("home"))
     page_frame.leave()
-if phone:  # there the picture comes first
-    st.markdown(INTRODUCTION)
 gallery.link_to_explore("Open this picture in Explore", experiment)
 gallery.doors()
 gallery.cards()

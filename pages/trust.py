@@ -41,7 +41,7 @@ with left:
         "trust", levels, dark, lambda: charts.regret_chart(levels, dark), lambda _: charts.describe(levels)
     )
     st.plotly_chart(picture, key="trust-curves", config=charts.CONFIG, alt=picture.alt)
-    st.caption(words.legend(max(line.count for line in played.lines if line), experiment.view))
+    st.caption(words.legend(played))
 with right:
     st.markdown("**What each step of trust saves**, at the last user")
     picture = shared.picture(

@@ -22,6 +22,7 @@ from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import each
+from bandit_core.studies import best_by_trust
 from ui import legends, stylesheet, theme, words
 
 SAMPLE_RUNS = 20
@@ -33,7 +34,7 @@ ROW_HEIGHT = 17  # pixels
 MODE_BAR = 38  # pixels above every chart that belong to its buttons
 CONFIG = {
     "displaylogo": False,
-    "displayModeBar": True,  # where nothing hovers, too: zooming is by these buttons
+    "displayModeBar": "hover",
     "modeBarButtonsToRemove": ["zoom2d", "pan2d", "select2d", "lasso2d", "autoScale2d"],
     "toImageButtonOptions": {"format": "svg", "filename": "private-bandit-lab"},
 }
@@ -124,7 +125,7 @@ def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> 
     if line is None or divisor is None:
         return None
     label, log = experiment.label(number), view.y == "log"
-    sign = theme.TRUST_SIGNS[experiment.lines[number].entry.privacy]
+    level = best_by_trust.level(experiment, number)
     group = {"legendgroup": f"line-{number}"}
     quiet = {"hoverinfo": "skip", "showlegend": False, **group}
     if line.count > 1:
@@ -142,8 +143,8 @@ def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> 
     figure.add_scatter(
         x=result.times,
         y=mean,
-        name=f"{sign} {escape(label)}",
-        **marked(experiment.lines[number].entry.privacy, colour, len(mean)),
+        name=f"{theme.TRUST_SIGNS[level]} {escape(label)}",
+        **marked(level, colour, len(mean)),
         hovertemplate="%{y:,.4~g}",
         **group,
     )
@@ -293,11 +294,14 @@ def regret_chart(
     height: int = 520,
     direct_labels: bool = True,
     vertical: tuple[float, float] | None = None,
+    since: int = 1,
 ) -> go.Figure:
     """Mean curves with bands, optional runs and bounds, drawn as the experiment's view says.
 
-    Curves are labelled at their ends unless there are many, or no room for it (``direct_labels``). ``vertical`` is the
-    range of the vertical axis (logarithms on a log axis) where it is not to follow the curves.
+    Curves are labelled at their ends unless there are many, or no room for it (``direct_labels``): a legend inside the
+    picture takes the labels' place where the window is narrow (ui/stylesheet.py). ``vertical`` is the
+    range of the vertical axis (logarithms on a log axis) where it is not to follow the curves; the horizontal one
+    begins at ``since`` users.
     """
     experiment, view = result.experiment, result.experiment.view
     figure = go.Figure()
@@ -305,16 +309,22 @@ def regret_chart(
     visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
     means = {number: _add_line(figure, result, number, colours[number]) for number in visible}
     curves = {number: mean for number, mean in means.items() if mean is not None}
-    kinds = _add_bounds(figure, result, visible, colours) if view.bounds else 0
-    legends.collect_lines(figure, experiment, visible, colours, legends.MOST - kinds)
-    style(figure, height + 22 * -(-len(legends.entries(figure)) // 3), dark)
     direct = direct_labels and len(visible) <= MOST_DIRECT_LABELS
+    if direct:
+        for trace in figure.data:
+            trace.legend = legends.NARROW
+    kinds = _add_bounds(figure, result, visible, colours) if view.bounds else 0
+    if not direct:
+        legends.collect_lines(figure, experiment, visible, colours, legends.MOST - kinds)
+    rows = kinds if direct else len(legends.entries(figure))
+    style(figure, height + 22 * -(-rows // 3), dark)
     bands = [trace.y for trace in figure.data if trace.line.width == 0]
     highest = max((float(np.nanmax(edge)) for edge in bands if np.isfinite(edge).any()), default=0.0)
     low, high = vertical or vertical_range(curves, view.y == "log", highest)
     if direct:
+        figure.layout[legends.NARROW] = legends.INSIDE
         _add_direct_labels(figure, result, curves, colours, height, dark, (low, high))
-    ends = np.array([1, max(2, result.times[-1])])
+    ends = np.array([since, max(2 * since, result.times[-1])])
     decades = np.log10(ends)
     steps = {**USERS_LOG, "range": decades} if view.x == "log" else {"type": "linear", **USERS, "range": ends}
     figure.update_xaxes(title="users so far", **steps)
@@ -350,6 +360,7 @@ def add_ghosts(figure: go.Figure, before: Result, now: Result, dark: bool) -> No
                 mode="lines",
                 name=label,
                 line={"width": 1, "color": theme.line_colours(now.experiment, dark)[number]},
+                legend=figure.data[0].legend,
                 legendgroup="before",
                 showlegend=not ghosts,
                 hovertemplate="%{y:,.4~g}",

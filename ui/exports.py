@@ -69,6 +69,7 @@ _PAGE = """<!doctype html>
 <title>{title}</title><style>
 body{{margin:1rem;font-family:"Source Sans","Segoe UI",Roboto,Helvetica,Arial,sans-serif;color:{ink}}}
 @media (max-width:650px){{{narrow}}}
+@media (min-width:650.01px){{{broad}}}
 </style><script>{plotly}</script></head><body><h1>{title}</h1>
 <script>{swipe}</script>
 {chart}
@@ -83,6 +84,7 @@ def page_of(result: Result, figure: go.Figure) -> str:
         title=escape(title),
         ink=theme.ink(False),
         narrow=stylesheet.NARROW,
+        broad=stylesheet.BROAD,
         plotly=gzip.decompress(PLOTLY.read_bytes()).decode(),
         swipe=charts.SWIPE,
         chart=figure.to_html(full_html=False, include_plotlyjs=False, config={**charts.CONFIG, "responsive": True}),

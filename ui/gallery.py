@@ -1,4 +1,4 @@
-"""Home's parts: the one slider, the four doors, the preset cards."""
+"""Start's parts: the one slider, its picture and verdict, the three doors, the cards."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ import streamlit as st
 
 from bandit_core import Experiment, simulate
 from bandit_core.experiments import links
-from bandit_core.experiments.presets import load_preset, presets
+from bandit_core.experiments.presets import load_preset
 from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import Summary, summaries
 from bandit_core.spec.errors import InputError
+from bandit_core.spec.number_text import number
 from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, lesson, page_fields, page_links, theme, words
 
 OPENING = "first-look"
 EPSILONS = best_by_trust.BUDGETS
-LESSONS = "Lessons"
+CARDS = ("first-look", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
+SINCE = 100  # users, where Start's picture begins: the methods were chosen for many more
 ARROW = ":material/arrow_forward:"
 
 
-def home_slider(told: bool = True) -> float:
-    """Home's one control, ``told`` in odds; its value is the address field ``eps``."""
-    epsilon = page_fields.slider(
+def home_slider() -> float:
+    """Start's one control; its value is the address field ``eps``."""
+    return page_fields.slider(
         "Privacy budget ε: ← more private · less regret →",
         "eps",
         EPSILONS,
@@ -31,38 +34,56 @@ def home_slider(told: bool = True) -> float:
         "home-epsilon",
         "How much one answer may tell about the person who gave it.",
     )
-    if told:
-        st.caption(words.odds(epsilon))
-    return epsilon
 
 
 def home_experiment(epsilon: float) -> Experiment:
-    """The preset ``trust`` at another budget: for each trust the best method there, see `best_by_trust`."""
-    lines = best_by_trust.lines(epsilon, words.HOME_LABELS)
-    view = {"bounds": False, "y": "log"}
-    return load_preset(best_by_trust.PRESET).with_changes(lines=lines, title=words.HOME_TITLE, note="", view=view)
+    """The preset ``trust`` at any budget: the best method there for each level of trust, see `best_by_trust`."""
+    return load_preset(best_by_trust.PRESET).with_changes(lines=best_by_trust.lines(epsilon, words.HOME_LABELS))
+
+
+def verdict(result: Result, epsilon: float) -> str:
+    """What the two steps of trust lose, as a multiple of what is lost without privacy."""
+    rows = {row.line: row for row in summaries(result)}
+    methods = best_by_trust.at(epsilon)
+    if methods["central"] == methods["local"]:
+        return f"At ε = {epsilon:g}, privacy {_loses(rows[2])}, whether you trust a curator or no one."
+    told = f"At ε = {epsilon:g}, trusting a curator {_loses(rows[1])}; trusting no one"
+    return f"{told}, {_times(rows[2])}." if rows[1].differs and rows[2].differs else f"{told} {_loses(rows[2])}."
+
+
+def _times(row: Summary) -> str:
+    return f"about **{number(row.price, 2)} times**"
+
+
+def _loses(row: Summary) -> str:
+    if not row.differs:
+        return "is statistically tied with no privacy"
+    return f"loses {_times(row)} as many rewards as no privacy"
 
 
 def methods(epsilon: float) -> str:
-    """Which method stands behind each label of Home's picture."""
-    free, curator, nobody = best_by_trust.at(epsilon).values()
-    titles = [words.plain(each.title) for each in (free, curator, nobody)]
-    head = "Each curve shows the best method for that level of trust"
-    if curator == nobody:
-        alike = f"A curator would use {titles[1]}, which needs no trust, so the two curves are the same"
-        return f"{head}: {titles[0]} without privacy, {titles[1]} with it. {alike}."
-    named = (f"{title} ({label})" for title, label in zip(titles, words.HOME_LABELS, strict=True))
-    return f"{head}: {', '.join(named)}."
+    """Which method stands behind each label of Start's picture."""
+    titles = [words.plain(each.title) for each in best_by_trust.at(epsilon).values()]
+    named = ", ".join(f"{title} ({label})" for title, label in zip(titles, words.HOME_LABELS, strict=True))
+    alike = " A curator can do no better than that here." if titles[1] == titles[2] else ""
+    return f"Each curve is the best method for that level of trust: {named}.{alike}"
+
+
+def marks(result: Result, before: Result | None) -> str:
+    """What is drawn beside the curves."""
+    trials = min((line.count for line in result.lines if line is not None), default=0)
+    told = f"{words.sentence(words.band(trials, result.experiment.view))}."
+    return told if before is None else f"{told} Thin: the slider's last position."
 
 
 def home_range(experiment: Experiment) -> tuple[float, float]:
-    """Range (logarithms) of Home's vertical axis, the same at every position of the slider.
+    """Range (logarithms) of Start's vertical axis, the same at every position of the slider.
 
     So the curve moves and not the frame. Above, there is what choosing at random loses: no budget makes these policies
-    clearly worse than that, and it is known without simulating any. Below, one lost reward: what every policy has lost
-    after a few users. Between the two lie factors of a thousand, hence the log scale.
+    clearly worse than that, and it is known without simulating any. Below, ten lost rewards: what every policy has lost
+    after some users. Between the two lie factors of a hundred, hence the log scale.
     """
-    return 0.0, float(np.log10(1.25 * blind_regret(experiment)))
+    return 1.0, float(np.log10(1.25 * blind_regret(experiment)))
 
 
 def ghosts(result: Result, where: str = "home") -> Result | None:
@@ -86,9 +107,9 @@ def _alike(one: Experiment, other: Experiment) -> bool:
 def home_chart(
     result: Result, before: Result | None, dark: bool, direct_labels: bool, alone: bool = False
 ) -> go.Figure:
-    """Home's picture, with the curves of the slider's last position behind it; ``alone`` as a lesson."""
-    height = lesson.HEIGHT if alone else 400 if direct_labels else 320  # a phone has no room for labels, either
-    figure = charts.regret_chart(result, dark, height, direct_labels, vertical=home_range(result.experiment))
+    """Start's picture, with the curves of the slider's last position behind it; ``alone`` as a lesson."""
+    height = lesson.HEIGHT if alone else 360 if direct_labels else 320  # a phone has no room for labels, either
+    figure = charts.regret_chart(result, dark, height, direct_labels, home_range(result.experiment), SINCE)
     if before is not None:
         charts.add_ghosts(figure, before, result, dark)
     return lesson.large(figure) if alone else figure
@@ -106,30 +127,20 @@ def _link(name: str, label: str) -> None:
 
 
 def doors() -> None:
-    """Four ways in, by who is asking."""
-    learn, teach, decide, research = st.columns(4)
-    with learn.container(border=True, height="stretch"):
-        st.markdown("#### I am new here\nTen short steps: guess first, then look. About a quarter of an hour.")
-        _link("learn", "Learn, step by step")
+    """Three ways in, by who is asking."""
+    teach, decide, research = st.columns(3)
     with teach.container(border=True, height="stretch"):
-        st.markdown("#### I teach\nLessons to project: one idea each, one slider, a link for every student.")
-        link_to_explore("Two treatments in a clinic", load_preset("two-treatments"))
-        link_to_explore("Shy users", load_preset("shy-users"))
+        st.markdown("#### I teach\nTen short steps: the class guesses first, then looks.")
+        _link("learn", "Learn, step by step")
+        link_to_explore("A lesson: two treatments in a clinic", load_preset("two-treatments"))
     with decide.container(border=True, height="stretch"):
-        st.markdown(
-            "#### I decide\nWhat would privacy cost with my numbers, and which ε can I afford? Type rates, or upload "
-            "a CSV."
-        )
-        _link("your-numbers", "Your numbers")
-        _link("tradeoff", "How much privacy can you afford?")
-        _link("threshold", "Which answers are too noisy to keep?")
+        st.markdown("#### I run experiments\nWhat would privacy cost with your numbers?")
+        _link("your-numbers", "Enter your numbers")
+        _link("tradeoff", "Find the smallest ε that you can afford")
     with research.container(border=True, height="stretch"):
-        st.markdown(
-            "#### I research\nThe figures of the papers at their own settings, with every bound that really applies."
-        )
-        _link("papers", "Every figure beside what its paper says")
-        link_to_explore("Ren et al. 2020, Figure 1c", load_preset("ren-1c"))
-        link_to_explore("Ren et al. 2020, Figure 2", load_preset("ren-2"))
+        st.markdown("#### I do research\nEvery method and bound, and the papers' figures.")
+        _link("benchmark", "Compare methods at each privacy level")
+        _link("papers", "Reproduce the papers' figures")
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -144,26 +155,14 @@ def _thumbnail(name: str, dark: bool) -> str:
 
 
 def cards() -> None:
-    """The gallery: a small picture made by the same code, a title, one sentence, a link."""
+    """Six experiments: a small picture made by the same code, and a link."""
     st.subheader("Ready-made experiments")
-    found = [preset for preset in presets() if not preset.name.endswith("-quick") and preset.name != "default"]
-    groups = sorted({preset.group for preset in found}, key=lambda group: (group != LESSONS, group))
-    shown = st.pills(
-        "Collection",
-        groups,
-        default=LESSONS,
-        required=True,
-        key="collection",
-        label_visibility="collapsed",
-        help="Lessons, or the figures of a paper.",
-    )
-    chosen = [preset for preset in found if preset.group == shown]
-    for start in range(0, len(chosen), 3):
-        for column, preset in zip(st.columns(3), chosen[start : start + 3], strict=False):
+    for start in range(0, len(CARDS), 3):
+        for column, name in zip(st.columns(3), CARDS[start : start + 3], strict=True):
             with column.container(border=True, height="stretch"):
-                picture = _thumbnail(preset.name, theme.is_dark())
+                experiment = load_preset(name)
+                picture = _thumbnail(name, theme.is_dark())
                 if picture:
-                    st.image(picture, width="stretch", alt=f"Regret curves of: {preset.title}")
-                st.markdown(f"**{words.plain(preset.title)}**")
-                st.caption(words.plain(preset.note))
-                link_to_explore("Open", preset.experiment)
+                    st.image(picture, width="stretch", alt=f"Regret curves of: {experiment.title}")
+                link_to_explore(words.plain(experiment.title), experiment)
+    st.page_link(page_links.to("explore"), label="All experiments, in Explore under “Start from”", icon=ARROW)

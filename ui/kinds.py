@@ -94,17 +94,16 @@ def settle(page: menu.Page) -> None:
 
 
 def reset(page: menu.Page) -> None:
-    """Callback: back to the opening picture, or to the page's example as it is shipped."""
+    """Callback: back to the page's opening picture, or to its example as it is shipped."""
     if state.example_of():
         state.adopt(load_preset(KINDS[page.shows].example))
     else:
-        state.open_own(load_preset("default"))
+        state.open_own(load_preset(page.opens or "default"))
 
 
 def shown() -> str:
-    """The experiment of the page in one line, the same in the sidebar and above the page."""
-    what = "Example" if state.example_of() else "Your experiment"
-    return f"**{what}: {words.plain(words.heading(state.experiment())[0])}** · {words.summary(state.experiment())}"
+    """The experiment of the page in one line."""
+    return f"**{words.plain(words.heading(state.experiment())[0])}** · {words.summary(state.experiment())}"
 
 
 @cache
@@ -118,12 +117,12 @@ def tell() -> None:
     """What the sidebar edits: the visitor's experiment, or an example and the way back to one's own."""
     st.caption(shown())
     kind = state.example_of()
-    if not kind:
+    if not kind or not state.is_chosen():
         return
     own = state.kept()
     with st.container(border=True):
         st.caption(
-            f"This page needs {KINDS[kind].lacks(own)}. Your experiment is of another kind and is kept: "
+            f"This page needs {KINDS[kind].lacks(own)}, so it uses an example. Your settings are saved: "
             f"{words.plain(words.heading(own)[0])} ({words.summary(own)})."
         )
         st.page_link(page_links.to("explore"), label="Back to my experiment", icon=":material/arrow_back:")

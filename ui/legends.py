@@ -14,12 +14,14 @@ from ui import theme
 
 MOST = 8
 AFTER = 1100  # rank of bounds: below all lines, though they are drawn before them (Plotly's usual rank is 1000)
+NARROW = "legend2"  # of curves with names at their ends, seen where these have no room
+INSIDE = {"x": 0.02, "y": 0.98, "font": {"size": 13}, "bgcolor": "rgba(0,0,0,0)", "groupclick": "togglegroup"}
 _KINDS = {
     "↓": "↓ {} lower bounds",
     "↑": "↑ {} upper bounds",
-    "slope:": "{} slopes of the long run",
+    "slope:": "{} asymptotic rates",
     "shape:": "{} shapes without constants",
-    "no limit:": "{} slopes and shapes",
+    "no limit:": "{} rates and shapes",
 }
 
 

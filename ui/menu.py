@@ -29,7 +29,8 @@ class Page:
     `CONTROLS`), behind the key of a switch of the page where they matter only while it is on; a page without them asks
     its own question and has no sidebar. ``shows`` is the kind of experiment that the page is about (see ui/kinds.py);
     while the control with the key ``instead`` says anything but "none", the page shows a table of the visitor's in its
-    place, without a sidebar. ``icon`` is the name of a Material symbol.
+    place, without a sidebar. ``opens`` is the preset that a visitor sees there who has chosen no experiment yet, where
+    it is not the default one. ``icon`` is the name of a Material symbol.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Page:
     sidebar: str = ""
     shows: str = "any"
     instead: str = ""
+    opens: str = ""
     name: str = ""
     address: str = ""
 

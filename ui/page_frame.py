@@ -83,8 +83,8 @@ def _open(page: Any) -> None:
             place = sidebar.draw(stated)
             state.write_address(stated)
     page_fields.tell(state.issues())
-    if with_sidebar and not alone:
-        st.caption(kinds.shown())
+    if with_sidebar and not alone and state.example_of() and state.is_chosen():
+        st.caption("This page uses an example; your settings are saved.")
     if with_sidebar and (whose := words.of_the_link(state.experiment())):
         st.caption(whose)
     st.session_state["inside"] = True

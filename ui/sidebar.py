@@ -175,14 +175,57 @@ def _arms_table(base: Experiment) -> list[dict[str, Any]]:
     return arms
 
 
-def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, Any], DeltaGenerator]:
-    """The shared budget as a document, and the place for a picture of it."""
+def epsilon_now(base: Experiment) -> float:
+    """What the slider of ε says, also before it is drawn in this run."""
     opening = line_cards.shared(base)
+    return float(state.current("epsilon", 1.0 if opening.fixed is None else opening.fixed))
+
+
+def epsilon_slider(base: Experiment) -> float:
+    """The budget that private lines share, and what it means."""
     following, private = line_cards.followers(base)
+    opening = line_cards.shared(base).fixed
+    epsilon: float = _slider(
+        "Privacy budget ε: ← more private · less regret →",
+        epsilon_grid.EPSILONS,
+        1.0 if opening is None else opening,
+        "epsilon",
+        "How much one answer may change what an observer believes (in nats).",
+        lambda value: f"{value:g}",
+        disabled=private > 0 and not following,
+    )
+    visits = state.current("visits", base.visits)
+    delta = state.current("visits_delta", base.visits_delta)
+    part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
+    part += f" The person's guarantee then has a δ, too: {number_text.write_number(delta)}." if delta > 0 else ""
+    told = (words.odds(epsilon), "" if visits == 1 else part, line_cards.moves(following, private))
+    st.caption("  \n".join(filter(None, told)))
+    return epsilon
+
+
+def _kind_of_budget(base: Experiment) -> str:
+    return str(state.current("budget-kind", line_cards.shared(base).kind))
+
+
+def epsilon_above() -> None:
+    """The slider of ε on the page itself, where all users have the same budget; the sidebar has read it already."""
+    base = state.base()
+    if _kind_of_budget(base) == "fixed" and line_cards.followers(base)[1]:
+        epsilon_slider(base)
+
+
+def _budget_section(
+    base: Experiment, issues: list[Issue], above: bool, everything: bool
+) -> tuple[dict[str, Any], DeltaGenerator]:
+    """The shared budget as a document, and the place for a picture of it. ``above``: its slider is on the page."""
+    opening = line_cards.shared(base)
+    other_kinds = everything and line_cards.takes_distribution(base)
+    if above and _kind_of_budget(base) == "fixed" and not other_kinds:
+        return {"kind": "fixed", "value": epsilon_now(base)}, st.container()
     names = {kind: BUDGETS[kind].words for kind in BUDGETS}
     with st.expander(f"Privacy budget · {_budget_words(opening)}", expanded=True, key=state.key("budget-section")):
         kind = opening.kind
-        if kind != "fixed" or line_cards.takes_distribution(base):  # else the other kinds lead to refusals only
+        if kind != "fixed" or other_kinds:  # else the other kinds lead to refusals only
             kind = st.selectbox(
                 "Users' budget ε is",
                 list(names),
@@ -192,24 +235,7 @@ def _budget_section(base: Experiment, issues: list[Issue]) -> tuple[dict[str, An
                 help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
             )
         if kind == "fixed":
-            epsilon = _slider(
-                "ε: ← more private · less regret →",
-                epsilon_grid.EPSILONS,
-                1.0 if opening.fixed is None else opening.fixed,
-                "epsilon",
-                "The privacy budget: how much one answer may change what an observer believes (in nats).",
-                lambda value: f"{value:g}",
-                disabled=private > 0 and not following,
-            )
-            visits = state.current("visits", base.visits)
-            delta = state.current("visits_delta", base.visits_delta)
-            part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
-            part += (
-                f" What a person is promised then has a δ, too: {number_text.write_number(delta)}." if delta > 0 else ""
-            )
-            part = "" if visits == 1 else part
-            told = (words.odds(epsilon), part, line_cards.moves(following, private))
-            st.caption("  \n".join(filter(None, told)))
+            epsilon = epsilon_now(base) if above else epsilon_slider(base)
             return {"kind": "fixed", "value": epsilon}, st.container()
         written = st.text_input(
             "Distribution of ε over users",
@@ -538,6 +564,12 @@ def _offer_fixes(issues: list[Issue], labels: list[str]) -> None:
         )
 
 
+def _open_controls() -> None:
+    """Callback: remembers the choice, and keeps what the controls say that go."""
+    state.mine()["everything"] = st.session_state["change-experiment"]
+    state.adopt(state.experiment())
+
+
 def draw(page: menu.Page) -> DeltaGenerator:
     """Draw the sidebar and commit what it says; what is not valid is told and changes nothing.
 
@@ -547,13 +579,23 @@ def draw(page: menu.Page) -> DeltaGenerator:
     base, issues = state.base(), list[Issue]()
     asked = page.controls(lambda switch: st.session_state.get(switch, state.page_field(switch, "0") == "1"))
     setting = "arms" if base.contexts is None else "contexts"
+    above = bool(page.opens) and line_cards.followers(base)[1] > 0
     with st.sidebar:
         kinds.tell()
         _preset_section(page)
+        everything = st.toggle(
+            "Change the experiment",
+            bool(state.mine().get("everything")),
+            key="change-experiment",
+            on_change=_open_controls,
+            help="Options, methods, users, runs and view; saving, opening and resetting settings.",
+        )
+        if not everything:
+            asked &= {"budget"}
         users: Any = getattr(base, setting)
         if "arms" in asked:
             users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
-        shared, picture = _budget_section(base, issues)
+        shared, picture = _budget_section(base, issues, above, everything)
         if "lines" in asked:
             _lines_section(base, shared, with_own="own" in asked)
         lines = line_cards.documents(base, shared, issues)
@@ -573,7 +615,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
         if issues:
             _show_problems("Not drawn yet:", told)
             _offer_fixes(issues, labels)
-        place = _foot(page)
+        place = _foot(page) if everything else st.container()
     if issues:
         _show_problems("The sidebar asks for something that cannot be drawn; below is the last valid picture.", told)
     return place

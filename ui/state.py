@@ -64,6 +64,12 @@ def drawing() -> Iterator[None]:
         _page.mine = None
 
 
+def is_chosen() -> bool:
+    """Whether the visitor has chosen or changed an experiment; before, there is nothing that is their own."""
+    opened = {"default", *(page.opens for page in menu.pages() if page.opens)}
+    return all(kept() != load_preset(name) for name in opened)
+
+
 def experiment() -> Experiment:
     """The committed experiment."""
     return mine()["experiment"]
@@ -231,8 +237,13 @@ def read_address(page: menu.Page, translate: Read) -> None:
     )
     if "experiment" not in mine() or (shared != shared_before and not (moved and not shared)):
         former = {name: value for name, value in shared.items() if name in old}
-        _open_address(former or shared, translate if former else links.read)
+        if page.opens and not shared:
+            open_own(load_preset(page.opens))
+        else:
+            _open_address(former or shared, translate if former else links.read)
         mine()["arrived"] = experiment() if former else None
+    elif moved and page.opens and kept() == load_preset("default"):
+        open_own(load_preset(page.opens))
     elif moved:  # widgets of the page that was left are gone: redraw them from what they said
         adopt(experiment())
     if not moved and [asked.get(name) for name in own] != [before.get(name) for name in own]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 INK = ("#46525e", "#b3bdc7")  # of words in a picture, on light and on dark ground
 WIDE = 620
 NARROW = '.annotation:has([style*="pointer-events: all"]){display:none}'
+BROAD = ".legend2{display:none}"
 SIDEBAR = 300  # pixels that Streamlit gives it
 
 # Streamlit's own grey is too faint for small words; light-dark follows a visitor who switches without a new run.
@@ -29,12 +30,13 @@ animation-iteration-count:1!important;transition-duration:1ms!important;scroll-b
 """
 
 # Labels at the ends of curves (they alone have words of their own under the pointer) give way where they would take
-# more than a fifth of the width: the legend names the curves, too.
+# more than a fifth of the width: there a legend names the curves.
 _CHARTS = f"""
 .js-plotly-plot :is([class^=x],[class^=y])[class$=title],
 .js-plotly-plot :is([class^=x],[class^=y])[class$=tick] text{{fill:INK!important}}
 [data-testid=stPlotlyChart]{{container-type:inline-size}}
 @container (max-width:{WIDE}px){{{NARROW}}}
+@container (min-width:{WIDE}.01px){{{BROAD}}}
 """
 
 # The room of what is not drawn yet: of a control with its words, of a picture.

@@ -1,6 +1,8 @@
-"""Colours, markers and dashes: one shade per policy everywhere, warm where nobody is trusted, cool where a curator
-is, brown for a shuffler, violet for secure aggregation, quiet (grey, olive) without privacy. The shades differ in
-lightness as well as hue, so that they survive colour blindness."""
+"""Colours, markers and dashes: one colour per level of trust, and one shade per policy where some share a level.
+
+Warm where no one is trusted, cool where a curator is, brown for a shuffler, violet for secure aggregation, grey
+without privacy. They differ in lightness as well as hue, so that they survive colour blindness.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import KEPT, PROMISES, Model, Privacy
 from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
+from bandit_core.studies import best_by_trust
 from ui import stylesheet
 
 # On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
@@ -163,7 +166,13 @@ def quiet(dark: bool = False) -> str:
 
 
 def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
-    """A colour per line: the policy's shade, spread from dark to light where several lines share a policy."""
+    """A colour per line: its level's where no other line has that level, else the policy's shade.
+
+    The shade is spread from dark to light where several lines share a policy.
+    """
+    levels = [best_by_trust.level(experiment, number) for number in range(len(experiment.lines))]
+    if len(levels) > 1 and len(set(levels)) == len(levels):
+        return [TRUST_COLOURS[level] for level in levels]
     to_black, to_white = (0.3, 0.75) if dark else (0.65, 0.5)  # never into the ground
     colours = []
     for number, line in enumerate(experiment.lines):

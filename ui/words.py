@@ -14,7 +14,7 @@ from bandit_core.simulation import sentences
 from bandit_core.simulation.comparisons import Difference
 from bandit_core.simulation.costs import steps
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary
+from bandit_core.simulation.summaries import PRICE_BAND, Reference, Summary, drawn_bounds
 from bandit_core.spec.errors import Issue, told
 from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
@@ -26,8 +26,8 @@ BAND_WORDS: dict[Band, str] = {
     "half-sd": "mean ± half a standard deviation over",
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }
-HOME_TITLE = "The price of privacy"
-HOME_LABELS = ("no privacy", "a curator is trusted", "nobody is trusted")
+HOME_LABELS = ("no privacy", "trust a curator", "trust no one")
+FORMER_LABELS = ("a curator is trusted", "nobody is trusted")  # of pictures that were shared before
 AGAINST_WORDS: dict[Against, str] = {
     "own": "the same method without privacy",
     "best": "the best method without privacy",
@@ -112,7 +112,13 @@ def _shipped_words() -> frozenset[str]:
     shipped = [preset.experiment for preset in presets()]
     labels = [line.label for experiment in shipped for line in experiment.lines if line.label]
     return frozenset(
-        ["", HOME_TITLE, *HOME_LABELS, *labels, *(text for each in shipped for text in (each.title, each.note))]
+        [
+            "",
+            *HOME_LABELS,
+            *FORMER_LABELS,
+            *labels,
+            *(text for each in shipped for text in (each.title, each.note)),
+        ]
     )
 
 
@@ -236,12 +242,24 @@ def band(trials: int, view: View) -> str:
     return f"shaded: {BAND_WORDS[view.band]} {trials} runs{priced}" if trials > 1 else "a single run, so no band"
 
 
-def legend(trials: int, view: View) -> str:
-    """What shading and dashes mean."""
-    return (
-        f"{sentence(band(trials, view))}. Bounds, where drawn: thin solid ↓ at least, dashed ↑ at most, at every "
-        "number of users; dotted: slopes of the long run; long dashes: shapes (known up to a factor)."
-    )
+DASHES = {
+    "↓": "Thin solid: lower bound.",
+    "↑": "Dashed: upper bound.",
+    "slope:": "Dotted: asymptotic rate.",
+    "shape:": "Long dashes: shape, known up to a factor.",
+}
+
+
+def legend(result: Result) -> str:
+    """What the shading means, and those dashes that are drawn."""
+    experiment = result.experiment
+    view, trials = experiment.view, max((line.count for line in result.lines if line), default=0)
+    told = [f"{sentence(band(trials, view))}."]
+    if view.bounds:
+        visible = [number for number in range(len(experiment.lines)) if number not in view.hidden]
+        drawn = {bound.sign for bound, _, _ in drawn_bounds(result, visible, lambda values: values)}
+        told += [words for sign, words in DASHES.items() if sign in drawn]
+    return " ".join(told)
 
 
 def cost(done: Result, time: str) -> str:

@@ -34,8 +34,8 @@ def odds(epsilon: float) -> str:
     """What one response at this budget can teach an observer."""
     sure = 100 / (1 + math.exp(-min(epsilon, 700.0)))
     shown = f"{sure:.0f}" if 51 < sure < 99 else f"{sure:.4g}"
-    shown = "practically 100" if sure > 99.99 else f"about {shown}"
-    return f"An observer who was 50 % sure of somebody's answer can become {shown} % sure at most."
+    shown = "almost 100%" if sure > 99.99 else f"about {shown}%"
+    return f"An observer who was 50% sure of someone's answer can become {shown} sure at most."
 
 
 def budget(distribution: BudgetDistribution | None) -> str:
@@ -84,10 +84,10 @@ def below_one(row: Summary, result: Result, escape: Escape = str) -> str:
 def _cost(row: Summary, escape: Escape) -> str:
     assert row.against is not None
     name, other = called(row.label, escape), reference(row.against, escape)
-    ratio = with_error(row.price, row.price_stderr)
+    times = f"{number(row.price, 2)} times"
     if row.trials > 1 and not row.differs:
-        return f"not clearly different from that of {other} (**{name}**: {ratio} times, in {row.trials} trials)"
-    return f"**{ratio}** times that of {other} (**{name}**)"
+        return f"**{name}** is statistically tied with {other} ({times} its regret, in {row.trials} trials)"
+    return f"**{name}** has about **{times}** the regret of {other}"
 
 
 def verdict(result: Result, escape: Escape = str) -> str:
@@ -105,19 +105,20 @@ def verdict(result: Result, escape: Escape = str) -> str:
         ]
         return f"{lost[0]} rewards in {users}{', '.join(['', *lost[1:]])}."
     cheapest, costliest = (pick(private, key=lambda row: row.price) for pick in (min, max))
-    told = [cheapest] if cheapest is costliest else [cheapest, costliest]
-    costs = [_cost(row, escape) for row in told]
+    named = [cheapest] if cheapest is costliest else [cheapest, costliest]
+    costs = [_cost(row, escape) for row in named]
     extra = cheapest.extra
     distribution = experiment.lines[cheapest.line].epsilon
     same = all(experiment.lines[row.line].epsilon == distribution for row in private)
-    head = f"at {budget(distribution)} the regret is " if same else "the regret is "
+    head = f"at {budget(distribution)}, " if same else ""
     if cheapest.trials == 1:
         head = f"in a single run of {users}, which proves little, {head}"
     if cheapest.differs:
-        costs[0] += f", {number(abs(extra))} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
+        costs[0] += f", {number(abs(extra), 2)} {'more' if extra > 0 else 'fewer'} lost rewards in {users}"
     elif cheapest.trials > 1:
         costs[0] += f", over {users}"
     sentences = ["; ".join(costs)]
-    sentences += [why for row in told if (why := below_one(row, result, escape))]
+    sentences += [why for row in named if (why := below_one(row, result, escape))]
     sentences += [COULD_TRUST_NOBODY] if local_wins(result) else []
-    return f"{head[0].upper()}{head[1:]}{'. '.join(sentences)}."
+    told = f"{head}{'. '.join(sentences)}."
+    return f"{told[0].upper()}{told[1:]}"

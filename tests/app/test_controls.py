@@ -31,7 +31,7 @@ def test_the_budget_slider_changes_the_private_curve_only() -> None:
     assert not np.array_equal(before.y("● HeLDP-UCB-B"), after.y("● HeLDP-UCB-B"))
     assert np.array_equal(before.y("– UCB"), after.y("– UCB"))
     assert after.y("● HeLDP-UCB-B")[-1] > before.y("● HeLDP-UCB-B")[-1]
-    assert "At ε = 0.3 " in on.words(screen)
+    assert "At ε = 0.3," in on.words(screen)
     assert headline(screen, "Privacy budget").endswith("ε = 0.3")
 
 
@@ -119,8 +119,8 @@ def test_reset_returns_to_the_opening_picture() -> None:
     screen = on.visit(**TWO)
     next(button for button in screen.sidebar.button if button.label == "Reset").click()
     on.run(screen)
-    assert experiment(screen) == load_preset("default")
-    assert on.address(screen) == {}
+    assert experiment(screen) == load_preset("trust")
+    assert on.address(screen) == {"preset": "trust"}
 
 
 def test_the_view_changes_the_drawing_and_the_address_but_no_number() -> None:

@@ -33,7 +33,7 @@ def drawn(figure):
 def test_no_bound_is_on_the_wrong_side_in_a_default_view(name):
     result = shown(name)
     view = result.experiment.view
-    assert view.bounds and not view.shapes and not view.worst_case  # what a preset does not ask for, nobody sees
+    assert not view.shapes and not view.worst_case  # what a preset does not ask for, nobody sees
     visible = [number for number in range(len(result.experiment.lines)) if number not in view.hidden]
     # private: this is what is tested
     for bound, values, lines in charts._bounds_of(result, visible):
@@ -49,7 +49,7 @@ def test_no_bound_is_on_the_wrong_side_in_a_default_view(name):
 
 
 def test_what_is_no_limit_is_drawn_on_request_only_and_named_as_what_it_is():
-    experiment = load_preset("trust").with_changes(horizon=3000, trials=5)
+    experiment = load_preset("trust").with_changes(horizon=3000, trials=5, view={})
     asked = experiment.with_changes(view={"shapes": True})
     result = simulate(experiment, jobs=2)
     before = {trace.name: trace for trace in drawn(charts.regret_chart(result))}
@@ -84,7 +84,7 @@ def test_a_slope_is_drawn_where_its_curve_has_reached_it_for_long():
 
 
 def test_a_sweep_draws_limits_only_and_on_their_side():
-    experiment = load_preset("trust").with_changes(horizon=1000, trials=5)
+    experiment = load_preset("trust").with_changes(horizon=1000, trials=5, view={})
     result = sweep(experiment, (0.2, 1.0, 5.0))
     figure = tradeoff_view.chart(result, False)
     bounds = drawn(figure)
@@ -116,7 +116,7 @@ def test_a_shaded_band_is_seen_whole_unless_it_dwarfs_its_curve():
     assert charts.vertical_range({0: curve}, log=False, highest=20)[1] > 20
     assert charts.vertical_range({0: curve}, log=False, highest=500)[1] <= 25
     assert charts.vertical_range({0: curve}, log=False) == (0, 13.5)
-    result = simulate(load_preset("trust").with_changes(trials=20), jobs=2)
+    result = simulate(load_preset("trust").with_changes(trials=20, view={}), jobs=2)
     top = max(band(line, result.experiment.view.band)[1].max() for line in result.lines)
     assert top < charts.regret_chart(result).layout.yaxis.range[1]
 

@@ -137,5 +137,5 @@ def test_ghosts_stand_only_behind_curves_of_the_same_picture() -> None:
 
 def test_home_leads_to_the_course() -> None:
     links_there = [link.proto.page for link in on.visit("home").get("page_link") if link.proto.page == "learn"]
-    assert len(links_there) == 2  # in the menu, and on a card
+    assert len(links_there) == 1
     assert menu.pages()[1].name == "learn"

@@ -116,7 +116,7 @@ def test_the_chart_shows_ordered_bands_rising_means_and_the_bounds() -> None:
     dashes = {trace["name"]: trace["line"]["dash"] for trace in chart.traces if "dash" in trace["line"]}
     assert any(name.startswith("↑") and dash == "dash" for name, dash in dashes.items())
     assert dashes["↓ Floor of every policy (derived)"] == "solid"
-    assert not [name for name in dashes if "asymptotic" in name and not name.startswith("slope:")]
+    assert not [name for name in dashes if "asymptotic)" in name and not name.startswith("slope:")]
 
 
 def test_on_home_the_curve_moves_and_not_the_frame() -> None:
@@ -132,7 +132,7 @@ def test_on_home_the_curve_moves_and_not_the_frame() -> None:
         ranges.add(str((chart.layout["xaxis"]["range"], chart.layout["yaxis"]["range"])))
         ghosts = [trace for trace in chart.traces if trace.get("legendgroup") == "before"]
         assert [trace["name"] for trace in ghosts] == [f"before: {last}"] * 2  # no privacy has not changed
-        for ghost, name in zip(ghosts, ("■ a curator is trusted", "● nobody is trusted"), strict=True):
+        for ghost, name in zip(ghosts, ("■ trust a curator", "● trust no one"), strict=True):
             np.testing.assert_array_equal(on.numbers_in(ghost["y"]), before.y(name))
             assert ghost["line"]["width"] < chart.traces[-3]["line"]["width"]
         highest = 10 ** chart.layout["yaxis"]["range"][1]

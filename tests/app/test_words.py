@@ -65,11 +65,11 @@ def test_the_rounded_value_stays_within_its_error(value: float, error: float) ->
 
 
 def test_odds_follow_bayes_rule() -> None:
-    assert " 73 %" in words.odds(1.0)
-    assert words.odds(0.0).count(" 50 %") == 2
-    assert "practically 100" in words.odds(20.0)
-    assert "practically 100" in words.odds(1e9)
-    shown = [float(re.findall(r"[\d.]+ %", words.odds(value))[1].rstrip(" %")) for value in (0.1, 0.5, 1, 2, 4, 6)]
+    assert " 73%" in words.odds(1.0)
+    assert words.odds(0.0).count(" 50%") == 2
+    assert "almost 100%" in words.odds(20.0)
+    assert "almost 100%" in words.odds(1e9)
+    shown = [float(re.findall(r"[\d.]+%", words.odds(value))[1].rstrip("%")) for value in (0.1, 0.5, 1, 2, 4, 6)]
     assert shown == sorted(shown) and shown[0] > 50
 
 
@@ -111,13 +111,9 @@ def result(private: np.ndarray, free: np.ndarray, **changes: object) -> Result:
 FREE = np.array([100.0, 110.0, 90.0, 105.0, 95.0, 100.0])
 
 
-def test_the_verdict_gives_ratio_error_and_rewards() -> None:
+def test_the_verdict_gives_ratio_and_rewards() -> None:
     made = result(2.0 * FREE + [9, -9, 9, -9, 9, -9], FREE)
-    error = np.std([9, -9, 9, -9, 9, -9], ddof=1) / np.sqrt(6) / 100
-    assert f"{error:.2f}" == "0.04"
-    told = (
-        "At ε = 2 the regret is **2.00 ± 0.04** times that of “free” (**“x”**), 100 more lost rewards in 1,000 users."
-    )
+    told = "At ε = 2, **“x”** has about **2 times** the regret of “free”, 100 more lost rewards in 1,000 users."
     assert words.verdict(made) == told
 
 
@@ -139,14 +135,14 @@ def test_the_verdict_follows_the_errors(trials: int, shift: float, seed: int) ->
     sure = low > 0 or high < 0
     assert ("more lost" in told) == (sure and ratio > 1)
     assert ("fewer lost" in told) == (sure and ratio < 1)
-    assert ("not clearly" in told) != sure
+    assert ("tied" in told) != sure
 
 
 def test_a_price_surely_below_one_says_how_that_can_be() -> None:
     made = result(0.8 * FREE, FREE)
     told = words.verdict(made)
     [row] = [row for row in summaries(made) if row.line == 1]
-    assert "**0.8** times that of “free”" in told and told.endswith(words.below_one(row, made) + ".")
+    assert "**0.8 times** the regret of “free”" in told and told.endswith(words.below_one(row, made) + ".")
     assert words.below_one(row, made)  # and nothing where it is not sure, or above 1
     for ends in (FREE[::-1] - 2, 1.2 * FREE):
         other = result(ends, FREE)
@@ -174,7 +170,7 @@ def test_a_large_ratio_to_next_to_nothing_is_not_called_undecided() -> None:
     made = result(np.array([2900.0, 3100, 3000]), free)
     ratio, error = made.lines[1].ratio_to(made.lines[0])
     assert ratio - 1 < 2 * error  # the ratio itself is all but unknown
-    assert "times that of" in words.verdict(made) and "not clearly" not in words.verdict(made)
+    assert "**2,800 times**" in words.verdict(made) and "tied" not in words.verdict(made)
 
 
 def test_one_run_proves_little() -> None:

@@ -12,7 +12,7 @@ from server import running_server
 from visitor import PHONE, Visitor
 
 Visits = Callable[..., Visitor]
-EPSILON = "ε: ← more private · less regret →"
+EPSILON = "Privacy budget ε: ← more private · less regret →"
 SMALL = "/explore?arms=0.9,0.5&lines=ucb,heldp-ucb-b(2)&T=3000&n=8"
 # Rewards of more than two values: millions of these users cannot be jumped over.
 ENDLESS = "/explore?arms=beta(4,1),beta(1.5,1)&lines=ucb,heldp-ucb-l(1)&T=1e7&n=400"
@@ -31,7 +31,7 @@ def test_the_first_visitor_of_a_server_may_open_any_page(
         visitor = visits(SMALL, at=fresh)
         visitor.sees("best arm in")
         assert len(visitor.chart()) >= 2
-        expect(visitor.tab.get_by_role("link", name="Threshold")).to_be_visible()
+        expect(visitor.tab.get_by_role("link", name="Your numbers")).to_be_visible()
         assert "Traceback" not in fresh.output
 
 
@@ -88,7 +88,7 @@ def test_twenty_quick_moves_end_where_the_slider_stands(visits: Visits) -> None:
     shown = knob.get_attribute("aria-valuetext")
     assert shown in ("0.05", "0.1", "0.2")
     assert visitor.address["lines"] == f"ucb,heldp-ucb-b({shown})"
-    visitor.sees(f"At ε = {shown} ")
+    visitor.sees(f"At ε = {shown},")
 
 
 def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
@@ -104,7 +104,7 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
     visitor.tab.get_by_role("link", name="Open this picture in Explore").click()
     visitor.sees("best arm in")
     visitor.settle()
-    assert "nobody is trusted" in visitor.verdict and "At ε = 2" in visitor.verdict
+    assert "trust no one" in visitor.verdict and "At ε = 2" in visitor.verdict
 
 
 def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
@@ -150,6 +150,7 @@ def test_controls_stay_alive_during_a_run(visits: Visits) -> None:
     visitor = visits(ENDLESS + "&seed=6&bounds=0")
     button(visitor, "Run").click()
     expect(button(visitor, "Cancel")).to_be_visible()
+    visitor.open_controls()
     visitor.tab.get_by_text("View", exact=True).click()
     # By key: a click may fall beside what moves while the section unfolds.
     visitor.tab.get_by_role("switch", name="20 sample runs").press("Space")
@@ -167,7 +168,7 @@ def test_a_heavy_run_does_not_stall_somebody_else(visits: Visits) -> None:
     expect(button(first, "Cancel")).to_be_visible()
     for key, epsilon in (("ArrowLeft", "1.5"), ("ArrowLeft", "1"), ("ArrowRight", "1.5"), ("ArrowRight", "2")):
         second.press_on_slider(EPSILON, key)
-        second.sees(f"At ε = {epsilon} ")
+        second.sees(f"At ε = {epsilon},")
     expect(button(first, "Cancel")).to_be_visible()
     button(first, "Cancel").click()
     expect(button(first, "Run")).to_be_visible()
@@ -215,7 +216,8 @@ def test_on_a_phone_the_legend_names_the_curves(visits: Visits) -> None:
 
 def test_everything_is_reached_by_keyboard(visits: Visits) -> None:
     visitor = visits(SMALL)
-    wanted = ["Start from", "Arms", EPSILON, "Add a policy", "Size", "Copy link", "Reset", "Explore", "Pulls per arm"]
+    visitor.open_controls()
+    wanted = ["Start from", "Arms", "Add a policy", "Size", "Copy link", "Reset", "Lab", EPSILON, "Pulls per arm"]
     for _ in range(3):  # while the page is still being built, focus may jump: then from the start again
         visitor.chart()
         visitor.settle()

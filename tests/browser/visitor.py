@@ -212,6 +212,11 @@ class Visitor:
         else:
             self.tab.get_by_test_id("stHeader").get_by_role("link", name=title, exact=True).click()
 
+    def open_controls(self) -> None:
+        """Have all controls of the experiment in the sidebar."""
+        self.tab.get_by_role("switch", name="Change the experiment").press("Space")
+        self.settle()
+
     def main(self) -> Locator:
         """The page without sidebar and navigation."""
         return self.tab.get_by_test_id("stMain")
@@ -223,7 +228,7 @@ class Visitor:
     @property
     def verdict(self) -> str:
         """The sentence above the chart."""
-        return self.main().locator("p", has_text=re.compile("times that of|loses")).first.inner_text()
+        return self.main().locator("p", has_text=re.compile("times the regret|loses|tied")).first.inner_text()
 
     def chart(self, key: str = "regret-chart") -> dict[str, np.ndarray]:
         """Drawn curves by their name in the legend."""
