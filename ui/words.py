@@ -20,9 +20,9 @@ from bandit_core.spec.number_text import count, number, with_error, write_number
 from bandit_core.studies import production
 
 BAND_WORDS: dict[Band, str] = {
-    "middle-90": "middle 90 % of",
+    "middle-90": "middle 90% of",
     "range": "lowest to highest of",
-    "interval-95": "95 % interval of the mean over",
+    "interval-95": "95% interval of the mean over",
     "half-sd": "mean ± half a standard deviation over",
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }

@@ -44,7 +44,7 @@ def test_horizon_trials_and_seed_change_the_experiment_and_its_headline() -> Non
     on.change(screen, "select_slider", "trials", 10)
     assert (experiment(screen).horizon, experiment(screen).trials, experiment(screen).seed) == (1000, 10, 9)
     assert headline(screen, "Size") == "Size · 1,000 users, 10 trials, seed 9"
-    assert "middle 90 % of 10 runs" in on.words(screen)
+    assert "middle 90% of 10 runs" in on.words(screen)
 
 
 def test_arms_written_as_text() -> None:
@@ -145,7 +145,7 @@ def test_the_view_changes_the_drawing_and_the_address_but_no_number() -> None:
 def test_the_band_is_what_its_words_say() -> None:
     screen = on.visit(**TWO)
     low, high = on.chart(screen).band("– UCB")
-    assert "Shaded: middle 90 % of 5 runs" in on.words(screen)
+    assert "Shaded: middle 90% of 5 runs" in on.words(screen)
     on.change(screen, "selectbox", "band", "quarter-sd")
     assert on.address(screen)["band"] == "quarter-sd"
     assert "Shaded: mean ± a quarter of a standard deviation over 5 runs" in on.words(screen)
