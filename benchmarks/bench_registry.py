@@ -5,7 +5,8 @@ two others: that of a loop that draws one reward a pull and adds it up, in the s
 lab refuses runs that are too long (`bandit_core.simulation.costs.trial_seconds`). Policies that draw the sum of a
 batch at once need less than the bare loop.
 
-Without a policy's name it also times, end to end, what Home plays when its slider moves.
+Without a policy's name it also times, end to end, what Home plays when its slider moves. ``--rules`` times something
+else: policies whose rule (`bandit_core.kernels.play`) has an accelerator, by both, in the sizes of `SIZES`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import contextlib
 import math
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,23 +27,20 @@ from numba import njit
 from bandit_core import Experiment, InputError, simulate
 from bandit_core.experiments.experiment import checkpoints
 from bandit_core.kernels.streams import next_uniform, streams
-from bandit_core.model import Policy, Signal
+from bandit_core.model import Policy, Signal, run_kernel
 from bandit_core.policies import registry
 from bandit_core.simulation.costs import trial_seconds
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.simulation.store import Store
+from bandit_core.spec.feedback import Feedback
 from benchmarks.measuring import machine, print_table
 
 ARMS, HORIZONS, REPEATS = 10, (10_000, 100_000), 4
 ROUNDS = 20  # of Home
 TIMED, FEWEST, MOST = 0.05, 4, 400  # seconds of a work that is timed; its fewest and most trials
-COINS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, *np.linspace(0.8, 0.5, ARMS - 1).tolist())]
-PARETO = [{"kind": "pareto", "mean": 1 - place / (2 * ARMS), "shape": 2.5} for place in range(ARMS)]
-KINDS: dict[str, dict[str, Any]] = {
-    "two-valued": {"arms": COINS},
-    "Pareto": {"arms": PARETO},
-    "with features": {"contexts": {"dimension": 5, "arms": ARMS}},
-}
+SIZES = (  # arms, users, trials
+    (5, 10_000, 50), (20, 10_000, 50), (20, 100_000, 20), (20, 10**6, 4), (2, 10**7, 1), (20, 10**7, 1),
+)  # fmt: skip
 SLIDER = 2.0  # where Home's slider moves to
 
 
@@ -75,7 +75,17 @@ def bare_draws(state: np.ndarray, pulls: int) -> float:
     return total
 
 
-def experiment_of(policy: Policy, horizon: int) -> tuple[str, Experiment]:
+def kinds(arms: int) -> dict[str, dict[str, Any]]:
+    """What policies are asked to play, by the name of the table's column."""
+    means = [0.9, *np.linspace(0.8, 0.5, arms - 1).tolist()]
+    return {
+        "two-valued": {"arms": [{"kind": "bernoulli", "mean": mean} for mean in means]},
+        "Pareto": {"arms": [{"kind": "pareto", "mean": 1 - k / (2 * arms), "shape": 2.5} for k in range(arms)]},
+        "with features": {"contexts": {"dimension": 5, "arms": arms}},
+    }
+
+
+def experiment_of(policy: Policy, horizon: int, arms: int = ARMS) -> tuple[str, Experiment]:
     """The first kind of rewards that the policy accepts, and one trial of it.
 
     Raises
@@ -86,7 +96,7 @@ def experiment_of(policy: Policy, horizon: int) -> tuple[str, Experiment]:
     line: dict[str, Any] = {"policy": policy.name}
     if policy.epsilon != "none":
         line["epsilon"] = {"kind": "fixed", "value": 1.0}
-    for name, rewards in KINDS.items():
+    for name, rewards in kinds(arms).items():
         with contextlib.suppress(InputError):
             spec = {**rewards, "lines": [line], "horizon": horizon, "trials": 1}
             return name, Experiment.model_validate(spec)
@@ -116,6 +126,21 @@ def row_of(policy: Policy) -> list[Any]:
     return [policy.name, kinds[0], *(cell for column in columns for cell in column)]
 
 
+def gains(policy: Policy) -> Iterator[list[Any]]:
+    """A row for each size: nanoseconds a pull of the rule in the plain loop, of the accelerator, and their ratio."""
+    for arms, horizon, trials in SIZES:
+        setup, times = experiment_of(policy, horizon, arms)[1].setups[0], checkpoints(horizon)
+        late = policy.prepare(replace(setup, feedback=Feedback(delay=1)))
+        fast = policy.prepare(setup)
+        if late.rule is None or fast.kernel is late.rule.at_once:
+            return
+        plain, rows = replace(late, kernel=late.rule.at_once), streams(0, 0, trials)
+        steps = 1e-9 * horizon * trials
+        works = [(partial(run_kernel, call, rows, times, Signal()), steps) for call in (plain, fast)]
+        slow, quick = fastest(works, REPEATS)
+        yield [policy.name, fast.kernel.__name__, arms, f"{horizon:,}", slow, quick, slow / quick]
+
+
 def home() -> None:
     """Print what Home computes when its slider moves: its lines, with an empty store and compiled kernels."""
     from ui.gallery import home_experiment  # here, since Streamlit warns when it is not served
@@ -137,10 +162,16 @@ def main() -> None:
     """Print the tables, the most expensive pulls first."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("policies", nargs="*", metavar="POLICY", help="policies to measure (default: all, and Home)")
-    names = parser.parse_args().policies
+    parser.add_argument("--rules", action="store_true", help="what accelerators of rules gain")
+    given = parser.parse_args()
+    names = given.policies
     if unknown := set(names) - set(registry()):
         parser.error(f"no such policy: {', '.join(sorted(unknown))}; there are {', '.join(registry())}")
     print(machine(), end="\n\n")
+    if given.rules:
+        head = ["policy", "accelerator", "arms", "users", "ns a pull, rule", "accelerated", "factor"]
+        print_table(head, [row for name in names or registry() for row in gains(registry()[name])])
+        return
     rows = []
     for name in names or registry():
         rows.append(row_of(registry()[name]))

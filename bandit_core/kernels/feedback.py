@@ -3,7 +3,7 @@
 The reward of user t enters the statistics at the first multiple of ``batch`` at or after t + ``delay``, so user n is
 met with the rewards of the users up to batch floor((n - 1) / batch) - delay. One plain loop plays every policy: a
 policy ``choose``s an arm by what is counted, the arm and its user ``answer``, and much later the policy ``learn``s the
-answer. Batch 1 and delay 0 are the game of `kernels.index`, `kl`, `posterior` and `explore_commit`.
+answer. Batch 1 and delay 0 are the game of `kernels.kl`, `posterior` and `explore_commit`.
 
 The clock of an index is the number of users, which nobody has to wait for. Of arms that must be tried, having an
 infinite index, the one that the fewest users who are not counted yet were given comes first, else the lowest label:
@@ -22,9 +22,8 @@ from bandit_core.jit.decorators import allocating, expanded, inlined, kernel
 from bandit_core.kernels import kl
 from bandit_core.kernels.curves import note, note_pulls, passed
 from bandit_core.kernels.explore_commit import Plan
-from bandit_core.kernels.index import LAPLACE, clock, game_of, user, value, width
 from bandit_core.kernels.labels import relabel_arms, room_for
-from bandit_core.kernels.records import Index, Rewards, Users
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import beta, next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
@@ -153,53 +152,6 @@ def play_late(
                     return
                 place += 1
         note_pulls(record, trial, order, arms.pulled)
-
-
-# mean + width x clock
-
-
-@inlined
-def _choose_by_index(game: Any, arms: Arms, t: int, state: np.ndarray, trial: int) -> int:
-    level, floor = clock(t, game.form.clock), game.form.forced * math.log(t)
-    best = 0
-    highest = -np.inf
-    for arm in range(arms.counts.shape[0]):
-        index = arms.means[arm] + level * arms.widths[arm]
-        if game.form.forced > 0.0 and arms.spreads[arm] <= floor:
-            index = np.inf
-        if index > highest or (index == np.inf and arms.waiting[arm] < arms.waiting[best]):
-            highest = index
-            best = arm
-    return best
-
-
-@inlined
-def _answer_a_mechanism(game: Any, arm: int, state: np.ndarray, trial: int) -> tuple[float, float]:
-    u_reward = next_uniform(state, trial, 0)
-    u_noise = next_uniform(state, trial, 0) if game.form.release == LAPLACE else 0.0
-    noise = game.noise
-    if not game.one_budget:
-        kept, noise = user(game, next_uniform(state, trial, 0))
-        if not kept:
-            return 0.0, 0.0
-    return value(game, arm, u_reward, u_noise, noise, state, trial), noise * noise
-
-
-@inlined
-def _learn_index(game: Any, arms: Arms, arm: int, answer: float, spread: float) -> None:
-    if spread > 0.0:
-        arms.counts[arm] += 1.0
-        arms.sums[arm] += answer
-        arms.spreads[arm] += spread
-        arms.means[arm] = game.shift + game.stretch * (arms.sums[arm] / arms.counts[arm])
-        arms.widths[arm] = width(game.form, arms.counts[arm], arms.spreads[arm])
-
-
-@kernel
-def by_index(state: np.ndarray, rewards: Rewards, users: Users, index: Index, late: Late, record: Record) -> None:
-    """`bandit_core.kernels.index` with late feedback."""
-    game = game_of(rewards, room_for(rewards), users, index)
-    play_late(_choose_by_index, _answer_a_mechanism, _learn_index, game, late, state, rewards, record)
 
 
 # Answers in [0, 1]: kl-UCB and Thompson sampling

@@ -90,7 +90,7 @@ def width(index: Index, count: float, spread: float) -> float:
 
 
 @inlined
-def _noise_of(release: int, epsilon: float) -> float:
+def noise_of(release: int, epsilon: float) -> float:
     """How much privacy widens a response: 1, the Laplace scale 1/eps, or coth(eps/2); its spread is the square."""
     if release == LAPLACE:
         return 1.0 / epsilon
@@ -101,7 +101,7 @@ def _noise_of(release: int, epsilon: float) -> float:
 
 @inlined
 def _user(game: Game, uniform: float) -> tuple[bool, float]:
-    """Whether the user who arrives is kept, and the noise of the response (see `_noise_of`)."""
+    """Whether the user who arrives is kept, and the noise of the response (see `noise_of`)."""
     users = game.users
     if users.kind == DISCRETE:
         group = draw_group(users.table, uniform)
@@ -111,7 +111,7 @@ def _user(game: Game, uniform: float) -> tuple[bool, float]:
     epsilon = draw_epsilon(users.kind, users.form, users.table, uniform)
     if epsilon < users.eps_min:
         return False, 1.0
-    return True, _noise_of(game.form.release, epsilon)
+    return True, noise_of(game.form.release, epsilon)
 
 
 @inlined
@@ -143,18 +143,15 @@ def _game(rewards: Rewards, here: Rewards, users: Users, index: Index) -> Game:
     for arm in range(rewards.table.shape[0]):
         simple &= rewards.table[arm, 0] == TWO_POINT
     one_budget = users.kind == FIXED
-    noise = _noise_of(index.release, users.form[0])
+    noise = noise_of(index.release, users.form[0])
     hopeless = surely_below(users.kind, users.form, users.table, users.eps_min)
     group_noises = np.empty(users.table.shape[0])
     for group in range(users.table.shape[0]):
-        group_noises[group] = _noise_of(index.release, users.table[group, 1])
+        group_noises[group] = noise_of(index.release, users.table[group, 1])
     shift, stretch = 0.0, 1.0
     if index.release == BITS:
         shift, stretch = 0.5, 0.5 * noise if one_budget else 0.5
     return Game(here, users, index, one_budget, simple, noise, hopeless, group_noises, shift, stretch)
-
-
-user, game_of = _user, _game  # for other kernels; to rename them would renew the versions of all that call them
 
 
 class Lanes(NamedTuple):

@@ -10,7 +10,8 @@ for those of the rule, and two words for how it is played:
 * ``WATCHED``: what every user felt and sent, and what the server believed, is noted, too. It changes no draw.
 
 A step takes one uniform of the stream's first generator for the reward, so that all lines meet the same rewards; noise
-comes from the second one. Ties are for the rule to break: `Now.first` gives way to arms that must be tried.
+comes from the second one, unless the rule has an `answer` of its own. Ties are for the rule to break: `first` gives way
+to arms that must be tried.
 """
 
 from __future__ import annotations
@@ -64,6 +65,13 @@ class Late(NamedTuple):
     delay: int
 
 
+class User(NamedTuple):
+    """The user of a response: the number, from 1, and the budget that is theirs alone; NaN where all have the same."""
+
+    number: int
+    epsilon: float
+
+
 class Watched(NamedTuple):
     """A `Record` that takes what is watched of one trial: (users,), and ``beliefs`` (4, users, arms) of `belief`."""
 
@@ -76,6 +84,7 @@ class Watched(NamedTuple):
     arms: np.ndarray
     rewards: np.ndarray
     sent: np.ndarray
+    epsilons: np.ndarray
     beliefs: np.ndarray
 
 
@@ -97,8 +106,15 @@ def respond(numbers: Any, reward: float, stream: Stream) -> float:
     return reward
 
 
-def learn(numbers: Any, known: Any, arm: int, response: float, user: int, stream: Stream) -> None:
-    """Count the response of a user (from 1)."""
+def answer(numbers: Any, rewards: Rewards, arm: int, t: int, stream: Stream) -> tuple[float, float, float]:
+    """What user ``t`` feels, what leaves the device, and the user's own budget; NaN for what is not there."""
+    uniform = next_uniform(stream.words, stream.trial, 0)
+    reward = draw_reward(rewards.table, rewards.values, arm, uniform, stream.words, stream.trial)
+    return reward, respond(numbers, reward, stream), math.nan
+
+
+def learn(numbers: Any, known: Any, arm: int, response: float, user: User, stream: Stream) -> None:
+    """Count the response of a user."""
     raise NotImplementedError
 
 
@@ -146,10 +162,10 @@ UNTRIED = (math.nan, math.nan, math.nan, math.inf)  # a `belief`
 
 
 @allocating
-def _ring(late: Late, horizon: int) -> tuple[np.ndarray, np.ndarray]:
-    """Who waits to be counted: the arm, and the response."""
+def _ring(late: Late, horizon: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Who waits to be counted: the arm, the response, and the budget."""
     size = min(late.batch + late.delay, horizon)
-    return np.empty(size, np.int64), np.empty(size)
+    return np.empty(size, np.int64), np.empty(size), np.empty(size)
 
 
 def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: Any) -> None:
@@ -157,7 +173,7 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
     arms = rewards.table.shape[0]
     here, order = room_for(rewards), np.empty(arms, np.int64)
     pulled, waiting = np.empty(arms), np.empty(arms)
-    ring, responses = _ring(late, record.checkpoints[-1])
+    ring, responses, epsilons = _ring(late, record.checkpoints[-1])
     size = ring.shape[0]
     for trial in range(state.shape[0]):
         stream = Stream(state, trial)
@@ -173,21 +189,21 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
                         at = counted % size
                         counted += 1
                         waiting[ring[at]] -= 1.0
-                        learn(numbers, known, ring[at], responses[at], counted, stream)
+                        learn(numbers, known, ring[at], responses[at], User(counted, epsilons[at]), stream)
                 arm = choose(numbers, known, Now(t, counted if LATE else t - 1, waiting), stream)
-                reward = draw_reward(here.table, here.values, arm, next_uniform(state, trial, 0), state, trial)
-                response = respond(numbers, reward, stream)
+                reward, response, epsilon = answer(numbers, here, arm, t, stream)
                 pulled[arm] += 1.0
                 if WATCHED:
-                    record.arms[t - 1], record.rewards[t - 1], record.sent[t - 1] = order[arm], reward, response
+                    record.arms[t - 1], record.rewards[t - 1] = order[arm], reward
+                    record.sent[t - 1], record.epsilons[t - 1] = response, epsilon
                     for each in range(arms):
                         record.beliefs[:, t - 1, order[each]] = belief(numbers, known, each, t)
                 if LATE:
                     at = (t - 1) % size
-                    ring[at], responses[at] = arm, response
+                    ring[at], responses[at], epsilons[at] = arm, response, epsilon
                     waiting[arm] += 1.0
                 else:
-                    learn(numbers, known, arm, response, t, stream)
+                    learn(numbers, known, arm, response, User(t, epsilon), stream)
             done = record.checkpoints[place]
             note(record, trial, place, pulled, here.gaps)
             if passed(record, place, 1):
@@ -214,6 +230,10 @@ class Rule:
     ``name`` tells its kernels from others of the module of ``choose``. ``decides`` says what the last number of
     ``belief`` is (see `bandit_core.studies.one_run`). ``parts`` are other meanings of names that the functions read of
     their module, where several rules differ in them only.
+
+    A rule whose users differ, or whose responses are drawn without a reward, has an `answer` in place of ``respond``.
+    ``likelihood(numbers, reward, response, epsilon)``, which is not compiled, is the chance of such a response given
+    the reward; a watched run draws the reward by it.
     """
 
     name: str
@@ -224,10 +244,14 @@ class Rule:
     respond: Callable[..., float] = respond
     decides: Decision = "largest"
     parts: Mapping[str, Any] = field(default_factory=dict)
+    answer: Callable[..., tuple[float, float, float]] = answer
+    likelihood: Callable[..., float] | None = None
 
     def _kernel(self, name: str, **words: bool) -> Callable[..., None]:
-        names = ("choose", "respond", "learn", "belief")
+        names = ("choose", "learn", "belief")
         pieces = {each: _inlined(_with(getattr(self, each), self.parts)) for each in names}
+        parts = {**self.parts, "respond": _inlined(_with(self.respond, self.parts))}
+        pieces["answer"] = _inlined(_with(self.answer, parts))
         start = allocating(_with(self.start, self.parts))
         return rebound(play, self.choose, name, start=start, **pieces, **words)
 
@@ -246,10 +270,19 @@ class Rule:
         """That of a run to watch, late or not, whose record is `Watched`."""
         return self._kernel(f"{self.name}_watched", LATE=True, WATCHED=True)
 
-    def call(self, setup: RunSetup, numbers: Any, fast: Callable[[], KernelCall] | None = None) -> KernelCall:
-        """The call that plays a line with these numbers; rewards that are counted at once by an accelerator, if any."""
+    def call(
+        self,
+        setup: RunSetup,
+        numbers: Any,
+        fast: Callable[[], KernelCall] | None = None,
+        means: np.ndarray | None = None,
+    ) -> KernelCall:
+        """The call that plays a line with these numbers; rewards that are counted at once by an accelerator, if any.
+
+        ``means`` are those of `Rewards`.
+        """
         asked = setup.feedback
-        arguments = (rewards_of(setup), numbers, Late(asked.batch, asked.delay))
+        arguments = (rewards_of(setup, means), numbers, Late(asked.batch, asked.delay))
         if asked.immediate and fast is not None:
             return replace(fast(), rule=self, watched=arguments)
         kernel = self.at_once if asked.immediate else self.late

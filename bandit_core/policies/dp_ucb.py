@@ -26,7 +26,7 @@ from bandit_core.kernels import common_counters, trees
 from bandit_core.kernels.counters import empty_nodes, empty_roots, node_noise, root_noise
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, around, first
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
 from bandit_core.kernels.records import rewards_of
 from bandit_core.model import KernelCall, Policy, RunSetup
 from bandit_core.model.bound import Bound
@@ -78,7 +78,7 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: int, stream: Stream) -> None:
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
     """Insert the reward into the arm's counter, and 0 into the counters of all others."""
     known.sums[arm] += response
     known.pulled[arm] += 1.0

@@ -33,7 +33,7 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from bandit_core.kernels.play import Belief, Now, Rule, Stream, around, gaussian
+from bandit_core.kernels.play import Belief, Now, Rule, Stream, User, around, gaussian
 from bandit_core.mechanisms.gaussian import analytic_sd, smallest_epsilon
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Release, RunSetup
 from bandit_core.model.bound import Bound
@@ -178,7 +178,7 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return choice
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: int, stream: Stream) -> None:
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
     """Add the reward."""
     known.sums[arm] += response
     known.counts[arm] += 1.0

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bandit_core.jit.decorators import inlined
 from bandit_core.kernels import feedback, index
 from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, Groups, Responses, jump
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
-from bandit_core.mechanisms.sigmoid import sigmoid
+from bandit_core.kernels.rewards import draw_reward, sigmoid
+from bandit_core.kernels.streams import next_uniform
+from bandit_core.kernels.users import draw_epsilon
+from bandit_core.mechanisms.laplace import laplace_noise
+from bandit_core.mechanisms.randomised_response import chance_of_one
+from bandit_core.mechanisms.sigmoid import sigmoid as _sigmoid
 from bandit_core.model import KernelCall, RunSetup, numbers_held
 from bandit_core.spec import rewards as distributions
 from bandit_core.spec.budgets import DISCRETE, FIXED, Fixed
@@ -25,7 +33,7 @@ def transformed_means(arms: tuple[distributions.RewardDistribution, ...], squash
     """Mean of what the mechanism is fed with: the reward, or its sigmoid; shape (arms,)."""
     if not squash:
         return np.array(distributions.each(arms, lambda arm: arm.expected))
-    return np.array(distributions.each(arms, lambda arm: arm.expect(sigmoid)))
+    return np.array(distributions.each(arms, lambda arm: arm.expect(_sigmoid)))
 
 
 def _two_valued(arms: tuple[distributions.RewardDistribution, ...], release: int) -> np.ndarray:
@@ -108,7 +116,7 @@ def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
     means = transformed_means(setup.arms, squash)
     safe = np.where(kept, epsilons, 1.0)
     if squash:
-        lows, highs = sigmoid(lows), sigmoid(highs)
+        lows, highs = _sigmoid(lows), _sigmoid(highs)
     if release == index.LAPLACE:
         noises = 1.0 / safe
     elif release == index.BITS:
@@ -121,7 +129,117 @@ def _jump(setup: RunSetup, form: Index, eps_min: float) -> KernelCall:
     return KernelCall(jump, (rewards, form, responses, users, (shift, float(stretch))), arms)
 
 
-def prepare(
+# The index policies behind a mechanism: `bandit_core.kernels.index` has the index, and what arms keep.
+
+
+class Numbers(NamedTuple):
+    """The users' budgets, the index, and how much the one budget widens a response, if all users have the same."""
+
+    users: Users
+    form: Index
+    noise: float
+
+
+class Known(NamedTuple):
+    """Of every arm (arms,): number, sum and spread of its responses, the estimate of its mean, and the width."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    spreads: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
+
+
+def start(numbers: Numbers, arms: int) -> Known:
+    """Nothing; every arm must be tried."""
+    zeros = np.zeros((4, arms))
+    return Known(zeros[0], zeros[1], zeros[2], np.full(arms, np.inf), zeros[3])
+
+
+@inlined
+def _forced(form: Index, known: Known, arm: int, t: int) -> bool:
+    """Whether an arm must be tried for what its responses lack in spread."""
+    return form.forced > 0.0 and known.spreads[arm] <= form.forced * math.log(t)
+
+
+def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+    """The arm with the largest  mean + width x clock, after those that must be tried."""
+    level, best, highest = index.clock(now.t, numbers.form.clock), 0, -np.inf
+    for arm in range(known.means.shape[0]):
+        value = known.means[arm] + level * known.widths[arm]
+        if _forced(numbers.form, known, arm, now.t):
+            value = np.inf
+        if first(value, highest, now, arm, best):
+            best, highest = arm, value
+    return best
+
+
+@inlined
+def _noise(numbers: Numbers, epsilon: float) -> float:
+    """How much the budget of a user widens the response: 1 / epsilon, or coth(epsilon / 2)."""
+    return numbers.noise if numbers.users.kind == FIXED else index.noise_of(numbers.form.release, epsilon)
+
+
+def answer(numbers: Numbers, rewards: Rewards, arm: int, t: int, stream: Stream) -> tuple[float, float, float]:
+    """A random bit, or the reward with Laplace noise; of a squashed reward the sigmoid. Nothing from a user with less
+    than ``eps_min``. Each uniform is of the first generator.
+    """
+    words, trial, users, form = stream.words, stream.trial, numbers.users, numbers.form
+    u_reward = next_uniform(words, trial, 0)
+    u_noise = next_uniform(words, trial, 0) if form.release == index.LAPLACE else 0.0
+    epsilon = math.nan
+    if users.kind != FIXED:
+        epsilon = draw_epsilon(users.kind, users.form, users.table, next_uniform(words, trial, 0))
+    if epsilon < users.eps_min:
+        return math.nan, math.nan, epsilon
+    noise = _noise(numbers, epsilon)
+    if form.release == index.BITS:
+        return math.nan, 1.0 if u_reward < chance_of_one(rewards.means[arm], 1.0 / noise) else 0.0, epsilon
+    reward = draw_reward(rewards.table, rewards.values, arm, u_reward, words, trial)
+    sent = sigmoid(reward) if form.squash else reward
+    return reward, sent + laplace_noise(u_noise, noise), epsilon
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+    """Add the response and its spread, unless nothing was sent; a bit counts as noise or -noise.
+
+    Where all have one budget it counts as 1 or -1: then sums are whole numbers, and arms with the same record have
+    exactly the same index.
+    """
+    if math.isnan(response):
+        return
+    noise, shift, stretch = _noise(numbers, user.epsilon), 0.0, 1.0
+    if numbers.form.release == index.BITS:
+        one_budget = numbers.users.kind == FIXED
+        shift, stretch = 0.5, 0.5 * noise if one_budget else 0.5
+        response = (2.0 * response - 1.0) * (1.0 if one_budget else noise)
+    known.counts[arm] += 1.0
+    known.sums[arm] += response
+    known.spreads[arm] += noise * noise
+    known.means[arm] = shift + stretch * (known.sums[arm] / known.counts[arm])
+    known.widths[arm] = index.width(numbers.form, known.counts[arm], known.spreads[arm])
+
+
+def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+    """The estimate, give or take the width times the clock."""
+    if known.counts[arm] == 0.0:
+        return UNTRIED
+    margin = index.clock(t, numbers.form.clock) * known.widths[arm]
+    value = np.inf if _forced(numbers.form, known, arm, t) else known.means[arm] + margin
+    return around(known.means[arm], margin, value)
+
+
+def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float) -> float:
+    """Of a bit: randomised response of the reward, or of its sigmoid."""
+    mean = 1 / (1 + math.exp(-reward)) if numbers.form.squash else reward
+    one = 0.5 + math.tanh((numbers.users.form[0] if math.isnan(epsilon) else epsilon) / 2) * (mean - 0.5)
+    return one if response == 1.0 else 1.0 - one
+
+
+RULE = Rule("largest_index", start, choose, learn, belief, answer=answer, likelihood=likelihood)
+
+
+def numbers(
     setup: RunSetup,
     *,
     release: int = index.RAW,
@@ -131,16 +249,31 @@ def prepare(
     clock: int = index.PLAIN_CLOCK,
     forced: float = 0.0,
     eps_min: float = 0.0,
-) -> KernelCall:
-    """The sampler that plays the instance best (see `bandit_core.kernels.index` for the meaning of the numbers)."""
-    form = Index(release, squash, per_pull, per_spread, clock, forced)
-    if sampler(setup, release) == "jump":
-        return _jump(setup, form, eps_min)
-    arms = len(setup.arms)
-    rewards = rewards_of(setup, transformed_means(setup.arms, squash))
+) -> Numbers:
+    """The numbers of a line (see `bandit_core.kernels.index` for their meaning)."""
     users = Users(*(setup.epsilon or _NOBODY_HIDES).kernel_form(), eps_min)
-    if not setup.feedback.immediate:
-        return KernelCall(feedback.by_index, (rewards, users, form, late(setup)), arms)
-    if index.lockstep_wins(arms, setup.horizon):
-        return KernelCall(index.lockstep, (rewards, users, form), arms, lanes=index.LANES)
-    return KernelCall(index.tournament, (rewards, users, form), arms)
+    compiled: Any = index.noise_of  # its plain Python form takes single numbers
+    noise = compiled.py_func(release, users.form[0]) if users.kind == FIXED else math.nan
+    return Numbers(users, Index(release, squash, per_pull, per_spread, clock, forced), noise)
+
+
+def call(rule: Rule, setup: RunSetup, own: Any, asked: Numbers) -> KernelCall:
+    """The call of a rule, with its ``own`` numbers, that plays what `bandit_core.kernels.index` plays faster."""
+    users, form, _ = asked
+    if sampler(setup, form.release) == "jump":
+        return _jump(setup, form, users.eps_min)
+    means = transformed_means(setup.arms, form.squash)
+
+    def fast() -> KernelCall:
+        arms, arguments = len(setup.arms), (rewards_of(setup, means), users, form)
+        if index.lockstep_wins(arms, setup.horizon):
+            return KernelCall(index.lockstep, arguments, arms, lanes=index.LANES)
+        return KernelCall(index.tournament, arguments, arms)
+
+    return rule.call(setup, own, fast, means)
+
+
+def prepare(setup: RunSetup, **given: Any) -> KernelCall:
+    """The call of a line whose index is mean + width x clock, see `numbers`."""
+    asked = numbers(setup, **given)
+    return call(RULE, setup, asked, asked)

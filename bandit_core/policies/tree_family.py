@@ -23,7 +23,7 @@ from bandit_core.kernels.counters import (
 from bandit_core.kernels.counters import empty_trees as empty
 from bandit_core.kernels.counters import tree_noise as noise
 from bandit_core.kernels.counters import tree_spread as spread
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, around, first
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
 from bandit_core.kernels.records import rewards_of
 from bandit_core.mechanisms import Binary, Counter, Hybrid, SignedDigits, SquareRoot
 from bandit_core.mechanisms.counter import depth
@@ -272,7 +272,7 @@ def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
     return best
 
 
-def learn(numbers: Numbers, known: Known, arm: int, response: float, user: int, stream: Stream) -> None:
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
     """Insert the reward into the arm's counter."""
     known.sums[arm] += response
     known.pulled[arm] += 1.0

@@ -6,11 +6,14 @@ sub-Gaussian rewards of scale at most 1/2 have the same one.
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from typing import Annotated, NamedTuple
 
+import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import index
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
 from bandit_core.policies import index_family
@@ -26,8 +29,58 @@ class UCBParameters(Parameters):
     ] = 2.0
 
 
+class Numbers(NamedTuple):
+    """Exploration."""
+
+    alpha: float
+
+
+class Known(NamedTuple):
+    """Of every arm (arms,): sum, number and mean of its rewards, and sqrt(alpha / N)."""
+
+    sums: np.ndarray
+    counts: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
+
+
+def start(numbers: Numbers, arms: int) -> Known:
+    """Nothing; every arm must be tried."""
+    return Known(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
+
+
+def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+    """The arm with the largest  mean + sqrt(alpha ln t / N)."""
+    level, best, highest = math.sqrt(math.log(now.t)), 0, -np.inf
+    for arm in range(known.means.shape[0]):
+        index = known.means[arm] + level * known.widths[arm]
+        if first(index, highest, now, arm, best):
+            best, highest = arm, index
+    return best
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+    """Add the reward."""
+    known.sums[arm] += response
+    known.counts[arm] += 1.0
+    known.means[arm] = known.sums[arm] / known.counts[arm]
+    known.widths[arm] = math.sqrt(numbers.alpha * known.counts[arm]) / known.counts[arm]
+
+
+def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+    """The mean, give or take the root."""
+    if known.counts[arm] == 0.0:
+        return UNTRIED
+    margin = math.sqrt(math.log(t)) * known.widths[arm]
+    return around(known.means[arm], margin, known.means[arm] + margin)
+
+
+RULE = Rule("largest_index", start, choose, learn, belief)
+
+
 def _prepare(setup: RunSetup) -> KernelCall:
-    return index_family.prepare(setup, per_pull=setup.parameters.alpha)
+    alpha = setup.parameters.alpha
+    return index_family.call(RULE, setup, Numbers(alpha), index_family.numbers(setup, per_pull=alpha))
 
 
 def _bounds(setup: RunSetup) -> list[Bound]:

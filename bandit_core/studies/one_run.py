@@ -1,14 +1,16 @@
 """One run to watch: a trial of one line, user by user.
 
 It is that trial of the experiment. Where the line's policy is written as a rule, its loop tells everything
-(`kernels.play`). Other kernels play it with a checkpoint at every user, and tell the arms and the regret; the rest is
-read from the same stream by the kernel's replay (`studies.replays`). Beyond two million users some lines are jumped
+(`kernels.play`), but for rewards behind bits that are drawn without them. Other kernels play it with a checkpoint at
+every user, and tell the arms and the regret; the rest is read from the same stream by the kernel's replay, which also
+says what is completed (`studies.replays`). Beyond two million users some lines are jumped
 (`kernels.jump`), where no single reward is ever drawn: there the arms are all there is, and where a kernel without a
 rule counts rewards late (`kernels.feedback`, `kernels.late_loop`), which no replay follows.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,7 @@ from bandit_core.kernels.streams import streams
 from bandit_core.model import Block, KernelCall, Privacy, RunSetup, Signal, run_kernel
 from bandit_core.spec.errors import InputError, Issue
 from bandit_core.studies.replays import REPLAYS
+from bandit_core.studies.replays.base import reward_given, spare_generator
 
 USERS = 2000  # that are watched, unless it is said otherwise
 
@@ -106,19 +109,33 @@ def one_run(experiment: Experiment, line: int = 0, users: int = USERS, trial: in
 
 def _watched(call: KernelCall, setup: RunSetup, words: np.ndarray, users: int, privacy: Privacy) -> OneRun:
     """A trial of a rule, as its own loop tells it."""
-    curves, each = np.zeros((2, 1, users)), np.zeros((2, users))
+    curves, felt, sent, epsilons = np.zeros((2, 1, users)), np.zeros(users), np.zeros(users), np.zeros(users)
     arms, beliefs, signal = np.zeros(users, np.int64), np.zeros((4, users, call.arms)), Signal()
     times, pulls = np.arange(1, users + 1), np.zeros((1, call.arms))
     record = Watched(
-        times, curves[0], curves[1], pulls, np.zeros((1, 0)), signal.cells, arms, each[0], each[1], beliefs
+        times, curves[0], curves[1], pulls, np.zeros((1, 0)), signal.cells, arms, felt, sent, epsilons, beliefs
     )
     call.rule.watched(words.copy(), *call.watched, record)
     estimates, lows, highs, indices = beliefs
     return OneRun(
-        arms=arms, rewards=record.rewards, sent=record.sent, epsilons=np.full(users, np.nan),
-        estimates=estimates, lows=lows, highs=highs, indices=indices, regret=record.regret[0], gaps=setup.gaps,
-        privacy=privacy, decides=call.rule.decides, completed=frozenset(), unknown=frozenset(),
+        arms=arms, rewards=record.rewards, sent=record.sent, epsilons=record.epsilons,
+        estimates=estimates, lows=lows, highs=highs, indices=indices, regret=record.regret[0], gaps=setup.regret_gaps,
+        privacy=privacy, decides=call.rule.decides, completed=_completed(call, setup, words, record),
+        unknown=frozenset(),
     )  # fmt: skip
+
+
+def _completed(call: KernelCall, setup: RunSetup, words: np.ndarray, record: Watched) -> frozenset[str]:
+    """Draw the rewards that the run did not draw, given what was sent; what was drawn."""
+    rng, missing = spare_generator(words), np.flatnonzero(np.isnan(record.rewards))
+    for user in missing:
+        sent, epsilon = float(record.sent[user]), float(record.epsilons[user])
+
+        def chance(reward: float, sent: float = sent, epsilon: float = epsilon) -> float:
+            return 1.0 if math.isnan(sent) else call.rule.likelihood(call.watched[1], reward, sent, epsilon)
+
+        record.rewards[user] = reward_given(setup.arms[record.arms[user]], chance, rng)
+    return frozenset({"rewards"} if len(missing) else ())
 
 
 def _told(call: KernelCall, setup: RunSetup, words: np.ndarray, arms: np.ndarray) -> dict[str, Any]:

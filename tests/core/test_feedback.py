@@ -73,7 +73,7 @@ def test_the_arms_of_the_reference(name, line, arms, batch, delay):
         call = experiment.lines[0].entry.prepare(replace(setup, feedback=Immediate()))
     else:
         call = experiment.lines[0].entry.prepare(setup)
-    assert call.kernel.__module__ == feedback.__name__
+    assert call.kernel is call.rule.late if call.rule else call.kernel.__module__ == feedback.__name__
     pulled = arms_pulled(call, rows, setup.horizon)
     for trial in range(2):
         followed = {"played": pulled[trial]} if name in ("kl-ucb", "heldp-ucb-b", "heldp-ucb-bs") else {}

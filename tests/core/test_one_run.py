@@ -28,6 +28,7 @@ LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
 
 
 COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") for other in ("k-ary", "square-root")]
+LATE_RUNS = [("ucb", 2.0), ("ucb-cf", 2.0), ("heldp-ucb-b", SPREAD), ("heldp-ucb-l", SPREAD)]
 
 
 def experiment_of(name, arms, horizon=2500, epsilon=2.0, params=None, **fields):
@@ -62,7 +63,6 @@ def test_every_kernel_for_arms_plays_a_rule_or_has_its_replay():
     assert {name for name, arms in CASES if arms is BERNOULLI} == set(ON_ARMS)
     asked = [(name, experiment_of(name, arms)) for name, arms in CASES]
     asked += [(name, experiment_of(name, BERNOULLI, params={"counter": other})) for name, other in COUNTERS]
-    asked.append(("ucb", experiment_of("ucb", BERNOULLI * 81)))  # more arms than are played in lockstep
     calls = [ON_ARMS[name].prepare(experiment.setups[0]) for name, experiment in asked]
     assert {call.kernel for call in calls if call.rule is None} == set(replays.REPLAYS)
 
@@ -77,6 +77,12 @@ def test_the_run_is_the_first_trial_and_shows_what_decided(name, arms):
 @pytest.mark.parametrize(("name", "counter"), COUNTERS)
 def test_a_run_on_another_counter_is_the_first_trial(name, counter):
     assert_first_trial(name, experiment_of(name, BERNOULLI, params={"counter": counter}))
+
+
+@pytest.mark.parametrize(("name", "epsilon"), LATE_RUNS)
+def test_a_late_run_of_a_rule_is_the_first_trial(name, epsilon):
+    experiment = experiment_of(name, BERNOULLI, epsilon=epsilon, feedback={"batch": 7, "delay": 20})
+    assert_first_trial(name, experiment)
 
 
 def assert_first_trial(name, experiment):

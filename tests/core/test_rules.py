@@ -41,6 +41,8 @@ def stranger(tmp_path):
 def experiment_of(name, **fields):
     arms = [{"kind": "bernoulli", "mean": mean} for mean in MEANS]
     line = {"policy": name, "epsilon": {"kind": "fixed", "value": 2.0}}
+    if registry()[name].epsilon == "none":
+        del line["epsilon"]
     return Experiment.model_validate(
         {"arms": arms, "lines": [line], "horizon": USERS, "trials": 2, "seed": 5, **fields}
     )
@@ -91,19 +93,24 @@ def test_the_rule_of_the_guide_runs_in_a_study(stranger, tmp_path):
     assert len(found) == 2 and (found["policy"] == stranger).all()
 
 
+GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
+MIXED = [{"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "uniform", "low": 0.25, "high": 0.75}]
 LINES = [
+    *((name, {}) for name in ("ucb", "ucb-cf", "heldp-ucb-b", "heldp-ucb-l")),
+    *((f"heldp-ucb-{kind}", {"epsilon": GROUPS, "params": {"eps_min": 0.5}}) for kind in ("b", "bs", "l", "ls")),
     ("dp-ucb", {}),
-    ("dp-ucb", {"index": "as printed"}),
+    ("dp-ucb", {"params": {"index": "as printed"}}),
     ("dp-ucb-bound", {}),
-    ("dp-ucb-bound", {"version": "arXiv"}),
-    ("private-ucb", {"gamma": 0.1}),
+    ("dp-ucb-bound", {"params": {"version": "arXiv"}}),
+    ("private-ucb", {"params": {"gamma": 0.1}}),
 ]
 
 
-@pytest.mark.parametrize(("name", "params"), LINES)
-def test_an_accelerator_plays_what_the_rule_says_bit_for_bit(name, params):
-    base = experiment_of(name, horizon=3000)
-    line = base.spec()["lines"][0] | {"params": params}
+@pytest.mark.parametrize("arms", [{}, {"arms": MIXED}], ids=["coins", "mixed"])
+@pytest.mark.parametrize(("name", "fields"), LINES)
+def test_an_accelerator_plays_what_the_rule_says_bit_for_bit(name, fields, arms):
+    base = experiment_of(name, horizon=3000, **arms)
+    line = base.spec()["lines"][0] | fields
     call = registry()[name].prepare(base.with_changes(lines=[line]).setups[0])
     plain = replace(call, kernel=call.rule.at_once, arguments=call.watched)
     assert plain.kernel is not call.kernel

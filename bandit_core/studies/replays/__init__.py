@@ -20,7 +20,6 @@ from bandit_core.kernels import (
     explore_commit,
     gaussian_batches,
     heavy,
-    index,
     kl,
     ladder,
     lazy_posterior,
@@ -34,8 +33,6 @@ from bandit_core.studies.replays.base import Belief, Replay
 __all__ = ["REPLAYS", "Belief", "Replay"]
 
 REPLAYS: dict[Any, type[Replay]] = {
-    index.lockstep: each_user.Index,
-    index.tournament: each_user.Index,
     kl.by_index: each_user.KL,
     posterior.thompson: each_user.Posterior,
     batched.by_index: batches.Commitment,

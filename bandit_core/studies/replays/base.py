@@ -77,6 +77,19 @@ def draws_won(rng: np.random.Generator, a: np.ndarray, b: np.ndarray, label: int
         tries = min(8 * tries, 1 + MOST_TRIES // len(a))
 
 
+def spare_generator(words: np.ndarray) -> np.random.Generator:
+    """A generator that no run uses, for what the trial with this stream (1, 8) does not draw."""
+    return np.random.default_rng([int(word) for word in words[0]])
+
+
+def reward_given(arm: Any, chance: Callable[[float], float], rng: np.random.Generator) -> float:
+    """A reward of an arm, given an event that has this ``chance`` when the reward is known."""
+    while True:
+        reward = float(arm.quantile(np.asarray(rng.random())))
+        if rng.random() < chance(reward):
+            return reward
+
+
 class Replay:
     """What all replays share; ``words`` (1, 8) is the fresh stream of the trial.
 
@@ -100,7 +113,7 @@ class Replay:
         self.completed: set[str] = set()  # what was drawn afterwards
         self.counts, self.sums = np.zeros(self.size), np.zeros(self.size)
         self.unknown = np.full(self.size, np.nan)
-        self._spare = np.random.default_rng([int(word) for word in words[0]])
+        self._spare = spare_generator(words)
 
     def believes(self, t: int) -> Belief:
         """What the server holds when it chooses for user ``t``."""
@@ -125,10 +138,7 @@ class Replay:
     def felt(self, label: int, chance: Callable[[float], float] = lambda reward: 1.0) -> float:
         """A reward that the kernel does not draw, given an event that has this ``chance`` when the reward is known."""
         self.completed.add("rewards")
-        while True:
-            reward = float(self.arms[label].quantile(np.asarray(self._spare.random())))
-            if self._spare.random() < chance(reward):
-                return reward
+        return reward_given(self.arms[label], chance, self._spare)
 
     def behind(self, label: int, bit: bool, contrast: float, change: Callable[[float], float] = float) -> float:
         """The reward of a user whose random bit is known."""

@@ -1,4 +1,4 @@
-"""Replays of policies that learn from every user: index policies, kl-UCB, posteriors, counters, truncated sums."""
+"""Replays of policies that learn from every user: kl-UCB, posteriors, counters, truncated sums."""
 
 from __future__ import annotations
 
@@ -9,88 +9,23 @@ from typing import Any
 import numpy as np
 
 from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import index, kl, trees
-from bandit_core.kernels.rewards import sigmoid
-from bandit_core.kernels.users import draw_epsilon
-from bandit_core.spec.budgets import FIXED
+from bandit_core.kernels import kl, trees
 from bandit_core.studies.replays.base import (
     SECOND,
     Belief,
     Decision,
     Replay,
     around,
-    chance_that_one,
     credible,
     draws_won,
     laplace,
     plain,
 )
 
-_clock, _sigmoid = plain(index.clock), plain(sigmoid)
-
-
-@kernel
-def _epsilon(kind: int, form: np.ndarray, table: np.ndarray, uniform: float) -> float:
-    return draw_epsilon(kind, form, table, uniform)
-
 
 @kernel
 def _quantile(mean: float, budget: float) -> float:
     return kl.upper_quantile(mean, budget) if mean < 1.0 else 1.0
-
-
-class Index(Replay):
-    """`kernels.index`: mean + width x clock."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        rewards, self.users, self.form = self.arguments
-        self.means, self.spreads = rewards.means[self.order], np.zeros(self.size)
-        self.one_budget = self.users.kind == FIXED
-        self.bits = self.form.release == index.BITS
-        self.noise = self._noise_of(float(self.users.form[0])) if self.one_budget else 1.0
-        self.shift, self.stretch = (0.5, 0.5 * self.noise) if self.bits else (0.0, 1.0)
-
-    def _noise_of(self, epsilon: float) -> float:
-        if self.form.release == index.LAPLACE:
-            return 1 / epsilon
-        return 1 / math.tanh(epsilon / 2) if self.bits else 1.0
-
-    def believes(self, t: int) -> Belief:
-        n, form = np.where(self.counts > 0, self.counts, np.nan), self.form
-        width = (np.sqrt(form.per_pull * n) + np.sqrt(form.per_spread * self.spreads)) / n
-        found = around(self.shift + self.stretch * (self.sums / n), width * _clock(t, form.clock), self.unknown)
-        value = np.where(self.counts > 0, found.high, np.inf)
-        if form.forced > 0:
-            value[self.spreads <= form.forced * math.log(t)] = np.inf
-        return found._replace(value=value)
-
-    def pull(self, label: int, t: int) -> None:
-        uniform, noise = self.uniform(), self.noise
-        u_noise = self.uniform() if self.form.release == index.LAPLACE else 0.0
-        if not self.one_budget:
-            users = self.users
-            epsilon = float(_epsilon(users.kind, users.form, users.table, self.uniform()))
-            self.epsilons[t - 1] = epsilon
-            if epsilon < users.eps_min:
-                self.rewards[t - 1] = self.felt(label)
-                return
-            noise = self._noise_of(epsilon)
-        change = _sigmoid if self.form.squash else float
-        if self.bits:
-            bit = uniform < chance_that_one(self.means[label], 1 / noise)
-            self.rewards[t - 1], self.sent[t - 1] = self.behind(label, bit, 1 / noise, change), float(bit)
-            unit = 1.0 if self.one_budget else noise
-            value = unit if bit else -unit
-        else:
-            self.rewards[t - 1] = reward = self.draw(label, uniform)
-            value = change(reward)
-            if self.form.release == index.LAPLACE:
-                value += laplace(u_noise, noise)
-            self.sent[t - 1] = value
-        self.counts[label] += 1
-        self.sums[label] += value
-        self.spreads[label] += noise * noise
 
 
 class Bits(Replay):
