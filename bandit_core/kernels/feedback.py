@@ -3,7 +3,7 @@
 The reward of user t enters the statistics at the first multiple of ``batch`` at or after t + ``delay``, so user n is
 met with the rewards of the users up to batch floor((n - 1) / batch) - delay. One plain loop plays every policy: a
 policy ``choose``s an arm by what is counted, the arm and its user ``answer``, and much later the policy ``learn``s the
-answer. Batch 1 and delay 0 are the game of `kernels.kl`, `posterior` and `explore_commit`.
+answer. Batch 1 and delay 0 are the game of `kernels.posterior` and `explore_commit`.
 
 The clock of an index is the number of users, which nobody has to wait for. Of arms that must be tried, having an
 infinite index, the one that the fewest users who are not counted yet were given comes first, else the lowest label:
@@ -12,14 +12,12 @@ without that, everybody would be given the same arm until the first rewards are 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bandit_core.jit.decorators import allocating, expanded, inlined, kernel
-from bandit_core.kernels import kl
 from bandit_core.kernels.curves import note, note_pulls, passed
 from bandit_core.kernels.explore_commit import Plan
 from bandit_core.kernels.labels import relabel_arms, room_for
@@ -28,8 +26,6 @@ from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import beta, next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Record
-
-SMALLEST_BAR = 1e-300  # a mean whose logarithm is finite
 
 
 class Late(NamedTuple):
@@ -64,8 +60,6 @@ class Bounded(NamedTuple):
 
     rewards: Rewards
     bits: bool
-    low: float
-    high: kl.Bar
 
 
 class Comparison(NamedTuple):
@@ -96,16 +90,6 @@ def _clear(arms: Arms) -> None:
         arms.counts[arm] = arms.sums[arm] = arms.spreads[arm] = arms.widths[arm] = 0.0
         arms.waiting[arm] = arms.pulled[arm] = 0.0
         arms.means[arm] = np.inf
-
-
-@inlined
-def _first_to_try(arms: Arms) -> int:
-    """Of the arms of which nothing is counted the one with the fewest waiting answers; -1 where there is none."""
-    found = -1
-    for arm in range(arms.counts.shape[0]):
-        if arms.counts[arm] == 0.0 and (found < 0 or arms.waiting[arm] < arms.waiting[found]):
-            found = arm
-    return found
 
 
 @expanded
@@ -154,7 +138,7 @@ def play_late(
         note_pulls(record, trial, order, arms.pulled)
 
 
-# Answers in [0, 1]: kl-UCB and Thompson sampling
+# Answers in [0, 1]: Thompson sampling
 
 
 @inlined
@@ -173,43 +157,6 @@ def _learn(game: Any, arms: Arms, arm: int, answer: float, spread: float) -> Non
 
 
 @inlined
-def _choose_by_divergence(game: Bounded, arms: Arms, t: int, state: np.ndarray, trial: int) -> int:
-    """The arm with the largest index: that of the largest bound (Pinsker's), and those whose index reaches its own."""
-    best = _first_to_try(arms)
-    if best >= 0:
-        return best
-    level = kl.exploration(t)
-    first = 0
-    peak = -np.inf
-    for arm in range(arms.counts.shape[0]):
-        bound = arms.means[arm] + math.sqrt(0.5 * level / arms.counts[arm])
-        if bound > peak:
-            peak = bound
-            first = arm
-    best = first
-    highest = kl.index(arms.means[first], arms.counts[first], level, game.low, game.high)
-    bar = kl.bar_at(max(SMALLEST_BAR, highest - kl.MARGIN))
-    for arm in range(arms.counts.shape[0]):
-        if arm == first or not kl.reaches(arms.means[arm], arms.counts[arm], level, bar):
-            continue
-        index = kl.index(arms.means[arm], arms.counts[arm], level, game.low, game.high)
-        if index > highest or (index == highest and arm < best):
-            best = arm
-            bar = kl.bar_at(max(SMALLEST_BAR, index - kl.MARGIN))
-            highest = index
-    return best
-
-
-@kernel
-def by_divergence(
-    state: np.ndarray, rewards: Rewards, bits: bool, low: float, high: float, late: Late, record: Record
-) -> None:
-    """`bandit_core.kernels.kl` with late feedback."""
-    game = Bounded(room_for(rewards), bits, low, kl.bar_at(high))
-    play_late(_choose_by_divergence, _answer, _learn, game, late, state, rewards, record)
-
-
-@inlined
 def _choose_by_posterior(game: Bounded, arms: Arms, t: int, state: np.ndarray, trial: int) -> int:
     best = 0
     highest = -1.0
@@ -224,7 +171,7 @@ def _choose_by_posterior(game: Bounded, arms: Arms, t: int, state: np.ndarray, t
 @kernel
 def by_posterior(state: np.ndarray, rewards: Rewards, late: Late, record: Record) -> None:
     """`bandit_core.kernels.posterior` with late feedback."""
-    game = Bounded(room_for(rewards), True, 0.0, kl.bar_at(1.0))
+    game = Bounded(room_for(rewards), True)
     play_late(_choose_by_posterior, _answer, _learn, game, late, state, rewards, record)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bandit_core.kernels import feedback, kl, posterior
+from bandit_core.jit.decorators import inlined
+from bandit_core.kernels import feedback, posterior
+from bandit_core.kernels.play import Stream
 from bandit_core.kernels.records import Rewards, rewards_of
+from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms import CTB
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
@@ -19,20 +22,37 @@ from bandit_core.theory import classic, floors
 EARLY = 10.0  # pulls of an arm, times the square of its gap, until its draws are rarely needed
 
 
-def _responses(setup: RunSetup) -> Rewards:
-    """The arms, and the mean of their responses: randomised ones if the line has an epsilon."""
-    return rewards_of(setup, CTB.mean(setup.means, math.inf if setup.epsilon is None else setup.fixed_epsilon))
+class Numbers(NamedTuple):
+    """How much a response tells of the reward: tanh(epsilon / 2) of randomised response, 1 of the reward itself."""
+
+    contrast: float
 
 
-def prepare_kl(setup: RunSetup) -> KernelCall:
-    """The kernel with a KL index."""
-    # The index of kl-UCB-CF ends at 1, and at a small epsilon every arm stays there for long: ties among arms at that
-    # end are broken by the quantile that the end cuts off, not by the order of the arms. Hence no end at all here.
-    release, low, high = kl.REWARDS if setup.epsilon is None else kl.BITS, 0.0, 1.0
-    if not setup.feedback.immediate:
-        answers = (_responses(setup), release == kl.BITS, low, high, late(setup))
-        return KernelCall(feedback.by_divergence, answers, len(setup.arms))
-    return KernelCall(kl.by_index, (_responses(setup), release, low, high), len(setup.arms))
+def numbers(setup: RunSetup) -> Numbers:
+    """The numbers of a line."""
+    return Numbers(1.0 if setup.epsilon is None else math.tanh(setup.fixed_epsilon / 2))
+
+
+def response_means(setup: RunSetup) -> np.ndarray:
+    """The mean of the responses of every arm, (arms,): randomised ones if the line has an epsilon."""
+    return np.asarray(CTB.mean(setup.means, math.inf if setup.epsilon is None else setup.fixed_epsilon))
+
+
+def bit(numbers: Numbers, rewards: Rewards, arm: int, t: int, stream: Stream) -> tuple[float, float, float]:
+    """The `answer` of users who send one bit, which is drawn without the reward."""
+    return math.nan, 1.0 if next_uniform(stream.words, stream.trial, 0) < rewards.means[arm] else 0.0, math.nan
+
+
+def likelihood(numbers: Numbers, reward: float, response: float, epsilon: float) -> float:
+    """The chance of a bit."""
+    one = 0.5 + numbers.contrast * (reward - 0.5)
+    return one if response == 1.0 else 1.0 - one
+
+
+@inlined
+def mean_behind(numbers: Numbers, response: float) -> float:
+    """The mean reward behind the mean of the responses."""
+    return 0.5 + (response - 0.5) / numbers.contrast
 
 
 def kl_cost(setup: RunSetup) -> float:
@@ -45,9 +65,10 @@ def kl_cost(setup: RunSetup) -> float:
 
 def prepare_posterior(setup: RunSetup) -> KernelCall:
     """The kernel that draws from posteriors."""
+    responses = rewards_of(setup, response_means(setup))
     if not setup.feedback.immediate:
-        return KernelCall(feedback.by_posterior, (_responses(setup), late(setup)), len(setup.arms))
-    return KernelCall(posterior.thompson, (_responses(setup),), len(setup.arms))
+        return KernelCall(feedback.by_posterior, (responses, late(setup)), len(setup.arms))
+    return KernelCall(posterior.thompson, (responses,), len(setup.arms))
 
 
 def posterior_sampler(setup: RunSetup) -> str:
@@ -60,7 +81,7 @@ def posterior_cost(setup: RunSetup) -> float:
     arms = len(setup.arms)
     if posterior_sampler(setup) == "step":
         return 1.0 + 1.6 * arms
-    means = _responses(setup).means
+    means = response_means(setup)
     gaps = means.max() - means
     close = np.minimum(1.0, EARLY * arms / np.maximum(gaps**2 * setup.horizon, EARLY))
     return 1.0 + 0.5 * float(close.sum() - 1.0)

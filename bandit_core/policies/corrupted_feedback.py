@@ -20,14 +20,18 @@ that end cuts off, decides (then the lowest arm); the order of the arms would ma
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 from bandit_core.kernels import index
 from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import bernoulli_family, index_family
+from bandit_core.policies import bernoulli_family, index_family, kl_ucb
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local, local_upper
+
+_ON_BITS: dict[str, Any] = dict(answer=bernoulli_family.bit, likelihood=bernoulli_family.likelihood)
+_KL_ON_BITS = replace(kl_ucb.RULE, name="largest_quantile_of_bits", **_ON_BITS)
 
 
 def _prepare_ucb(setup: RunSetup) -> KernelCall:
@@ -74,7 +78,7 @@ for t = K+1, K+2, ...:
         name="kl-ucb-cf",
         title="kl-UCB-CF",
         summary="Each user answers with one coin-flipped bit; for yes-or-no rewards no private policy loses less.",
-        prepare=bernoulli_family.prepare_kl,
+        prepare=lambda setup: kl_ucb.prepare(setup, _KL_ON_BITS),
         bounds=_bounds("kl-ucb-cf"),
         parent="kl-ucb",
         pseudo_code=f"""pull each arm once; {_ANSWER}

@@ -13,7 +13,7 @@ from bandit_core import Experiment
 from bandit_core.kernels import index, kl
 from bandit_core.kernels.streams import streams
 from bandit_core.model import RunSetup, Signal, Stopped, run_kernel
-from bandit_core.policies import bernoulli_family, index_family
+from bandit_core.policies import index_family, kl_ucb
 from bandit_core.spec.feedback import IMMEDIATE
 
 FIXED = {"kind": "fixed", "value": 1.0}
@@ -216,9 +216,7 @@ def test_the_order_of_the_arms_does_not_decide_where_every_index_is_at_its_end()
         experiment = Experiment.model_validate(
             {"arms": arms, "lines": [{"policy": "kl-ucb-cf", "epsilon": {"kind": "fixed", "value": 0.2}}]}
         )
-        block = run_kernel(
-            bernoulli_family.prepare_kl(experiment.setups[0]), streams(0, 0, 40), np.array([1000, 5000]), Signal()
-        )
+        block = run_kernel(kl_ucb.prepare(experiment.setups[0]), streams(0, 0, 40), np.array([1000, 5000]), Signal())
         regrets.append(block.regret[:, -1])
     spread = math.hypot(*(values.std(ddof=1) / math.sqrt(len(values)) for values in regrets))
     assert abs(regrets[0].mean() - regrets[1].mean()) < 4 * spread

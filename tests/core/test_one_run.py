@@ -28,7 +28,11 @@ LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
 
 
 COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") for other in ("k-ary", "square-root")]
-LATE_RUNS = [("ucb", 2.0), ("ucb-cf", 2.0), ("heldp-ucb-b", SPREAD), ("heldp-ucb-l", SPREAD)]
+LATE_RUNS = [
+    *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb", "kl-ucb-cf")),
+    ("heldp-ucb-b", SPREAD),
+    ("heldp-ucb-l", SPREAD),
+]
 
 
 def experiment_of(name, arms, horizon=2500, epsilon=2.0, params=None, **fields):

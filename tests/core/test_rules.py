@@ -96,7 +96,7 @@ def test_the_rule_of_the_guide_runs_in_a_study(stranger, tmp_path):
 GROUPS = {"kind": "discrete", "values": [0.0, 0.5, 2.0, 8.0], "probs": [0.1, 0.3, 0.4, 0.2]}
 MIXED = [{"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "uniform", "low": 0.25, "high": 0.75}]
 LINES = [
-    *((name, {}) for name in ("ucb", "ucb-cf", "heldp-ucb-b", "heldp-ucb-l")),
+    *((name, {}) for name in ("ucb", "kl-ucb", "kl-ucb-cf", "ucb-cf", "heldp-ucb-b", "heldp-ucb-l")),
     *((f"heldp-ucb-{kind}", {"epsilon": GROUPS, "params": {"eps_min": 0.5}}) for kind in ("b", "bs", "l", "ls")),
     ("dp-ucb", {}),
     ("dp-ucb", {"params": {"index": "as printed"}}),

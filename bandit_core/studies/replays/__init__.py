@@ -20,7 +20,6 @@ from bandit_core.kernels import (
     explore_commit,
     gaussian_batches,
     heavy,
-    kl,
     ladder,
     lazy_posterior,
     posterior,
@@ -33,7 +32,6 @@ from bandit_core.studies.replays.base import Belief, Replay
 __all__ = ["REPLAYS", "Belief", "Replay"]
 
 REPLAYS: dict[Any, type[Replay]] = {
-    kl.by_index: each_user.KL,
     posterior.thompson: each_user.Posterior,
     batched.by_index: batches.Commitment,
     gaussian_batches.by_index: batches.NormalCommitment,

@@ -1,4 +1,4 @@
-"""Replays of policies that learn from every user: kl-UCB, posteriors, counters, truncated sums."""
+"""Replays of policies that learn from every user: posteriors, counters, truncated sums."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bandit_core.jit.decorators import kernel
-from bandit_core.kernels import kl, trees
+from bandit_core.kernels import trees
 from bandit_core.studies.replays.base import (
     SECOND,
     Belief,
@@ -19,13 +18,7 @@ from bandit_core.studies.replays.base import (
     credible,
     draws_won,
     laplace,
-    plain,
 )
-
-
-@kernel
-def _quantile(mean: float, budget: float) -> float:
-    return kl.upper_quantile(mean, budget) if mean < 1.0 else 1.0
 
 
 class Bits(Replay):
@@ -48,32 +41,6 @@ class Bits(Replay):
     def back(self, chance: np.ndarray) -> np.ndarray:
         """The mean reward behind a chance that the bit is 1."""
         return 0.5 + (chance - 0.5) / self.contrast
-
-
-class KL(Bits):
-    """`kernels.kl`: the largest mean that is not ruled out yet."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        rewards, self.release, _, _ = self.arguments
-        self.chances = rewards.means[self.order]
-
-    def believes(self, t: int) -> Belief:
-        level = plain(kl.exploration)(t)
-        found = np.full((3, self.size), np.nan)
-        for label in np.flatnonzero(self.counts):
-            mean, budget = self.sums[label] / self.counts[label], level / self.counts[label]
-            found[:, label] = mean, 1 - _quantile(1 - mean, budget), _quantile(mean, budget)
-        estimate, low, high = self.back(found)
-        return Belief(estimate, low, high, np.where(self.counts > 0, high, np.inf))
-
-    def pull(self, label: int, t: int) -> None:
-        if self.release == kl.BITS:
-            self.sums[label] += self.bit(label, t)
-        else:
-            self.rewards[t - 1] = self.sent[t - 1] = reward = self.draw(label)
-            self.sums[label] += reward
-        self.counts[label] += 1
 
 
 class Posterior(Bits):
