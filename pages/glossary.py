@@ -1,4 +1,4 @@
-"""Glossary: every word of the lab in one plain sentence."""
+"""Glossary: every word of the lab in plain words."""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
@@ -12,5 +12,5 @@ PAGE = Page(title="Glossary", icon="dictionary", place=12, section="Reference", 
 page_frame.enter()
 
 st.title("What do the words mean?")
-st.markdown("The terms of the lab in plain words, each with the page where you see it at work.")
+st.markdown("The terms of the lab in plain words. Search for one, or open the page where it is used.")
 glossary.listing(glossary.search())

@@ -1,4 +1,4 @@
-"""Mechanisms: what the server sees, how little it tells, and an audit that anyone can run."""
+"""Mechanisms: what the server sees, how little it reveals, and an audit that anyone can run."""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
@@ -22,9 +22,8 @@ page_frame.enter()
 
 st.title("What does the server see?")
 st.markdown(
-    "Privacy comes from noise that is added **before** anybody looks. A mechanism is the recipe for it. It is private "
-    "when two people with different secrets send answers that look almost alike: the two distributions of what the "
-    "server sees overlap, and **their log ratio stays between the lines at −ε and ε**."
+    "A mechanism adds noise **before** anyone looks. An answer is private at ε if **the log ratio of two inputs stays "
+    "between −ε and ε**."
 )
 fields = Fields(answer.DEFAULTS)
 part = answer.part_control(fields)
@@ -37,6 +36,7 @@ if part == "answers":
     answer.promise(chosen)
     answer.facts([one.told for one in chosen.shown])
     answer.building(chosen)
+    answer.public()
 elif part == "batch":
     batch.draw(fields)
 elif part == "sums":
@@ -45,5 +45,4 @@ elif part == "guess":
     guess.draw(fields)
 else:
     audit.draw(fields)
-answer.public()
 fields.tell()

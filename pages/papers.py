@@ -1,4 +1,4 @@
-"""Papers: what the papers' figures say, and what comes out when they are played again."""
+"""Papers: what the papers' figures say, and what comes out when they are computed again."""
 
 import ui.preload  # noqa: F401 - before all other imports, see there
 
@@ -14,8 +14,8 @@ page_frame.enter()
 
 st.title("Can we reproduce the papers' figures?")
 st.markdown(
-    "Every figure of the five papers that this lab is built on, and some figures of other papers, computed again at "
-    "the paper's own scale. Beside each picture stand the paper's statements, in our words, and our verdicts.\n\n"
+    "A printed curve can mislead: by luck, by a bug, or by an unstated choice. So every figure of the five papers "
+    "behind this lab, and some of others, is computed again here.\n\n"
     f"{view.tally()}"
 )
 chosen, wanted = view.choose()

@@ -22,25 +22,18 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("What can be promised, and what must it cost?")
-st.markdown(
-    "“Private” can mean several things: who is trusted, and what stays hidden from whom? Choose a promise to see what "
-    "it hides, and which other promises come with it."
-)
+st.markdown("“Private” has several meanings. Choose one: the map shows what it implies, the drawing what it hides.")
 dark = theme.is_dark()
 promise = definitions.choice()
 definitions.pictures(promise, dark)
 definitions.in_words(promise)
 
-st.subheader("What theory knows: every bound in one place")
 experiment = state.experiment()
 found = catalogue.entries(experiment)
 st.markdown(bounds.verdict(experiment, found))
-shown = bounds.filters(found)
-if not shown:
-    st.info("No bound has all three properties. Choose “all” in one of them.")
-else:
-    bounds.table(shown, experiment)
-    entry = bounds.choose(shown, found)
-    bounds.card(entry, experiment)
-    bounds.picture(entry, experiment, dark)
-st.page_link(page_links.to("errata"), label="What is printed wrongly in the papers?", icon=":material/spellcheck:")
+asked = any(state.page_field(name, "") for name in ("about", "laws", "kind", "bound", "axis", "old"))
+fold = st.expander(f"All {len(found)} bounds", asked, key="theory-bounds", icon=":material/table:", on_change="rerun")
+if fold.open:
+    with fold:
+        bounds.draw(experiment, found, dark)
+st.page_link(page_links.to("errata"), label="Errors in the papers", icon=":material/spellcheck:")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from html import escape
 from textwrap import wrap
-from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -24,14 +22,11 @@ from ui.page_fields import Fields
 
 DEFAULTS = {"promise": "local-pure", "along": "all"}
 ROW, PHONE_ROW, SHORT = 24, 36, 18  # pixels of a policy in a picture; letters of a row of its name on a phone
-ALONG_WORDS = {"all": "all cases", "users": "number of users", "epsilon": "budget ε", "task": "task"}
+SHOW = {"all": "scores", "table": "table", "users": "by users", "epsilon": "by ε", "task": "by task"}
 _ARMS = sum(task.setting == "arms" for task in benchmark.TASKS)
 ABOUT = (
-    f"Every policy has played the same tasks ({_ARMS} with plain arms, or {len(benchmark.TASKS) - _ARMS} where users "
-    f"have features) at {len(benchmark.BUDGETS)} budgets and for {len(benchmark.USERS)} numbers of users. Nothing was "
-    "tuned. A **score** of 2 means: on average it loses twice as much as the best policy with at least the same "
-    "guarantee (geometric mean over all cases). **1** means that nothing known here is better. The first policy in a "
-    "list is not always clearly the best: look at the intervals, and at the number of cases where it is."
+    "A **score** of 2 means: on average over many tasks, a policy loses twice as much as the best one for the task. "
+    "A score of 1 would mean the best everywhere."
 )
 COLUMNS = {
     "rank": "Rank", "title": "Policy", "own": "Its own guarantee", "factor": "Score", "low": "From", "high": "To",
@@ -65,8 +60,8 @@ def choice(fields: Fields) -> Contest:
         list(known).index(fields.word("promise", known)),
         format_func=lambda key: known[key].words,
         key=state.own_key("benchmark-promise"),
-        help="Policies with a stronger guarantee are compared, too: local DP implies central DP. "
-        "Approximate: with probability δ = 1e-6 more than ε may leak.",
+        help="Policies with a stronger guarantee take part, too: local DP implies central DP. "
+        "Approximate: the guarantee has a δ = 1e-6.",
     )
     fields.keep("promise", chosen)
     return known[chosen]
@@ -117,34 +112,38 @@ def _span(row: pd.Series) -> str:
     return f"{number(row['factor'])}{interval}"
 
 
-def ranking(contest: Contest, dark: bool) -> None:
-    """The scores as a picture."""
-    if len(_scores(contest)) < 2:
-        return
-    st.markdown("**Score: times what the best policy loses**")
-    phone = theme.is_phone()
-    _shown(
-        "benchmark-ranking",
-        contest,
-        (dark, phone),
-        lambda: _dots(contest, dark, phone),
-        lambda drawn: charts.read_aloud(drawn, "Scores, the best first"),
-    )
-    signs = "; ".join(f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in _met(contest))
-    st.caption(
-        f"Signs: {signs}. Error bars: 95% intervals. They show what other runs of the same tasks would give, and say "
-        "nothing about other tasks."
-    )
-
-
 def _met(contest: Contest) -> set[Privacy]:
     return {_privacy(policy) for policy in _scores(contest)["policy"]}
 
 
-def _shown(
-    key: str, contest: Contest, how: Any, draw: Callable[[], go.Figure], told: Callable[[go.Figure], str]
-) -> None:
-    figures.show(shared.figure(key, (contest, how), draw, told), f"{key}-chart")
+def scored(contest: Contest, fields: Fields, dark: bool) -> None:
+    """The scores as a picture, as a table, or in parts along a property of the cases: one of them."""
+    axes = [axis for axis in AXES if len(_along(contest, axis)) > 1]
+    options = [*(["all"] if len(_scores(contest)) > 1 else []), "table", *axes]
+    asked = fields.word("along", SHOW)
+    chosen = st.segmented_control(
+        "Show",
+        options,
+        default=asked if asked in options else options[0],
+        format_func=SHOW.__getitem__,
+        key=state.own_key(f"benchmark-along:{'-'.join(options)}"),
+        required=True,
+        help="By users, ε or task: the policies are compared anew in each part, so the best one may differ.",
+    )
+    fields.keep("along", chosen, options[0])
+    if chosen == "table":
+        table(contest)
+        return
+    phone = theme.is_phone()
+    draw, told = partial(_cells, contest, chosen), partial(_told, along_what=SHOW[chosen])
+    text = "Scores that are close may differ by chance. The table has intervals."
+    if chosen == "all":
+        draw, told = partial(_dots, contest), partial(charts.read_aloud, what="Scores, the best first")
+        signs = (f"{theme.TRUST_SIGNS[each]} {theme.TRUST_WORDS[each]}" for each in KEPT if each in _met(contest))
+        text = f"{'; '.join(signs)}. Error bars: 95% intervals over runs of these tasks. Other tasks may differ."
+    picture = shared.figure("benchmark", (contest, chosen, dark, phone), lambda: draw(dark, phone), told)
+    figures.show(picture, f"benchmark-{'ranking' if chosen == 'all' else 'parts'}-chart")
+    st.caption(text)
 
 
 def _dots(contest: Contest, dark: bool, phone: bool) -> go.Figure:
@@ -177,37 +176,6 @@ def _dots(contest: Contest, dark: bool, phone: bool) -> go.Figure:
     return figure
 
 
-def details(contest: Contest, fields: Fields, dark: bool) -> None:
-    """Either the table of all cases, or the scores in the parts of them, along one of their properties."""
-    axes = [axis for axis in AXES if len(_along(contest, axis)) > 1]
-    asked = fields.word("along", ALONG_WORDS)
-    chosen = "all"
-    if axes:
-        options = ["all", *axes]
-        chosen = st.segmented_control(
-            "Show",
-            options,
-            default=asked if asked in options else "all",
-            format_func=lambda axis: "all cases" if axis == "all" else f"by {ALONG_WORDS[axis]}",
-            key=state.own_key(f"benchmark-along:{'-'.join(axes)}"),
-            required=True,
-            help="In each part the policies are compared anew, so each column may have another best policy.",
-        )
-    fields.keep("along", chosen)
-    if chosen == "all":
-        table(contest)
-        return
-    phone = theme.is_phone()
-    _shown(
-        "benchmark-parts",
-        contest,
-        (chosen, dark, phone),
-        lambda: _cells(contest, chosen, dark, phone),
-        lambda drawn: _told(drawn, ALONG_WORDS[chosen]),
-    )
-    st.caption("Scores close to each other may differ by chance. The table (all cases) has intervals.")
-
-
 @cache
 def _along(contest: Contest, axis: str) -> dict[float | str, dict[str, float]]:
     return along(_rows(), contest, axis)
@@ -237,7 +205,11 @@ def _cells(contest: Contest, axis: str, dark: bool, phone: bool) -> go.Figure:
     charts.style(figure, 120 + slanted + _height(contest, phone), dark)
     figure.update_layout(hovermode="closest", margin_t=charts.MODE_BAR + 2 * ROW + slanted)
     figure.update_xaxes(
-        side="top", type="category", showgrid=False, tickangle=-60 if axis == "task" else 0, title=ALONG_WORDS[axis]
+        side="top",
+        type="category",
+        showgrid=False,
+        tickangle=-60 if axis == "task" else 0,
+        title=SHOW[axis].removeprefix("by "),
     )
     figure.update_yaxes(autorange="reversed", dtick=1, showgrid=False)
     return figure
@@ -271,12 +243,12 @@ def table(contest: Contest) -> None:
         )
     }
     st.dataframe(shown, hide_index=True, key="benchmark-table", column_config=configured)
-    st.caption(
-        "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: of "
-        "these cases, those where it loses less than every rival, beyond chance. Price of privacy: its loss divided by "
-        "that of the best policy without privacy. Times the lower bound: divided by the known lower bound, which is "
-        "far too small. Tail: the loss that 5% of the runs exceed, divided by the mean. Spread: standard deviation "
-        "divided by the mean. Empty where nothing is known."
+    st.expander("What the columns mean").markdown(
+        "Something can be learned where the best policy loses clearly less than a blind choice. Clearly best in: the "
+        "number of these cases where it loses less than every rival, beyond chance. Price of privacy: its loss divided "
+        "by that of the best policy without privacy. Times the lower bound: its loss divided by the known lower bound, "
+        "which is far too small. Tail: the loss that 5% of the runs exceed, divided by the mean. Spread: standard "
+        "deviation divided by the mean. Empty: unknown."
     )
     first, second = st.columns(2)
     first.download_button(
@@ -293,15 +265,17 @@ def rules() -> None:
     """What was played."""
     with st.expander("The rules", icon=":material/gavel:"):
         st.markdown(
-            f"Version {benchmark.VERSION}.\n\n"
+            f"Version {benchmark.VERSION}. Every policy plays the same tasks: {_ARMS} with plain arms, or "
+            f"{len(benchmark.TASKS) - _ARMS} where users have features. A score is the geometric mean, over all cases, "
+            "of its loss divided by that of the best policy with at least the same guarantee.\n\n"
             + "\n".join(f"- {words.sentence(task.words)}." for task in benchmark.TASKS)
             + f"\n- Users: {', '.join(map(count, benchmark.USERS))}. Each number is a run of its own, so a policy may "
             "be made for it.\n"
             f"- Budgets: ε = {', '.join(f'{budget:g}' for budget in benchmark.BUDGETS)}; δ is 1e-6 wherever there is "
             "one.\n"
-            "- Parameters have their defaults, with two exceptions: LDP-SGD projects onto |θ| ≤ 1, and a warm-up takes "
-            "at most a tenth of the users. No policy knows what an operator would not know, such as the moments of the "
-            "arms.\n"
+            "- Nothing is tuned: parameters have their defaults, except that LDP-SGD projects onto |θ| ≤ 1, and that a "
+            "warm-up takes at most a tenth of the users. No policy knows what an operator would not know, such as the "
+            "moments of the arms.\n"
             "- Each case of each policy has random numbers of its own.\n"
             f"- Each case has at least {benchmark.LEAST} runs, and more until the standard error of its mean is at "
             f"most {100 * benchmark.PRECISION:g}%, up to {count(benchmark.MOST)} runs. {capped_words(_rows())}\n"
@@ -311,5 +285,5 @@ def rules() -> None:
 
 def own_policy() -> None:
     """How a policy of one's own is scored."""
-    st.markdown("**Your own policy**: this command plays the same tasks and scores it beside the others.")
+    st.markdown("**Your own policy:** this command plays the same tasks and scores it beside the others.")
     st.code("bandit-lab benchmark --policy my_policy.py", language=None)

@@ -1,14 +1,20 @@
-"""Small drawings: who sees what under each trust model, what each promise hides, and which promise implies which."""
+"""Small drawings: who sees what, why a curator adds less noise, what each promise hides, and what implies what."""
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
+from textwrap import wrap
 
-from bandit_core.model import PROMISES, Model, Privacy
+import numpy as np
+
+from bandit_core.model import KEPT, PROMISES, Model, Privacy
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 
-WIDTH = 280  # of `who_sees_what`, in pixels
+WIDTH, NOISE_WIDTH = 156, 352  # of `who_sees_what` and `noises`, in pixels: two, or one, beside each other on a phone
+LEVELS: tuple[Privacy, ...] = (*KEPT[1:], KEPT[0])  # the five privacy levels, least trust first
+USERS, TIMES, STEP = 100, 24, 2  # of `noises`: users who answer, how often all are asked, width of a column of dots
 
 
 def _text(x: float, y: float, words: str, colour: str, size: int = 16) -> str:
@@ -22,25 +28,62 @@ def in_words(privacy: Privacy) -> str:
 
 
 def who_sees_what(privacy: Privacy, dark: bool) -> str:
-    """SVG: the way of a reward from its user to the public, with the place where noise is added; fits a phone."""
+    """SVG: the way of a reward from its user to the public, with the place where noise is added."""
     ink, quiet, _ = _inks(dark)
     shown, hue = PROMISES[privacy], theme.as_text(theme.LOOKS[privacy].colour, dark)
-    boxes, wide, high, way = [], 272, 56, 34
+    head = [f"{shown.sign} {shown.who}", f"({shown.name})" if shown.key != "none" else ""]
+    parts, high, way = [_text(WIDTH / 2, 14 + 16 * row, words, hue, 13) for row, words in enumerate(head)], 54, 28
     for place, party in enumerate(shown.parties):
-        top, middle = 28 + place * (high + way), 2 + wide / 2
+        top = 42 + place * (high + way)
         fill = theme.transparent(hue, 0.22) if party.private else "none"
-        boxes.append(
-            f'<rect x="2" y="{top}" width="{wide}" height="{high}" rx="9" fill="{fill}" stroke="{hue}"/>'
-            + _text(middle, top + 24, party.name, ink)
-            + _text(middle, top + 44, party.sees, quiet, 14)
-        )
+        parts.append(f'<rect x="1" y="{top}" width="{WIDTH - 2}" height="{high}" rx="8" fill="{fill}" stroke="{hue}"/>')
+        rows = [(party.name, ink, 14), *((row, quiet, 12) for row in wrap(party.sees, 24))]
+        first = top + high / 2 + 5 - 8 * (len(rows) - 1)
+        parts += [_text(WIDTH / 2, first + 16 * row, *each) for row, each in enumerate(rows)]
         if place:
-            boxes.append(_arrow(middle, top - way + 3, middle, top - 3, hue, wide=2))
-            boxes.append(_text(middle + 60, top - way / 2 + 5, party.on_the_way, hue, 14))
-    title = f'<text x="2" y="16" font-size="13" fill="{hue}">{shown.sign} '
+            middle = WIDTH / 2 if not party.on_the_way else 40
+            parts.append(_arrow(middle, top - way + 3, middle, top - 3, hue, wide=2))
+            parts.append(_text(100, top - way / 2 + 5, party.on_the_way, hue, 13))
+    return _svg(WIDTH, 42 + 3 * high + 2 * way + 2, parts)
+
+
+def sums() -> tuple[float, np.ndarray, np.ndarray]:
+    """What `noises` draws: the true sum, and the sums of `TIMES` polls with a noise for each answer, and with one."""
+    draws = np.random.default_rng(8).laplace(size=(TIMES, USERS + 1))
+    return USERS / 2, USERS / 2 + draws[:, 1:].sum(axis=1), USERS / 2 + draws[:, 0]
+
+
+def noises(dark: bool) -> str:
+    """SVG: the sum of 100 answers, many times, with Laplace noise of ε = 1 on each answer, and on the sum alone."""
+    ink, quiet, _ = _inks(dark)
+    true, *drawn = sums()
+    scale = NOISE_WIDTH / USERS
+    parts = [f'<path d="M{true * scale} 22 V142" stroke="{quiet}" stroke-dasharray="4 4"/>']
+    for level, values, floor, words in zip(
+        ("local", "central"), drawn, (54, 142), (f"{USERS} noises, one for each answer", "1 noise for the sum"),
+        strict=True,
+    ):  # fmt: skip
+        hue = theme.LOOKS[level].colour
+        stacks = Counter(np.floor(values / STEP).tolist())
+        parts += [
+            f'<circle cx="{scale * STEP * (column + 0.5):.1f}" cy="{floor - 5 - 7 * row}" r="3.4" fill="{hue}"/>'
+            for column, height in stacks.items()
+            for row in range(height)
+        ]
+        parts.append(f'<path d="M0 {floor} H{NOISE_WIDTH}" stroke="{quiet}"/>')
+        written = theme.as_text(hue, dark)
+        parts.append(f'<text x="0" y="{floor - 38}" font-size="14" fill="{written}">{words}</text>')
+    parts += [_text(scale * tick, 159, str(tick), ink, 13) for tick in (25, 50, 75)]
+    return _svg(NOISE_WIDTH, 164, parts)
+
+
+def noises_in_words() -> str:
+    """The drawing of `noises` for readers who cannot see it."""
+    true, many, one = sums()
+    far, near = (np.abs(values - true).max() for values in (many, one))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="268" viewBox="0 0 {WIDTH} 268" {_FONT}>'
-        f"{title}{shown.short}</text>{''.join(boxes)}</svg>"
+        f"{TIMES} polls of {USERS} users whose true sum is {true:g}. With a noise for each answer the sums are up to "
+        f"{far:.0f} away; with one noise for the sum, up to {near:.0f}."
     )
 
 
@@ -56,6 +99,11 @@ _BOXES: dict[Model, tuple[int, int]] = {  # corners in `implications`
 }
 _WIDE, _HIGH = 116, 56
 _POOLED: dict[Model, str] = {"shuffle": "z₂, z₃, z₁ in random order", "distributed": "z₁ + z₂ + z₃"}  # of a batch
+
+
+def _svg(width: int, height: int, parts: list[str]) -> str:
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {_FONT}>{"".join(parts)}</svg>'
 
 
 def _inks(dark: bool) -> tuple[str, str, str]:
@@ -132,10 +180,7 @@ def promise(model: Model, dark: bool) -> str:
     parts += [f'<text x="2" y="{y + 5}" font-size="16" fill="{quiet}">{words}</text>' for y, words in rows]
     if model == "instantaneous":
         parts.append(_text(150, low + 32, "given", quiet))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="460" height="300" viewBox="0 0 460 300" {_FONT}>'
-        f"{''.join(parts)}</svg>"
-    )
+    return _svg(460, 300, parts)
 
 
 def promise_in_words(model: Model) -> str:
@@ -180,10 +225,7 @@ def implications(chosen: Model, dark: bool) -> str:
     legend = ("→ implies, for any number of users", "⇢ implies, at a budget that grows")
     for row, words in enumerate(legend):
         parts.append(f'<text x="2" y="{251 + 21 * row}" font-size="16" fill="{quiet}">{words}</text>')
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="470" height="284" viewBox="0 0 470 284" {_FONT}>'
-        f"{''.join(parts)}</svg>"
-    )
+    return _svg(470, 284, parts)
 
 
 def implications_in_words() -> str:

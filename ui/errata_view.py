@@ -1,24 +1,20 @@
-"""The Errata page: what is printed, what should stand there, and the live result of each check."""
+"""The Errata page: what is printed, what it should be, and the live result of each check."""
 
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable
 from functools import cache
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core.literature.errata import KINDS, Erratum, Kind, Outcome, errata
-from ui import charts, page_fields, page_links, state, words
+from ui import page_fields, page_links, state, words
 
 ALL = "all papers"
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a6bd1", "#b58900", "#777777")
-SYMBOLS = ("circle", "square", "diamond", "x", "star", "triangle-up")
 APART: dict[Kind, str] = {
-    "sharpening": "True, but more holds",
-    "misprint": "Misprints that any reader can see",
+    "sharpening": "True, but a stronger statement holds",
+    "misprint": "Obvious misprints",
     "withdrawn": "Withdrawn: the paper is right",
 }
 
@@ -47,11 +43,9 @@ def verdict(found: dict[str, Outcome]) -> str:
     errors = [found[erratum.name] for erratum in errata() if erratum.kind == "error"]
     sharpenings, misprints, withdrawn = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
     return (
-        f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errors are confirmed by their checks, "
-        "run just now: what is printed fails, and what should stand there passes. Besides, there are "
-        f"**{sharpenings}** where what is printed is true and a stronger statement holds, and **{misprints}** "
-        "misprints that any reader can see; these need no check. "
-        f"**{withdrawn}** earlier entries are withdrawn, because the paper is right."
+        f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errors are confirmed by a check on this "
+        f"server: the printed version fails, and the corrected one passes.\n\nAlso listed: **{sharpenings}** true "
+        f"statements with a stronger one, **{misprints}** obvious misprints, and **{withdrawn}** withdrawn entries."
     )
 
 
@@ -64,39 +58,10 @@ def choice() -> str:
         list(names).index(page_fields.choice("paper", "all", names)),
         format_func=names.__getitem__,
         key=state.own_key("errata-paper"),
-        help="Whose errata to list below.",
+        help="List the errors of this paper only.",
     )
     state.keep_page_field("paper", chosen, "all")
     return names[chosen]
-
-
-def chart(found: dict[str, Outcome], dark: bool) -> go.Figure:
-    """By which factor each printed version misses what is wanted, where that is a factor."""
-    figure = go.Figure()
-    for place, paper in enumerate(papers()):
-        ratios = {
-            erratum.name: (found[erratum.name].printed / found[erratum.name].wanted, erratum)
-            for erratum in errata()
-            if erratum.paper == paper and erratum.kind == "error" and _is_ratio(found[erratum.name])
-        }
-        figure.add_scatter(
-            x=[ratio for ratio, _ in ratios.values()],
-            y=list(ratios),
-            mode="markers",
-            name=_short(paper),
-            marker={"size": 11, "color": COLOURS[place], "symbol": SYMBOLS[place]},
-            hovertemplate="× %{x:.3~g}<extra>%{y}</extra>",
-        )
-    charts.style(figure, 640, dark)
-    figure.add_vline(x=1, line={"dash": "dash", "width": 1.5, "color": "#888888"})
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(type="log", title="printed ÷ what it should be", **charts.AMOUNTS, dtick=2)
-    figure.update_yaxes(autorange="reversed", dtick=1, tickfont={"size": 13})
-    return figure
-
-
-def _is_ratio(outcome: Outcome) -> bool:
-    return all(0 < value < math.inf for value in (outcome.wanted, outcome.printed))
 
 
 def listing(chosen: str, found: dict[str, Outcome]) -> None:
@@ -138,10 +103,10 @@ def _source(evidence: Callable[..., object]) -> str:
 
 
 def _one(erratum: Erratum, outcome: Outcome | None) -> None:
-    better = {"sharpening": "Also true", "withdrawn": "Right is"}.get(erratum.kind, "Should be")
+    better = {"sharpening": "Also true", "withdrawn": "Correct"}.get(erratum.kind, "Should be")
     st.markdown(
         f"**Printed:** {erratum.printed}\n\n**{better}:** {erratum.corrected}\n\n**Why:** {erratum.why}"
-        + (f"\n\n**Checked just now:** {outcome.words}" if outcome else "")
+        + (f"\n\n**Checked:** {outcome.words}" if outcome else "")
     )
     if erratum.evidence is not None:
         st.code(erratum.command, language="bash")

@@ -1,4 +1,4 @@
-"""The words of the lab: one file of terms, read by the Glossary page and by whoever needs a term's sentence."""
+"""The words of the lab: one file of terms, shown by the Glossary page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = Path(__file__).with_name("glossary.toml")
 
 @dataclass(frozen=True)
 class Term:
-    """One word, with other names for it, one plain sentence, and the page where it is seen."""
+    """One word, with other names for it, what it means, and the page where it is seen."""
 
     name: str
     group: str
@@ -43,7 +43,7 @@ def search() -> tuple[Term, ...]:
         state.page_field("term", ""),
         key=state.own_key("glossary-term"),
         max_chars=60,
-        help="Part of a term, of another name for it, or of its sentence.",
+        help="Part of a term, of another name for it, or of its explanation.",
         placeholder="for example: budget",
     ).strip()
     state.keep_page_field("term", text, "")
@@ -68,6 +68,6 @@ def listing(found: tuple[Term, ...]) -> None:
 def footer() -> None:
     """What the lab is not, at the end of every page."""
     st.caption(
-        "Private Bandit Lab simulates private learning. It is not a privacy product and protects nobody's data.",
+        "Private Bandit Lab is a simulator: it does not protect real data.",
         text_alignment="center",
     )

@@ -1,4 +1,4 @@
-"""Who loses least at every budget and every number of users, drawn from the sweep of the Trade-off page."""
+"""Who has the lowest regret at every budget and number of users, drawn from the sweep of the Trade-off page."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _some(count: int) -> list[int]:
 
 
 def _cells(figure: go.Figure, each: Map, experiment: Experiment, colours: list[str], place: dict[str, int]) -> None:
-    """The cells of every line that wins some, and a stroke on each where trials do not tell the first two apart."""
+    """The cells of every line that wins some, hatched where the first two are too close to call."""
     for line in sorted({first.line for row in each.first for first in row if first is not None}):
         won = [[1.0 if first is not None and first.line == line else math.nan for first in row] for row in each.first]
         told = [[_told(first, experiment) for first in row] for row in each.first]
@@ -96,7 +96,7 @@ def _told(first: First | None, experiment: Experiment) -> str:
         parts.append(f"price of privacy {words.with_error(first.price, first.price_stderr)}")
     if first.second is not None:
         other = escape(swept_label(experiment.lines[first.second]))
-        parts.append(f"{'ahead of' if first.clear else 'not told apart from'} {other}")
+        parts.append(f"{'ahead of' if first.clear else 'too close to call:'} {other}")
     return "<br>".join(parts)
 
 
@@ -104,18 +104,16 @@ def legend(result: SweepResult, maps: tuple[Map, ...]) -> str:
     """What is drawn, and who takes no part."""
     experiment = result.experiment
     drawn = (
-        "Colour: the line with the least mean regret among so many users at this ε, of those that keep this "
-        "promise. Strokes: the trials do not tell it from the next one (95% interval of the difference over "
-        "pairs of trials). No run was added for this: a policy that does not ask how many users come plays the "
-        "first of many users as it plays a few."
+        "Colour: the policy with the lowest mean regret here, among those with this guarantee. "
+        "Hatched: too close to call (95% interval of the difference over pairs of trials)."
         if maps
-        else "No line here can be compared at several numbers of users."
+        else "No policy here can be compared at several numbers of users."
     )
     point = result.results[0].experiment
     weak = weaker(point)
     asks = left_out(point) - weak
     private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]
-    for numbers, why in ((asks, "made for one number of users"), (weak, "a run of a weaker promise than ε")):
+    for numbers, why in ((asks, "made for one number of users"), (weak, "a weaker guarantee than ε")):
         names = [words.plain(swept_label(experiment.lines[number])) for number in private if number in numbers]
         if names:
             drawn += f" Left out, {why}: {', '.join(names)}."

@@ -92,7 +92,7 @@ def part_control(fields: Fields) -> str:
         format_func=PARTS.__getitem__,
         key=state.own_key("mechanisms-part"),
         label_visibility="collapsed",
-        help="One answer, a batch of answers, a curator's running sums, a guessing game, or an audit for everyone.",
+        help="One answer, a batch of answers, a curator's running sums, a guessing game, or an audit.",
     )
     chosen = chosen or DEFAULTS["part"]
     fields.keep("part", chosen)
@@ -133,11 +133,11 @@ def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     if "delta" in wanted:
         found["delta"] = st.select_slider(
-            "δ that the promise allows",
+            "Allowed δ",
             *fields.stops("delta", DELTAS),
             key=state.own_key("mechanisms-delta"),
             format_func=lambda value: f"{value:g}",
-            help="Of the Gaussian mechanism: chances may differ by the factor e^ε and, beyond that, by δ.",
+            help="For the Gaussian mechanism: chances may differ by the factor e^ε and, in addition, by δ.",
         )
         fields.keep("delta", found["delta"])
     if "dimension" in wanted:
@@ -145,7 +145,7 @@ def _settings(fields: Fields, names: list[str]) -> dict[str, float]:
             "Dimension d of the vector",
             *fields.stops("d", DIMENSIONS),
             key=state.own_key("mechanisms-d"),
-            help="Of the l2-ball mechanism. What is drawn is the coordinate along the vector.",
+            help="For the l2-ball mechanism. The chart shows the coordinate along the vector.",
         )
         fields.keep("d", found["dimension"])
     return found
@@ -166,7 +166,7 @@ def _input_sliders(fields: Fields, mechanisms: list[Mechanism]) -> tuple[float, 
             *fields.stops(name, grid, start),
             key=state.own_key(f"mechanisms-{name}:{low:g}:{high:g}"),
             format_func=lambda value: f"{value:g}",
-            help="What the user has. The promise holds for any two inputs; two that are far apart use it up most.",
+            help="The user's reward. The guarantee holds for any two; those far apart are easiest to distinguish.",
         )
         fields.keep(name, value, start)
         values.append(float(value))
@@ -281,14 +281,14 @@ def picture_words(one: Shown, chosen: Choice) -> str:
     largest = float(np.abs(one.mechanism.log_ratio(responses, *chosen.inputs, chosen.epsilon)).max())
     if one.told.pure:
         return (
-            f"The largest log ratio of these two is **{largest:.3g}**, at most ε = {chosen.epsilon:g}: no answer is "
-            f"more than {math.exp(largest):.3g} times as likely after one input as after the other."
+            f"The largest log ratio is **{largest:.2g}**, at most ε = {chosen.epsilon:g}. So no answer is more than "
+            f"{math.exp(largest):.3g} times as likely after one input as after the other."
         )
     if above == 0:
-        return f"For these two inputs the chance that the log ratio passes ε = {chosen.epsilon:g} rounds to 0."
+        return f"For these two inputs the chance of a log ratio above ε = {chosen.epsilon:g} rounds to 0."
     return (
-        f"**The log ratio crosses the line**: with chance {above:.2g} the loss is above ε = {chosen.epsilon:g}. For "
-        f"these two inputs that takes δ = {delta:.2g}; the promise allows {getattr(one.mechanism, 'delta', 0):g}."
+        f"**The log ratio crosses the line**: with chance {above:.2g} it is above ε = {chosen.epsilon:g}. "
+        f"These two inputs need δ = {delta:.2g}; allowed is {getattr(one.mechanism, 'delta', 0):g}."
     )
 
 
@@ -401,8 +401,8 @@ def cost(chosen: Choice) -> None:
     with left:
         _drawn("means", chosen, mean_chart, "Mean of the answer")
         st.caption(
-            "Where the mean moves with ε, the server decodes the answers. Where the curves of both inputs of a "
-            "mechanism meet, its answers tell nothing."
+            "Where the mean depends on ε, the server decodes the answers. Where both curves of a mechanism meet, its "
+            "answers reveal nothing."
         )
     with right:
         _drawn("variances", chosen, variance_chart, "Variance of the answer")
@@ -412,11 +412,10 @@ def cost(chosen: Choice) -> None:
         )
     decoded = {one.told.title: _estimate_sd(one, chosen.inputs[0], chosen.epsilon) for one in chosen.shown}
     parts = [
-        f"{sd:.3g} with **{title}**, so that {words.count(max(1, round((sd / 0.1) ** 2)))} users make a mean known to "
-        "±0.1"
+        f"{sd:.2g} with **{title}**, so {words.count(max(1, round((sd / 0.1) ** 2)))} users give a mean to ±0.1"
         for title, sd in decoded.items()
     ]
-    st.markdown(f"At ε = {chosen.epsilon:g} the standard deviation of one decoded answer is " + "; ".join(parts) + ".")
+    st.markdown(f"At ε = {chosen.epsilon:g} one decoded answer has a standard deviation of {'; '.join(parts)}.")
 
 
 def promise_chart(chosen: Choice) -> go.Figure:
@@ -442,7 +441,7 @@ def promise_chart(chosen: Choice) -> go.Figure:
                 x=[chosen.epsilon],
                 y=[allowed],
                 mode="markers",
-                name=f"promised: (ε, δ) = ({chosen.epsilon:g}, {allowed:g})",
+                name=f"guaranteed: (ε, δ) = ({chosen.epsilon:g}, {allowed:g})",
                 marker={"symbol": "x", "size": 11, "color": colour},
                 hovertemplate="%{y:.2~g}",
             )
@@ -454,8 +453,8 @@ def promise_chart(chosen: Choice) -> go.Figure:
 
 
 def promise(chosen: Choice) -> None:
-    """How sure the promise is: delta, told honestly."""
-    st.subheader("How sure is the promise?")
+    """The delta that the guarantee needs, and the chance of a larger loss."""
+    st.subheader("Can the privacy loss exceed ε?")
     _drawn(
         "promise",
         chosen,
@@ -463,13 +462,11 @@ def promise(chosen: Choice) -> None:
         "The delta that is needed at each epsilon, and the chance of a larger loss",
     )
     st.markdown(
-        "A **pure** promise needs no δ from ε on: its curve ends at the dashed line. Normal noise has no such end. Its "
-        "loss is above ε now and then, and δ measures by how much: it is smaller than the chance of a loss above ε, "
-        "because most such losses are only a little above. For ε up to 1 the classical recipe adds more "
-        "noise than its δ needs."
+        "**With normal noise, yes.** Its loss exceeds ε now and then, and δ measures by how much. A **pure** guarantee "
+        "needs no δ: its curve ends at the dashed line."
         if any(not one.told.pure for one in chosen.shown)
-        else "The promise is **pure**: no loss is ever larger than ε (dashed). Choose the Gaussian mechanism to see a "
-        "promise with a δ."
+        else "**No.** The guarantee is pure: no loss is larger than ε (dashed). Choose the Gaussian mechanism to see a "
+        "guarantee with a δ."
     )
 
 
@@ -478,7 +475,7 @@ def promise(chosen: Choice) -> None:
 
 
 def stream(chosen: Choice) -> None:
-    """What the user has beside what the server sees, and what both add up to; live where that is wanted."""
+    """The users' rewards beside what the server sees, and both averages; live if the switch is on."""
     st.subheader("A stream of users")
     st.markdown("**What the user has, what the server sees**")
     live = st.toggle(
@@ -512,8 +509,7 @@ def _stream(chosen: Choice, live: bool) -> None:
     st.dataframe(pd.DataFrame(table), hide_index=True, width="stretch", alt="Rewards of users and what the server sees")
     st.markdown(f"After **{words.count(seen)}** users. " + "; ".join(notes) + ".")
     st.caption(
-        "Every user has input A or B, by the toss of a coin. The average of many answers comes close to the truth, "
-        "however noisy a single one is."
+        "A coin gives every user input A or B. A single answer is noisy; the average of many comes close to the truth."
         + (
             " A sigmoid mechanism is decoded into the sigmoid of the reward."
             if any(one.name.endswith("-s") for one in chosen.shown)
@@ -534,9 +530,9 @@ def _average(one: Shown, chosen: Choice, has: np.ndarray) -> tuple[float, float]
 
 
 def public() -> None:
-    """What every mechanism leaves in the open, in plain words."""
-    st.subheader("What no mechanism here hides")
-    st.markdown("\n".join(f"- {sentence}" for sentence in words.PUBLIC.values()))
+    """What no mechanism hides."""
+    with st.expander("What no mechanism here hides"):
+        st.markdown("\n".join(f"- {sentence}" for sentence in words.PUBLIC.values()))
 
 
 def building(chosen: Choice) -> None:
@@ -552,8 +548,8 @@ def building(chosen: Choice) -> None:
 def facts(described: list[Description]) -> None:
     """Guarantee, sensitivity, formulas and source of each mechanism, as they stand beside its code."""
     for told in described:
-        with st.expander(f"{told.title}: promise and formulas"):
-            st.markdown(f"{told.words}\n\n**Promise**: {told.guarantee}. **Sensitivity**: {told.sensitivity}.")
+        with st.expander(f"{told.title}: guarantee and formulas"):
+            st.markdown(f"{told.words}\n\n**Guarantee**: {told.guarantee}. **Sensitivity**: {told.sensitivity}.")
             for label, formula in (
                 ("What comes out", told.formulas.density),
                 ("Privacy loss", told.formulas.loss),

@@ -46,7 +46,7 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         format_func=_title,
         key=state.own_key("mechanisms-subject"),
         on_change=_open_negative_control,
-        help="A mechanism, the choices of a whole policy, or a negative control: it breaks its claim on purpose.",
+        help="A mechanism, the choices of a whole policy, or a negative control, which breaks its claim on purpose.",
     )
     fields.keep("subject", name)
     with second:
@@ -57,14 +57,14 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         *fields.stops("samples", SAMPLES),
         key=state.own_key("mechanisms-samples"),
         format_func=words.count,
-        help="More samples see smaller leaks. Half of them choose where to look, the other half measure.",
+        help="More samples find smaller leaks. Half of them choose where to look, the other half measure.",
     )
     confidence = second.select_slider(
         "Confidence",
         *fields.stops("sure", CONFIDENCES),
         key=state.own_key("mechanisms-sure"),
-        format_func=lambda value: f"{100 * value:g} %",
-        help="How sure the bound is. At 95 % one sound mechanism in twenty may be accused wrongly.",
+        format_func=lambda value: f"{100 * value:g}%",
+        help="How sure the bound is. At 95%, up to one sound mechanism in twenty is accused wrongly.",
     )
     seed = third.number_input(
         "Draw",
@@ -72,7 +72,7 @@ def controls(fields: Fields) -> tuple[Subject, float, int, float, int]:
         MOST_DRAW,
         int(fields.number("draw", 0, MOST_DRAW, whole=True)),
         key=state.own_key("mechanisms-audit-draw"),
-        help="Seed of the samples. Trying many draws until one accuses is no audit.",
+        help="Seed of the samples. Trying many draws until one accuses is not an audit.",
     )
     fields.keep("samples", samples)
     fields.keep("sure", confidence)
@@ -216,7 +216,7 @@ def show(found: AuditResult, subject: Subject, seed: int) -> None:
     at = f" at δ = {found.delta:g}" if found.delta else ""
     if found.verdict == "violates":
         st.error(
-            f"**Violates its claim.** With confidence {100 * found.confidence:g} % the true ε is at least "
+            f"**Violates its claim.** With confidence {100 * found.confidence:g}% the true ε is at least "
             f"**{found.lower_bound:.3g}**{at}; claimed is {found.epsilon:g}.",
             icon=":material/gpp_bad:",
         )
@@ -244,12 +244,14 @@ def show(found: AuditResult, subject: Subject, seed: int) -> None:
             alt=f"Samples of both inputs, and the event {_interval(found.event)}",
         )
     (p_low, p, p_high), (q_low, q, q_high) = found.chances
-    st.markdown(
-        f"The event: {subject.seen}, **{_interval(found.event)}**. After input {found.pair[0]:g} it was seen in "
-        f"{percent(p)} of the samples ({percent(p_low)} to {percent(p_high)}), after input {found.pair[1]:g} in "
-        f"{percent(q)} ({percent(q_low)} to {percent(q_high)}). The lower bound on ε is the logarithm of a ratio: the "
-        f"lower end of the first interval{' less δ' if found.delta else ''}, divided by the upper end of the second."
-    )
+    with st.expander("The numbers behind the bound"):
+        st.markdown(
+            f"The event: {subject.seen}, **{_interval(found.event)}**. After input {found.pair[0]:g} it was seen in "
+            f"{percent(p)} of the samples ({percent(p_low)} to {percent(p_high)}), after input {found.pair[1]:g} in "
+            f"{percent(q)} ({percent(q_low)} to {percent(q_high)}). The lower bound on ε is the logarithm of a ratio: "
+            f"the lower end of the first interval{' minus δ' if found.delta else ''}, divided by the upper end of the "
+            "second."
+        )
     if subject.flaw:
         real = f" By calculation its ε here is {subject.real(found.epsilon):.3g}." if subject.real else ""
         st.markdown(f"**What is wrong with it.** {subject.flaw}{real}")
@@ -303,9 +305,8 @@ def explanation() -> None:
 def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
-        "Do not take anybody's word for ε. **Run the audit**: it draws samples, looks for outputs that give the input "
-        "away, and computes the ε that they prove at least. Try the *negative controls*, too: they are broken on "
-        "purpose."
+        "Is the claimed ε true? **Run the audit**: it looks for outputs that reveal the input, and computes a lower "
+        "bound on ε. A *negative control* is broken on purpose."
     )
     subject, epsilon, samples, confidence, seed = controls(fields)
     st.caption(
@@ -320,7 +321,7 @@ def draw(fields: Fields) -> None:
         type="primary",
         key="mechanisms-run",
         icon=":material/play_arrow:",
-        help="Takes a second or two; the simulator may have to be compiled first for a policy run.",
+        help="Takes a second or two. A policy run may first have to be compiled.",
     )
     wanted = pressed or fields.word("run", ("", "1")) == "1"
     if wanted and key not in kept:

@@ -52,27 +52,27 @@ def controls(fields: Fields) -> tuple[Shown, float, float]:
         allowed.index(fields.word("crowd", allowed)),
         format_func=lambda one: BATCHES[one].title,
         key=state.own_key("mechanisms-crowd"),
-        help="What the users of a batch send together.",
+        help="How the users of a batch add noise.",
     )
     fields.keep("crowd", name)
     with columns[1]:
         epsilon = epsilon_slider(fields)
     users = columns[2].select_slider(
-        "Users of the batch",
+        "Users in the batch",
         *fields.stops("users", SIZES),
         key=state.own_key("mechanisms-users-of-batch"),
         format_func=words.count,
-        help="All of them add a share of the noise: the more users, the less each needs to add.",
+        help="Each adds a share of the noise. The more users, the smaller the share.",
     )
     fields.keep("users", users)
     delta = 0.0
     if "delta" in BATCHES[name].settings:
         delta = columns[3].select_slider(
-            "δ that the promise allows",
+            "Allowed δ",
             *fields.stops("delta", DELTAS),
             key=state.own_key("mechanisms-delta"),
             format_func=lambda value: f"{value:g}",
-            help="Chances may differ by the factor e^ε and, beyond that, by δ.",
+            help="Chances may differ by the factor e^ε and, in addition, by δ.",
         )
         fields.keep("delta", delta)
     return _shown(name, epsilon, int(users), float(delta)), epsilon, float(delta)
@@ -110,8 +110,8 @@ def batch_chart(shown: Shown, epsilon: float) -> go.Figure:
 def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
-        "Many users answer together, and the server sees **one number** for all of them. Each adds only a share of the "
-        "noise; what hides one user is mostly the noise of the others. Here all users but one have reward 0."
+        "Many users answer; the server sees **one number**. Each adds a share of the noise, so the others hide "
+        "one user. Here the others have reward 0."
     )
     shown, epsilon, delta = controls(fields)
     figure = batch_chart(shown, epsilon)
@@ -119,13 +119,13 @@ def draw(fields: Fields) -> None:
     told = charts.read_aloud(figure, "What the server sees with and without one reward of 1, and their log ratio")
     st.plotly_chart(figure, key=f"batch-{shown.told.name}", config=charts.CONFIG, alt=told)
     spread = float(np.sqrt(shown.without @ shown.seen**2 - (shown.without @ shown.seen) ** 2))
-    allowed = f"for these two inputs δ = {needed:.2g} is needed; the promise allows {delta:g}"
+    allowed = f"these two inputs need δ = {needed:.2g}, and allowed is {delta:g}"
     st.markdown(
-        f"The mean of **{words.count(shown.made.users)}** users is off by a standard deviation of **{spread:.3g}**; "
+        f"For **{words.count(shown.made.users)}** users the mean has a standard deviation of **{spread:.2g}**; "
         + (f"{allowed}." if delta else f"no log ratio is above ε = {epsilon:g}.")
     )
     st.caption(
-        "The promise is about batches of the same size in which one reward differs, and it needs all users of the "
+        "The guarantee compares batches of the same size in which one reward differs. It needs every user of the "
         "batch to add their share."
     )
     facts([shown.told])

@@ -124,7 +124,7 @@ def chart(losses: np.ndarray, experiment: Experiment) -> go.Figure:
 def draw(epsilon: float) -> None:
     """The whole part."""
     experiment = experiment_at(epsilon)
-    st.markdown("**Does a better counter make a better bandit?** Played now, all private policies at equal ε")
+    st.markdown("**Does a better counter make a better bandit?** All private policies at the same ε")
     try:
         with render_lock.computing():
             losses = _losses(epsilon)
@@ -137,8 +137,8 @@ def draw(epsilon: float) -> None:
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
     failing = ", ".join(sorted({kept.failure for kept in _kept(experiment) if kept.failure}))
     st.caption(
-        f"{verdict(losses)} Hollow: normal noise, whose promise has a {failing}; it is weaker than the others'. "
-        f"Arms that pay with chance {means}; {words.count(experiment.horizon)} users, "
-        f"{experiment.trials} runs, bars with two standard errors."
+        f"{verdict(losses)} Hollow: normal noise, whose guarantee has a {failing}, so it is weaker. "
+        f"Arms with success rates {means}; {words.count(experiment.horizon)} users; {experiment.trials} runs. "
+        "Error bars: ± 2 standard errors."
     )
     gallery.link_to_explore("Explore this experiment", experiment)

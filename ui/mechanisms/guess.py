@@ -70,9 +70,8 @@ def _answers_text(game: Round, bits: bool) -> str:
 def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
-        "The toss of a coin gave one user **input A or input B**. The user's device answers again and again, always "
-        "about the same secret. Which is it? Look at the answers, then guess. The curve is what the best possible "
-        "guesser believes."
+        "A coin gave one user **input A or input B**, and the device answers again and again. Which is it? The "
+        "curve is what the best possible guesser believes."
     )
     chosen = choice(fields, compare=False)
     one = chosen.shown[0]
@@ -89,7 +88,7 @@ def draw(fields: Fields) -> None:
         1,
         MOST_ANSWERS,
         key="mechanisms-answers",
-        help="How often the same user has answered. Every answer spends ε once more.",
+        help="How often the user has answered. Every answer spends ε once more.",
     )
     number = second.number_input(
         "Round", 1, MOST_ROUNDS, key="mechanisms-round", help="Every round draws a new secret. Same number, same round."
@@ -114,7 +113,7 @@ def draw(fields: Fields) -> None:
         on_click=_more,
         width="stretch",
         disabled=int(answers) >= MOST_ANSWERS,
-        help="The device answers once more; that spends ε again.",
+        help="The device answers once more. That spends ε again.",
     )
     for column, label, guess in zip(buttons[1:3], "AB", (0, 1), strict=True):
         column.button(
@@ -124,7 +123,7 @@ def draw(fields: Fields) -> None:
             args=(which, guess, game.truth),
             disabled=guessed,
             width="stretch",
-            help="Your guess; it is final.",
+            help="Your guess is final.",
         )
     buttons[3].button(
         "New round", key="mechanisms-next", on_click=_next_round, width="stretch", help="A new secret, drawn by a coin."
@@ -135,19 +134,19 @@ def draw(fields: Fields) -> None:
         if score[which]:
             st.success(f"Right! {truth}", icon=":material/check:")
         else:
-            st.info(f"Not this time. {truth}", icon=":material/shuffle:")
+            st.info(f"Not quite. {truth}", icon=":material/shuffle:")
     right = sum(score.values())
     tally = f" You were right in {right} of {len(score)} rounds." if score else ""
     nats = answers * chosen.epsilon
     limit = 100 / (1 + math.exp(-min(nats, 700.0)))
     st.markdown(
-        f"Whoever guesses by these odds is right with a chance of **{100 * sure:.3g} %**."
+        f"The best guess is right with a chance of **{100 * sure:.3g}%**."
         + (
-            f" After {answers} answers at ε = {chosen.epsilon:g} nobody can ever be more than **{limit:.4g} %** sure: "
-            f"the odds stay below e^(nε) = {words.number(math.exp(min(nats, 700.0)))}. Promises add up."
+            f" After {answers} answers at ε = {chosen.epsilon:g} no one can be more than **{limit:.4g}%** sure: "
+            f"the odds stay at or below e^(nε) = {words.number(math.exp(min(nats, 700.0)))}. Budgets add up."
             if one.told.pure
-            else " The odds of a Gaussian mechanism have **no** upper limit: together the answers promise "
-            f"nε = {nats:g} with nδ = {answers * getattr(one.mechanism, 'delta', 0.0):.2g}. Promises add up."
+            else " The odds of a Gaussian mechanism have **no** upper limit: together the answers guarantee "
+            f"nε = {nats:g} with nδ = {answers * getattr(one.mechanism, 'delta', 0.0):.2g}. Budgets add up."
         )
         + tally
     )

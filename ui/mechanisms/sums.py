@@ -57,7 +57,7 @@ def controls(fields: Fields) -> Sums:
         *fields.stops("upto", LENGTHS),
         key=state.own_key("mechanisms-upto"),
         format_func=words.count,
-        help="How many items come in. The logarithmic and the hybrid mechanism need not know it beforehand.",
+        help="Number of items. The logarithmic and the hybrid mechanism need not know it in advance.",
     )
     fields.keep("upto", horizon)
     draw = int(
@@ -67,7 +67,7 @@ def controls(fields: Fields) -> Sums:
             MOST_DRAW,
             int(fields.number("draw", 0, MOST_DRAW, whole=True)),
             key=state.own_key("mechanisms-draw"),
-            help="Which random stream, and which noise, is shown below.",
+            help="Which random stream and noise the charts show.",
         )
     )
     fields.keep("draw", draw)
@@ -139,7 +139,7 @@ def _paths(fields: Fields) -> list[str]:
         asked,
         format_func=lambda name: COUNTERS[name].title,
         key=state.own_key("mechanisms-sums"),
-        help="The adaptive tree is made for rewards of any size; on items of [0, 1] its noise drowns the others.",
+        help="The adaptive tree is for rewards of any size. On items in [0, 1] its noise is far larger.",
     )
     fields.keep("sums", ",".join(names))
     return names
@@ -210,14 +210,14 @@ def distributions(fields: Fields, chosen: Sums) -> None:
         names.index(fields.word("count", names)),
         format_func=lambda one: COUNTERS[one].title,
         key=state.own_key("mechanisms-count"),
-        help="Whose published sum is looked at.",
+        help="The counter that publishes the sum.",
     )
     fields.keep("count", name)
     count = second.select_slider(
-        "After so many items",
+        "Number of items",
         *fields.stops("at", AT),
         key=state.own_key("mechanisms-at"),
-        help="Which of the published sums.",
+        help="The sum that is published after this many items.",
     )
     fields.keep("at", count)
     figure, largest = law_chart(chosen, name, int(count))
@@ -229,7 +229,7 @@ def distributions(fields: Fields, chosen: Sums) -> None:
         f"item; largest "
         f"log ratio {largest:.2g}",
     )
-    told = f"Within what is drawn this one sum gives away up to **{largest:.2g}** about the first item. "
+    told = f"In this range, this one sum reveals up to **{largest:.2g}** about the first item. "
     if COUNTERS[name].pure:
         told += f"All sums together stay within ε = {chosen.epsilon:g}: see the last picture."
     else:
@@ -308,24 +308,24 @@ def spending_chart(chosen: Sums) -> go.Figure:
 def draw(fields: Fields) -> None:
     """The whole part."""
     st.markdown(
-        "A **trusted curator** sees every item and publishes a running sum after each. Fresh noise for each sum would "
-        "spend ε again and again; with a tree of partial sums the noise grows only like a power of the logarithm. All "
-        "counters below keep the **same ε** for every item, over all releases together (central DP, not local); only "
-        f"the square-root factorisation needs a δ = {DELTA:g} besides, which is a weaker promise."
+        "A **trusted curator** publishes a running sum after each item. With a tree of partial sums, the noise grows "
+        "only like a power of the logarithm.\n\n"
+        "All counters keep the **same ε** for every item, over all releases (central DP). Only the square-root "
+        f"factorisation also needs a δ = {DELTA:g}, so its guarantee is weaker."
     )
     chosen = controls(fields)
     left, right = st.columns(2)
     with left:
-        st.markdown("**Would one person be seen in it?** One published sum, with and without the first item")
+        st.markdown("**Can you see one person?** One published sum, with and without the first item")
         distributions(fields, chosen)
     with right:
-        st.markdown("**What is published**, beside the truth")
+        st.markdown("**Published sums** and the true sum")
         figure, ends = path_chart(chosen, _paths(fields))
         told = charts.read_aloud(figure, "Released running sums and the true sum")
         st.plotly_chart(figure, key="sums-path", config=charts.CONFIG, alt=told)
         told = "; ".join(f"{title} {error:+.0f}" for title, error in ends.items())
-        early = " The adaptive tree counts large early items 0." if COUNTERS["adaptive-tree"].title in ends else ""
-        st.caption(f"One stream of items 0 or 1. Off at the end by: {told or 'nothing is drawn'}.{early}")
+        early = " The adaptive tree counts large early items as 0." if COUNTERS["adaptive-tree"].title in ends else ""
+        st.caption(f"One stream of items 0 or 1. Error at the end: {told or 'nothing is drawn'}.{early}")
     left, right = st.columns(2)
     with left:
         st.markdown("**How large is the error?** Standard deviation of the noise at equal ε")
@@ -333,20 +333,18 @@ def draw(fields: Fields) -> None:
         told = charts.read_aloud(figure, "Standard deviation of the noise of each counter")
         st.plotly_chart(figure, key="sums-error", config=charts.CONFIG, alt=told)
         st.caption(
-            "Line: quadratic mean over nearby counts. Band: from the count with the least to that with the most noise "
-            "(a count with small digits adds up few nodes). The sum of the logarithmic mechanism stands still between "
-            "powers of two, an error that is not drawn here. The adaptive tree protects rewards of any size, which "
-            "costs more. "
-            f"{mean_errors(chosen)}"
+            "Curve: root mean square over nearby counts. Band: least to most noise among them. The adaptive tree "
+            "protects rewards of any size. Not drawn: the logarithmic mechanism updates its sum at powers of two only."
+            f"\n\n{mean_errors(chosen)}"
         )
     with right:
-        st.markdown("**What one item has given away** so far, at the most, under the line ε")
+        st.markdown("**Largest privacy loss of one item** so far")
         figure = spending_chart(chosen)
         told = charts.read_aloud(figure, "Largest privacy loss of a single item, never above epsilon")
         st.plotly_chart(figure, key="sums-spent", config=charts.CONFIG, alt=told)
         st.caption(
-            "Log ratio of the whole published sequence for two streams that differ in one item; with normal noise the "
-            f"ε that holds at δ = {DELTA:g}."
+            "Log ratio of all published sums for two streams that differ in one item. With normal noise: the ε that "
+            f"holds at δ = {DELTA:g}."
         )
     counted.draw(chosen.epsilon)
     facts(list(COUNTERS.values()))

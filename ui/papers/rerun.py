@@ -19,7 +19,7 @@ def panel(name: str) -> None:
     """The command that computes the shipped file, and a run of one's own with another seed."""
     experiment = load_preset(name)
     with st.expander("Compute it again", icon=":material/replay:"):
-        st.markdown("Where the project is installed, this writes the shipped file anew, with its own seed:")
+        st.markdown("On a computer with the project installed, this command computes the shipped file again:")
         st.code(f"python -m bandit_core reproduce {name}", language="bash")
         seed = st.number_input(
             "Seed of another run",
@@ -28,7 +28,7 @@ def panel(name: str) -> None:
             value=experiment.seed + 1,
             step=1,
             key=f"again-seed-{name}",
-            help="Another seed gives other random numbers; the result should agree within its errors.",
+            help="Another seed gives other random numbers. The result should agree within its errors.",
         )
         time = words.duration(estimated_seconds(experiment))
         wanted = st.toggle(
@@ -90,5 +90,5 @@ def agreement(result: Result, shipped: Shipped) -> str:
     if not apart:
         return "Neither run has an error to compare with."
     wide = sum(value > 3 for value in apart)
-    trust = "They agree." if not wide else f"{wide} of {len(apart)} lines lie more than three standard errors apart."
+    trust = "They agree." if not wide else f"{wide} of {len(apart)} curves are more than three standard errors apart."
     return f"This run and the shipped one are at most **{max(apart):.1f}** standard errors apart. {trust}"

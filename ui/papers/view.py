@@ -1,4 +1,4 @@
-"""Papers' parts: which paper and figure, a figure beside what its paper says of it, and the cards of all figures."""
+"""Papers' parts: which paper and figure, a figure beside what its paper says, and the cards of all figures."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def choose() -> tuple[list[Paper], str]:
         state.keep_page_field("paper", owner.name, first)  # a link that names a figure needs no paper
     st.session_state["papers-opened"] = asked
     chips = {name: chip(paper) for name, paper in known.items()} | {EVERY: "All papers"}
-    chosen = _pills("Paper", [*known, EVERY], "paper", first, "Whose figures to look at.", chips)
+    chosen = _pills("Paper", [*known, EVERY], "paper", first, "Show the figures of this paper.", chips)
     offered = {EVERY: "any"} | {str(held): f"{_SHORT[held]} {held}" for held in HELD}
     if owner is not None and chosen not in (EVERY, owner.name):
         state.keep_page_field("figure", "", "")  # another paper was chosen
@@ -284,8 +284,8 @@ def large(figure: Figure, panel: str, dark: bool) -> None:
 
 
 AS_STATED = (
-    "The picture shows this reading; the verdicts beside it are those of *as stated*. *How each was tested* has the "
-    "verdict on each statement under this reading."
+    "The picture shows this reading. The verdicts beside it are those of *as stated*; those of this reading are under "
+    "*How each was tested*."
 )
 
 
@@ -301,7 +301,7 @@ def _reading(panel: str) -> str:
         key=f"papers-reading-{panel}",
         required=True,
         format_func=lambda name: offered[name],
-        help="Where the paper leaves something open, other ways to read it; the same statements are tested under each.",
+        help="Where the paper is ambiguous, other ways to read it. The same statements are tested under each.",
     )
     if chosen != panel:
         st.caption(AS_STATED)

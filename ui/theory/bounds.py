@@ -1,4 +1,4 @@
-"""The second half of the Theory page: every bound of the project, one card at a time."""
+"""The fold of the Theory page: every bound of the project, one card at a time."""
 
 from __future__ import annotations
 
@@ -27,6 +27,18 @@ FIRST = "local-exact-ldp-bound-0-or-1"
 TABLE_KEY, CARD_KEY = "theory-table", "theory-bound"
 
 
+def draw(experiment: Experiment, found: tuple[Entry, ...], dark: bool) -> None:
+    """Filters, table, and the card and picture of one bound."""
+    shown = filters(found)
+    if not shown:
+        st.info("No bound has all three properties. Choose “all” in one of them.")
+        return
+    table(shown, experiment)
+    entry = choose(shown, found)
+    card(entry, experiment)
+    picture(entry, experiment, dark)
+
+
 def _pick(label: str, options: tuple[str, ...], field: str, spoken: dict[str, str], text: str) -> str:
     everything = (ALL, *options)
     chosen = st.selectbox(
@@ -47,10 +59,10 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
     with first:
         spoken: dict[str, str] = {key: promise.name for key, promise in PROMISES.items()}
         models = tuple(dict.fromkeys(entry.bound.model for entry in found))
-        model = _pick("Promise of privacy", models, "about", spoken, "Which promise the bound is about.")
+        model = _pick("Privacy guarantee", models, "about", spoken, "Which guarantee the bound is about.")
     with second:
         rewards = _pick(
-            "Rewards", REWARDS, "laws", {"any": "any distribution"}, "Which distributions of rewards it is stated for."
+            "Rewards", REWARDS, "laws", {"any": "any distribution"}, "Which reward distributions the bound holds for."
         )
     with third:
         kind = _pick("Kind", KINDS, "kind", {}, "; ".join(f"{name}: {text}" for name, text in KIND_WORDS.items()) + ".")
@@ -70,25 +82,22 @@ def _spoken(model: Model) -> str:
 
 
 def _listed(floors: tuple[Floor, ...]) -> str:
-    parts = [f"**{words.number(floor.value)}** {_spoken(floor.model)}" for floor in floors]
+    parts = [f"**{words.number(floor.value, 2)}** {_spoken(floor.model)}" for floor in floors]
     return ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
 
 
 def verdict(experiment: Experiment, found: tuple[Entry, ...]) -> str:
-    """What nobody can undercut on these arms, under each promise: at this horizon, and per tenfold in the long run."""
+    """What every policy must lose on these arms, by guarantee: at this horizon, and per tenfold number of users."""
     floors, growth = catalogue.floors(experiment, found), catalogue.growth(found)
     if not floors:
-        return "For these arms no lower bound with known constants is known; the shapes below still tell how fast."
+        return "For these arms no lower bound with known constants is known; bounds without constants show the growth."
     epsilon = catalogue.usual_epsilon(experiment)
     text = (
-        f"On the arms of the sidebar, with {words.count(experiment.horizon)} users and ε = {epsilon:g}, every policy "
-        f"loses at least {_listed(floors)}: so much is proved at this number of users."
+        f"**What it must cost:** on the arms of the sidebar, with {words.count(experiment.horizon)} users and "
+        f"ε = {epsilon:g}, every policy loses at least about {_listed(floors)}."
     )
     if growth:
-        text += (
-            f" In the long run each tenfold number of users adds at least {_listed(growth)}; that is a slope, "
-            "and says nothing of any one number of users."
-        )
+        text += f" In the long run, ten times as many users add at least about {_listed(growth)}."
     return text
 
 
@@ -98,11 +107,11 @@ def _table(shown: list[Entry], experiment: Experiment) -> pd.DataFrame:
         {
             "bound": entry.bound.label,
             "side": entry.bound.limits,
-            "of": entry.bound.only or ", ".join(registry()[name].title for name in entry.policies) or "every policy",
+            "for": entry.bound.only or ", ".join(registry()[name].title for name in entry.policies) or "every policy",
             "value at T": "–"
             if entry.bound.not_applicable
             else words.number(float(entry.value(experiment, horizon)[0])),
-            "promise": PROMISES[entry.bound.model].name,
+            "guarantee": PROMISES[entry.bound.model].name,
             "rewards": entry.bound.rewards,
             "kind": entry.bound.kind,
             "status": "superseded" if entry.bound.superseded else entry.bound.status,
@@ -135,8 +144,8 @@ def table(shown: list[Entry], experiment: Experiment) -> None:
         alt="Every bound with its value for the experiment of the sidebar",
     )
     st.caption(
-        f"{applying} of {len(shown)} bounds apply to the experiment of the sidebar; those without a value do not, and "
-        "their card says why. Click a row to open its card."
+        f"{applying} of {len(shown)} bounds apply to the experiment of the sidebar. For the others the card says why "
+        "not. Click a row to open its card."
     )
 
 
@@ -168,14 +177,14 @@ def _value_words(bound: Bound, value: float, experiment: Experiment) -> str:
     """The value at the horizon, with no more said than the bound's status allows."""
     when, amount = f"At {words.count(experiment.horizon)} users", f"**{words.number(value)}**"
     if bound.status == "order-only":
-        return f"{when} the shape as drawn is at {amount}; its constant is not known, so this is no limit to rely on."
+        return f"{when} the curve as drawn is at {amount}. Its constant is not known, so this is no limit to rely on."
     if bound.kind == "problem-dependent":
         whose = ", for the hardest distributions with these gaps" if bound.worst_case else ""
     else:
         whose = ", on the hardest arms"
     if bound.form == "slope":
         return (
-            f"{when} the slope is at {amount}{whose}. It holds in the limit only: a curve may lie on either side here."
+            f"{when} the rate gives {amount}{whose}. It holds in the limit only: a curve may lie on either side here."
         )
     only = f", for {bound.only}" if bound.only else ""
     if bound.status == "as printed":
@@ -206,7 +215,7 @@ def card(entry: Entry, experiment: Experiment) -> None:
 
 
 def axis(entry: Entry) -> str:
-    """What the bound is drawn against, and whether superseded bounds are drawn; the former kept in the address."""
+    """What the bound is drawn against; kept in the address."""
     chosen = st.segmented_control(
         "Draw against",
         list(AXES),
@@ -214,7 +223,7 @@ def axis(entry: Entry) -> str:
         required=True,
         format_func=AXES.__getitem__,
         key=state.own_key("theory-against"),
-        help="Users: up to the horizon. Budget and arms: at the horizon. More arms: the worse arms take turns.",
+        help="Users: up to the horizon. Budget and arms: at the horizon. More arms repeat the worse arms in turn.",
     )
     state.keep_page_field("axis", chosen, "users")
     return str(chosen)
@@ -268,10 +277,10 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
         against = axis(entry)
     with right:
         drawn = page_fields.toggle(
-            "Draw superseded versions, in grey",
+            "Show superseded bounds, in grey",
             "old",
             "theory-old",
-            "They cannot stand as printed; their card says why.",
+            "They are wrong as printed. Their card says why.",
         )
     figure = shared.drawing(
         "bound",
@@ -282,12 +291,12 @@ def picture(entry: Entry, experiment: Experiment, dark: bool) -> None:
     )
     if not figure.alt:
         if entry.bound.superseded and not drawn:
-            st.caption("Superseded bounds are not drawn unless you ask for them.")
+            st.caption("This bound is superseded. The switch draws it.")
         else:
-            st.caption("There is nothing to draw: the bound does not apply, or no number is known for it.")
+            st.caption("Nothing to draw: the bound does not apply, or its value is not known.")
         return
     figures.show(figure, "theory-chart")
     if entry.bound.kind != "problem-dependent":
         st.caption(f"A {entry.bound.kind} bound {KIND_WORDS[entry.bound.kind]}, not of those in the sidebar.")
     else:
-        st.caption("Cut off where always playing the worst arm would lose less.")
+        st.caption("The curve ends where always playing the worst arm would lose less.")

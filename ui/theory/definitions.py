@@ -1,4 +1,4 @@
-"""The first half of the Theory page: what "private" may mean."""
+"""What the Theory page shows first: what "private" may mean."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def choice() -> Model:
     """Which promise to look at; kept in the address."""
     names = list(DEFINITIONS)
     chosen = st.segmented_control(
-        "Promise",
+        "Privacy guarantee",
         names,
         default=page_fields.choice("promise", FIRST, names),
         required=True,
@@ -31,7 +31,7 @@ def pictures(chosen: Model, dark: bool) -> None:
     """The map of implications beside the graphical model of the chosen promise."""
     left, right = st.container(key="theory-pictures").columns(2)
     with left:
-        st.markdown("**Which promise implies which**")
+        st.markdown("**Which guarantee implies which**")
         st.image(diagrams.implications(chosen, dark), width=460, alt=diagrams.implications_in_words())
     with right:
         st.markdown(f"**{DEFINITIONS[chosen].title}**: dashed is hidden, filled is seen")
@@ -44,10 +44,10 @@ def in_words(chosen: Model) -> None:
     st.markdown(f"**{definition.title}.** {definition.says}")
     st.latex(definition.formula)
     st.markdown(
-        f"- **Neighbouring** are {definition.neighbouring}.\n"
-        f"- **Trusted** is {definition.trusted}.\n"
+        f"- **Neighbours:** {definition.neighbouring}.\n"
+        f"- **Trusted:** {definition.trusted}.\n"
         f"- **Seen:** {definition.seen}.\n"
-        f"- **For example:** {definition.example}"
+        f"- **Example:** {definition.example}"
         + (f"\n- **Lower bounds:** {definition.lower}" if definition.lower else "")
     )
     with st.expander("Why these arrows, and why not others?"):
@@ -61,13 +61,13 @@ def in_words(chosen: Model) -> None:
         ]
         st.markdown("\n".join(arrows))
         st.caption(
-            "Instantaneous and environment privacy after Basu, Dimitrakakis and Tossou 2019; the budgets of the "
-            "implications are worked out here."
+            "Instantaneous and environment privacy: Basu, Dimitrakakis and Tossou 2019. The budgets of the "
+            "implications are derived here."
         )
-    with st.expander("In what is a budget counted?"):
+    with st.expander("What units does a budget have?"):
         st.markdown(
             "\n".join(f"- **{measure.name}**, {measure.symbol}: {measure.says}" for measure in MEASURES.values())
             + "\n\nOne converts into another in one direction only: "
             + "; ".join(measure.conversion for measure in MEASURES.values() if measure.conversion)
-            + ". Nothing goes back."
+            + "."
         )

@@ -1,9 +1,9 @@
-"""The parts of the page Trust: the budget, what each step saves, where lines change places, and who sees what."""
+"""The parts of the page Trust: who sees what, why a curator costs less, the budget, and what each level loses."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from html import escape
 
@@ -13,43 +13,51 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.shared_budget import at_shared, shared_budget
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.model import MEASURES, PROMISES, Measure
 from bandit_core.simulation.results import Result
 from bandit_core.studies import best_by_trust
-from bandit_core.studies.sweep import SweepResult, distinct_lines
-from bandit_core.studies.trust_steps import (
-    Crossing,
-    Step,
-    budget_crossings,
-    crossings,
-    kept,
-    ladder,
-    level_of,
-    standing,
-    steps,
-)
-from ui import charts, diagrams, epsilon_grid, page_fields, theme, tradeoff_view, words
+from bandit_core.studies.trust_steps import CLEARLY, Step, kept, ladder, level_of, standing, steps
+from ui import charts, diagrams, epsilon_grid, page_fields, theme, words
 
 GRID = epsilon_grid.between(0.1, 10)
 
 
+def who_sees_what(dark: bool) -> None:
+    """A drawing for each of the five privacy levels."""
+    with st.container(horizontal=True, gap="xsmall"):
+        for level in diagrams.LEVELS:
+            st.image(diagrams.who_sees_what(level, dark), width=diagrams.WIDTH, alt=diagrams.in_words(level))
+
+
+def why(dark: bool) -> None:
+    """Why a curator costs less: many noises beside one."""
+    left, right = st.columns(2, vertical_alignment="center", gap="medium")
+    left.image(diagrams.noises(dark), width=diagrams.NOISE_WIDTH, alt=diagrams.noises_in_words())
+    far, near = math.sqrt(2 * diagrams.USERS), math.sqrt(2)  # Laplace noise of scale 1
+    right.markdown(
+        f"**Why a curator costs less: one noise instead of {diagrams.USERS}.** Each dot is a sum of {diagrams.USERS} "
+        f"answers at ε = 1. It is off by about {words.number(far, 2)} if every user adds noise, and by about "
+        f"{words.number(near, 2)} if a curator adds one noise to the sum."
+    )
+
+
 def slider(experiment: Experiment) -> None:
-    """The budget that the private lines share, as a control of the experiment."""
+    """The budget that the private methods share, as a control of the experiment."""
     shared = shared_budget(experiment)
     if shared is None or shared.fixed is None:
-        st.caption("The private lines have different budgets, so their steps change ε as well as trust.")
+        st.caption("The private methods have different budgets, so levels differ in ε as well as in trust.")
         return
     page_fields.changes(
         "trust-epsilon",
         shared.fixed,
         partial(
             st.select_slider,
-            "Privacy budget ε, the same for all: ← more private · less regret →",
+            "Privacy budget ε: ← more private · less regret →",
             sorted({*GRID, shared.fixed}),
             shared.fixed,
             format_func=lambda value: f"{value:g}",
-            help="How much may be learned about one user's reward, by whoever the promise hides it from.",
+            help="How much may be learned about one user's reward, by whoever the level hides it from.",
         ),
         lambda chosen: best_by_trust.moved(experiment, float(chosen)),
     )
@@ -58,11 +66,6 @@ def slider(experiment: Experiment) -> None:
 def _rung(experiment: Experiment, line: int) -> str:
     """Who is trusted, with the delta where there is one: ``a shuffler is trusted, δ = 1e-6``."""
     return ", ".join(filter(None, (PROMISES[level_of(experiment, line)].who, kept(experiment, line).failure)))
-
-
-def _step_words(experiment: Experiment, step: Step) -> str:
-    """The step in words: ``nobody is trusted → a secure sum is trusted``."""
-    return " → ".join(_rung(experiment, line) for line in (step.stronger, step.weaker))
 
 
 def _by_measure(found: Sequence[Step]) -> dict[Measure, list[Step]]:
@@ -74,26 +77,32 @@ def _by_measure(found: Sequence[Step]) -> dict[Measure, list[Step]]:
 
 
 def verdict(result: Result) -> str:
-    """What each step saves at the horizon, no more surely than the errors allow."""
-    experiment, found = result.experiment, steps(result)
-    if not found:
-        return "To see what trust saves, choose lines of at least two promises in the sidebar."
-    users, ladders = words.count(experiment.horizon), _by_measure(found)
-    told = []
-    for measure, climbed in ladders.items():
-        head = f"{words.sentence(MEASURES[measure].name)}: " if len(ladders) > 1 else ""
-        told.append(words.sentence(f"{head}{'; '.join(_saved(experiment, step) for step in climbed)}."))
-    return f"Lost rewards after {users} users, step by step. {' '.join(told)}"
-
-
-def _saved(experiment: Experiment, step: Step) -> str:
-    """What one step saves, or costs."""
-    if step.same:
-        title = words.plain(experiment.lines[step.played[1]].entry.title)
-        return f"{_step_words(experiment, step)}: nothing, {title} needs less trust and loses least"
-    amount = f"**{words.with_error(abs(step.saved), step.stderr)}**"
-    saves = f"{amount} {'fewer' if step.saved > 0 else 'more'}" if step.clear else "no clear difference"
-    return f"{_step_words(experiment, step)}: {saves}"
+    """What each level loses at the horizon, relative to the one with most trust, no more surely than errors allow."""
+    experiment, stand = result.experiment, standing(result)
+    *private, free = [line for line in ladder(experiment) if result.lines[stand[line]] is not None] or [-1]
+    if not private:
+        return "To see what trust saves, choose methods of at least two privacy levels in the sidebar."
+    base = result.lines[stand[free]]
+    assert base is not None
+    told, parts = [], []
+    for line in reversed(private):
+        mine = result.lines[stand[line]]
+        assert mine is not None
+        low, high = mine.difference_interval(base, CLEARLY)
+        ratio = f"{words.number(float(mine.mean[-1] / base.mean[-1]), 2)} ×" if base.mean[-1] > 0 else "more"
+        clear = low > 0 or high < 0
+        told.append(f"{_rung(experiment, line)} {f'**{ratio}**' if clear else '(too close to call)'}")
+    for step in steps(result):
+        pair = " → ".join(_rung(experiment, line) for line in (step.stronger, step.weaker))
+        if step.same:
+            title = words.plain(experiment.lines[step.played[1]].entry.title)
+            parts.append(f" {words.sentence(pair)}: nothing saved, because {title} needs less trust and loses least.")
+        elif not step.clear and step.weaker != free:
+            parts.append(f" {words.sentence(pair)}: too close to call.")
+    if len({kept(experiment, line).measure for line in private}) > 1:
+        parts.append(" With a δ, the guarantee is weaker than at the same ε without.")
+    reference, users = PROMISES[level_of(experiment, free)].who, words.count(experiment.horizon)
+    return f"Lost rewards after {users} users, compared with {reference}: {', '.join(told)}.{''.join(parts)}"
 
 
 def bars(result: Result, dark: bool) -> go.Figure:
@@ -148,73 +157,8 @@ def _bar(figure: go.Figure, place: int, name: str, step: Step, colour: str, dark
     )
 
 
-def unlike_steps(result: Result) -> str:
-    """Which budgets are not pure, and why their steps stand apart."""
-    apart = any(
-        kept(result.experiment, step.stronger).measure != step.measure
-        for step in steps(result)
-        if step.measure != "pure"
-    )
-    told = (
-        "Promises with a δ have steps of their own, because they promise less than pure ones whoever is trusted. Their "
-        "first step begins at a pure line, which keeps the promise with a δ, too; that step changes both whom one "
-        "trusts and what is promised."
-    )
-    return " ".join(filter(None, (words.measures(result.experiment), told if apart else "")))
-
-
-def _told(experiment: Experiment, what: str, found: Sequence[Crossing], at: Callable[[float], str]) -> str:
-    if not found:
-        return f"{what}, the order of no two of these lines clearly changes."
-    told = []
-    for each in found:
-        first, then = (words.plain(_name(experiment, line)) for line in (each.first, each.then))
-        told.append(f"**{first}** loses less at {at(each.low)}, **{then}** at {at(each.high)}")
-    return f"{what}, the order of lines clearly changes: {'; '.join(told)}."
-
-
-def _name(experiment: Experiment, line: int) -> str:
-    """The promise of a line, which no budget changes, with its policy."""
-    entry = experiment.lines[line].entry
-    return f"{entry.promise.sign} {entry.title}"
-
-
-def along_users(result: Result) -> str:
-    """Between which numbers of users two lines change places."""
-    return _told(
-        result.experiment,
-        "As users come",
-        crossings(result),
-        lambda users: f"{words.number(users)} users",
-    )
-
-
-def along_budgets(result: SweepResult) -> str:
-    """Between which budgets two lines change places at the horizon."""
-    return _told(
-        result.experiment,
-        f"As ε grows, at {words.count(result.experiment.horizon)} users",
-        budget_crossings(result),
-        lambda epsilon: f"ε = {epsilon:g}",
-    )
-
-
-def budgets(experiment: Experiment) -> tuple[float, ...]:
-    """The budgets of the second picture, among them that of the slider."""
-    here = tradeoff_view.marked(experiment)
-    return tuple(sorted({*epsilon_grid.curve(GRID[0], GRID[-1], tradeoff_view.POINTS), *([here] if here else [])}))
-
-
-def of_all_budgets(experiment: Experiment) -> Experiment:
-    """What is played at every budget: of Home's picture the methods of the smallest one, too."""
-    here = best_by_trust.position(experiment)
-    if here is None:
-        return distinct_lines(experiment)
-    return at_shared(best_by_trust.moved(experiment, GRID[0]), here)
-
-
 def table(result: Result) -> pd.DataFrame:
-    """A row per promise: what the run really keeps, who is trusted with what, and what it loses."""
+    """A row per guarantee: what the run really keeps, who is trusted with what, and what it loses."""
     experiment, stand = result.experiment, standing(result)
     climbed = steps(result)
     rows = []
@@ -228,7 +172,7 @@ def table(result: Result) -> pd.DataFrame:
         ]
         rows.append(
             {
-                "promise": f"{promise.sign} {promise.title}",
+                "guarantee": f"{promise.sign} {promise.title}",
                 "policy": experiment.lines[stand[line]].entry.title,
                 "budget": has.budget or "–",
                 "counted in": MEASURES[has.measure].name if has.budget else "–",
@@ -239,19 +183,3 @@ def table(result: Result) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def who_sees_what(experiment: Experiment, dark: bool) -> None:
-    """A drawing for each promise of the ladder, with its guarantee in words, three beside each other."""
-    rungs = ladder(experiment)
-    for start in range(0, len(rungs), 3):
-        for column, line in zip(st.columns(3), rungs[start : start + 3], strict=False):
-            entry, level = experiment.lines[line].entry, level_of(experiment, line)
-            promise = PROMISES[level]
-            with column:
-                told = diagrams.in_words(level)
-                st.image(diagrams.who_sees_what(level, dark), width=diagrams.WIDTH, alt=told)
-                told_of = words.plain(words.sentence(kept(experiment, line).words))
-                st.markdown(
-                    f"**{promise.title}.** {promise.says} Trusted: {promise.trusted}.\n\n{entry.title}: {told_of}."
-                )
