@@ -94,22 +94,18 @@ def verdict(contest: Contest) -> str:
         return f"**{first['title']}** is the only policy here with this guarantee, so it has no score."
     others = list(found["title"][1:][found["alike"][1:]])
     if others:
-        lead = f"**No policy is clearly first.** {first['title']} has the lowest score, {_span(first)}, but the runs "
-        lead += f"cannot tell it from {_list(others)}."
+        lead = (
+            f"**No policy is clearly first.** {first['title']} has the lowest score, {number(first['factor'], 2)}, but "
+        )
+        lead += f"it is too close to call beside {_list(others)}."
     else:
-        lead = f"**{first['title']}** has the lowest score, {_span(first)}, clearly."
+        lead = f"**{first['title']}** clearly has the lowest score, {number(first['factor'], 2)}."
     lead += f" It is clearly the best in {first['clear_in']} of the {first['learned_cells']} cases"
     return f"{lead} where something can be learned."
 
 
 def _list(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _span(row: pd.Series) -> str:
-    ends = [number(row[name]) for name in ("low", "high")]
-    interval = f" (95% interval {ends[0]} to {ends[1]})" if ends[0] != ends[1] else ""
-    return f"{number(row['factor'])}{interval}"
 
 
 def _met(contest: Contest) -> set[Privacy]:

@@ -44,8 +44,8 @@ def verdict(found: dict[str, Outcome]) -> str:
     sharpenings, misprints, withdrawn = (sum(erratum.kind == kind for erratum in errata()) for kind in APART)
     return (
         f"**{sum(outcome.confirmed for outcome in errors)} of {len(errors)}** errors are confirmed by a check on this "
-        f"server: the printed version fails, and the corrected one passes.\n\nAlso listed: **{sharpenings}** true "
-        f"statements with a stronger one, **{misprints}** obvious misprints, and **{withdrawn}** withdrawn entries."
+        f"server: the printed version fails, and the corrected one passes.\n\nAlso listed: "
+        f"**{sharpenings}** true but improvable, **{misprints}** obviously misprinted, **{withdrawn}** withdrawn."
     )
 
 

@@ -157,14 +157,16 @@ def test_what_is_said_of_counters_and_bandits_follows_from_the_runs() -> None:
 
     def said(batches: float, **means: tuple[float, float, float]) -> tuple[bool, str, str, bool]:
         each = {"dp-ucb": (500, 200, 190), "dp-ucb-bound": (500, 300, 200), "private-ucb": (900, 300, 250), **means}
-        told = counted.verdict(noise + np.array([100, *sum(each.values(), ()), batches])[:, None])
+        told = " ".join(counted.verdict(noise + np.array([100, *sum(each.values(), ()), batches])[:, None]))
         helped, ahead = (re.search(rf"{before} (.*?)\.(?: |$)", told) for before in ("trees help", "Ahead of it:"))
         return "No counter" in told, *(each[1] if each else "" for each in (helped, ahead)), "cannot tell" in told
 
     every = "DP-UCB, DP-UCB-BOUND, Private-UCB"
     assert said(20) == (True, every, "", False)
     assert said(20, **{"dp-ucb": (200, 200, 190)}) == (True, "DP-UCB-BOUND, Private-UCB", "", False)
-    told = counted.verdict(noise + np.array([100, *(500, 200, 190), *(300, 500, 200), *(900, 300, 250), 20])[:, None])
+    told = " ".join(
+        counted.verdict(noise + np.array([100, *(500, 200, 190), *(300, 500, 200), *(900, 300, 250), 20])[:, None])
+    )
     assert "help DP-UCB, Private-UCB. They harm DP-UCB-BOUND." in told
     assert said(190) == (False, every, "", True)
     assert said(195) == (False, every, "", False)  # square roots alone are ahead, with their weaker promise

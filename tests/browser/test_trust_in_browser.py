@@ -15,6 +15,7 @@ COUNT = """height => {
   while (walker.nextNode()) {
     const node = walker.currentNode;
     range.selectNodeContents(node);
+    if (!node.parentElement.checkVisibility()) continue;
     const box = [...range.getClientRects()].find(each => each.width > 0 && each.height > 0);
     if (!box || node.parentElement.closest('script, style, .js-plotly-plot, [data-testid=stIconMaterial]')) continue;
     const words = node.textContent.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;

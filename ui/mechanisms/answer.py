@@ -372,6 +372,7 @@ def variance_chart(chosen: Choice) -> go.Figure:
                 hovertemplate="%{y:.3~g}",
             )
     _against_epsilon(figure, chosen.epsilon, "variance", dark)
+    figure.update_xaxes(type="log", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
     figure.update_yaxes(type="log", **charts.AMOUNTS, dtick=1)
     return figure
 
@@ -380,7 +381,7 @@ def _against_epsilon(figure: go.Figure, epsilon: float, title: str, dark: bool) 
     """Look and axes of a chart against epsilon, with a mark at the chosen one."""
     charts.style(figure, 360, dark)
     figure.add_vline(x=epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
-    figure.update_xaxes(type="log", title="ε", tickvals=[0.1, 0.3, 1, 3, 8], ticktext=["0.1", "0.3", "1", "3", "8"])
+    figure.update_xaxes(title="ε")
     figure.update_yaxes(title=title)
 
 
@@ -447,7 +448,8 @@ def promise_chart(chosen: Choice) -> go.Figure:
             )
     figure.add_vline(x=chosen.epsilon, line={"dash": "dash", "width": 1.2, "color": "#888888"})
     charts.style(figure, 380, dark)
-    figure.update_xaxes(title="privacy loss (nats)")
+    low, high = np.log10([0.05 * chosen.epsilon, 2.5 * chosen.epsilon])
+    figure.update_xaxes(title="privacy loss (nats)", type="log", range=[low, high], **charts.ticks(True, low, high))
     figure.update_yaxes(type="log", title="probability", range=[-7, 0.1], **charts.AMOUNTS, dtick=1)
     return figure
 

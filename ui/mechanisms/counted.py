@@ -61,8 +61,8 @@ def _kept(experiment: Experiment) -> list[Guarantee]:
     return [line.entry.guarantee(setup) for line, setup in zip(experiment.lines, experiment.setups, strict=True)]
 
 
-def verdict(losses: np.ndarray) -> str:
-    """What the lines say; shape (lines, trials).
+def verdict(losses: np.ndarray) -> tuple[str, str]:
+    """The conclusion, and the numbers; shape (lines, trials).
 
     Without privacy; three policies on the counter of their paper, on k-ary trees and on square roots; batches.
     """
@@ -76,20 +76,20 @@ def verdict(losses: np.ndarray) -> str:
         harmed += [title] if surely(losses[first], losses[first + 1]) else []
         pure += [first, first + 1]
         weaker.append(first + 2)
-    gain = f"On the counters of their papers, {'; '.join(told)}. "
+    gain = f"On the counters of their papers, {'; '.join(told)}."
     if helped:
-        gain += f"At the same promise k-ary trees help {', '.join(helped)}. "
+        gain += f" At the same guarantee k-ary trees help {', '.join(helped)}."
     if harmed:
-        gain += f"They harm {', '.join(harmed)}. " if helped else f"k-ary trees harm {', '.join(harmed)}. "
+        gain += f" They harm {', '.join(harmed)}." if helped else f" k-ary trees harm {', '.join(harmed)}."
     rest = "DP-KLUCB, which publishes one noisy sum for each batch and needs no counter, loses "
     rest += f"**{words.count(round(means[-1]))}**"
     if all(surely(batches, losses[line]) for line in (*pure, *weaker)):
-        return f"{gain}No counter rescues running sums: {rest}."
+        return f"No counter rescues running sums: {rest}.", gain
     if ahead := [_named(*ROWS[line - 1]) for line in pure if surely(losses[line], batches)]:
-        return f"{gain}{rest}. Ahead of it: {', '.join(ahead)}."
+        return f"{rest}. Ahead of it: {', '.join(ahead)}.", gain
     if ahead := [_named(*ROWS[line - 1]) for line in weaker if surely(losses[line], batches)]:
-        return f"{gain}{rest}. Ahead of it, with a weaker promise: {', '.join(ahead)}."
-    return f"{gain}{rest}, which {losses.shape[1]} runs cannot tell apart from at least one of the others."
+        return f"{rest}. Ahead of it, with a weaker guarantee: {', '.join(ahead)}.", gain
+    return f"{rest}, which {losses.shape[1]} runs cannot tell apart from at least one of the others.", gain
 
 
 def chart(losses: np.ndarray, experiment: Experiment) -> go.Figure:
@@ -136,8 +136,10 @@ def draw(epsilon: float) -> None:
     st.plotly_chart(figure, key="sums-bandits", config=charts.CONFIG, alt=told)
     means = " and ".join(f"{mean:g}" for mean in experiment.means)
     failing = ", ".join(sorted({kept.failure for kept in _kept(experiment) if kept.failure}))
-    st.caption(
-        f"{verdict(losses)} Hollow: normal noise, whose guarantee has a {failing}, so it is weaker. "
+    conclusion, numbers = verdict(losses)
+    st.markdown(conclusion)
+    st.expander("The numbers behind it").markdown(
+        f"{numbers} Hollow: normal noise, whose guarantee has a {failing}, so it is weaker. "
         f"Arms with success rates {means}; {words.count(experiment.horizon)} users; {experiment.trials} runs. "
         "Error bars: ± 2 standard errors."
     )

@@ -300,7 +300,7 @@ def spending_chart(chosen: Sums) -> go.Figure:
         annotation_position="top left",
     )
     charts.style(figure, 440, dark)
-    figure.update_xaxes(title="items so far", **charts.USERS_LOG)
+    figure.update_xaxes(title="items so far", **charts.USERS)
     figure.update_yaxes(title="loss of one item", range=[0, 1.25 * chosen.epsilon])
     return figure
 
