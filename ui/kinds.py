@@ -125,11 +125,11 @@ def tell() -> None:
             f"This page needs {KINDS[kind].lacks(own)}, so it uses an example. Your settings are saved: "
             f"{words.plain(words.heading(own)[0])} ({words.summary(own)})."
         )
-        st.page_link(page_links.to("explore"), label="Back to my experiment", icon=":material/arrow_back:")
+        st.page_link(page_links.to("explore"), label="Back to your experiment", icon=":material/arrow_back:")
         st.button(
-            "Make this example mine",
+            "Use this example on all pages",
             key=state.key("keep-example"),
             on_click=state.keep_example,
-            help="All pages then show this example in place of your experiment.",
+            help="All pages then show this example.",
             width="stretch",
         )
