@@ -29,6 +29,7 @@ DEFAULT_LINK = {
     "n": "4",
     "show": "price",
 }
+LINKS["theory"] = DEFAULT_LINK | {"axis": "arms"}  # with the bounds unfolded
 ONE_BY_ONE = ("explore",)  # its picture is not the first one again when two controls change in one run
 KINDS = [
     "select_slider",
