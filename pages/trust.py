@@ -14,7 +14,7 @@ PAGE = Page(
     title="Whom to trust",
     icon="stairs",
     place=2.5,
-    sidebar="arms budget lines own T n seed x y band bounds worst shapes runs hide",
+    sidebar="arms budget lines own T n seed x y band runs hide",
     shows="trusted",
 )
 page_frame.enter()
@@ -30,13 +30,14 @@ if result is None:
     st.info("Nothing computed yet. Press Run, or choose fewer users or trials in the sidebar.")
     page_frame.leave()
 
-played, levels = result, by_level(result)
+played, levels = result, charts.without_bounds(by_level(result))
 st.markdown(shared.kept("trust-verdict", played, None, lambda: view.verdict(played)))
 picture = shared.picture(
     "trust", levels, dark, lambda: charts.regret_chart(levels, dark), lambda _: charts.describe(levels)
 )
 figures.show(picture, "trust-curves")
-st.caption(words.legend(played))
+band = words.band(max(line.count for line in played.lines if line), experiment.view)
+st.caption(f"{words.sentence(band)}.")
 with st.expander("What each step of trust saves, and what each method guarantees", icon=":material/stairs:"):
     picture = shared.picture(
         "trust-steps",
