@@ -12,7 +12,8 @@ from bandit_core.model import KEPT, PROMISES, Model, Privacy
 from bandit_core.theory.definitions import DEFINITIONS, IMPLICATIONS, NOT_IMPLIED
 from ui import theme
 
-WIDTH, NOISE_WIDTH = 156, 352  # of `who_sees_what` and `noises`, in pixels: two, or one, beside each other on a phone
+# Of `who_sees_what` and `noises`, in pixels: two, or one, fit on a phone; ui/stylesheet.py keeps their room.
+WIDTH, HEIGHT, NOISE_WIDTH, NOISE_HEIGHT = 156, 262, 352, 164
 LEVELS: tuple[Privacy, ...] = (*KEPT[1:], KEPT[0])  # the five privacy levels, least trust first
 USERS, TIMES, STEP = 100, 24, 2  # of `noises`: users who answer, how often all are asked, width of a column of dots
 
@@ -44,7 +45,7 @@ def who_sees_what(privacy: Privacy, dark: bool) -> str:
             middle = WIDTH / 2 if not party.on_the_way else 40
             parts.append(_arrow(middle, top - way + 3, middle, top - 3, hue, wide=2))
             parts.append(_text(100, top - way / 2 + 5, party.on_the_way, hue, 13))
-    return _svg(WIDTH, 42 + 3 * high + 2 * way + 2, parts)
+    return _svg(WIDTH, HEIGHT, parts)
 
 
 def sums() -> tuple[float, np.ndarray, np.ndarray]:
@@ -74,7 +75,7 @@ def noises(dark: bool) -> str:
         written = theme.as_text(hue, dark)
         parts.append(f'<text x="0" y="{floor - 38}" font-size="14" fill="{written}">{words}</text>')
     parts += [_text(scale * tick, 159, str(tick), ink, 13) for tick in (25, 50, 75)]
-    return _svg(NOISE_WIDTH, 164, parts)
+    return _svg(NOISE_WIDTH, NOISE_HEIGHT, parts)
 
 
 def noises_in_words() -> str:

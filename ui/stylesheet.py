@@ -44,10 +44,12 @@ _ROOM = """
 [data-testid=stMain] [class*=st-key-]:not([class*=st-key-learn-])>[data-testid=stSkeleton]{min-height:68px}
 .st-key-glossary [data-testid=stColumn]+* [data-testid=stSkeleton]{height:2rem}
 .st-key-contextual-opening{min-height:700px}
-:is(.st-key-theory-pictures,.st-key-trust-pictures,.st-key-heavy-pictures) [data-testid=stColumn]{
+:is(.st-key-theory-pictures,.st-key-heavy-pictures) [data-testid=stColumn]{
 min-width:min(100%,340px)}
 .st-key-theory-pictures :last-child>[data-testid=stSkeleton]{height:auto;width:100%;max-width:460px;
 aspect-ratio:460/300}
+.st-key-trust-who [data-testid=stSkeleton]{height:262px}
+.st-key-trust-why [data-testid=stSkeleton]{height:164px}
 """
 
 # On paper the page is narrower than on the screen, and pictures keep their width: all of it becomes smaller, by how

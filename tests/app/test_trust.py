@@ -10,7 +10,7 @@ from bandit_core.experiments.presets import load_preset
 from bandit_core.model import PROMISES
 from bandit_core.simulation.engine import simulate
 from bandit_core.studies.trust_steps import ladder, steps
-from ui import diagrams
+from ui import diagrams, stylesheet
 from ui.trust import view
 
 SMALL = {"preset": "trust", **on.SMALL}
@@ -35,6 +35,11 @@ def test_bars_are_the_steps_of_the_ladder_and_the_table_says_what_each_line_keep
     assert all(PROMISES[key].trusted in shown(screen)["trusted"].tolist() for key in keys)
     pictures = [image.alt for element in screen.get("image") for image in element.proto.imgs]
     assert pictures == [*map(diagrams.in_words, diagrams.LEVELS), diagrams.noises_in_words()]
+
+
+def test_drawings_have_their_room_before_they_come() -> None:
+    for name, height in (("who", diagrams.HEIGHT), ("why", diagrams.NOISE_HEIGHT)):
+        assert f".st-key-trust-{name} [data-testid=stSkeleton]{{height:{height}px}}" in stylesheet.STYLE
 
 
 def test_a_hundred_noises_are_ten_times_as_large_as_one() -> None:

@@ -25,14 +25,14 @@ GRID = epsilon_grid.between(0.1, 10)
 
 def who_sees_what(dark: bool) -> None:
     """A drawing for each of the five privacy levels."""
-    with st.container(horizontal=True, gap="xsmall"):
+    with st.container(key="trust-who", horizontal=True, gap="xsmall"):
         for level in diagrams.LEVELS:
             st.image(diagrams.who_sees_what(level, dark), width=diagrams.WIDTH, alt=diagrams.in_words(level))
 
 
 def why(dark: bool) -> None:
     """Why a curator costs less: many noises beside one."""
-    left, right = st.columns(2, vertical_alignment="center", gap="medium")
+    left, right = st.container(key="trust-why").columns(2, vertical_alignment="center", gap="medium")
     left.image(diagrams.noises(dark), width=diagrams.NOISE_WIDTH, alt=diagrams.noises_in_words())
     far, near = math.sqrt(2 * diagrams.USERS), math.sqrt(2)  # Laplace noise of scale 1
     right.markdown(
