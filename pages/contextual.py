@@ -3,11 +3,9 @@
 import ui.preload  # noqa: F401 - before all other imports, see there
 
 # isort: split
-import plotly.graph_objects as go
 import streamlit as st
 
-from bandit_core.simulation.results import Result
-from ui import charts, exports, figures, page_frame, panels, runner, shared, state, theme, watch, words
+from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, shared, state, theme, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
 
@@ -23,84 +21,52 @@ PAGE = Page(
 )
 page_frame.enter()
 
-st.title("Can a learner suit each user and know none of them?")
-opening, controls = st.container(key="contextual-opening"), st.container()
-opening.markdown(
-    "What suits a person depends on the person. With the private policies here, each phone keeps to itself what it "
-    "knows about its user, what it chose and how well that went; all that ever leaves it is **one noisy message**."
+st.title("Can a system personalise without knowing anyone?")
+st.markdown(
+    "What suits a person depends on the person. Each phone keeps its user's features, choice and reward, and sends "
+    "**one noisy message**."
 )
-own = data.panel()
+top = st.container()
+with st.expander("Change the users"):
+    own = data.panel()
+    if own is None:
+        view.controls(state.experiment())
 if own is None:
     experiment, store, name = state.experiment(), None, "contextual"
-    with controls:
-        view.controls(experiment)
+    with top:
+        lab_parts.epsilon(experiment)
 else:
     experiment, store, name = own.experiment, own.store, data.RUN
-
-
-def draw_messages() -> None:
-    """At the top of the page, but after the picture: on a fresh machine they are compiled first."""
-    with opening:
-        with st.spinner("Drawing what the phones send. A new machine compiles first: about 10 s.", show_time=True):
-            view.messages_panel(experiment)
-        watch.fold("Watch the messages arrive", experiment, "contextual-watch")
-
-
-if own is not None:
-    st.subheader(words.plain(experiment.title))
-dark, direct = theme.is_dark(), not theme.is_phone()
-
-
-def chart(result: Result) -> go.Figure:
-    """The page's picture of a result."""
-    return charts.regret_chart(charts.without_bounds(result), dark, height=420, direct_labels=direct)
-
+    top.subheader(words.plain(experiment.title))
+dark = theme.is_dark()
 
 result = runner.result_of(experiment, name, store)
 if result is None:
     result = runner.preview_of(experiment, store)
-    if result is None:
-        draw_messages()
-        page_frame.leave()
-    st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
-
-st.subheader("What the server learns nevertheless")
-played = result
-st.markdown(shared.kept("verdict", played, None, lambda: words.verdict(played)))
-picture = shared.picture(
-    "contextual",
-    played,
-    (dark, direct),
-    lambda: chart(played),
-    lambda _: charts.describe(played),
-)
-figures.show(picture, "regret-chart")
-draw_messages()
-st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
-figures.fold_for_print(exports.for_file(charts.without_bounds(played)), exports.file_name(experiment))
-left, right = st.columns(2)
-with left:
-    st.markdown("**How far off is the server's estimate of θ?**")
+    if result is not None:
+        st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
+if result is not None:
+    played = charts.without_bounds(result)
+    st.markdown(shared.kept("losses", played, None, lambda: view.verdict(played)))
     picture = shared.picture(
-        "error",
+        "contextual",
         played,
         dark,
-        lambda: view.error_chart(played, dark),
-        lambda drawn: charts.read_aloud(drawn, "Error of the estimate"),
+        lambda: charts.regret_chart(played, dark, lab_parts.HEIGHT, direct_labels=False),
+        lambda _: charts.describe(played),
     )
-    figures.show(picture, "error")
-    st.caption(view.error_words(played))
-with right:
-    st.markdown("**How many users get what is best for them?**")
-    picture = shared.picture(
-        "share",
-        played,
-        dark,
-        lambda: view.share_chart(played, dark),
-        lambda drawn: charts.read_aloud(drawn, "Best choices"),
+    figures.show(picture, "regret-chart")
+    st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
+lab_parts.fold("What leaves the phones", "contextual-messages", lambda: view.messages_panel(experiment))
+watch.fold("Watch the messages arrive", experiment, "contextual-watch")
+if result is not None:
+    lab_parts.fold("How many users get what is best for them?", "contextual-share", lambda: view.learned(played, dark))
+    lab_parts.fold(
+        "How rare are close calls?",
+        "contextual-regimes",
+        lambda: view.regimes_panel(played),
+        *("C", "orders", "shapes_beta"),
     )
-    figures.show(picture, "share")
-    st.caption("Share among the latest users at each point. Dotted: choosing at random.")
-view.regimes_panel(result)
-panels.cards(result)
-view.explanation()
+    lab_parts.fold("The methods one by one", "contextual-cards", lambda: panels.cards(played))
+    figures.fold_for_print(exports.for_file(played), exports.file_name(experiment))
+view.explanation(result)

@@ -6,19 +6,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 import streamlit as st
 
 from bandit_core.studies.sweep import distinct_lines
-from ui import (
-    exports,
-    figures,
-    page_frame,
-    runner,
-    shared,
-    state,
-    study_view,
-    take_along,
-    theme,
-    tradeoff_view,
-    who_wins_view,
-)
+from ui import figures, lab_parts, page_frame, runner, shared, state, theme, tradeoff_view
 from ui.menu import Page
 
 PAGE = Page(
@@ -41,8 +29,11 @@ if result is None:
     page_frame.leave()
 
 swept = result
-verdict, legend = shared.of_experiment(
-    "tradeoff-words", experiment, swept.content, lambda: (tradeoff_view.verdict(swept), tradeoff_view.legend(swept))
+verdict, notes, legend = shared.of_experiment(
+    "tradeoff-words",
+    experiment,
+    swept.content,
+    lambda: (tradeoff_view.verdict(swept), tradeoff_view.notes(swept), tradeoff_view.legend(swept)),
 )
 st.markdown(verdict)
 picture = shared.drawing(
@@ -54,15 +45,7 @@ picture = shared.drawing(
 )
 chosen = figures.show(picture, "tradeoff-chart", on_select="rerun", selection_mode="points")
 st.caption(legend)
-tradeoff_view.opened_point(result, chosen)
-who_wins_view.fold(result)
+tradeoff_view.opened_point(swept, chosen)
 tradeoff_view.question(experiment)
-tradeoff_view.tables(result)
-drawn = exports.telling(
-    lambda: tradeoff_view.chart(swept, False), lambda: exports.made_of_sweep(swept), shared.is_own(experiment)
-)
-figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
-with st.expander("Take it along"):
-    take_along.draw(experiment, "tradeoff", epsilons, take_along.as_html(verdict))
-study_view.fold()
-tradeoff_view.explanation(experiment)
+lab_parts.fold("Maps, numbers and downloads", "tradeoff-more", lambda: tradeoff_view.more(swept, f"{verdict} {notes}"))
+tradeoff_view.explanation(experiment, notes)

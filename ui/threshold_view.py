@@ -22,7 +22,7 @@ from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.errors import InputError
 from bandit_core.studies import threshold_check
 from bandit_core.theory import threshold as theory
-from ui import charts, page_fields, page_links, state, theme, words
+from ui import charts, figures, lab_parts, page_fields, page_links, runner, shared, state, theme, words
 
 EXAMPLES = {
     "Ren et al.: five groups of users": "discrete(0, 0.2, 1, 2, 100)",
@@ -58,7 +58,7 @@ def _with(experiment: Experiment, text: str) -> Experiment:
 
 
 def _use(text: str) -> None:
-    """Callback: the visitor's own experiment gets these users."""
+    """Callback: the experiment of the other pages gets these users."""
     state.open_own(_with(state.kept(), text))
 
 
@@ -80,7 +80,7 @@ def distribution() -> BudgetDistribution:
                 "Users",
                 list(dict.fromkeys((now, *EXAMPLES))),
                 0,
-                help=f"How budgets are spread over users; the sidebar takes any other. {words.PUBLIC['budgets']}",
+                help=f"How ε varies from user to user; the sidebar takes any other. {words.PUBLIC['budgets']}",
             ),
             lambda name: _with(experiment, EXAMPLES.get(name, text)),
         )
@@ -90,7 +90,7 @@ def distribution() -> BudgetDistribution:
             key="threshold-use",
             on_click=_use,
             args=(text,),
-            help=f"Gives every policy of your own experiment that takes a distribution of budgets this one: {text}.",
+            help=f"On the other pages, gives this spread of ε to each policy that takes one: {text}.",
             width="stretch",
         )
     return spread
@@ -104,15 +104,13 @@ def search(_law: BudgetDistribution, key: str = "") -> Search:
 
 
 def verdict(found: Search) -> str:
-    """The recommendation in words."""
+    """The recommendation in a sentence."""
+    bernoulli, laplace = words.number(found.best_b), words.number(found.best_l)
     if np.isclose(found.best_l, found.best_b):
-        return (
-            f"Recommended: ignore users below **ε = {words.number(found.best_b)}** with both mechanisms, Bernoulli and "
-            "Laplace."
-        )
+        return f"Ignore answers from users below **ε = {bernoulli}**: there the predicted cost is lowest."
     return (
-        f"Recommended: ignore users below **ε = {words.number(found.best_b)}** with the Bernoulli mechanism, and "
-        f"below **ε = {words.number(found.best_l)}** with the Laplace mechanism."
+        f"Ignore answers from users below **ε = {bernoulli}** with the Bernoulli mechanism, below **ε = {laplace}** "
+        "with Laplace: there the predicted cost is lowest."
     )
 
 
@@ -158,13 +156,13 @@ def cost_chart(found: Search, threshold: float, dark: bool) -> go.Figure:
             hovertemplate="recommended<extra></extra>",
         )
     figure.add_vline(x=threshold, line={"dash": "dash", "width": 1.5, "color": "#888888"})
-    charts.style(figure, 330, dark)
+    charts.style(figure, lab_parts.HEIGHT, dark)
     ends = np.log10(found.thresholds[[0, -1]])
     figure.update_xaxes(type="log", title="threshold ε_min", tickangle=0, **charts.ticks(True, *ends))
     costs = np.concatenate([found.v_l, found.v_b])
     costs = costs[np.isfinite(costs)]
     wide = len(costs) > 0 and costs.max() > 3000 * costs.min()
-    figure.update_yaxes(type="log", title="V: regret grows in proportion", **charts.AMOUNTS, dtick=1 if wide else "D2")
+    figure.update_yaxes(type="log", title="predicted cost V", **charts.AMOUNTS, dtick=1 if wide else "D2")
     return figure
 
 
@@ -177,15 +175,53 @@ def made(experiment: Experiment, distribution: BudgetDistribution) -> dict[str, 
     }
 
 
-def legend(distribution: BudgetDistribution, threshold: float) -> str:
-    """The numbers at the chosen threshold."""
-    v_l, v_b = theory.v_l(distribution, threshold), theory.v_b(distribution, threshold)
-    kept = distribution.share_above(threshold)
+def legend(found: Search, distribution: BudgetDistribution, threshold: float) -> str:
+    """What the chosen threshold keeps and costs, and what is marked."""
+    ratios = [
+        words.number(cost(distribution, threshold) / float(np.nanmin(every)), 2)
+        for cost, every in ((theory.v_b, found.v_b), (theory.v_l, found.v_l))
+    ]
+    kept = f"{100 * distribution.share_above(threshold):.3g}%"
     return (
-        f"At ε_min = {threshold:.3g} (dashed): V_L = {words.number(v_l)}, V_B = {words.number(v_b)}; the share of "
-        "users "
-        f"who are kept is p₀ = {kept:.3f}."
+        f"Dashed: ε_min = {threshold:.3g} keeps {kept} of the users. Cost relative to the lowest (stars): "
+        f"{ratios[0]} with Bernoulli, {ratios[1]} with Laplace."
     )
+
+
+def kept_users(experiment: Experiment, distribution: BudgetDistribution, threshold: float, dark: bool) -> None:
+    """How the budgets are spread, and the threshold."""
+    picture = shared.drawing(
+        "users",
+        experiment,
+        (threshold, dark),
+        lambda: charts.density_chart(distribution, threshold, dark, height=330),
+        lambda _: charts.read_users_aloud(distribution, threshold),
+    )
+    figures.show(picture, "density")
+    v_l, v_b = theory.v_l(distribution, threshold), theory.v_b(distribution, threshold)
+    st.caption(
+        f"Dashed: ε_min = {threshold:.3g}. Share of users kept: p₀ = {distribution.share_above(threshold):.3f}; "
+        f"V_L = {words.number(v_l)}, V_B = {words.number(v_b)}. {words.PUBLIC['budgets']} {words.PUBLIC['eps_min']}"
+    )
+
+
+def check_fold(distribution: BudgetDistribution) -> None:
+    """The check by simulation, once it is asked for."""
+    st.markdown(
+        "The check simulates both mechanisms at several thresholds, with many users. If the prediction is right, the "
+        "points of regret against V lie on a straight line."
+    )
+    check = check_experiment(distribution)
+    if check and page_fields.toggle(
+        "Check by simulation",
+        "check",
+        "check",
+        size_words(check),
+        on_change=lambda: state.adopt(state.experiment()),  # the sidebar gets the controls of the check
+    ):
+        result = runner.result_of(check_users(check), "threshold")
+        if result is not None:
+            check_panel(result)
 
 
 def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
@@ -206,7 +242,7 @@ def check_experiment(distribution: BudgetDistribution) -> Experiment | None:
 
 def size_words(check: Experiment) -> str:
     """How large the check is."""
-    return f"{len(check.lines)} lines of {words.count(check.horizon)} users, {check.trials} trials each."
+    return f"{len(check.lines)} policies, {words.count(check.horizon)} users, {check.trials} trials each."
 
 
 def check_users(check: Experiment) -> Experiment:
@@ -287,7 +323,7 @@ def explanation() -> None:
             "A noisy answer is better than none, up to a point: very noisy answers make the estimate of every arm less "
             "certain. The leading term of the regret bounds of Ren et al. 2020 grows with V, which weighs the noise of "
             "the kept answers against the share p₀ of users who are kept. Recommended is the threshold with the "
-            "smallest V on the whole curve above. It is a heuristic: it looks at the bound's leading term, not at the "
+            "smallest V on the whole curve. It is a heuristic: it looks at the bound's leading term, not at the "
             "regret itself."
         )
         st.latex(

@@ -28,6 +28,7 @@ from ui import (
     epsilon_grid,
     exports,
     figures,
+    lab_parts,
     legends,
     page_fields,
     page_links,
@@ -35,17 +36,22 @@ from ui import (
     render_lock,
     shared,
     state,
+    study_view,
+    take_along,
     theme,
+    who_wins_view,
     words,
 )
 
 GRID = epsilon_grid.between(0.05, 10)
 POINTS = 9
 GOALS: dict[Kind, str] = {
-    "price": "times the regret without privacy",
-    "regret": "lost rewards in all",
-    "missed": "share of the last tenth of users who miss the best arm",
+    "price": "× the regret without privacy",
+    "regret": "lost rewards in total",
+    "missed": "as share of the last tenth of users who miss the best option",
 }
+_BOUNDS = {"↓": "↓: lower bound.", "↑": "↑: upper bound."}
+_WITHOUT = " that without privacy"
 START = {"price": "2", "regret": "1000", "missed": "0.05"}
 
 
@@ -54,11 +60,11 @@ def controls(experiment: Experiment) -> tuple[float, ...]:
     low, high = (page_fields.number(name, text, GRID[0], GRID[-1]) for name, text in (("from", "0.1"), ("to", "10")))
     left, right = st.columns([3, 2], vertical_alignment="bottom")
     low, high = left.select_slider(
-        "Budgets ε: ← more private · less regret →",
+        "Range of ε",
         sorted({*GRID, low, high}),
         (min(low, high), max(low, high)),
         key=state.own_key("tradeoff-range"),
-        help="Every private line is simulated at nine budgets in this range, and at that of the sidebar.",
+        help="Every private method is simulated at nine values of ε in this range, and at that of the sidebar.",
         format_func=lambda value: f"{value:g}",
     )
     shown = quantity(experiment)
@@ -73,14 +79,13 @@ def controls(experiment: Experiment) -> tuple[float, ...]:
                 default=shown,
                 required=True,
                 format_func={"regret": "regret", "price": "price of privacy"}.__getitem__,
-                help="Regret at the horizon, or its ratio to that of the best method without privacy (see the sidebar, "
-                "View).",
+                help="Regret at the horizon, or its ratio to that of the best method without privacy (see View in the "
+                "sidebar).",
             ),
             lambda chosen: experiment.with_changes(view=experiment.view.model_dump() | {"quantity": chosen}),
         )
     page_fields.keep("from", low, "0.1")
     page_fields.keep("to", high, "10")
-    st.caption(" ".join(f"ε = {each:g}: {words.odds(each)}" for each in dict.fromkeys((low, high))))
     grid = {low} if low == high else set(epsilon_grid.curve(low, high, POINTS))
     here = marked(experiment)
     return tuple(sorted(grid | ({here} if here is not None and low <= here <= high else set())))
@@ -97,72 +102,79 @@ def marked(experiment: Experiment) -> float | None:
     return None if budget is None else budget.fixed
 
 
+def _private(result: SweepResult) -> dict[int, tradeoff.Trace]:
+    """The curves of the private lines by the number of their line."""
+    lines = result.experiment.lines
+    return {trace.line: trace for trace in tradeoff.traces(result) if lines[trace.line].epsilon is not None}
+
+
 def verdict(result: SweepResult) -> str:
-    """Who is best where, and from where privacy is nearly free."""
-    experiment, found = result.experiment, tradeoff.traces(result)
-    private = [trace for trace in found if experiment.lines[trace.line].epsilon is not None]
-    alone = "In a single run, which proves little, " * (experiment.trials == 1)
-    sentences = [words.sentence(alone + _ends(private[0]) if len(private) == 1 else _winners(result, private))]
-    for trace in private:
-        free = tradeoff.free_from(trace)
-        if free is not None and set(trace.epsilons[trace.epsilons >= free]) - set(tradeoff.cheaper_at(trace)):
-            assert trace.against is not None
-            where = _spans(trace.epsilons[trace.epsilons >= free].tolist(), result.epsilons)
-            sentences.append(
-                f"At {where} the regret of {words.called(trace.label)} is at most 5 % above that of "
-                f"{words.reference(trace.against)}."
-            )
-    below = [(trace, trace.against) for trace in private if len(tradeoff.cheaper_at(trace))]
-    for trace, against in below:
-        assert against is not None
-        where = _spans(tradeoff.cheaper_at(trace).tolist(), result.epsilons)
-        sentences.append(
-            f"**{words.called(trace.label)}** clearly loses less than **{words.called(against.label)}** at {where}."
-        )
-    if below:
-        own = experiment.view.against == "own"
-        why = words.NOT_ALIKE if own else "without privacy the same method could be used as well"
-        sentences.append(f"That does not mean that privacy helps: {why}.")
-    return " ".join(sentences)
-
-
-def _ends(trace: tradeoff.Trace) -> str:
-    """What the only private line loses at the smallest and at the largest budget computed so far."""
-    done = np.flatnonzero(np.isfinite(trace.mean)).tolist()
-    if not done:
-        return f"nothing is computed yet of **{words.called(trace.label)}**."
-    ends = [
-        f"{words.with_error(trace.mean[place], trace.stderr[place])} rewards at ε = {trace.epsilons[place]:g}"
-        for place in dict.fromkeys((done[0], done[-1]))
-    ]
-    return f"**{words.called(trace.label)}** loses {' and '.join(ends)}."
-
-
-def _winners(result: SweepResult, private: list[tradeoff.Trace]) -> str:
-    """Which of several private lines is clearly ahead at which budgets."""
-    names = {trace.line: words.called(trace.label) for trace in private}
-    winners = tradeoff.frontier(result)
-    clear = [winner for winner in winners if not winner.tied_with]
-    done = "shown" if len(winners) == len(result.epsilons) else "computed so far"
+    """Which private line is best where, and what that costs at both ends of the range."""
+    private, winners = _private(result), tradeoff.frontier(result)
+    if not winners:
+        return "Nothing is computed yet."
+    trials = result.experiment.trials
+    alone = "In a single run, which proves little, " * (trials == 1)
+    ends = dict.fromkeys((winners[0], winners[-1]))
+    costs = [_cost(private[best.line], best.epsilon) for best in ends]
+    told = " and ".join([costs[0], *(cost.replace(_WITHOUT, "", _WITHOUT in costs[0]) for cost in costs[1:])])
+    if any(best.epsilon in tradeoff.cheaper_at(private[best.line]) for best in ends):
+        told += ". A ratio below 1 does not mean that privacy helps"
+    clear = [best for best in winners if not best.tied_with]
+    names = {line: f"**{words.called(private[line].label)}**" for line in dict.fromkeys(best.line for best in winners)}
+    if len(private) == 1:
+        return words.sentence(f"{alone}the regret of {names[winners[0].line]} is {told}.")
+    shown = "shown" if len(winners) == len(result.epsilons) else "computed so far"
+    lines = list(dict.fromkeys(best.line for best in clear))
+    rest = "; elsewhere the best are statistically tied" * (len(clear) < len(winners))
+    if len(lines) == 1 and not rest:
+        return f"{names[lines[0]]} has the lowest regret of the private methods at every ε {shown}: {told}."
     if not clear:
-        trials = result.experiment.trials
-        if trials == 1:
-            return "a single run of each private line does not show which loses least."
-        return f"at none of the budgets {done} is a private line clearly ahead with {trials} trials."
-    rest = "; at the others the errors leave it open" * (len(clear) < len(winners))
-    lines = list(dict.fromkeys(winner.line for winner in clear))
-    if len(lines) == 1:
-        where = "at every budget" if not rest else f"at {len(clear)} of {len(winners)} budgets"
-        return f"of the private lines **{names[lines[0]]}** loses least {where} {done}{rest}."
-    parts = [
-        f"**{names[line]}** at {_spans([each.epsilon for each in clear if each.line == line], result.epsilons)}"
-        for line in lines
-    ]
-    return f"of the private lines these lose least: {', '.join(parts)}{rest}."
+        tied = " and ".join(dict.fromkeys(names.values()))
+        first = f"{alone}no private method is clearly the best at any ε {shown} (lowest: {tied})."
+    elif len(lines) == 1:
+        where = f"at {len(clear)} of the {len(winners)} values of ε {shown}"
+        first = f"{names[lines[0]]} has the lowest regret of the private methods {where}{rest}."
+    else:
+        parts = [
+            f"{names[line]} at {_spans([each.epsilon for each in clear if each.line == line], result.epsilons)}"
+            for line in lines
+        ]
+        first = f"These private methods have the lowest regret {shown}: {', '.join(parts)}{rest}."
+    return f"{words.sentence(first)} The lowest is {told}."
+
+
+def _cost(trace: tradeoff.Trace, epsilon: float) -> str:
+    """The regret at a budget beside that without privacy."""
+    place, at = trace.epsilons.tolist().index(epsilon), f"at ε = {epsilon:g}"
+    if not math.isfinite(trace.price[place]):
+        return f"{words.number(trace.mean[place], 2)} lost rewards {at}"
+    if trace.price_low[place] <= 1 <= trace.price_high[place]:
+        return f"statistically tied with no privacy {at}"
+    return f"**{words.number(trace.price[place], 2)} times**{_WITHOUT} {at}"
+
+
+def notes(result: SweepResult) -> str:
+    """From where privacy is nearly free, and why it may seem to help."""
+    sentences, why = [], ""
+    for trace in _private(result).values():
+        free, below = tradeoff.free_from(trace), tradeoff.cheaper_at(trace).tolist()
+        if trace.against is None:
+            continue
+        name, other = words.called(trace.label), words.reference(trace.against)
+        if free is not None and set(trace.epsilons[trace.epsilons >= free]) - set(below):
+            where = _spans(trace.epsilons[trace.epsilons >= free].tolist(), result.epsilons)
+            sentences.append(f"At {where} the regret of {name} is at most 5% above that of {other}.")
+        if below:
+            sentences.append(f"At {_spans(below, result.epsilons)} **{name}** has clearly less regret than {other}.")
+            own = result.experiment.view.against == "own"
+            reason = words.NOT_ALIKE if own else "without privacy the same method could be used as well"
+            why = f"That does not mean that privacy helps: {reason}."
+    return " ".join(filter(None, (*sentences, why)))
 
 
 def _spans(chosen: Sequence[float], grid: Sequence[float]) -> str:
-    """Budgets of a grid, with neighbours drawn together: ``ε = 0.1 to 1 and 5.62``."""
+    """Budgets of a grid, neighbours as one range: ``ε = 0.1 to 1 and 5.62``."""
     groups: list[list[float]] = []
     for epsilon in chosen:
         if groups and grid.index(groups[-1][-1]) + 1 == grid.index(epsilon):
@@ -174,11 +186,14 @@ def _spans(chosen: Sequence[float], grid: Sequence[float]) -> str:
 
 
 def compared(result: SweepResult) -> str:
-    """What every price is relative to."""
+    """What prices are relative to, where that is not the only curve without privacy."""
     pairs: dict[str, list[str]] = {}
     for trace in tradeoff.traces(result):
         if trace.against is not None:
             pairs.setdefault(words.reference(trace.against), []).append(words.called(trace.label))
+    free = [line for line in result.experiment.lines if line.epsilon is None]
+    if len(pairs) == 1:
+        return "" if len(free) == 1 else f"Without privacy: {next(iter(pairs))}."
     told = "; ".join(f"{', '.join(names)} against {other}" for other, names in pairs.items())
     return f"Price of privacy: {told}." if told else ""
 
@@ -224,11 +239,11 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     here = marked(experiment)
     if here in result.epsilons:
         figure.add_vline(x=here, line={"dash": "dash", "color": "#888888", "width": 1.5})
-    charts.style(figure, 560, dark)
+    charts.style(figure, lab_parts.HEIGHT, dark)
     figure.update_layout(hovermode="closest")  # with a unified hover, Plotly reports no click on a point
     figure.update_xaxes(
         type="log",
-        title="budget ε  (← more private · less regret →)",
+        title="privacy budget ε  (← more private · less regret →)",
         **charts.ticks(True, *np.log10([result.epsilons[0], result.epsilons[-1]])),
     )
     if price:
@@ -293,10 +308,13 @@ def _mark_regions(figure: go.Figure, result: SweepResult, found: list[tradeoff.T
         _region(figure, "privacy nearly free", max(free), high, "right")
     if len(noisy) == len(private) and min(noisy) > low:
         _region(figure, "hardly better than random", low, min(noisy), "left")
-    central = any(result.experiment.lines[trace.line].entry.privacy == "central" for trace in private)
     change = tradeoff.regime_change(result.experiment)
-    if central and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
+    if _has_central(result.experiment) and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
         figure.add_vline(x=change, line={"dash": "dot", "color": theme.TRUST_COLOURS["central"], "width": 1})
+
+
+def _has_central(experiment: Experiment) -> bool:
+    return any(line.entry.privacy == "central" for line in experiment.lines)
 
 
 def _region(figure: go.Figure, text: str, low: float, high: float, side: str) -> None:
@@ -310,31 +328,29 @@ def _region(figure: go.Figure, text: str, low: float, high: float, side: str) ->
 
 
 def legend(result: SweepResult, opens: bool = True) -> str:
-    """What shading and dashes mean, and whether a click ``opens`` a curve."""
-    trials, price = result.experiment.trials, quantity(result.experiment) == "price"
-    shaded = "A single run, so no band"
+    """What is drawn besides the curves, and whether a click ``opens`` one."""
+    experiment = result.experiment
+    trials, view, price = experiment.trials, experiment.view, quantity(experiment) == "price"
+    told = ["A single run, so no band."]
     if trials > 1:
-        shaded = f"Shaded: {'95% interval of the price over' if price else 'middle 90 % of'} {trials} runs"
-    text = f"{shaded}. {'Click a point to open its curve. ' * opens}{compared(result)}"
-    here = marked(result.experiment)
+        told = [f"Shaded: {'95% interval of the price over' if price else 'middle 90% of'} {trials} runs."]
+    signs = {
+        bound.sign
+        for number, line in enumerate(experiment.lines)
+        if view.bounds and not price and line.epsilon is not None and number not in view.hidden
+        for bound, _ in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons)
+    }
+    told += [text for sign, text in _BOUNDS.items() if sign in signs]
+    here, change = marked(experiment), tradeoff.regime_change(experiment)
     if here in result.epsilons:
-        text += f" Dashed: ε = {here:g}, the budget of the sidebar."
-    change = tradeoff.regime_change(result.experiment)
-    if change is not None and any(line.entry.privacy == "central" for line in result.experiment.lines):
-        text += (
-            f" Dotted blue: ε = {change:.3g}; from there on the best policies of a curator pay nothing for privacy in "
+        told.append(f"Vertical dashes: ε = {here:g}.")
+    if _has_central(experiment) and change is not None and result.epsilons[0] < change < result.epsilons[-1]:
+        told.append(
+            f"Vertical dots: ε = {change:.2g}; from there on the best policies of a curator pay nothing for privacy in "
             "the long run on these arms."
         )
-    view = result.experiment.view
-    if view.bounds and not price:
-        text += " Bounds at this number of users: thin solid ↓ at least, dashed ↑ at most. "
-        text += (
-            "Dotted slopes and long-dashed shapes are no limits at one number of users."
-            if view.shapes
-            else "Slopes and shapes, which are no limits at one number of users, are drawn if the sidebar's View asks "
-            "for them."
-        )
-    return " ".join(filter(None, (text, words.measures(result.experiment))))
+    told.append("Click a point to open its curves." * opens)
+    return " ".join(filter(None, (*told, compared(result), words.measures(experiment))))
 
 
 def describe(result: SweepResult) -> str:
@@ -347,38 +363,26 @@ def describe(result: SweepResult) -> str:
 
 
 def opened_point(result: SweepResult, selection: Any) -> None:
-    """The regret curve behind the selected point, else behind the budget of the sidebar; and the way to Explore."""
+    """The way to the regret curves behind the selected point."""
     points = [point for point in selection.selection.points if "customdata" in point] if selection else []
-    here = marked(result.experiment)
-    if points:
-        found = points[0]["customdata"]
-        place = found[1] if isinstance(found, list) else found["1"]
-    elif here in result.epsilons:
-        place = list(result.epsilons).index(here)
-    else:
+    if not points:
         return
-    chosen = result.results[int(place)]
-    st.subheader(f"The curves at ε = {result.epsilons[int(place)]:g}")
-    dark = theme.is_dark()
-    picture = shared.picture(
-        "opened", chosen, dark, lambda: charts.regret_chart(chosen, dark, height=380), lambda _: charts.describe(chosen)
-    )
-    figures.show(picture, "opened")
+    found = points[0]["customdata"]
+    place = int(found[1] if isinstance(found, list) else found["1"])
     st.page_link(
         page_links.to("explore"),
-        label="Open in Explore",
+        label=f"Open the curves at ε = {result.epsilons[place]:g} in Explore",
         icon=":material/arrow_forward:",
-        query_params=links.write(chosen.experiment),
+        query_params=links.write(result.results[place].experiment),
     )
 
 
 def question(experiment: Experiment) -> None:
     """The inverse: the smallest budget that meets a goal, for every private line side by side."""
-    st.subheader("I can afford …")
     kinds = list(GOALS)
     asked = page_fields.choice("goal", "price", kinds)
-    left, right = st.columns([1, 3], vertical_alignment="bottom")
-    kind = right.selectbox(
+    left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
+    kind = middle.selectbox(
         "of what",
         kinds,
         kinds.index(asked),
@@ -387,7 +391,7 @@ def question(experiment: Experiment) -> None:
         help="What must not exceed the number on the left, after the number of users in the sidebar.",
     )
     limit = left.number_input(
-        "at most",
+        "I accept up to",
         min_value=0.0,
         value=page_fields.number("limit", START[kind], 0, 1e18) if kind == asked else float(START[kind]),
         key=state.own_key(f"goal-limit-{kind}"),
@@ -396,9 +400,10 @@ def question(experiment: Experiment) -> None:
     )
     state.keep_page_field("goal", kind, "price")
     state.keep_page_field("limit", f"{limit:g}", START[kind])
-    how = "Tries one ε after another by simulation; what was computed before is used again."
-    if not page_fields.toggle("Search the smallest ε", "search", "goal-search", how):
-        return
+    with right:
+        how = "Simulates one ε after another; earlier results are used again."
+        if not page_fields.toggle("Find the smallest ε", "search", "goal-search", how):
+            return
     goal = Goal(kind, limit)
     private = [number for number, line in enumerate(experiment.lines) if line.epsilon is not None]
     if kind == "price" and not all(has_price(experiment, number) for number in private):
@@ -434,7 +439,7 @@ def _fewest(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None
         low, high = (words.count(int(at)) if at else more for at, more in ((answer.low, "less"), (answer.high, "more")))
         told = f"**{words.count(int(answer.best))} users** ({low} to {high})" if answer.best else "not reached"
         lines.append(f"{words.plain(name)} at {words.budget(experiment.lines[number].epsilon)}: {told}")
-    st.markdown("With the budgets of the sidebar, the same share needs at least:  \n" + "  \n".join(lines))
+    st.markdown("At the budgets of the sidebar, the same share needs at least:  \n" + "  \n".join(lines))
 
 
 def answer_words(answer: Answer) -> str:
@@ -459,7 +464,7 @@ def answers(
     )
     st.caption(
         "In brackets: every ε that the simulations do not rule out (95% intervals); more trials narrow it. "
-        "The budgets of different trust models are different promises: the same number is not the same protection."
+        "Local and central ε are different guarantees: the same number is not the same protection."
     )
     if all(len(answer.points) == 1 for _, _, answer in rows):
         return
@@ -511,6 +516,22 @@ def _rows(result: SweepResult) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def more(result: SweepResult, told: str) -> None:
+    """What some visitors need: the map, every number, files, a study's table, and budgets that others use."""
+    who_wins_view.fold(result)
+    tables(result)
+    experiment = result.experiment
+    drawn = exports.telling(
+        lambda: chart(result, False), lambda: exports.made_of_sweep(result), shared.is_own(experiment)
+    )
+    figures.fold_for_print(drawn, f"{exports.file_name(experiment)}-tradeoff")
+    with st.expander("Download as an offline lesson"):
+        take_along.draw(experiment, "tradeoff", result.epsilons, take_along.as_html(told))
+    study_view.fold()
+    with st.expander("Which ε do others use?"):
+        real_world_budgets.table("one reward of one user")
+
+
 def tables(result: SweepResult) -> None:
     """Numbers and downloads."""
     with st.expander("Numbers and download"):
@@ -535,16 +556,16 @@ def tables(result: SweepResult) -> None:
         st.code(exports.sweep_command(result.epsilons), language="bash")
 
 
-def explanation(experiment: Experiment) -> None:
-    """How the page is computed, and which budgets others use."""
-    with st.expander("Which ε do others use?"):
-        real_world_budgets.table("one reward of one user")
+def explanation(experiment: Experiment, told: str) -> None:
+    """What else the picture shows, and how it is computed."""
+    here = marked(experiment)
+    odds = "" if here is None else f"At ε = {here:g}: {words.odds(here)}"
     with st.expander("How is this computed?"):
         st.markdown(
-            "Every private line is simulated at each budget with the arms, users, trials and seed of the sidebar; "
-            f"thresholds are chosen automatically. {words.PRICE} The search halves its interval again and again on a "
-            "fixed grid of budgets, eight for each doubling, so the same question always gets the same answer. Shaded "
-            "grey, where all private lines are so: *privacy nearly free*, a price whose 95% interval lies below "
-            "1.05; *hardly better than random*, at least 90 % of the regret of choosing at random "
+            f"{told}\n\n{odds}\n\nEvery private method is simulated at each ε with the arms, users, trials and seed of "
+            f"the sidebar; thresholds are chosen automatically. {words.PRICE} The search halves its interval on a "
+            "fixed grid, eight values of ε for each doubling, so the same question always gets the same answer. "
+            "Shaded grey, where it holds for all private methods: *privacy nearly free*, a 95% interval of the price "
+            "below 1.05; *hardly better than random*, at least 90% of the regret of choosing at random "
             f"({words.number(tradeoff.blind_regret(experiment))} here)."
         )

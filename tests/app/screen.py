@@ -65,6 +65,13 @@ def go(screen: AppTest, page: str) -> AppTest:
     return run(screen)
 
 
+def unfold(screen: AppTest, *folds: str) -> AppTest:
+    """Open folds that are drawn once they are open."""
+    for fold in folds:
+        screen.session_state[fold] = True
+    return run(screen)
+
+
 def look(screen: AppTest, tab: str) -> AppTest:
     """Open a tab of Explore."""
     screen.session_state["views"] = tab

@@ -22,6 +22,7 @@ def test_plain_arms_get_an_example_that_the_page_and_the_sidebar_change() -> Non
     experiment = screen.session_state["lab"]["experiment"]
     assert (experiment.contexts.dimension, experiment.contexts.arms, experiment.contexts.law.beta) == (2, 3, 1)
     assert experiment.lines[1].epsilon.fixed == 4 and experiment.horizon == 1000
+    on.unfold(screen, "contextual-regimes")
     assert not [name for name in on.chart(screen, "regimes").names if "order-only" in name]
     screen.toggle(key="contextual-orders").set_value(True)
     on.run(screen)
@@ -55,6 +56,7 @@ def test_plain_arms_are_kept_beside_the_example() -> None:
 def test_the_shared_experiment_is_drawn() -> None:
     screen = on.visit("contextual", **SHARED)
     assert not screen.warning and not screen.error
+    on.unfold(screen, "contextual-share")
     error, share = on.chart(screen, "error"), on.chart(screen, "share")
     assert {"– LinUCB", "● LDP-OLS", "● LDP-SGD"} <= set(error.names)
     assert error.y("– LinUCB")[-1] < 0.2 < error.y("● LDP-OLS")[-1]  # theta has length 1
@@ -176,7 +178,7 @@ def test_a_lending_file_is_simulated_and_stays_in_the_session(monkeypatch: pytes
     assert screen.session_state["lab"]["experiment"].contexts.arms == 3  # the shared experiment does not know
     assert not screen.sidebar.select_slider
     assert "secret-name" not in on.words(screen)
-    assert len(on.chart(screen, "share").names) == 4
+    assert len(on.chart(screen).names) == 4
     source(screen, "none")
     assert "data-store" not in screen.session_state and "data-read" not in screen.session_state
     assert screen.sidebar.select_slider
@@ -188,7 +190,7 @@ def test_a_wrong_lending_file_is_refused_with_row_and_column() -> None:
     screen = upload(on.visit("contextual", **TINY), "lending", "\n".join(rows).encode())
     [error] = [each.value for each in screen.error]
     assert "row 4, column primary\\_fico" in error and "300 to 850" in error
-    assert on.chart(screen, "share").names  # the example stands in
+    assert on.chart(screen).names  # the example stands in
     screen = upload(on.visit("contextual", **TINY), "lending", b"\xff\xfe\x00rubbish")
     assert "no row below" in screen.error[0].value
 

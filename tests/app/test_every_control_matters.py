@@ -22,6 +22,12 @@ LINKS = {
     "contextual": {"upto": "3000", "eps": "0.5"},
     "threshold": {"lines": "ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", "T": "3000", "n": "2"},
 }
+FOLDS = {
+    "heavy-tails": ("heavy-cut-off", "heavy-v-fold", "heavy-theory"),
+    "tradeoff": ("tradeoff-more",),
+    "contextual": ("contextual-regimes",),
+    "threshold": ("threshold-kept", "threshold-check"),
+}
 DEFAULT_LINK = {
     "arms": "0.9,0.6 x2",
     "lines": "ucb,thompson,heldp-ucb-b(1),heldp-ucb-l(1)",
@@ -172,6 +178,7 @@ MOVED_OWN: dict[str, Any] = {
     "tradeoff-range": (0.2, 5.0),
     "tradeoff-quantity": "price",
     "heavy-v": 0.5,
+    "lab-epsilon": 0.5,
     "heavy-n": 100,
     "contextual-dimension": 3,
     "contextual-arms": 10,
@@ -219,10 +226,14 @@ def move(control: Any, name: str) -> None:
 def test_every_control_on_a_page_changes_something_on_it(page: str) -> None:
     asked = LINKS.get(page, DEFAULT_LINK if menu.named(page).sidebar else {})
     idle = []
-    for name in list(own_controls(on.visit(page, **asked))):
+
+    def visit() -> AppTest:
+        return on.unfold(on.visit(page, **asked), *FOLDS.get(page, ()))
+
+    for name in list(own_controls(visit())):
         if name.startswith(TESTED_ELSEWHERE):
             continue
-        screen = on.visit(page, **asked)
+        screen = visit()
         before = content(screen)
         move(own_controls(screen)[name], name)
         on.run(screen)

@@ -6,7 +6,6 @@ import re
 from urllib.parse import parse_qs
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 import screen as on
@@ -18,12 +17,6 @@ from ui import words
 from ui.heavy_tails import setting, theory, view
 
 TINY = {"users": "10000"}
-
-
-def epoch_table(screen: AppTest) -> pd.DataFrame:
-    """The page's only table of data."""
-    [frame] = screen.dataframe
-    return frame.value
 
 
 def change(screen: AppTest, kind: str, name: str, value: object) -> AppTest:
@@ -44,7 +37,7 @@ def test_a_link_in_the_former_fields_opens_its_experiment_and_is_not_rewritten()
     experiment = screen.session_state["lab"]["experiment"]
     assert (experiment.horizon, setting.epsilon_of(experiment)) == (10_000, 0.5)
     assert on.address(screen) == fields
-    screen.select_slider(key="heavy-n").set_value(100)
+    on.unfold(screen, "heavy-cut-off").select_slider(key="heavy-n").set_value(100)
     on.run(screen)
     assert on.address(screen) == {**fields, "rewards": "100"}
 
@@ -58,16 +51,17 @@ def test_the_controls_of_the_page_change_the_experiment_and_the_address_follows(
     assert now(screen) == setting.Setting("S3", "student", 0.7, "local", True)
     again = on.visit("heavy-tails", **on.address(screen))
     assert again.session_state["lab"]["experiment"] == screen.session_state["lab"]["experiment"]
+    again, screen = (on.unfold(each, "heavy-cut-off") for each in (again, screen))
     assert on.chart(again, "tail").traces == on.chart(screen, "tail").traces
 
 
 def test_the_sidebar_edits_what_the_page_shows() -> None:
-    screen = on.visit("heavy-tails", **TINY)
+    screen = on.visit("heavy-tails", **TINY, rewards="100")
     before = on.chart(screen, "errors").y("privacy noise")
     on.change(screen, "select_slider", "epsilon", 0.5)
     np.testing.assert_allclose(on.chart(screen, "errors").y("privacy noise") / before > 1, True)
     on.change(screen, "select_slider", "horizon", 20_000)
-    assert [int(text.replace(",", "")) for text in epoch_table(screen)["last pull"]][-1] == 20_000
+    assert on.numbers_in(on.chart(screen, "heavy-regret").traces[0]["x"])[-1] == 20_000
 
 
 def test_a_number_between_the_stops_is_taken_as_it_is() -> None:
@@ -93,7 +87,7 @@ def test_what_an_address_asks_in_vain_is_told(field: str, value: str, told: str)
     screen = on.visit("heavy-tails", **{**TINY, field: value})
     [warning] = screen.warning
     assert words.plain(field) in warning.value and words.plain(value) in warning.value and told in warning.value
-    assert on.chart(screen, "tail").traces
+    assert on.chart(screen, "heavy-regret").traces
 
 
 def test_b_grows_and_less_is_thrown_away() -> None:
@@ -120,7 +114,6 @@ def test_it_says_which_constants_run_and_what_that_costs() -> None:
     change(screen, "toggle", "heavy-printed", True)
     assert now(screen).printed
     assert "constants of the theory" in on.words(screen) and "reduced constants" not in on.words(screen)
-    assert epoch_table(screen)["complete"].tolist() == ["no"]  # the first epoch is longer than the run
     screen = on.visit("heavy-tails", **TINY, trust="local", budget="5")
     assert "At ε = 5 no theorem covers LDPRSE" in on.words(screen)
 
@@ -128,7 +121,7 @@ def test_it_says_which_constants_run_and_what_that_costs() -> None:
 @pytest.mark.parametrize(("fields", "learns"), [({"v": "0.3"}, False), ({"users": "1e9"}, True)])
 def test_it_says_where_reduced_constants_do_not_help(fields: dict[str, str], learns: bool) -> None:
     screen = on.visit("heavy-tails", trust="local", **fields)
-    assert ("they do not help" in on.words(screen)) != learns
+    assert ("drops no arm" in on.words(screen)) != learns
     regret = on.chart(screen, "heavy-regret")
     measured = regret.y(next(name for name in regret.names if "LDPRSE" in name))[-1]
     means = np.array(setting.MEANS["S1"])
@@ -142,20 +135,7 @@ def test_the_link_on_wild_rewards_in_the_readme_shows_a_learner_that_learns() ->
     [query] = re.findall(r"\(http://localhost:8501/heavy-tails\?([^)]*)\)", readme)
     fields = {name: values[0] for name, values in parse_qs(query).items()}
     screen = on.visit("heavy-tails", **fields)
-    assert not screen.main.warning and "they do not help" not in on.words(screen)
-    complete = epoch_table(screen)["complete"].tolist()
-    assert complete.count("yes") >= 1
-
-
-def test_the_epoch_table_is_that_of_the_run() -> None:
-    screen = on.visit("heavy-tails", users="100000", instance="S2")
-    table = epoch_table(screen)
-    assert table.columns.tolist()[:4] == ["τ", "D", "R", "B"] and "arms left" in table
-    assert table["arms left"].tolist()[-1] == 1
-    assert "arm 0 (mean 0.9): the best one" in on.words(screen)
-    last = [int(text.replace(",", "")) for text in table["last pull"]]
-    first = [int(text.replace(",", "")) for text in table["first pull"]]
-    assert last[-1] == 100_000 and first[1:] == [end + 1 for end in last[:-1]]
+    assert not screen.main.warning and "drops no arm" not in on.words(screen)
 
 
 def test_a_billion_users_leave_policies_out_that_need_a_step_for_each() -> None:
@@ -169,7 +149,6 @@ def test_a_billion_users_leave_policies_out_that_need_a_step_for_each() -> None:
 def test_own_arms_are_written_in_the_sidebar() -> None:
     screen = on.change(on.visit("heavy-tails", **TINY, v="0.5"), "text_area", "arms", "pareto(2,1.8),pareto(1,1.8)")
     assert not screen.error and now(screen).instance == now(screen).distribution == "own"
-    assert "arm 0 (mean 2)" in on.words(screen)
     change(screen, "select_slider", "heavy-v", 0.9)
     assert "1 \\+ v \\= 1\\.9" in screen.main.warning[0].value or "1\\.9" in screen.main.warning[0].value
     assert now(screen).v == 0.5  # refused, and nothing is lost
@@ -193,6 +172,7 @@ def test_an_experiment_of_another_kind_is_kept_beside_the_example() -> None:
 
 def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() -> None:
     screen = on.visit("heavy-tails", **TINY, trust="local", budget="1", v="0.9")
+    on.unfold(screen, "heavy-theory")
     alone = [*on.chart(screen, "heavy-shapes").names, *on.chart(screen, "heavy-worst").names]
     assert not [each for each in alone if each.startswith(("slope:", "shape:"))]
     assert {"↓ Floor of every policy (derived)", "↓ Heavy-tailed LDP minimax (derived, worst case)"} <= set(alone)
@@ -211,8 +191,7 @@ def test_shapes_move_with_the_multiplier_and_superseded_ones_are_grey_and_off() 
     np.testing.assert_allclose(after.y(name.format(0.01))[-1], before.y(name.format(1))[-1] / 100, rtol=1e-5)
     [old] = [trace for trace in after.traces if trace["name"].endswith("superseded")]
     assert "Theorem 7 as printed" in old["name"] and old["line"]["color"] == "#8a949e"
-    screen.session_state["heavy-theorems"] = True  # opened
-    told = on.words(on.run(screen))
+    told = on.words(on.unfold(screen, "heavy-theorems"))
     assert "the proof takes the last epoch" in told  # the reason
     for theorem in ("Theorem 5", "Theorem 8", "Theorem 9", "Theorem 10", "Theorem 11", "Theorem 7, corrected"):
         assert f"{theorem}**" in told or f"{theorem} \\(" in told, theorem
@@ -231,8 +210,7 @@ def test_no_bound_of_one_model_stands_beside_a_policy_of_another() -> None:
 
 def test_table_1_has_every_upper_and_lower_bound_once() -> None:
     screen = on.visit("heavy-tails", **TINY)
-    screen.session_state["heavy-table-1"] = True  # opened
-    on.run(screen)
+    on.unfold(screen, "heavy-theory", "heavy-table-1")
     tables = [element.value for element in screen.markdown if element.value.startswith("| ")]
     assert len(tables) == 2
     upper, lower = tables

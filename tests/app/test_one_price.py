@@ -31,7 +31,8 @@ def test_every_page_states_the_same_price_of_one_link(monkeypatch: pytest.Monkey
     assert re.findall(r"\*\*([\d.,]+ ± [\d.,]+) ×\*\* the regret of", explore) == stated
     assert "run for comparison, not shown" not in explore
 
-    frames = [each.value for each in on.visit("tradeoff", **asked).main.dataframe if "price" in each.value]
+    tables = on.unfold(on.visit("tradeoff", **asked), "tradeoff-more").main.dataframe
+    frames = [each.value for each in tables if "price" in each.value]
     assert frames[0][frames[0]["ε"] == 1]["price"].tolist() == stated
 
     core = [row for row in summaries(simulate(experiment)) if row.against is not None]

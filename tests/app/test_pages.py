@@ -289,7 +289,7 @@ def test_threshold_offers_an_example_where_everybody_has_one_budget() -> None:
 
 def test_the_heuristic_is_checked_by_simulation() -> None:
     screen = on.visit("threshold", lines="ucb,heldp-ucb-b(discrete(0,0.2,1,2,100))", **on.SMALL)
-    screen.toggle(key="check").set_value(True)
+    on.unfold(screen, "threshold-check").toggle(key="check").set_value(True)
     on.run(screen)
     users = on.setting(screen, "select_slider", "check-users")
     assert users.value == threshold_check.ENOUGH_USERS
@@ -303,5 +303,5 @@ def test_the_heuristic_is_checked_by_simulation() -> None:
 
 def test_where_the_check_is_impossible_it_says_why() -> None:
     screen = on.visit("threshold", arms="gaussian(1,1),gaussian(0,1)", lines="heldp-ucb-ls(uniform(1,2))", **on.SMALL)
-    assert "heldp\\-ucb\\-ls" in on.words(screen)
+    assert "heldp\\-ucb\\-ls" in on.words(on.unfold(screen, "threshold-check"))
     assert not [toggle for toggle in screen.toggle if toggle.key == "check"]

@@ -69,8 +69,7 @@ def test_a_table_with_words_for_numbers_is_refused(table):
 
 def test_the_page_draws_it_and_forgets_it(table):
     screen = on.visit("tradeoff", **on.SMALL)
-    screen.session_state["study"] = True
-    on.run(screen)
+    on.unfold(screen, "tradeoff-more", "study")
     [uploader] = [each for each in screen.main.file_uploader if each.key == "study-file"]
     uploader.set_value(("table.csv", to_csv(table).encode(), "text/csv"))
     on.run(screen)

@@ -118,7 +118,7 @@ def test_without_budgets_the_slider_moves_the_users(monkeypatch):
 
 
 def test_tradeoff_gives_its_own_budgets_and_what_it_says_of_all(monkeypatch):
-    screen = on.visit("tradeoff", lines=LINES, **on.SMALL)
+    screen = on.unfold(on.visit("tradeoff", lines=LINES, **on.SMALL), "tradeoff-more")
     take(screen, "tradeoff")
     found = file_of(screen, monkeypatch)
     assert found["first"] == "budgets" and found["overall"]

@@ -106,7 +106,6 @@ def test_the_budget_of_the_sidebar_is_a_point_of_the_picture() -> None:
         swept = next(trace for trace in chart.traces if trace.get("name") == "● HeLDP-UCB-B")
         assert epsilon in on.numbers_in(swept["x"])
         assert [shape["x0"] for shape in chart.layout["shapes"] if shape["line"].get("dash") == "dash"] == [epsilon]
-        assert on.chart(screen, "opened").names
 
 
 def test_what_a_price_is_relative_to_is_run_for_comparison() -> None:
@@ -164,8 +163,7 @@ def test_an_unfinished_sweep_speaks_and_draws_of_what_is_done_only() -> None:
 def test_the_map_shows_who_wins_and_names_who_takes_no_part() -> None:
     lines = "ucb,ucb-cf(1),heldp-ucb-l(1),dp-se(1),dp-ucb-int(1)"
     screen = on.visit("tradeoff", **{**SHARED, "lines": lines, "limit": "20"})
-    screen.session_state["who-wins"] = True
-    on.run(screen)
+    on.unfold(screen, "tradeoff-more", "who-wins")
     chart, (found,) = on.chart(screen, "who-wins-chart"), who_wins(_swept(screen, lines))
     cells = np.array([[first.line for first in row] for row in found.first])
     drawn = np.zeros(cells.shape, int)

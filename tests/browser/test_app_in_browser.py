@@ -240,4 +240,4 @@ def test_a_click_on_a_point_of_the_trade_off_opens_its_curve(visits: Visits) -> 
     box = point.bounding_box()
     assert box is not None
     visitor.tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    visitor.sees("The curves at ε = 1")
+    visitor.sees("Open the curves at ε = 1 in Explore")

@@ -21,7 +21,9 @@ AS_NEW = (
     "explore",
     "contextual",
 )  # on a phone by a browser that has seen nothing: it builds a page in another order
-NO_LABELS = ("tradeoff", "mechanisms")  # at the ends of the curves
+NO_LABELS = ("tradeoff", "mechanisms", "contextual")  # at the ends of the curves
+LAB = ("tradeoff", "threshold", "heavy-tails", "contextual")
+MOST_FIRST, MOST_IN_ALL = 150, 600  # words of a page of the Lab on the first screen, and with its folds closed
 DARK_GROUND = "rgb(17, 22, 28)"
 # Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so. Arrow keys scroll
 # the page itself, and cells of a table are drawn by the table with rings of its own.
@@ -51,6 +53,19 @@ SMALL_PRINT = """() => {  // words of less than 12 pixels; exponents of formulas
             && parseFloat(getComputedStyle(parent).fontSize) < 12) found.push(walker.currentNode.textContent.trim());
     }
     return found; }"""
+
+WORDS = """() => {  // words and numbers of the page: those on the first screen, and all of them
+    const walker = document.createTreeWalker(document.querySelector('[data-testid=stMain]'), NodeFilter.SHOW_TEXT);
+    let first = 0, all = 0;
+    while (walker.nextNode()) {
+        const parent = walker.currentNode.parentElement, box = parent.getBoundingClientRect();
+        if (!parent.checkVisibility({opacityProperty: true, visibilityProperty: true}) || box.width < 2
+            || parent.closest('[data-testid=stIconMaterial], style, script')) continue;
+        const words = walker.currentNode.textContent.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;
+        all += words;
+        if (box.top < innerHeight) first += words;
+    }
+    return [first, all]; }"""
 
 # Every visible text whose contrast with what lies behind it is below 4.5 (3 where it is large), as "ratio: text".
 # Left out: values on a slider's thumb and numbers on markers (drawn on a ground that no style tells), icons, and
@@ -190,3 +205,11 @@ def test_a_page_arrives_still_on_a_phone_and_is_reached_by_keys(visits: Visits, 
     phone = arrived(visits, page, new=page in AS_NEW, **PHONE)
     keys_go_in_order(phone, with_sidebar=False)  # folded, it is passed over
     all_fits(phone, 390)
+
+
+@pytest.mark.parametrize("page", LAB)
+def test_a_page_of_the_lab_says_little_before_somebody_asks(visits: Visits, page: str) -> None:
+    visitor = visits(f"/{page}")
+    visitor.settle()
+    first, all_of_it = visitor.tab.evaluate(WORDS)
+    assert 20 < first <= MOST_FIRST and all_of_it <= MOST_IN_ALL

@@ -43,40 +43,39 @@ class Own:
 
 def panel() -> Own | None:
     """The controls; None where the visitor has no file, or it is no use yet (why is told)."""
-    with st.expander("Users from a data set"):
-        st.markdown(
-            "The paper also tries its policies on car loans: features of a customer and an offered price, and whether "
-            "the loan was taken. A model is fitted to all rows of a table; simulated users are its rows, and what they "
-            "do follows the model. The original set is licensed and not part of this app: **bring your own copy, any "
-            "other table, or look at invented data** with the same columns."
-        )
-        source = st.segmented_control(
-            "Data", list(SOURCES), default="none", required=True, format_func=SOURCES.__getitem__, key="data-source",
-            help="Where the users of this page come from: the experiment of the sidebar (none), or a table.",
+    st.markdown(
+        "The paper also tries its policies on car loans: features of a customer and an offered price, and whether "
+        "the loan was taken. A model is fitted to all rows of a table; simulated users are its rows, and what they "
+        "do follows the model. The original set is licensed and not part of this app: **bring your own copy, any "
+        "other table, or look at invented data** with the same columns."
+    )
+    source = st.segmented_control(
+        "Data", list(SOURCES), default="none", required=True, format_func=SOURCES.__getitem__, key="data-source",
+        help="Where the users of this page come from: the experiment of the sidebar (none), or a table.",
+    )  # fmt: skip
+    if source == "none":
+        uploads.forget(*SLOTS)
+        return None
+    try:
+        made = uploads.kept("data-read", source, _invented) if source == "invented" else _uploaded(source)
+        if made is None:
+            return None
+        horizon = st.select_slider(
+            "Users of the data set (horizon)", HORIZONS, 10_000, key="data-horizon", format_func=words.count,
+            help="How many simulated users arrive; rows of the table are drawn with replacement.",
         )  # fmt: skip
-        if source == "none":
-            uploads.forget(*SLOTS)
-            return None
-        try:
-            made = uploads.kept("data-read", source, _invented) if source == "invented" else _uploaded(source)
-            if made is None:
-                return None
-            horizon = st.select_slider(
-                "Users of the data set (horizon)", HORIZONS, 10_000, key="data-horizon", format_func=words.count,
-                help="How many simulated users arrive; rows of the table are drawn with replacement.",
-            )  # fmt: skip
-            view = {"x": "log", "y": "log", "bounds": False}
-            experiment = Experiment.model_validate({**made.document, "horizon": horizon, "view": view})
-        except InputError as error:
-            uploads.refuse(error)
-            return None
-        st.success(
-            f"{made.rows:,} rows, {made.features} features (with a constant), {experiment.arm_count} options"
-            + (f". **This is a {made.label}.**" if made.synthetic else ", from your file.")
-        )
-        if made.notes:
-            st.caption(words.plain(" ".join(made.notes)))
-        return Own(experiment, None if made.synthetic else uploads.store("data-store"), made.label)
+        view = {"x": "log", "y": "log", "bounds": False}
+        experiment = Experiment.model_validate({**made.document, "horizon": horizon, "view": view})
+    except InputError as error:
+        uploads.refuse(error)
+        return None
+    st.success(
+        f"{made.rows:,} rows, {made.features} features (with a constant), {experiment.arm_count} options"
+        + (f". **This is a {made.label}.**" if made.synthetic else ", from your file.")
+    )
+    if made.notes:
+        st.caption(words.plain(" ".join(made.notes)))
+    return Own(experiment, None if made.synthetic else uploads.store("data-store"), made.label)
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def _invented() -> _Made:
 def _uploaded(source: str) -> _Made | None:
     if source == "lending":
         names = ", ".join(f"`{name}`" for name in (*lending.LENDING_COLUMNS, lending.CAR_TYPE))
-        st.caption(f"Columns, in any order: {names}. Every value out of range is told with its row.")
+        st.caption(f"Columns, in any order: {names}. Every value out of range is named with its row.")
         st.download_button(
             "An example of such a file (invented)", lending.synthetic_csv, "invented-loans.csv", "text/csv",
             key="data-example", on_click="ignore", help="A CSV with these columns and invented values.",

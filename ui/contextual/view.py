@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from html import escape
@@ -18,9 +17,10 @@ from bandit_core.auditing.private_reports import Messages, Users, first_users, m
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
+from bandit_core.simulation.summaries import summaries
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
-from ui import charts, figures, page_fields, shared, state, theme, words
+from ui import charts, figures, lab_parts, page_fields, shared, state, theme, words
 from ui.contextual import setting
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
@@ -147,18 +147,14 @@ def _needed(sent: Messages) -> str:
 
 
 def messages_panel(whole: Experiment) -> None:
-    """The opening picture: a few contexts beside what the server receives instead."""
+    """A few contexts beside what the server receives instead."""
     small = _sending_lines(whole)
-    if small is None or small.contexts is None:
+    few = small and small.with_changes(title="", note="", horizon=SHOWN_USERS, trials=1)
+    if few is None or not _is_quick(few):
+        st.caption("No policy here sends a message for every user that could be shown at once.")
         return
-    few = small.with_changes(title="", note="", horizon=SHOWN_USERS, trials=1)
-    try:
-        refuse(cost(few))  # types of users are drawn here as they are in a run
-    except InputError:
-        return
-    if estimated_seconds(few, 1) > MOST_SECONDS:
-        return
-    users, told = shared.of_experiment("messages", few, None, lambda: _told(few))
+    with st.spinner("Drawing what the phones send. A new machine compiles first: about 10 s.", show_time=True):
+        users, told = shared.of_experiment("messages", few, None, lambda: _told(few))
     dark = theme.is_dark()
     bound = float(np.linalg.norm(users.contexts, axis=1).max())
 
@@ -180,10 +176,10 @@ def messages_panel(whole: Experiment) -> None:
             alt = f"Messages of the same users under {_title(sent.policy)}: " + "; ".join(_tuple(x) for x in sent.sent)
             arrows(f"sent-{sent.policy}", sent.sent, theme.policy_colour(sent.policy, dark), 1.0, alt)
             st.caption(_caption(sent))
-    needed = " and ".join(f"**{_needed(each)}** of {_title(each.policy)}" for each in told)
+    needed = " or ".join(f"**{_needed(each)}** {_title(each.policy)}" for each in told)
     st.markdown(
-        "The noise of many messages averages out, that of a single one does not: to know the average of what users "
-        f"tell to within 0.1 in every feature, the server needs about so many messages: {needed}."
+        "The noise of one message hides its user; the noise of many averages out. To know the mean to within 0.1 in "
+        f"every feature, the server needs about {needed} messages."
     )
     numbers = st.expander("The same messages as numbers", key="messages-table", on_change="rerun")
     if not numbers.open:
@@ -195,6 +191,14 @@ def messages_panel(whole: Experiment) -> None:
                 "Here every arm has a parameter of its own. A user therefore answers for all arms, with noise alone "
                 "for those not chosen, so that the choice stays hidden; shown are the answers for the chosen arm."
             )
+
+
+def _is_quick(few: Experiment) -> bool:
+    try:
+        refuse(cost(few))  # types of users are drawn here as they are in a run
+    except InputError:
+        return False
+    return estimated_seconds(few, 1) <= MOST_SECONDS
 
 
 def _title(policy: str) -> str:
@@ -235,6 +239,22 @@ def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
 
 # ---------------------------------------------------------------------------------------------------------------
 # What the server learns
+
+
+def verdict(result: Result) -> str:
+    """What users lose with the best and the worst private line, and without privacy, in one sentence."""
+    rows = sorted((row for row in summaries(result) if row.against is not None), key=lambda row: row.regret)
+    if not rows:
+        return words.verdict(result)
+    told = " and ".join(
+        f"**{words.number(row.regret, 2)}** rewards with **{words.called(row.label)}**"
+        + " (statistically tied with no privacy)" * (row.trials > 1 and not row.differs)
+        for row in rows[:1] + rows[1:][-1:]
+    )
+    assert rows[0].against is not None
+    free = words.number(float(rows[0].against.played.mean[-1]), 2)
+    users = words.count(result.experiment.horizon)
+    return words.sentence(f"{lab_parts.opening(result)}{users} users lose {told}; without privacy, **{free}**.")
 
 
 def warm_up_words(result: Result) -> str:
@@ -306,8 +326,27 @@ def share_chart(result: Result, dark: bool) -> go.Figure:
         values.append((won[step:] - won[:-step]) / (times[step:] - times[:-step]))
     figure = _curves(result, values, 400, dark)
     figure.add_hline(y=1 / result.experiment.arm_count, line={"dash": "dot", "width": 1.5, "color": "#888888"})
+    figure.update_xaxes(type="linear", dtick=None)
     figure.update_yaxes(title="share of best choices", tickformat=".0%", range=[0, 1.03])
     return figure
+
+
+def learned(result: Result, dark: bool) -> None:
+    """How many of the latest users got their best option, and how far off the server's estimate is."""
+    pictures = (
+        ("share", "**How many users get what is best for them?**", share_chart, "Best choices",
+         "Share among the latest users at each point. Dotted: choosing at random."),
+        ("error", "**How far off is the server's estimate of θ?**", error_chart, "Error of the estimate",
+         error_words(result)),
+    )  # fmt: skip
+    for column, (name, heading, draw, alt, told) in zip(st.columns(2), pictures, strict=True):
+        with column:
+            st.markdown(heading)
+            picture = shared.picture(
+                name, result, dark, partial(draw, result, dark), partial(charts.read_aloud, what=alt)
+            )
+            figures.show(picture, name)
+            st.caption(told)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -342,14 +381,6 @@ def _shapes(contexts: Contexts, epsilon: float, beta: float, multiplier: float) 
     return [(order, bound) for order, bound in found if not bound.not_applicable]
 
 
-def _slope(times: np.ndarray, mean: np.ndarray) -> float:
-    """Exponent of growth over the last decade: slope of ln regret against ln t."""
-    late = (times >= times[-1] / 10) & (mean > 0)
-    if late.sum() < 3:
-        return math.nan
-    return float(np.polyfit(np.log(times[late]), np.log(mean[late]), 1)[0])
-
-
 def _greedy_curves(result: Result) -> list[np.ndarray | None]:
     """Mean regret of each line that the margin theorems speak of, where it is positive."""
     lines = zip(result.experiment.lines, result.lines, strict=True)
@@ -357,16 +388,6 @@ def _greedy_curves(result: Result) -> list[np.ndarray | None]:
         np.where(line.mean > 0, line.mean, np.nan) if line is not None and stated.policy in _GREEDY else None
         for stated, line in lines
     ]
-
-
-def measured_slopes(result: Result) -> dict[str, float]:
-    """By label, how the regret of each visible greedy private policy grows."""
-    shown = result.experiment
-    return {
-        shown.label(number): _slope(result.times, curve)
-        for number, curve in enumerate(_greedy_curves(result))
-        if curve is not None and number not in shown.view.hidden
-    }
 
 
 def regime_chart(
@@ -393,54 +414,28 @@ def regime_chart(
     return figure
 
 
-def exponent_chart(beta: float, slopes: dict[str, float], colours: dict[str, str], dark: bool) -> go.Figure:
-    """The exponent of T that the theorems state against beta, and where the measured curves are."""
-    figure = go.Figure()
-    grid = np.linspace(0, 1, 51)
-    for name, y, dash in (
-        ("(1 − β)/2, greedy (Han et al.)", (1 - grid) / 2, "longdash"),
-        ("3/4, optimistic (Zheng et al.)", np.full_like(grid, 0.75), "dot"),
-    ):
-        figure.add_scatter(x=grid, y=y, mode="lines", name=name, line={"dash": dash, "width": 2, "color": "#8a949e"})
-    for name, slope in slopes.items():
-        if math.isfinite(slope):
-            figure.add_scatter(
-                x=[beta],
-                y=[slope],
-                mode="markers",
-                name=f"measured: {escape(name)}",
-                marker={"size": 12, "color": colours[name]},
-                hovertemplate="%{y:.2f}",
-            )
-    for x, exponent, text in ((0.0, 0.5, "√T"), (1.0, 0.0, "ln T")):
-        figure.add_annotation(x=x, y=exponent, text=text, showarrow=False, yshift=14, xshift=16 if x == 0 else -12)
-    charts.style(figure, 420, dark)
-    figure.update_layout(hovermode="closest")
-    figure.update_xaxes(title="margin exponent β", range=[-0.04, 1.04])
-    figure.update_yaxes(title="exponent of T in regret", range=[-0.05, 1.1])
-    return figure
-
-
 def regimes_panel(result: Result) -> None:
-    """The regime explorer."""
+    """The measured regret of the greedy private policies, and shapes of the theorems about them."""
     shown = result.experiment
-    contexts = shown.contexts
-    assert contexts is not None
-    st.subheader("How rare are close calls?")
+    assert shown.contexts is not None
     st.markdown(
         "A learner most often chooses wrongly where two options are nearly equal for a user, and then it loses little. "
         "The margin exponent β says how rare such close calls are. By the theorems of Han et al., the regret of the "
         "greedy policies then grows at most like √T where they are common (β = 0), like T^((1−β)/2) between, and like "
-        "ln T where they are rare (β = 1)."
+        "ln T where they are rare (β = 1). For the optimistic policies of Zheng et al. it is T^(3/4)."
     )
     left, right = st.columns([2, 1], vertical_alignment="bottom")
-    distribution = contexts.law
+    distribution = shown.contexts.law
     with left:
         if isinstance(distribution, Margin):
             beta = distribution.beta
             st.caption(f"The users of this experiment have β = {beta:g}.")
         else:
             beta = beta_slider()
+            st.caption(
+                f"The users of this experiment ({distribution.words}) state no β: it moves the shapes, not the curves. "
+                "Write margin(0.5) as their distribution to move both."
+            )
     with right:
         asked = page_fields.toggle(
             "Draw shapes",
@@ -449,11 +444,6 @@ def regimes_panel(result: Result) -> None:
             "Shapes of the theorems, whose constants are not known: curves may lie on either side.",
         )
         multiplier = _multiplier() if asked else None
-    if not isinstance(distribution, Margin):
-        st.caption(
-            f"The users of this experiment ({distribution.words}) state no β: it moves the shapes, not the curves. "
-            "Write margin(0.5) as their distribution to move both."
-        )
     private = [
         line.epsilon.fixed
         for line in shown.lines
@@ -461,8 +451,6 @@ def regimes_panel(result: Result) -> None:
     ]
     epsilon = private[0] if private else 1.0
     dark = theme.is_dark()
-    colours = dict(zip([shown.label(n) for n in range(len(shown.lines))], theme.line_colours(shown, dark), strict=True))
-    slopes = shared.kept("slopes", result, None, lambda: measured_slopes(result))
     regimes = shared.picture(
         "regimes",
         result,
@@ -472,43 +460,20 @@ def regimes_panel(result: Result) -> None:
             drawn, f"Regret with order-only shapes at beta = {beta:g}" if asked else "Regret"
         ),
     )
-    left, right = st.columns([3, 2])
-    with left:
-        st.markdown(f"**The measured curves** and shapes at β = {beta:g}, ε = {epsilon:g}" if asked else "**Regret**")
-        figures.show(regimes, "regimes")
-    with right:
-        st.markdown("**Exponent of T** against β")
-        measured = slopes if isinstance(distribution, Margin) else {}
-        exponents = shared.picture(
-            "exponents",
-            result,
-            (beta, dark),
-            lambda: exponent_chart(beta, measured, colours, dark),
-            lambda drawn: charts.read_aloud(drawn, "Exponent of T against the margin exponent: stated and measured"),
+    figures.show(regimes, "regimes")
+    if asked:
+        st.caption(
+            f"Shapes at β = {beta:g}, ε = {epsilon:g}: constants and logarithms are left out, and they speak of long "
+            "horizons."
         )
-        figures.show(exponents, "exponents")
-    st.caption(
-        (
-            "The shapes are order-only: constants and logarithms are left out, and they speak of long horizons. "
-            if asked
-            else ""
-        )
-        + "Exponents: grey, what the theorems state for long horizons"
-        + (
-            "; dots, the slope of the measured curves over the last tenfold of users, which is near 1 while the server "
-            "has not learned yet."
-            if measured
-            else "."
-        )
-    )
 
 
-def explanation() -> None:
+def explanation(result: Result | None) -> None:
     """How the page is computed."""
     with st.expander("What is private here, and how?"):
         st.markdown(
             "A user's phone holds a **context**: numbers that describe the user, or each option for this user. The "
-            "mean reward of an option is μ(x·θ), θ unknown to everybody. The phone receives the server's present "
+            "mean reward of an option is μ(x·θ), θ unknown to everyone. The phone receives the server's present "
             "estimate of θ, plays what looks best, sees a reward, and sends back **one noisy message** that protects "
             "context, choice and reward together (local differential privacy).\n\n"
             "- **LDP-OLS** sends x xᵀ and r x, with normal noise on every number, and the server solves for θ.\n"
@@ -522,3 +487,5 @@ def explanation() -> None:
             "Han, Liang, Wang, Zhang 2021 (LDP-OLS, LDP-SGD, margin); Zheng, Cai, Huang, Li, Wang 2020 (LDP-LinUCB, "
             "LDP-GLOC). The printed radius of the l2-ball mechanism is corrected here."
         )
+        if result is not None:
+            st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))

@@ -30,7 +30,6 @@ _GREY = "#8a949e"
 def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool) -> None:
     """The section of the page."""
     instance = experiment.setups[setting.explained(experiment)]
-    st.subheader("What theory says")
     st.markdown(
         "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "
         + ("when nobody is trusted." if local else "when a curator is trusted.")

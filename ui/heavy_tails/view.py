@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import pyarrow as pa
 import streamlit as st
 
 from bandit_core import Experiment, Simulation, simulate
@@ -22,7 +21,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import RewardDistribution
 from bandit_core.theory import robust_mean
-from ui import charts, page_fields, page_links, render_lock, runner, shared, theme, words
+from ui import charts, figures, page_fields, page_links, render_lock, runner, shared, theme, words
 from ui.heavy_tails import setting
 from ui.heavy_tails.setting import Setting
 
@@ -31,9 +30,23 @@ LONGEST_SECONDS = 30  # that the picture against v may take
 SAMPLES = tuple(round(10 ** (step / 4)) for step in range(4, 29))
 
 
-def controls(experiment: Experiment) -> Setting:
-    """What is special about heavy tails, as controls that change the experiment."""
-    now = setting.of(experiment)
+def exponent(experiment: Experiment) -> None:
+    """How wild the rewards are, as a control that changes the experiment."""
+    v = setting.of(experiment).v
+    page_fields.changes(
+        "heavy-v",
+        v,
+        partial(
+            st.select_slider, "Exponent v: ← wilder · tamer →", sorted({*setting.EXPONENTS, v}), v,
+            help="Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite "
+            f"mean. {words.PUBLIC['moments']}", format_func=lambda value: f"{value:g}",
+        ),
+        lambda chosen: setting.changed(experiment, v=chosen),
+    )  # fmt: skip
+
+
+def controls(experiment: Experiment, now: Setting) -> None:
+    """What else is special about heavy tails, as controls that change the experiment."""
 
     def select(label: str, field: str, told: Mapping[Any, str], value: Any, help: str) -> None:
         options = [name for name in told if name != "own" or value == "own"]
@@ -44,36 +57,20 @@ def controls(experiment: Experiment) -> Setting:
             lambda chosen: setting.changed(experiment, **{field: chosen}),
         )
 
-    first, second, third = st.columns(3)
-    with first:
+    with st.expander("Change the arms, the rewards or the trust"):
         select(
             "Arms", "instance", setting.INSTANCES, now.instance,
             "The means of five arms, three sets of Tao et al. 2022. Others can be written in the sidebar.",
         )  # fmt: skip
-    with second:
         select(
             "Rewards", "distribution", setting.DISTRIBUTIONS, now.distribution,
             "Pareto rewards have a smallest value and no largest one, Student's have neither. Both have finite moments "
             "below the order 1.05 + v only.",
         )  # fmt: skip
-    with third:
         select(
             "Trust", "trust", setting.TRUST, now.trust,
             "Central DP: noise on sums. Local DP: noise on every single reward.",
         )  # fmt: skip
-    left, right = st.columns(2, vertical_alignment="bottom")
-    with left:
-        page_fields.changes(
-            "heavy-v",
-            now.v,
-            partial(
-                st.select_slider, "Exponent v: ← wilder · tamer →", sorted({*setting.EXPONENTS, now.v}), now.v,
-                help="Moments of order 1 + v are finite. v = 1: a finite variance; near 0: hardly more than a finite "
-                f"mean. {words.PUBLIC['moments']}", format_func=lambda value: f"{value:g}",
-            ),
-            lambda v: setting.changed(experiment, v=v),
-        )  # fmt: skip
-    with right:
         page_fields.changes(
             "heavy-printed",
             now.printed,
@@ -83,7 +80,34 @@ def controls(experiment: Experiment) -> Setting:
             ),
             lambda printed: setting.changed(experiment, printed=printed),
         )  # fmt: skip
-    return now
+
+
+def cut_off(chosen: Setting, experiment: Experiment, dark: bool) -> None:
+    """What the cut-off does to the best arm's rewards, and to their estimated mean."""
+    st.markdown(
+        "Noise that hides a huge reward would hide everything else, too. Counting rewards beyond B as 0 makes the "
+        "estimates a little wrong (bias), but then noise in proportion to B is enough. As more rewards arrive, B grows "
+        "and both errors shrink."
+    )
+    n = sample_slider()
+    pictures = (
+        ("tail", "**What is thrown away** of the best arm's rewards", tail_chart, "What is thrown away",
+         tail_words(chosen, experiment, n)),
+        ("errors", "**What the estimate loses**: truncation, noise, chance", error_chart, "Bias, noise and chance",
+         error_words(chosen)),
+    )  # fmt: skip
+    for column, (name, heading, draw, alt, told) in zip(st.columns(2), pictures, strict=True):
+        with column:
+            st.markdown(heading)
+            picture = shared.drawing(
+                name,
+                experiment,
+                (n, dark),
+                partial(draw, chosen, experiment, n, dark),
+                partial(charts.read_aloud, what=alt),
+            )
+            figures.show(picture, name)
+            st.caption(told)
 
 
 def sample_slider() -> int:
@@ -202,39 +226,49 @@ def error_words(chosen: Setting) -> str:
     )
 
 
-def constants_words(chosen: Setting, experiment: Experiment) -> str:
-    """Which constants run, and what that costs the guarantee."""
+def constants(chosen: Setting, experiment: Experiment, result: Result | None) -> None:
+    """Which constants run, what that costs, and the exact numbers."""
     local, epsilon = chosen.trust == "local", setting.epsilon_of(experiment)
-    beyond = (
-        f" At ε = {epsilon:g} no theorem covers LDPRSE anyway: they stop at ε = 1." if local and epsilon > 1 else ""
-    )
-    if chosen.printed:
-        return (
-            "Running with the **constants of the theory** (κ = 1): the orders of regret below are proved for this run, "
-            "but the first epoch may last longer than the whole run, and then nothing is learned. The privacy "
-            f"guarantee is the same for every κ.{beyond}"
-        )
-    names = ", ".join(
-        f"{line.entry.title} κ = {instance.parameters.kappa:.2g}"
-        for line, instance in zip(experiment.lines, experiment.setups, strict=True)
-    )
-    return (
-        f"Running with **reduced constants** ({names}; chosen by experiment), because with the printed ones runs of "
-        "ordinary length learn next to nothing. The privacy guarantee stays as it is; what is lost is "
-        f"the proof of the bound on the regret.{beyond}{_no_help_words(experiment)}"
-    )
+    with st.expander("How is this computed?"):
+        if chosen.printed:
+            st.markdown(
+                "The simulation uses the **constants of the theory** (κ = 1): the orders of regret are proved for this "
+                "run. But the first epoch may last longer than the whole run, and then nothing is learned."
+            )
+        else:
+            names = ", ".join(
+                f"{line.entry.title} κ = {instance.parameters.kappa:.2g}"
+                for line, instance in zip(experiment.lines, experiment.setups, strict=True)
+            )
+            st.markdown(
+                f"The simulation uses **reduced constants** ({names}; chosen by experiment), because with the printed "
+                "ones runs of ordinary length learn next to nothing. What is lost is the proof of the bound on the "
+                "regret."
+            )
+        beyond = f" At ε = {epsilon:g} no theorem covers LDPRSE: they stop at ε = 1." * (local and epsilon > 1)
+        st.markdown(f"The privacy guarantee is the same for every κ.{beyond}")
+        if result is not None:
+            st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))
+        link_to_explore(experiment)
 
 
-def _no_help_words(experiment: Experiment) -> str:
+def no_help_words(experiment: Experiment) -> str:
     """Says so where even reduced constants let the policy that plays in epochs drop no arm."""
     number = setting.explained(experiment)
-    played = epochs(experiment.setups[number], experiment.seed, 0)
-    if len(str(played.iloc[-1]["left"]).split(",")) < len(experiment.setups[number].arms):
+    title = experiment.lines[number].entry.title
+    if setting.of(experiment).printed or not shared.of_experiment(
+        "drops-none", experiment, number, lambda: _drops_none(experiment, number)
+    ):
         return ""
     return (
-        f" **Here they do not help**: {experiment.lines[number].entry.title} drops no arm before the users run out "
-        "(table below), so it loses as much as taking turns. It needs more users, a larger ε or a v nearer to 1."
+        f"{title} drops no arm before the users run out, so it loses as much as choosing in turn. It needs more users, "
+        "a larger ε or a larger v."
     )
+
+
+def _drops_none(experiment: Experiment, number: int) -> bool:
+    last = epochs(experiment.setups[number], experiment.seed, 0).iloc[-1]
+    return len(str(last["left"]).split(",")) == len(experiment.setups[number].arms)
 
 
 def band_words(result: Result) -> str:
@@ -299,7 +333,6 @@ def _computed_points(experiment: Experiment) -> pd.DataFrame:
 
 def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
     """Regret at the horizon against the exponent."""
-    st.subheader("Regret against v")
     if "own" in (chosen.instance, chosen.distribution):
         st.caption("The tails of arms from the sidebar stay as they are; choose S1, S2 or S3 above to vary them.")
         return
@@ -330,7 +363,7 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
         )
     charts.style(figure, 380, dark)
     figure.update_layout(hovermode="closest")
-    figure.update_xaxes(title="exponent v  (← wilder · tamer →)")
+    figure.update_xaxes(type="log", title="exponent v  (← wilder · tamer →)", tickvals=setting.EXPONENTS)
     figure.update_yaxes(
         type="log", **charts.AMOUNTS, dtick=1, title=f"regret after {words.count(experiment.horizon)} users"
     )
@@ -344,41 +377,3 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
         f"± 2 standard errors of {TRIALS_AGAINST_V} trials each. The rewards change with v, too: their moments are "
         "finite below the order 1.05 + v only."
     )
-
-
-def epoch_table(experiment: Experiment) -> None:
-    """The epochs of one run of the policy that plays in epochs."""
-    number = setting.explained(experiment)
-    title = experiment.lines[number].entry.title
-    rows, fate = shared.of_experiment("epochs", experiment, number, lambda: _epochs(experiment, number))
-    with st.expander(f"The epochs of one run of {title}", expanded=True):
-        st.markdown(
-            "In epoch τ every arm that is left is pulled R times. Rewards beyond B count as 0. Then every arm is "
-            "dropped whose estimate is further below the highest one than the threshold, and the next epoch is more "
-            "precise."
-        )
-        st.dataframe(rows, hide_index=True, width="stretch", key="epochs", alt="Epochs of one run")
-        st.caption(f"{fate} D: target precision; noise: scale of the Laplace noise; arms count from 0; first trial.")
-
-
-def _epochs(experiment: Experiment, number: int) -> tuple[pa.Table, str]:
-    """The rows of the table, and how the run ended."""
-    frame = epochs(experiment.setups[number], experiment.seed, 0)
-    whole = ["R", "first pull", "last pull"]
-    shown = frame.rename(columns={"tau": "τ", "left": "which arms"}).drop(columns=["arms"])
-    shown[whole] = shown[whole].map(lambda value: "–" if math.isnan(value) else f"{int(value):,}")
-    real = ["D", "B", "err", "threshold", "noise"]
-    shown[real] = shown[real].map(lambda value: "–" if math.isnan(value) else words.number(float(value)))
-    shown["complete"] = shown["complete"].map({True: "yes", False: "no"})
-    return shared.as_sent(shown), _fate(frame, experiment)
-
-
-def _fate(frame: pd.DataFrame, experiment: Experiment) -> str:
-    """How the run ended."""
-    last = frame.iloc[-1]
-    left = [int(arm) for arm in str(last["left"]).split(",")]
-    best = set(np.flatnonzero(experiment.means == experiment.means.max()).tolist())
-    names = ", ".join(f"arm {arm} (mean {words.number(float(experiment.means[arm]))})" for arm in left[:5])
-    if len(left) > 1:
-        return f"When the users ran out, {len(left)} arms were left: {names}{', …' if len(left) > 5 else ''}."
-    return f"One arm was left, {names}: {'the best one' if left[0] in best else 'not the best one'}."
