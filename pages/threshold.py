@@ -20,7 +20,7 @@ page_frame.enter()
 
 st.title("Below which ε should a user's answer be ignored?")
 experiment, dark = state.experiment(), theme.is_dark()
-distribution = threshold_view.distribution()
+distribution = threshold_view.distribution(experiment)
 users = distribution.model_dump_json()
 search = threshold_view.search(distribution, users)
 threshold = threshold_view.slider(search, users)
@@ -39,6 +39,7 @@ drawn = exports.telling(
     lambda: threshold_view.made(experiment, distribution),
     shared.is_own(experiment),
 )
+threshold_view.other_users(experiment, distribution)
 lab_parts.fold(
     "Which users are kept?",
     "threshold-kept",

@@ -62,16 +62,18 @@ def _use(text: str) -> None:
     state.open_own(_with(state.kept(), text))
 
 
-def distribution() -> BudgetDistribution:
-    """The distribution of budgets of the experiment, with ways to other ones."""
-    experiment = state.experiment()
+def distribution(experiment: Experiment) -> BudgetDistribution:
+    """The distribution of budgets that most lines have."""
     found = Counter(line.epsilon for line in experiment.lines if line.epsilon is not None)
-    spread = next(each for each, _ in found.most_common() if each.fixed is None)
+    return next(each for each, _ in found.most_common() if each.fixed is None)
+
+
+def other_users(experiment: Experiment, spread: BudgetDistribution) -> None:
+    """Ways to other distributions, and of this one to the other pages."""
     text = notation.write_epsilon(spread)
     named = {"".join(text.split()): name for name, text in EXAMPLES.items()}
     now = named.get("".join(text.split()), "as in the sidebar")
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    with left:
+    with st.expander("Change the users"):
         page_fields.changes(
             "threshold-users",
             now,
@@ -84,16 +86,14 @@ def distribution() -> BudgetDistribution:
             ),
             lambda name: _with(experiment, EXAMPLES.get(name, text)),
         )
-    if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
-        right.button(
-            "Use these users",
-            key="threshold-use",
-            on_click=_use,
-            args=(text,),
-            help=f"On the other pages, gives this spread of ε to each policy that takes one: {text}.",
-            width="stretch",
-        )
-    return spread
+        if state.example_of() and any(line.entry.epsilon == "any" for line in state.kept().lines):
+            st.button(
+                "Use these users on the other pages",
+                key="threshold-use",
+                on_click=_use,
+                args=(text,),
+                help=f"Gives this spread of ε to each policy there that takes one: {text}.",
+            )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -51,7 +51,7 @@ GOALS: dict[Kind, str] = {
     "missed": "as share of the last tenth of users who miss the best option",
 }
 _BOUNDS = {"↓": "↓: lower bound.", "↑": "↑: upper bound."}
-_WITHOUT = " that without privacy"
+_WITHOUT = " the regret without privacy"
 START = {"price": "2", "regret": "1000", "missed": "0.05"}
 
 
@@ -128,13 +128,13 @@ def verdict(result: SweepResult) -> str:
     lines = list(dict.fromkeys(best.line for best in clear))
     rest = "; elsewhere the best are statistically tied" * (len(clear) < len(winners))
     if len(lines) == 1 and not rest:
-        return f"{names[lines[0]]} has the lowest regret of the private methods at every ε {shown}: {told}."
+        return f"{names[lines[0]]} is the best private method at every ε {shown}: {told}."
     if not clear:
         tied = " and ".join(dict.fromkeys(names.values()))
         first = f"{alone}no private method is clearly the best at any ε {shown} (lowest: {tied})."
     elif len(lines) == 1:
         where = f"at {len(clear)} of the {len(winners)} values of ε {shown}"
-        first = f"{names[lines[0]]} has the lowest regret of the private methods {where}{rest}."
+        first = f"{names[lines[0]]} is the best private method {where}{rest}."
     else:
         parts = [
             f"{names[line]} at {_spans([each.epsilon for each in clear if each.line == line], result.epsilons)}"
@@ -383,9 +383,10 @@ def question(experiment: Experiment) -> None:
     asked = page_fields.choice("goal", "price", kinds)
     left, middle, right = st.columns([1, 2, 1], vertical_alignment="bottom")
     kind = middle.selectbox(
-        "of what",
+        "Of what",
         kinds,
         kinds.index(asked),
+        label_visibility="collapsed",
         format_func=GOALS.__getitem__,
         key=state.own_key("goal-kind"),
         help="What must not exceed the number on the left, after the number of users in the sidebar.",

@@ -178,7 +178,7 @@ MOVED_OWN: dict[str, Any] = {
     "tradeoff-range": (0.2, 5.0),
     "tradeoff-quantity": "price",
     "heavy-v": 0.5,
-    "lab-epsilon": 0.5,
+    "lab-epsilon": 0.3,
     "heavy-n": 100,
     "contextual-dimension": 3,
     "contextual-arms": 10,
