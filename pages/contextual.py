@@ -47,7 +47,7 @@ if result is None:
         st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
 if result is not None:
     played = charts.without_bounds(result)
-    st.markdown(shared.kept("losses", played, None, lambda: view.verdict(played)))
+    st.markdown(shared.kept("losses", played, None, lambda: lab_parts.losses(played)))
     picture = shared.picture(
         "contextual",
         played,

@@ -35,7 +35,7 @@ chosen, experiment, dark = setting.of(whole), setting.playable(whole), theme.is_
 result = runner.result_of(experiment, "heavy")
 if result is not None:
     played = charts.without_bounds(result)
-    st.markdown(shared.kept("prices", played, None, lambda: lab_parts.prices(played)))
+    st.markdown(shared.kept("losses", played, None, lambda: lab_parts.losses(played)))
     picture = shared.picture(
         "heavy",
         played,

@@ -1,4 +1,4 @@
-"""What the Lab's pages share: folds that compute once they are open, the slider for ε, and prices in a sentence."""
+"""What the Lab's pages share: folds that compute once they are open, the slider for ε, and losses in a sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from bandit_core import Experiment
 from bandit_core.experiments.shared_budget import at_shared, shared_budget
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import Summary, summaries
+from bandit_core.simulation.summaries import summaries
 from ui import epsilon_grid, page_fields, state, words
 
 HEIGHT = 420  # of a page's first picture, in pixels: about half of a laptop's window
@@ -47,29 +47,19 @@ def epsilon(experiment: Experiment) -> None:
     )
 
 
-def prices(result: Result) -> str:
-    """What the cheapest and the costliest private line lose, in one sentence; more where privacy seems to help."""
-    rows = [row for row in summaries(result) if row.against is not None]
+def losses(result: Result) -> str:
+    """What users lose with the best and the worst private line, and without privacy, in one sentence."""
+    rows = sorted((row for row in summaries(result) if row.against is not None), key=lambda row: row.regret)
     if not rows:
         return words.verdict(result)
-    ends = dict.fromkeys(pick(rows, key=lambda row: row.price).line for pick in (min, max))
-    found = [next(row for row in rows if row.line == line) for line in ends]
-    told = [_price(row) for row in found]
-    whole = " the regret without privacy"
-    if len(told) == 2 and told[0].endswith(whole):
-        told[1] = told[1].removesuffix(whole)
-    first = words.sentence(f"{opening(result)}{' and '.join(told)}.")
-    return " ".join([first, *(f"{why}." for row in found if (why := words.below_one(row, result)))])
-
-
-def opening(result: Result) -> str:
-    """How a sentence on a result begins: ``at ε = 1, ``."""
-    budget = words.budgets(result.experiment)
-    return "in a single run, which proves little, " * (result.experiment.trials == 1) + f"at {budget}, " * bool(budget)
-
-
-def _price(row: Summary) -> str:
-    name = f"**{words.called(row.label)}**"
-    if row.trials > 1 and not row.differs:
-        return f"{name} is statistically tied with no privacy"
-    return f"{name} has **{words.number(row.price, 2)} times** the regret without privacy"
+    told = " and ".join(
+        f"**{words.number(row.regret, 2)}** with **{words.called(row.label)}**"
+        + " (statistically tied with no privacy)" * (row.trials > 1 and not row.differs)
+        for row in rows[:1] + rows[1:][-1:]
+    )
+    assert rows[0].against is not None
+    free = words.number(float(rows[0].against.played.mean[-1]), 2)
+    budget, users = words.budgets(result.experiment), words.count(result.experiment.horizon)
+    alone = "in a single run, which proves little, " * (result.experiment.trials == 1)
+    opening = f"{alone}{f'at {budget}, ' * bool(budget)}"
+    return words.sentence(f"{opening}the lost reward of {users} users is {told}; without privacy, **{free}**.")

@@ -50,7 +50,6 @@ GOALS: dict[Kind, str] = {
     "regret": "lost rewards in total",
     "missed": "as share of the last tenth of users who miss the best option",
 }
-_BOUNDS = {"↓": "↓: lower bound.", "↑": "↑: upper bound."}
 _WITHOUT = " the regret without privacy"
 START = {"price": "2", "regret": "1000", "missed": "0.05"}
 
@@ -330,17 +329,10 @@ def _region(figure: go.Figure, text: str, low: float, high: float, side: str) ->
 def legend(result: SweepResult, opens: bool = True) -> str:
     """What is drawn besides the curves, and whether a click ``opens`` one."""
     experiment = result.experiment
-    trials, view, price = experiment.trials, experiment.view, quantity(experiment) == "price"
+    trials, price = experiment.trials, quantity(experiment) == "price"
     told = ["A single run, so no band."]
     if trials > 1:
         told = [f"Shaded: {'95% interval of the price over' if price else 'middle 90% of'} {trials} runs."]
-    signs = {
-        bound.sign
-        for number, line in enumerate(experiment.lines)
-        if view.bounds and not price and line.epsilon is not None and number not in view.hidden
-        for bound, _ in tradeoff.bounds_against_epsilon(experiment, number, result.epsilons)
-    }
-    told += [text for sign, text in _BOUNDS.items() if sign in signs]
     here, change = marked(experiment), tradeoff.regime_change(experiment)
     if here in result.epsilons:
         told.append(f"Vertical dashes: ε = {here:g}.")
@@ -428,7 +420,7 @@ def question(experiment: Experiment) -> None:
         place.error(words.issues(error.issues), icon=":material/speed:")
         return
     place.empty()
-    answers(experiment, rows, limit, what={"price": "price", "regret": "regret", "missed": "share missed"}[kind])
+    answers(experiment, rows)
     if users:
         _fewest(experiment, users)
 
@@ -452,11 +444,8 @@ def answer_words(answer: Answer) -> str:
     return f"ε = **{answer.best:.3g}** ({low} to {high})"
 
 
-def answers(
-    experiment: Experiment, rows: list[tuple[int, str, Answer]], limit: float, scale: float = 1.0, what: str = ""
-) -> None:
-    """The answer of every line, and the whole searched curve (values times ``scale``, named ``what``)."""
-    colours = theme.line_colours(experiment, theme.is_dark())
+def answers(experiment: Experiment, rows: list[tuple[int, str, Answer]]) -> None:
+    """The answer of every line."""
     st.markdown(
         "  \n".join(
             f"{theme.TRUST_SIGNS[experiment.lines[number].entry.privacy]} {words.plain(name)}: {answer_words(answer)}"
@@ -467,37 +456,6 @@ def answers(
         "In brackets: every ε that the simulations do not rule out (95% intervals); more trials narrow it. "
         "Local and central ε are different guarantees: the same number is not the same protection."
     )
-    if all(len(answer.points) == 1 for _, _, answer in rows):
-        return
-    heights = [scale * point.value for _, _, answer in rows for point in answer.points if point.value > 0]
-    figure = go.Figure()
-    for number, name, answer in rows:
-        figure.add_scatter(
-            x=[point.at for point in answer.points],
-            y=scale * answer.measured[0],
-            error_y=charts.error_bars(*scale * answer.measured),
-            mode="lines+markers",
-            name=escape(name),
-            line={"color": colours[number]},
-            marker={"symbol": theme.MARKERS[experiment.lines[number].entry.privacy]},
-            hovertemplate="ε = %{x:.3~g}: %{y:,.4~g}",
-        )
-    charts.style(figure, 330, theme.is_dark())
-    if limit > 0:
-        figure.add_hline(y=limit, line={"dash": "dash", "color": "#8a949e", "width": 1.3})
-    tried = np.log10([point.at for _, _, answer in rows for point in answer.points])
-    figure.update_xaxes(type="log", title="searched ε", **charts.ticks(True, tried.min(), tried.max()))
-    figure.update_yaxes(
-        type="log",
-        **charts.ticks(True, *np.log10([min(heights, default=1.0), max(heights, default=1.0)])),
-        title=f"{what} (95% intervals)",
-    )
-    told = "; ".join(
-        f"{name}: " + ", ".join(f"{scale * point.value:.3g} at ε = {point.at:.3g}" for point in answer.points)
-        for _, name, answer in rows
-    )
-    st.plotly_chart(figure, key="searched", config=charts.CONFIG, alt=f"Every budget that was searched. {told}.")
-    st.caption("Every budget that was tried. The dashed line is your limit.")
 
 
 def _rows(result: SweepResult) -> pd.DataFrame:

@@ -67,16 +67,12 @@ def test_the_range_of_budgets_is_in_the_address() -> None:
     assert (on.address(screen)["from"], on.address(screen)["to"]) == (f"{GRID[4]:g}", f"{GRID[12]:g}")
 
 
-def test_the_search_answers_side_by_side_and_shows_what_it_tried() -> None:
+def test_the_search_answers_side_by_side() -> None:
     screen = on.visit("tradeoff", **SHARED, goal="price", limit="3")
     screen.toggle(key="goal-search").set_value(True)
     on.run(screen)
     told = on.words(screen)
     assert "● HeLDP\\-UCB\\-B: ε = **" in told and "■ DP\\-SE" in told
-    searched = on.chart(screen, "searched")
-    assert [len(on.numbers_in(trace["x"])) > limit for trace, limit in zip(searched.traces, (3, 0), strict=True)] == [
-        True
-    ] * 2
     before = told
     on.run(screen)
     assert on.words(screen) == before  # the same question, the same answer

@@ -17,10 +17,9 @@ from bandit_core.auditing.private_reports import Messages, Users, first_users, m
 from bandit_core.model.bound import Bound
 from bandit_core.simulation.costs import cost, estimated_seconds, refuse
 from bandit_core.simulation.results import Result
-from bandit_core.simulation.summaries import summaries
 from bandit_core.spec.contexts import Contexts, Margin, Table
 from bandit_core.theory import contextual as theory
-from ui import charts, figures, lab_parts, page_fields, shared, state, theme, words
+from ui import charts, figures, page_fields, shared, state, theme, words
 from ui.contextual import setting
 
 MOST_SECONDS = 1.0  # of drawing the users whose messages are shown; else there is no such picture
@@ -239,22 +238,6 @@ def _table(users: Users, told: list[Messages]) -> pd.DataFrame:
 
 # ---------------------------------------------------------------------------------------------------------------
 # What the server learns
-
-
-def verdict(result: Result) -> str:
-    """What users lose with the best and the worst private line, and without privacy, in one sentence."""
-    rows = sorted((row for row in summaries(result) if row.against is not None), key=lambda row: row.regret)
-    if not rows:
-        return words.verdict(result)
-    told = " and ".join(
-        f"**{words.number(row.regret, 2)}** rewards with **{words.called(row.label)}**"
-        + " (statistically tied with no privacy)" * (row.trials > 1 and not row.differs)
-        for row in rows[:1] + rows[1:][-1:]
-    )
-    assert rows[0].against is not None
-    free = words.number(float(rows[0].against.played.mean[-1]), 2)
-    users = words.count(result.experiment.horizon)
-    return words.sentence(f"{lab_parts.opening(result)}{users} users lose {told}; without privacy, **{free}**.")
 
 
 def warm_up_words(result: Result) -> str:

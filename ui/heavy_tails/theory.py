@@ -1,4 +1,4 @@
-"""What theory says of heavy tails: shapes with a multiplier, theorems as cards, superseded ones in grey, Table 1."""
+"""What theory says of heavy tails: shapes with a multiplier, superseded theorems in grey, Table 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.model.bound import Bound, status_words
+from bandit_core.model.bound import Bound
 from bandit_core.simulation.results import Result
 from bandit_core.theory import heavy
 from ui import charts, figures, legends, page_fields, shared, state, theme, words
@@ -87,10 +87,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
                 st.caption("Of these bounds only the shape is known: switch on *Draw slopes and shapes*.")
                 continue
             figures.show(picture, name)
-    theorems = st.expander("The theorems, one by one", key="heavy-theorems", on_change="rerun")
-    if theorems.open:
-        with theorems:
-            cards(experiment, bounds)
+    st.caption("Explore has a text for each bound, under Bounds.")
     table_1 = st.expander("Table 1 of the paper, for these arms", key="heavy-table-1", on_change="rerun")
     if not table_1.open:
         return
@@ -101,10 +98,6 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
             + ("" if small else " The heavy-tailed ones are stated for ε up to 1, and ε is larger here.")
         )
         table(heavy.table_1(instance))
-
-
-def _end(bound: Bound, experiment: Experiment) -> float:
-    return float(bound.values(np.array([float(experiment.horizon)]), experiment.largest_gap)[0])
 
 
 def shapes_chart(
@@ -183,31 +176,6 @@ def _range(figure: go.Figure) -> list[float]:
 
 def _superseded(bound: Bound) -> bool:
     return bool(bound.not_applicable and bound.not_applicable.startswith("superseded"))
-
-
-def cards(experiment: Experiment, bounds: list[Bound]) -> None:
-    """A card for every bound: formula, what it says, what it assumes; grey with the reason where it is not drawn."""
-    order = sorted(bounds, key=lambda bound: bool(bound.not_applicable))
-    for start in range(0, len(order), 2):
-        for column, bound in zip(st.columns(2), order[start : start + 2], strict=False):
-            with column.container(border=True, height="stretch"):
-                _card(experiment, bound)
-
-
-def _card(experiment: Experiment, bound: Bound) -> None:
-    sign = bound.sign
-    if bound.not_applicable:
-        st.markdown(f":gray[**{sign} {words.plain(bound.name)}**]")
-        st.latex(rf"\color{{gray}}{{{bound.formula}}}")
-        st.caption(f"Not drawn: {words.plain(bound.not_applicable)}.")
-        return
-    st.markdown(f"**{sign} {words.plain(bound.label)}** · {words.number(_end(bound, experiment))} at the horizon")
-    st.latex(bound.formula)
-    st.markdown(words.plain(bound.words.rstrip(".")) + ".")
-    st.caption(
-        f"Assumes: {words.plain(bound.assumptions)}. Source: {words.plain(bound.source)}. "
-        f"Status: {status_words(bound)}." + (f" Holds for {bound.only}." if bound.only else "")
-    )
 
 
 def table(frame: pd.DataFrame) -> None:

@@ -249,7 +249,12 @@ def constants(chosen: Setting, experiment: Experiment, result: Result | None) ->
         st.markdown(f"The privacy guarantee is the same for every κ.{beyond}")
         if result is not None:
             st.caption(shared.kept("verdict", result, None, lambda: words.verdict(result)))
-        link_to_explore(experiment)
+        st.page_link(
+            page_links.to("explore"),
+            label="Open in Explore",
+            icon=":material/arrow_forward:",
+            query_params=links.write(experiment),
+        )
 
 
 def no_help_words(experiment: Experiment) -> str:
@@ -280,16 +285,6 @@ def band_words(result: Result) -> str:
             "computed an epoch at a time, the others user by user."
         )
     return told
-
-
-def link_to_explore(experiment: Experiment) -> None:
-    """The same picture in Explore."""
-    st.page_link(
-        page_links.to("explore"),
-        label="Open in Explore",
-        icon=":material/arrow_forward:",
-        query_params=links.write(experiment),
-    )
 
 
 def _at(experiment: Experiment, v: float) -> Experiment:
