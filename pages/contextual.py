@@ -17,6 +17,7 @@ PAGE = Page(
     old_fields="eps d K beta upto",
     sidebar="arms budget lines own batch delay visits T n seed x y show price band runs hide",
     shows="features",
+    epsilon_above=True,
     instead="data-source",
 )
 page_frame.enter()

@@ -33,7 +33,7 @@ from ui import (
 )
 from ui.menu import Page
 
-PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust")
+PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True)
 page_frame.enter()
 HEIGHT = 420  # of the picture, in pixels
 

@@ -17,6 +17,7 @@ PAGE = Page(
     old_fields="instance law v budget trust users printed",
     sidebar="arms budget lines own T n seed x y show price band runs hide",
     shows="robust",
+    epsilon_above=True,
 )
 page_frame.enter()
 

@@ -16,6 +16,7 @@ PAGE = Page(
     place=2.5,
     sidebar="arms budget lines own T n seed x y band runs hide",
     shows="trusted",
+    epsilon_above=True,
 )
 page_frame.enter()
 

@@ -30,7 +30,8 @@ class Page:
     its own question and has no sidebar. ``shows`` is the kind of experiment that the page is about (see ui/kinds.py);
     while the control with the key ``instead`` says anything but "none", the page shows a table of the visitor's in its
     place, without a sidebar. ``opens`` is the preset that a visitor sees there who has chosen no experiment yet, where
-    it is not the default one. ``icon`` is the name of a Material symbol.
+    it is not the default one. ``epsilon_above``: the slider of ε stands on the page and not in the sidebar. ``icon`` is
+    the name of a Material symbol.
     """
 
     title: str
@@ -43,6 +44,7 @@ class Page:
     shows: str = "any"
     instead: str = ""
     opens: str = ""
+    epsilon_above: bool = False
     name: str = ""
     address: str = ""
 

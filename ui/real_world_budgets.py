@@ -12,8 +12,8 @@ from ui import shared
 
 # Only published numbers whose unit and trust model are beyond doubt.
 DEPLOYED = (
-    ("Apple, health data types, 2017", "2", "one person, one day", "nobody is trusted", "Apple, technical overview"),
-    ("Apple, popular emoji, 2017", "4", "one person, one day", "nobody is trusted", "Apple, technical overview"),
+    ("Apple, health data types, 2017", "2", "one person, one day", "trust no one", "Apple, technical overview"),
+    ("Apple, popular emoji, 2017", "4", "one person, one day", "trust no one", "Apple, technical overview"),
     (
         "US Census 2020, redistricting tables",
         "19.61",

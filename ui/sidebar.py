@@ -579,7 +579,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
     base, issues = state.base(), list[Issue]()
     asked = page.controls(lambda switch: st.session_state.get(switch, state.page_field(switch, "0") == "1"))
     setting = "arms" if base.contexts is None else "contexts"
-    above = bool(page.opens) and line_cards.followers(base)[1] > 0
+    above = page.epsilon_above and line_cards.followers(base)[1] > 0
     with st.sidebar:
         kinds.tell()
         _preset_section(page)

@@ -27,7 +27,11 @@ BAND_WORDS: dict[Band, str] = {
     "quarter-sd": "mean ± a quarter of a standard deviation over",
 }
 HOME_LABELS = ("no privacy", "trust a curator", "trust no one")
-FORMER_LABELS = ("a curator is trusted", "nobody is trusted")  # of pictures that were shared before
+FORMER_LABELS = tuple(  # of pictures that were shared before
+    f"{who} is trusted{rest}"
+    for who in ("nobody", "a shuffler", "a secure sum", "a curator")
+    for rest in ("", ", {epsilon}", ", {epsilon} for a person", ", {epsilon}, δ = {delta:value}")
+)
 AGAINST_WORDS: dict[Against, str] = {
     "own": "the same method without privacy",
     "best": "the best method without privacy",

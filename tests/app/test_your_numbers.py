@@ -74,7 +74,7 @@ def test_typed_rates_are_answered_in_their_unit_and_kept_in_the_address() -> Non
     assert on.address(screen)["lifts"] == "20,-50" and on.address(screen)["unit"] == "clicks"
     names = on.chart(screen, "own-chart").names
     assert [name.partition(":")[0] for name in names[:3]] == [
-        "– no privacy", "● nobody is trusted", "■ a curator is trusted"
+        "– no privacy", "● trust no one", "■ trust a curator"
     ]  # fmt: skip
 
 

@@ -287,7 +287,7 @@ def test_a_budget_need_not_be_spent_and_a_method_that_spends_less_keeps_it(store
     decision = best_methods(question, ("central",), store=store)
     assert decision.chosen("central") == Method("dp-imed", 1.5)
     [line], best = decision.result.experiment.lines, decision.of("central")[0]
-    assert line.epsilon.fixed == 1.5 and line.written_label == "a curator is trusted, spending only ε = 1.5"
+    assert line.epsilon.fixed == 1.5 and line.written_label == "trust a curator, spending only ε = 1.5"
     assert best.title == "DP-IMED, spending only ε = 1.5" and best.spent == 1.5
     assert all(each.policy != "dp-imed" for each in decision.equals("central"))  # named once, not at every budget
     whole = next(each for each in decision.of("central") if (each.policy, each.spent) == ("dp-imed", None))

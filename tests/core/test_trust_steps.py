@@ -154,7 +154,7 @@ def test_a_level_stands_on_a_line_that_needs_less_trust_where_that_clearly_loses
     shown = by_level(result)
     assert [line.policy for line in shown.experiment.lines] == ["thompson", "ucb-cf", "ucb-cf", "dp-ucb", "thompson"]
     assert shown.lines[1] is result.lines[2] and "TS-CF" not in shown.experiment.label(1)
-    assert shown.experiment.label(1) == "a curator is trusted: UCB-CF is best"
+    assert shown.experiment.label(1) == "trust a curator: UCB-CF is best"
     tie = result_of([[1, 2, 3], [2, 5, 50], [4, 20, 50], [9, 9, 60], [9, 9, 9]])
     assert standing(tie) == {2: 2, 1: 1, 0: 0} and by_level(tie) is tie
 

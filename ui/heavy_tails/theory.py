@@ -32,7 +32,7 @@ def draw(experiment: Experiment, result: Result | None, local: bool, dark: bool)
     instance = experiment.setups[setting.explained(experiment)]
     st.markdown(
         "Upper bounds (↑) say what a policy loses at most, lower bounds (↓) what every policy must lose "
-        + ("when nobody is trusted." if local else "when a curator is trusted.")
+        + ("under local DP." if local else "under central DP.")
         + " Of most bounds only the **shape** is known: how regret grows, not how large it is. Switch the shapes on, "
         "and change the multiplier until a shape can be compared with the curves."
     )

@@ -61,7 +61,7 @@ def _answer(step: Step) -> str:
         f"<section><h2>{_html(_heading(step))}</h2><p><b>Guess.</b> Measured: {step.measured(found, at)} "
         f"{_html(step.unit)}. {_html(step.conclude(found, at).text)}</p>"
         f"<p><b>Exercise.</b> {_html(step.answer)}</p><p><b>For the lesson.</b> {_html(step.notes)}</p>"
-        f'<p class="small"><b>Exactly.</b> {_html(step.exact)}</p></section>'
+        f'<p class="small"><b>The maths.</b> {_html(step.exact)}</p></section>'
     )
 
 

@@ -33,15 +33,15 @@ def _measured(result: Result, at: float) -> Number:
 STEP = Step(
     name="trust",
     title="Whom do you trust?",
-    idea="So far nobody was trusted: the coin was tossed on your phone. There is another way. A **curator** sees all "
+    idea="So far you trusted no one: the coin was tossed on your phone. There is another way. A **curator** sees all "
     "true answers and adds noise to their sums. The same ε then hides you from the rest of the world, but not from "
     "the curator. If you trust the curator, a little noise can hide many people at once.",
-    question="At {at}, how many times as many laughs are lost if nobody is trusted as if a curator is?",
+    question="At {at}, how many times as many laughs are lost if you trust no one as if you trust a curator?",
     guess=Choice((("less than 1.3 times", -np.inf, 1.3), ("1.3 to 5 times", 1.3, 5), ("more than 5 times", 5, np.inf))),
     unit="times",
     slider=jokes.slider(
         "Privacy budget ε, the same for both",
-        "How much may be learned about one user: from the answer (nobody trusted) or from what the curator shows.",
+        "How much may be learned about one user: from the answer (trust no one) or from what the curator shows.",
     ),
     experiment=_experiment,
     draw=pictures.curves,

@@ -208,7 +208,7 @@ def said_of(guess: Choice | Scale, mine: Guess, step: Step) -> str:
     assert mine.measured is not None
     fits = guess.fits(mine.value, mine.measured)
     head = f"Your guess for {step.slider.words(mine.at)}: {guess.told(mine.value)}. "
-    return f"{head}Measured: {mine.measured} {step.unit}. {'It fits.' if fits else 'It does not fit.'}"
+    return f"{head}Measured: {mine.measured} {step.unit}. {'Right!' if fits else 'Not quite.'}"
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def _second(part: Step) -> None:
             page_links.to(part.page), label=part.link_words, icon=":material/tune:", query_params=part.fields(at)
         )
         if shown:
-            st.caption(f"**Exactly.** {part.exact}")
+            st.caption(f"**The maths.** {part.exact}")
             st.caption(f"**For teachers.** {part.notes}")
             st.caption(f"**Exercise.** {part.exercise} **Answer.** {part.answer}")
 
@@ -322,7 +322,7 @@ def _folds(step: Step, at: float, room: Room | None, shown: bool) -> None:
             )  # fmt: skip
         lesson.phone(menu.named("learn"))
         together.opener(room)
-    with st.expander("Exactly"):
+    with st.expander("The maths"):
         st.markdown(step.exact)
     with st.expander("For teachers"):
         st.markdown(step.notes)

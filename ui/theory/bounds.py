@@ -77,8 +77,7 @@ def filters(found: tuple[Entry, ...]) -> list[Entry]:
 
 
 def _spoken(model: Model) -> str:
-    promise = PROMISES[model]
-    return promise.name if model == "none" else f"when {promise.who}"
+    return PROMISES[model].name if model == "none" else f"under {PROMISES[model].name}"
 
 
 def _listed(floors: tuple[Floor, ...]) -> str:

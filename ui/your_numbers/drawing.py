@@ -65,7 +65,7 @@ def methods(answer: Reply) -> None:
         )
         rounds = ", ".join(str(trials) for trials in answer.question.rounds)
         st.caption(
-            "A method that needs no trust is also a candidate where a curator is trusted. "
+            "A method that needs no trust is also a candidate where you trust a curator. "
             f"Each round ({rounds} runs) drops the methods that are clearly worse than the leader; the first ones also "
             f"drop the worse half of the others. At most {FINALISTS} reach the last rounds. They are also tried at the "
             "next two smaller ε: what keeps a smaller ε keeps the larger one, too. The leader at the end is "

@@ -140,7 +140,7 @@ def _budget(column: st.delta_generator.DeltaGenerator, privacy: Privacy, shown: 
     first = address.first_value(name)
     grid = {f"{value:g}" for value in epsilon_grid.between(0.05, 10)} | ({first} - {address.SAME})
     chosen = column.selectbox(
-        f"ε if {PROMISES[privacy].who}",
+        f"ε: {PROMISES[privacy].who}",
         [address.SAME, *sorted(grid, key=float)],
         key=address.key_of(name),
         index=0 if first == address.SAME else 1 + sorted(grid, key=float).index(first),
@@ -212,8 +212,7 @@ def method_words(row: RollOut) -> str:
     method = float(np.quantile(row.noiseless, 0.5, method="inverted_cdf"))
     if method >= CAP:
         return ""
-    who_trusts = PROMISES[row.privacy].who
-    told = f"If {who_trusts}, the same method at ε = ∞ needs **{users_words(method)}**"
+    told = f"Under {PROMISES[row.privacy].name}, the same method at ε = ∞ needs **{users_words(method)}**"
     ratio = words.number(middle / method, 2)
     return (
         f"{told}, so privacy itself multiplies the users by about {ratio}."
@@ -393,7 +392,7 @@ def picture(until: Until, dark: bool) -> go.Figure:
 
 def _wrapped(row: RollOut) -> str:
     """The name of a row, in two lines: a phone is narrow."""
-    return PROMISES[row.privacy].who.replace(" is ", "<br>is ") + (f", ε {row.epsilon:g}" if row.epsilon else "")
+    return PROMISES[row.privacy].who.replace("trust ", "trust<br>") + (f", ε {row.epsilon:g}" if row.epsilon else "")
 
 
 def describe(until: Until) -> str:
