@@ -34,7 +34,8 @@ def test_plain_arms_get_an_example_that_the_page_and_the_sidebar_change() -> Non
     on.setting(screen, "select_slider", "contextual-arms").set_value(5)
     on.run(screen)
     assert on.control(screen, "text_area", "contexts").value == "single(2, 5, margin(0.4))"
-    on.change(screen, "select_slider", "epsilon", 1.0)
+    on.setting(screen, "select_slider", "lab-epsilon").set_value(1.0)
+    on.run(screen)
     assert {line.epsilon.fixed for line in screen.session_state["lab"]["experiment"].lines[1:]} == {1}
 
 

@@ -58,7 +58,8 @@ def test_the_controls_of_the_page_change_the_experiment_and_the_address_follows(
 def test_the_sidebar_edits_what_the_page_shows() -> None:
     screen = on.visit("heavy-tails", **TINY, rewards="100")
     before = on.chart(screen, "errors").y("privacy noise")
-    on.change(screen, "select_slider", "epsilon", 0.5)
+    on.setting(screen, "select_slider", "lab-epsilon").set_value(0.5)
+    on.run(screen)
     np.testing.assert_allclose(on.chart(screen, "errors").y("privacy noise") / before > 1, True)
     on.change(screen, "select_slider", "horizon", 20_000)
     assert on.numbers_in(on.chart(screen, "heavy-regret").traces[0]["x"])[-1] == 20_000
