@@ -411,5 +411,5 @@ def fill_sums(
         out[place] = truncated_sum(rewards, arm, count, bound, at_once, state, 0, signal)
 
 
-# For `kernels.late_heavy`; to rename them would renew the versions of all that call them.
+# For `policies.heavy_family`; to rename them would renew the versions of all that call them.
 NOISE_TERMS, clock_of, power_of, truncation_bound = _COLUMNS, _clock, _power, _bound

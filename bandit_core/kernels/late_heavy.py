@@ -1,16 +1,14 @@
-"""Policies for heavy-tailed rewards with late feedback, see `kernels.heavy` and `kernels.late_loop`.
+"""Elimination for heavy-tailed rewards with late feedback, see `kernels.heavy` and `kernels.late_loop`.
 
-* by_index: a reward is truncated with the number of its own user, and enters its arm's tree when it is counted.
-* elimination: the arms that are left are shown in turns until R rewards of each are counted, of users whom the epoch
-  itself has met. All of these that are counted by then enter the released mean; who is counted later is not used, as a
-  device truncates with the bound of the epoch that it is shown an arm in. The noise of a mean of n of them is
-  Laplace(2 B / (n eps)), or Laplace(2 B / eps) on every reward (local). Which users these are follows from choices and
-  the calendar, so every reward is in one released mean at most, as without lateness.
+The arms that are left are shown in turns until R rewards of each are counted, of users whom the epoch itself has met.
+All of these that are counted by then enter the released mean; who is counted later is not used, as a device truncates
+with the bound of the epoch that it is shown an arm in. The noise of a mean of n of them is Laplace(2 B / (n eps)), or
+Laplace(2 B / eps) on every reward (local). Which users these are follows from choices and the calendar, so every reward
+is in one released mean at most, as without lateness.
 """
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,16 +16,7 @@ import numpy as np
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.batches import survivors
 from bandit_core.kernels.feedback import Late
-from bandit_core.kernels.heavy import (
-    NOISE_TERMS,
-    Elimination,
-    Game,
-    Truncation,
-    clock_of,
-    epoch_numbers,
-    power_of,
-    truncation_bound,
-)
+from bandit_core.kernels.heavy import Elimination, epoch_numbers
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.late_loop import (
     BEGAN,
@@ -35,80 +24,14 @@ from bandit_core.kernels.late_loop import (
     STAGE,
     TURN,
     all_left,
-    better,
     last_in_turn,
     next_in_turn,
     play_and_learn,
 )
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import next_uniform
-from bandit_core.mechanisms.binary import tree_noise
-from bandit_core.mechanisms.counter import set_bits
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Record
-
-
-class Known(NamedTuple):
-    """What is counted of every arm, its index mean + width x clock, and who was shown it (arms,)."""
-
-    held: np.ndarray  # noise terms of its tree (arms, NOISE_TERMS)
-    counts: np.ndarray
-    sums: np.ndarray
-    means: np.ndarray
-    widths: np.ndarray
-    pulled: np.ndarray
-    waiting: np.ndarray
-
-
-@inlined
-def _clear(known: Known) -> None:
-    known.held[:] = 0.0
-    known.counts[:] = 0
-    known.sums[:] = 0.0
-    known.means[:] = np.inf
-    known.widths[:] = 0.0
-
-
-@inlined
-def _choose(game: Game, known: Known, t: int, counted: int, state: np.ndarray, trial: int) -> int:
-    clock = clock_of(game.rule, math.log(t))
-    best = 0
-    highest = -np.inf
-    for arm in range(known.means.shape[0]):
-        index = known.means[arm] + clock * known.widths[arm]
-        if better(index, highest, known.waiting, arm, best):
-            highest = index
-            best = arm
-    return best
-
-
-@inlined
-def _learn(game: Game, known: Known, arm: int, reward: float, user: int, state: np.ndarray, trial: int) -> None:
-    rule = game.rule
-    known.counts[arm] += 1
-    count = known.counts[arm]
-    power = power_of(rule.powers, rule.exponent, count)
-    bound = truncation_bound(rule, rule.level * count, power, math.log(user))
-    if abs(reward) <= bound:
-        known.sums[arm] += reward
-    total = known.sums[arm]
-    if rule.node_scale > 0.0:
-        fresh = laplace_noise(next_uniform(state, trial, 4), rule.node_scale * bound)
-        total += tree_noise(known.held, arm, set_bits(count), fresh)
-    known.means[arm] = total / count
-    known.widths[arm] = power
-
-
-@kernel
-def by_index(state: np.ndarray, rewards: Rewards, truncation: Truncation, late: Late, record: Record) -> None:
-    """`kernels.heavy.by_index` with late feedback."""
-    arms = rewards.table.shape[0]
-    known = Known(
-        np.empty((arms, NOISE_TERMS)), np.empty(arms, np.int64), np.empty(arms), np.empty(arms), np.empty(arms),
-        np.empty(arms), np.empty(arms),
-    )  # fmt: skip
-    play_and_learn(_clear, _choose, _learn, Game(room_for(rewards), truncation), known, late, state, rewards, record)
-
 
 LENGTH, BOUND, THRESHOLD = range(3)
 

@@ -21,13 +21,6 @@ from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.model import Record
 
-
-@inlined
-def better(index: float, highest: float, waiting: np.ndarray, arm: int, best: int) -> bool:
-    """Whether an arm comes before the best so far; of arms that must be tried the one for whom the fewest wait."""
-    return index > highest or (index == np.inf and waiting[arm] < waiting[best])
-
-
 STAGE, SIZE, TURN, BEGAN = range(4)  # of the present batch or epoch: which, arms left, whose turn, its first user
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field
 
 from bandit_core.kernels import heavy, late_heavy
+from bandit_core.kernels.heavy import Truncation, clock_of, power_of, truncation_bound
+from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first, laplace
 from bandit_core.kernels.records import rewards_of
 from bandit_core.kernels.streams import streams as fresh_streams
+from bandit_core.mechanisms.binary import tree_noise
+from bandit_core.mechanisms.counter import set_bits
 from bandit_core.model import KernelCall, Parameters, RunSetup, Signal, run_kernel
 from bandit_core.policies import index_family
 from bandit_core.spec import rewards as distributions
@@ -136,6 +140,63 @@ def _powers(exponent: float, size: int) -> np.ndarray:
     return np.concatenate([[math.inf], power(np.arange(1, size), -exponent)])
 
 
+# UCB on truncated rewards: Robust-UCB, and DPRUCB where ``node_scale`` is not 0 (see `Truncation`).
+
+
+class Known(NamedTuple):
+    """Of every arm (arms,): noise terms of its tree (arms, terms), number and sum of its truncated rewards, their noisy
+    mean, and n^-p.
+    """
+
+    held: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
+    means: np.ndarray
+    widths: np.ndarray
+
+
+def start(numbers: Truncation, arms: int) -> Known:
+    """Nothing; every arm must be tried."""
+    held, counts = np.zeros((arms, heavy.NOISE_TERMS)), np.zeros(arms, np.int64)
+    return Known(held, counts, np.zeros(arms), np.full(arms, np.inf), np.zeros(arms))
+
+
+def choose(numbers: Truncation, known: Known, now: Now, stream: Stream) -> int:
+    """The arm with the largest  S / n + bonus ((slope ln t + offset) / n)^p."""
+    clock, best, highest = clock_of(numbers, math.log(now.t)), 0, -np.inf
+    for arm in range(known.means.shape[0]):
+        index = known.means[arm] + clock * known.widths[arm]
+        if first(index, highest, now, arm, best):
+            best, highest = arm, index
+    return best
+
+
+def learn(numbers: Truncation, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+    """Add the reward, 0 if it is beyond the bound of its user's step, and insert it into the arm's tree, if any."""
+    known.counts[arm] += 1
+    count = known.counts[arm]
+    power = power_of(numbers.powers, numbers.exponent, count)
+    bound = truncation_bound(numbers, numbers.level * count, power, math.log(user.number))
+    if abs(response) <= bound:
+        known.sums[arm] += response
+    total = known.sums[arm]
+    if numbers.node_scale > 0.0:
+        total += tree_noise(known.held, arm, set_bits(count), laplace(stream, numbers.node_scale * bound))
+    known.means[arm] = total / count
+    known.widths[arm] = power
+
+
+def belief(numbers: Truncation, known: Known, arm: int, t: int) -> Belief:
+    """The noisy mean, give or take the bonus."""
+    if known.counts[arm] == 0:
+        return UNTRIED
+    margin = clock_of(numbers, math.log(t)) * known.widths[arm]
+    return around(known.means[arm], margin, known.means[arm] + margin)
+
+
+RULE = Rule("truncated", start, choose, learn, belief)
+
+
 def prepare_index(
     setup: RunSetup,
     *,
@@ -146,16 +207,16 @@ def prepare_index(
     shrinks: bool = False,
     node_scale: float = 0.0,
 ) -> KernelCall:
-    """The index policies (see `bandit_core.kernels.heavy.by_index` for the meaning of the numbers)."""
+    """The index policies (see `Truncation` for the meaning of the numbers)."""
     v = setup.parameters.v
     exponent = v / (1 + v)
     powers = _powers(exponent, min(setup.horizon + 2, _TABLED))
-    truncation = heavy.Truncation(powers, exponent, bonus, slope, offset, level, shrinks, node_scale)
-    if not setup.feedback.immediate:
-        return KernelCall(
-            late_heavy.by_index, (rewards_of(setup), truncation, index_family.late(setup)), len(setup.arms)
-        )
-    return KernelCall(heavy.by_index, (rewards_of(setup), truncation), len(setup.arms))
+    numbers = Truncation(powers, exponent, bonus, slope, offset, level, shrinks, node_scale)
+
+    def fast() -> KernelCall:
+        return KernelCall(heavy.by_index, (rewards_of(setup), numbers), len(setup.arms))
+
+    return RULE.call(setup, numbers, fast)
 
 
 def _budgets(setup: RunSetup) -> tuple[float, float]:

@@ -98,6 +98,8 @@ MIXED = [{"kind": "beta", "a": 2.0, "b": 3.0}, {"kind": "uniform", "low": 0.25, 
 LINES = [
     *((name, {}) for name in ("ucb", "kl-ucb", "kl-ucb-cf", "ucb-cf", "heldp-ucb-b", "heldp-ucb-l")),
     *((f"heldp-ucb-{kind}", {"epsilon": GROUPS, "params": {"eps_min": 0.5}}) for kind in ("b", "bs", "l", "ls")),
+    ("robust-ucb", {}),
+    ("dp-robust-ucb", {}),
     ("dp-ucb", {}),
     ("dp-ucb", {"params": {"index": "as printed"}}),
     ("dp-ucb-bound", {}),

@@ -41,6 +41,5 @@ REPLAYS: dict[Any, type[Replay]] = {
     lazy_posterior.thompson: batches.LazyPosterior,
     explore_commit.explore_then_commit: batches.ABTest,
     search.search: searches.Search,
-    heavy.by_index: each_user.Truncated,
     heavy.elimination: batches.HeavyEpochs,
 }

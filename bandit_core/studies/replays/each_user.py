@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bandit_core.kernels import trees
 from bandit_core.studies.replays.base import (
-    SECOND,
     Belief,
     Decision,
     Replay,
-    around,
     credible,
     draws_won,
-    laplace,
 )
 
 
@@ -61,59 +56,3 @@ class Posterior(Bits):
     def pull(self, label: int, t: int) -> None:
         self.sums[label] += self.bit(label, t)
         self.counts[label] += 1
-
-
-class Counters(Replay):
-    """`kernels.trees`: sums from a counter for each arm, whose noise has a budget for blocks and one for trees."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.counters = self.arguments[1]
-        self.held = [[0.0] * 64 for _ in range(self.size)]
-        self.noises, self.items = np.zeros(self.size), np.zeros(self.size, np.int64)
-
-    def grow(self, label: int) -> None:
-        """One more item in the arm's counter, and the noise of its new sum."""
-        self.items[label] += 1
-        items = int(self.items[label])
-        bits, (hybrid, block_scale, level_scale), held = items.bit_count(), self.counters, self.held[label]
-        scale = level_scale if not hybrid else block_scale if bits == 1 else items.bit_length() * level_scale
-        total = held[1 if hybrid and bits == 1 else bits - 1] + laplace(self.uniform(SECOND), scale)
-        held[bits] = self.noises[label] = total
-
-    def keep(self, label: int, t: int) -> None:
-        """The reward of user ``t``."""
-        self.rewards[t - 1] = self.sent[t - 1] = reward = self.draw(label)
-        self.counts[label] += 1
-        self.sums[label] += reward
-
-    def noisy(self, margin: Callable[[np.ndarray], np.ndarray]) -> Belief:
-        """Noisy means, and what they may be off by."""
-        n = np.where(self.counts > 0, self.counts, np.nan)
-        found = around((self.sums + self.noises) / n, margin(n), self.unknown)
-        return found._replace(value=np.where(self.counts > 0, found.high, np.inf))
-
-
-class Truncated(Counters):
-    """`kernels.heavy.by_index`: truncated sums, in a tree where they are private."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.form = self.arguments[1]
-
-    def believes(self, t: int) -> Belief:
-        form = self.form
-        clock = form.bonus * (form.slope * math.log(t) + form.offset) ** form.exponent
-        return self.noisy(lambda n: clock * n**-form.exponent)
-
-    def pull(self, label: int, t: int) -> None:
-        form, level = self.form, math.log(t)
-        self.counts[label] += 1
-        bound = form.level * self.counts[label] ** (1 - form.exponent)
-        if form.shrinks:
-            bound = bound / (2 * level) ** (1 - form.exponent) if level > 0 else math.inf
-        self.rewards[t - 1] = self.sent[t - 1] = reward = self.draw(label)
-        self.sums[label] += reward if abs(reward) <= bound else 0.0
-        if form.node_scale > 0:
-            self.counters = trees.Counters(False, 0.0, form.node_scale * bound)
-            self.grow(label)
