@@ -3,7 +3,7 @@
 The reward of user t enters the statistics at the first multiple of ``batch`` at or after t + ``delay``, so user n is
 met with the rewards of the users up to batch floor((n - 1) / batch) - delay. One plain loop plays every policy: a
 policy ``choose``s an arm by what is counted, the arm and its user ``answer``, and much later the policy ``learn``s the
-answer. Batch 1 and delay 0 are the game of `kernels.posterior` and `explore_commit`.
+answer. Batch 1 and delay 0 are the game of `kernels.explore_commit`.
 
 The clock of an index is the number of users, which nobody has to wait for. Of arms that must be tried, having an
 infinite index, the one that the fewest users who are not counted yet were given comes first, else the lowest label:
@@ -23,7 +23,7 @@ from bandit_core.kernels.explore_commit import Plan
 from bandit_core.kernels.labels import relabel_arms, room_for
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
-from bandit_core.kernels.streams import beta, next_uniform
+from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Record
 
@@ -53,13 +53,6 @@ class Waiting(NamedTuple):
     arms: np.ndarray
     answers: np.ndarray
     spreads: np.ndarray
-
-
-class Bounded(NamedTuple):
-    """Arms whose answers lie in [0, 1]; ``bits``: they are one bit, which is 1 with the chance in `Rewards.means`."""
-
-    rewards: Rewards
-    bits: bool
 
 
 class Comparison(NamedTuple):
@@ -138,41 +131,12 @@ def play_late(
         note_pulls(record, trial, order, arms.pulled)
 
 
-# Answers in [0, 1]: Thompson sampling
-
-
 @inlined
 def _answer(game: Any, arm: int, state: np.ndarray, trial: int) -> tuple[float, float]:
     uniform = next_uniform(state, trial, 0)
     if game.bits:
         return (1.0 if uniform < game.rewards.means[arm] else 0.0), 1.0
     return draw_reward(game.rewards.table, game.rewards.values, arm, uniform, state, trial), 1.0
-
-
-@inlined
-def _learn(game: Any, arms: Arms, arm: int, answer: float, spread: float) -> None:
-    arms.counts[arm] += 1.0
-    arms.sums[arm] += answer
-    arms.means[arm] = arms.sums[arm] / arms.counts[arm]
-
-
-@inlined
-def _choose_by_posterior(game: Bounded, arms: Arms, t: int, state: np.ndarray, trial: int) -> int:
-    best = 0
-    highest = -1.0
-    for arm in range(arms.counts.shape[0]):
-        theta = beta(state, trial, 1.0 + arms.sums[arm], 1.0 + arms.counts[arm] - arms.sums[arm])
-        if theta > highest:
-            highest = theta
-            best = arm
-    return best
-
-
-@kernel
-def by_posterior(state: np.ndarray, rewards: Rewards, late: Late, record: Record) -> None:
-    """`bandit_core.kernels.posterior` with late feedback."""
-    game = Bounded(room_for(rewards), True)
-    play_late(_choose_by_posterior, _answer, _learn, game, late, state, rewards, record)
 
 
 # A/B tests

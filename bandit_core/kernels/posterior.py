@@ -2,7 +2,7 @@
 
 At every step each arm draws theta ~ Beta(1 + ones, 1 + zeros) and the arm with the largest theta is pulled. A response
 is one bit, which takes one uniform of the stream's first generator a step; its chance of being 1 is all that a
-simulation needs. `feedback.by_posterior` makes every draw; here the law is the same, and the draws are others.
+simulation needs. The rule of `policies.thompson` makes every draw; here the law is the same, and the draws are others.
 
 A draw decides something only if it is the largest, and nearly all of them lie far below the leader's. So a bar is put
 below the leader's posterior, and each *settled* arm has a chance c that its draw *may* be on the wrong side of the bar

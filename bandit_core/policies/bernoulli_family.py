@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.kernels import feedback, posterior
 from bandit_core.kernels.play import Stream
-from bandit_core.kernels.records import Rewards, rewards_of
+from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import next_uniform
 from bandit_core.mechanisms import CTB
-from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, RunSetup
+from bandit_core.model import Guarantee, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies.index_family import held_late, late
+from bandit_core.policies.index_family import held_late
 from bandit_core.policies.local_family import bounded_rewards
 from bandit_core.theory import classic, floors
 
@@ -61,14 +60,6 @@ def kl_cost(setup: RunSetup) -> float:
     if not setup.feedback.immediate:
         return 8.0 + 0.8 * arms
     return 1.0 + 0.2 * arms * max(0.0, 1 - arms / setup.horizon)
-
-
-def prepare_posterior(setup: RunSetup) -> KernelCall:
-    """The kernel that draws from posteriors."""
-    responses = rewards_of(setup, response_means(setup))
-    if not setup.feedback.immediate:
-        return KernelCall(feedback.by_posterior, (responses, late(setup)), len(setup.arms))
-    return KernelCall(posterior.thompson, (responses,), len(setup.arms))
 
 
 def posterior_sampler(setup: RunSetup) -> str:

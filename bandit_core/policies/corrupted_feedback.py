@@ -26,12 +26,13 @@ from typing import Any, Literal
 from bandit_core.kernels import index
 from bandit_core.model import KernelCall, Parameters, Policy, RunSetup
 from bandit_core.model.bound import Bound
-from bandit_core.policies import bernoulli_family, index_family, kl_ucb
+from bandit_core.policies import bernoulli_family, index_family, kl_ucb, thompson
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.theory import local, local_upper
 
-_ON_BITS: dict[str, Any] = dict(answer=bernoulli_family.bit, likelihood=bernoulli_family.likelihood)
-_KL_ON_BITS = replace(kl_ucb.RULE, name="largest_quantile_of_bits", **_ON_BITS)
+_KL_ON_BITS = replace(
+    kl_ucb.RULE, name="largest_quantile_of_bits", answer=bernoulli_family.bit, likelihood=bernoulli_family.likelihood
+)
 
 
 def _prepare_ucb(setup: RunSetup) -> KernelCall:
@@ -93,7 +94,7 @@ for t = K+1, K+2, ...:
         name="ts-cf",
         title="TS-CF",
         summary="Each user answers with one coin-flipped bit; Thompson sampling on the bits.",
-        prepare=bernoulli_family.prepare_posterior,
+        prepare=thompson.prepare,
         bounds=_bounds("ts-cf"),
         parent="thompson",
         sampler=bernoulli_family.posterior_sampler,

@@ -135,6 +135,8 @@ def _completed(call: KernelCall, setup: RunSetup, words: np.ndarray, record: Wat
             return 1.0 if math.isnan(sent) else call.rule.likelihood(call.watched[1], reward, sent, epsilon)
 
         record.rewards[user] = reward_given(setup.arms[record.arms[user]], chance, rng)
+    if setup.epsilon is None:  # then the coin is tossed by the server
+        record.sent[missing] = record.rewards[missing]
     return frozenset({"rewards"} if len(missing) else ())
 
 

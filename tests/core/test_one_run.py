@@ -29,7 +29,7 @@ LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
 
 COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") for other in ("k-ary", "square-root")]
 LATE_RUNS = [
-    *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb", "kl-ucb-cf", "dp-robust-ucb")),
+    *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb-cf", "dp-robust-ucb", "thompson", "ts-cf")),
     ("heldp-ucb-b", SPREAD),
     ("heldp-ucb-l", SPREAD),
 ]

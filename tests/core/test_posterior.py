@@ -18,7 +18,7 @@ from bandit_core.kernels import beta_blocks, posterior
 from bandit_core.kernels.posterior import UNSETTLED, Arms, choose, learn, look_at_all, mass_beyond, point_beyond
 from bandit_core.kernels.streams import streams
 from bandit_core.model import Signal, run_kernel
-from bandit_core.policies import bernoulli_family
+from bandit_core.policies import bernoulli_family, thompson
 from bandit_core.simulation.prepared import prepared_lines
 from bandit_core.spec.feedback import Feedback
 from bandit_core.studies.one_run import one_run
@@ -216,7 +216,7 @@ def test_the_comparison_notices_a_slightly_different_policy():
 
 
 def test_a_shorter_horizon_and_other_checkpoints_change_no_byte():
-    call = bernoulli_family.prepare_posterior(spec([0.9, 0.6, 0.3], None, 50_000).setups[0])
+    call = thompson.prepare(spec([0.9, 0.6, 0.3], None, 50_000).setups[0])
     first = run_kernel(call, streams(3, 0, 6), np.array([10, 7_777]), Signal())
     second = run_kernel(call, streams(3, 0, 6), np.array([10, 300, 7_777, 40_000]), Signal())
     assert first.regret.tobytes() == second.regret[:, [0, 2]].tobytes()
