@@ -22,8 +22,8 @@ page_frame.enter()
 
 st.title("What does the server see?")
 st.markdown(
-    "A mechanism adds noise **before** anyone looks. An answer is private at ε if **the log ratio of two inputs stays "
-    "between −ε and ε**."
+    "A mechanism adds noise **before** it shows anything. An answer is private at ε if **the log ratio of two inputs "
+    "stays between −ε and ε**."
 )
 fields = Fields(answer.DEFAULTS)
 part = answer.part_control(fields)
