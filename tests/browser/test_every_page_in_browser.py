@@ -22,7 +22,7 @@ AS_NEW = (
     "contextual",
 )  # on a phone by a browser that has seen nothing: it builds a page in another order
 NO_LABELS = ("tradeoff", "mechanisms", "contextual")  # at the ends of the curves
-LAB = ("tradeoff", "threshold", "heavy-tails", "contextual")
+LAB = ("tradeoff", "trust", "threshold", "heavy-tails", "contextual")
 MOST_FIRST, MOST_IN_ALL = 150, 600  # words of a page of the Lab on the first screen, and with its folds closed
 DARK_GROUND = "rgb(17, 22, 28)"
 # Of what has the focus: its words, whether it is seen, and whether a ring or another mark says so. Arrow keys scroll
