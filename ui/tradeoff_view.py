@@ -251,6 +251,8 @@ def chart(result: SweepResult, dark: bool) -> go.Figure:
     else:
         lowest = {each.line: np.concatenate([each.mean, np.maximum(each.q05, each.mean / 3)]) for each in shown}
         least, most = charts.vertical_range(lowest, log=True)
+        drawn = np.concatenate([np.asarray(trace.y, float) for trace in figure.data])
+        most = min(most, np.log10(2 * drawn[drawn < 10**most].max(initial=10**least)))
     figure.update_yaxes(
         type="log",
         range=(least, most),

@@ -194,6 +194,17 @@ def test_labels_are_names_in_the_verdict_whatever_they_say() -> None:
         assert ("single run" in told) == (trials == 1)
 
 
+def test_the_verdict_states_the_price_at_both_ends_and_calls_equal_what_is_not_told_apart() -> None:
+    screen = on.visit("tradeoff", **(SHARED | {"lines": "ucb,heldp-ucb-b(1)", "from": "0.1", "to": "10"}))
+    told = re.search(r"the regret of \*\*HeLDP.*", on.words(screen), re.IGNORECASE)
+    on.unfold(screen, "tradeoff-more")
+    [table] = [each.value for each in screen.main.dataframe if "price" in each.value]
+    price = {row["ε"]: float(row["price"].split(" ")[0]) for row in table.to_dict("records")}
+    assert told is not None and "tied with no privacy at ε = 10" in told[0]
+    [stated] = re.findall(r"\*\*([\d.]+) times\*\* the regret without privacy at ε = 0.1", told[0])
+    assert float(stated) == pytest.approx(price[0.1], rel=0.051) and price[10.0] == pytest.approx(1, abs=0.2)
+
+
 def test_budgets_that_follow_each_other_are_told_as_a_span() -> None:
     grid = (0.1, 0.5, 1.0, 5.0, 10.0)
     # private: this is what is tested

@@ -281,8 +281,8 @@ def band_words(result: Result) -> str:
     told = f"{words.sentence(words.band(result.experiment.trials, result.experiment.view))}. Regret in units of reward."
     if result.experiment.horizon > setting.STEP_BY_STEP:
         told += (
-            f" Beyond {words.count(setting.STEP_BY_STEP)} users only policies that play in epochs are shown: they are "
-            "computed an epoch at a time, the others user by user."
+            f" Beyond {words.count(setting.STEP_BY_STEP)} users only policies that play in epochs are shown: "
+            "the others need a step for each user."
         )
     return told
 

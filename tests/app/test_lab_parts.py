@@ -1,0 +1,53 @@
+"""What the pages of the Lab share: losses in a sentence, and a slider for ε above the picture."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import screen as on
+
+from bandit_core import Experiment, simulate
+from ui import lab_parts
+
+ARMS = [{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.4)]
+
+
+def stated(policies: dict[str, float | None], horizon: int, trials: int) -> tuple[str, dict[str, float]]:
+    """The sentence on some policies at their budgets, and what each has lost."""
+    lines = [
+        {"policy": name} | ({} if epsilon is None else {"epsilon": {"kind": "fixed", "value": epsilon}})
+        for name, epsilon in policies.items()
+    ]
+    document = {"arms": ARMS, "lines": lines, "horizon": horizon, "trials": trials}
+    result = simulate(Experiment.model_validate(document), jobs=1)
+    ends = {name: float(line.mean[-1]) for name, line in zip(policies, result.lines, strict=True) if line is not None}
+    return lab_parts.losses(result), ends
+
+
+def test_the_sentence_names_the_best_and_the_worst_private_line_and_the_loss_without_privacy() -> None:
+    told, ends = stated({"ucb": None, "heldp-ucb-b": 1.0, "heldp-ucb-l": 1.0, "dp-se": 1.0}, 2000, 20)
+    private = sorted(end for name, end in ends.items() if name != "ucb")
+    numbers = [float(text.replace(",", "")) for text in re.findall(r"\*\*([\d.,]+)\*\*", told)]
+    assert numbers == pytest.approx([private[0], private[-1], ends["ucb"]], rel=0.051)  # two digits
+    assert "ε = 1" in told and "tied" not in told
+
+
+def test_what_is_not_told_apart_is_called_tied_and_one_run_proves_little() -> None:
+    assert "tied" in stated({"ucb": None, "heldp-ucb-b": 8.0}, 20, 10)[0]
+    assert "single run" in stated({"ucb": None, "heldp-ucb-b": 8.0}, 20, 1)[0]
+
+
+def test_without_a_price_the_losses_are_still_stated() -> None:
+    told, ends = stated({"heldp-ucb-b": 1.0}, 500, 5)  # nothing was run for comparison
+    assert re.findall(r"loses ([\d,.]+)", told) and ends
+
+
+@pytest.mark.parametrize("page", ["heavy-tails", "contextual"])
+def test_the_slider_above_the_picture_moves_every_private_line(page: str) -> None:
+    screen = on.visit(page, **({"users": "3000"} if page == "heavy-tails" else {"upto": "1000"}))
+    on.setting(screen, "select_slider", "lab-epsilon").set_value(0.5)
+    on.run(screen)
+    lines = screen.session_state["lab"]["experiment"].lines
+    assert {line.epsilon.fixed for line in lines if line.epsilon is not None} == {0.5}
+    assert on.control(screen, "select_slider", "epsilon").value == 0.5
