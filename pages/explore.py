@@ -131,6 +131,6 @@ with download:
     if download.open:
         exports.downloads(result)
         if whole is not None and whole.complete:
-            st.markdown("**Take it along**")
+            st.markdown("**Offline lesson**")
             take_along.draw(experiment, "explore")
 panels.explanation(result)

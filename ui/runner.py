@@ -342,7 +342,7 @@ def origin() -> None:
     """Say, once for each run of a page, which of its numbers were not computed here."""
     made = st.session_state.pop("beforehand", "")
     if made:
-        st.caption(f"Numbers that this page shows at first came with the lab, computed by its {made}.")
+        st.caption(f"The first numbers on this page were precomputed with {made}.")
 
 
 def bar(place: DeltaGenerator, text: str) -> Callable[[float], None]:

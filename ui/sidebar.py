@@ -322,17 +322,17 @@ def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
     own = asked & set(said) if usual else set(said)
     if own:
         now = {name: state.current(name, said[name]) for name in said}
-        with st.expander(f"How people come · {words.coming(**now)}", key=state.key("coming-section")):
+        with st.expander(f"Arrivals and feedback · {words.coming(**now)}", key=state.key("coming-section")):
             if "batch" in own:
                 said["batch"] = _slider(
-                    "Rewards are counted every … users", BATCHES, said["batch"], "batch",
+                    "Update after every … users", BATCHES, said["batch"], "batch",
                     "1: after every user. More: in batches, as by a daily job; until the next one the learner knows no "
                     "more than at the last.",
                     words.count,
                 )  # fmt: skip
             if "delay" in own:
                 said["delay"] = _slider(
-                    "A reward arrives … users later", (0, *BATCHES), said["delay"], "delay",
+                    "Feedback delay, in users", (0, *BATCHES), said["delay"], "delay",
                     "0: before the next user comes. More: a purchase next day, a cure weeks later; so many users are "
                     "served meanwhile.",
                     words.count,
@@ -474,28 +474,28 @@ def _foot(page: menu.Page) -> DeltaGenerator:
     place = st.container()
     left, right = st.columns(2)
     left.download_button(
-        "Spec",
+        "Settings file",
         data=lambda: json.dumps(now.spec(), indent=2),
         file_name="experiment.json",
         mime="application/json",
         on_click="ignore",
-        help="The whole experiment as a JSON document.",
+        help="The whole experiment as JSON.",
         width="stretch",
     )
     what = "the page's example as it was" if state.example_of() else "the opening picture"
     right.button("Reset", on_click=kinds.reset, args=(page,), help=f"Back to {what}.", width="stretch")
     upload = st.file_uploader(
-        "Open a spec",
+        "Load a settings file",
         type=["json", "toml"],
         key=state.key("upload"),
-        help="A spec saved here before (JSON or TOML) takes the place of your experiment as soon as it is there.",
+        help="A file saved here before (JSON or TOML). It replaces what is shown.",
         max_upload_size=SPEC_MEGABYTES,
     )
     if upload is not None:
         try:
             experiment = _spec_of(upload)
         except InputError as error:
-            _show_problems("This file is not a valid spec:", error.issues)
+            _show_problems("This file holds no valid settings:", error.issues)
         else:
             state.open_own(experiment, own_file=True)
             st.rerun()

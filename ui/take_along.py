@@ -69,7 +69,7 @@ def draw(experiment: Experiment, page: str, values: tuple[float, ...] | None = N
         st.session_state["lesson-wanted"] = what
     if st.session_state.get("lesson-wanted") != what:
         st.button(
-            "Take it along (HTML)",
+            "Download as an offline lesson (HTML)",
             key=f"take-along-{page}",
             help=HELP,
             on_click=partial(st.session_state.__setitem__, f"lesson-pressed-{page}", True),

@@ -167,14 +167,14 @@ def budgets(experiment: Experiment) -> str:
 
 
 def coming(batch: int, delay: int, visits: int, visits_delta: float = 0.0) -> str:
-    """How people come: ``rewards counted every 500 users, 20 users late, 3 visits each``."""
+    """Arrivals and feedback: ``update after every 500 users, feedback 20 users late, 3 visits each``."""
     told = [
-        f"rewards counted every {count(batch)} users" if batch > 1 else "",
-        f"{count(delay)} {'user' if delay == 1 else 'users'} late" if delay else "",
+        f"update after every {count(batch)} users" if batch > 1 else "",
+        f"feedback {count(delay)} {'user' if delay == 1 else 'users'} late" if delay else "",
         f"{count(visits)} visits each" if visits > 1 else "",
         f"composed at δ = {write_number(visits_delta)}" if visits > 1 and visits_delta > 0 else "",
     ]
-    return ", ".join(filter(None, told)) or "one by one, once each"
+    return ", ".join(filter(None, told)) or "one at a time, one visit each"
 
 
 def cut(experiment: Experiment) -> str:

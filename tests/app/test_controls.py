@@ -323,7 +323,7 @@ def test_rubbish_is_refused_in_words(content: bytes, form: str) -> None:
     before = experiment(screen)
     on.control(screen, "file_uploader", "upload").upload(f"bad.{form}", content)
     on.run(screen)
-    assert "not a valid spec" in screen.sidebar.error[0].value
+    assert "no valid settings" in screen.sidebar.error[0].value
     assert experiment(screen) == before
 
 

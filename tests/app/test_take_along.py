@@ -18,7 +18,7 @@ from bandit_core.simulation.summaries import split, with_companions
 from ui import runner, take_along, words
 
 LINES = "ucb,heldp-ucb-b(1),adap-ucb(1)"
-BUTTON, SAVE = "Take it along (HTML)", "Save the lesson (HTML)"
+BUTTON, SAVE = "Download as an offline lesson (HTML)", "Save the lesson (HTML)"
 NASTY = "*it's* **half** <b> & `x` :smile: \\ </script>"
 
 

@@ -183,7 +183,7 @@ def test_the_page_makes_the_file_behind_its_button(visits, opened, tmp_path):
     visitor = visits(links.address(EXPERIMENT.with_changes(lines=unnamed), base=""))
     visitor.tab.get_by_role("tab", name="Download").click()
     visitor.settle()  # a button that is drawn anew between press and release hears neither
-    visitor.tab.get_by_role("button", name="Take it along (HTML)").click()
+    visitor.tab.get_by_role("button", name="Download as an offline lesson (HTML)").click()
     save = visitor.tab.get_by_role("button", name="Save the lesson (HTML)")
     expect(save).to_be_visible()
     with visitor.tab.expect_download() as waiting:

@@ -195,10 +195,10 @@ def summary_page(
         f"95% interval of the mean. It does not cover how far the options' means are from the truth.</p>{odds}"
         f"{'' if until is None else _until(until)}{searched}"
         f"<h2>The options</h2>{_options(answer)}{ends}<p>{_plain_html(asked.sure)}</p>"
-        "<h2>What it means</h2><p><b>Nobody is trusted</b>: each answer is randomised on the user's device before it "
-        "is sent (local differential privacy). <b>A curator is trusted</b>: somebody sees the answers, and only "
+        "<h2>What it means</h2><p><b>Trust no one</b>: each answer is randomised on the user's device before it "
+        "is sent (local differential privacy). <b>Trust a curator</b>: someone sees the answers, and only "
         "private results leave (central). The same ε is a different promise in each. The methods are the best of "
         f"those that this lab knows; a better one may exist.</p>{_origin(answer, made or datetime.now(UTC))}"
         f"{again}<p class='small'>Private Bandit Lab simulates private learning. It is not a privacy product and "
-        "protects nobody's data.</p></body></html>"
+        "does not protect real data.</p></body></html>"
     )
