@@ -94,8 +94,8 @@ st.caption(" ".join(filter(None, (legend, words.measures(experiment), behind))))
 panels.cards(result)
 decision_times.draw(result.experiment)
 
-views = ["Pulls per arm", "Watch one run", "Bounds", "Budget", "Build it", "Table", "Code", "Download"]
-pulls, one_run, bounds, budget, build, table, code, download = st.tabs(views, key="views", on_change="rerun")
+views = ["Pulls per arm", "Watch one run", "Bounds", "Table", "Download", "For builders"]
+pulls, one_run, bounds, table, download, builders = st.tabs(views, key="views", on_change="rerun")
 with pulls:
     picture = shared.picture(
         "pulls",
@@ -112,25 +112,28 @@ with one_run:
 with bounds:
     if bounds.open:
         panels.bounds_table(result)
-with budget:
-    if budget.open:
-        budget_panel.draw(result)
-with build:
-    if build.open:
-        build_view.draw(experiment, "build")
 with table:
     if table.open:
         rows = shared.table("curves", result, None, lambda: defused_frame(result.curves))
         st.dataframe(rows, hide_index=True, width="stretch", alt="Regret curves as a table")
         panels.comparisons(result)
-with code:
-    if code.open:
-        st.caption("Run this where the project is installed; it prints the numbers of this picture.")
-        st.code(exports.snippet(experiment), language="python")
 with download:
     if download.open:
         exports.downloads(result)
         if whole is not None and whole.complete:
             st.markdown("**Offline lesson**")
             take_along.draw(experiment, "explore")
+with builders:
+    if builders.open:
+        budget, build, code = st.tabs(["Budget", "Build it", "Code"], key="builders", on_change="rerun")
+        with budget:
+            if budget.open:
+                budget_panel.draw(result)
+        with build:
+            if build.open:
+                build_view.draw(experiment, "build")
+        with code:
+            if code.open:
+                st.caption("Run this where the project is installed; it prints the numbers of this picture.")
+                st.code(exports.snippet(experiment), language="python")
 panels.explanation(result)

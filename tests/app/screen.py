@@ -73,7 +73,9 @@ def unfold(screen: AppTest, *folds: str) -> AppTest:
 
 
 def look(screen: AppTest, tab: str) -> AppTest:
-    """Open a tab of Explore."""
+    """Open a tab of Explore, or one within its tab for builders."""
+    if tab in ("Budget", "Build it", "Code"):
+        screen.session_state["builders"], tab = tab, "For builders"
     screen.session_state["views"] = tab
     return run(screen)
 
