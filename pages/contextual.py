@@ -23,41 +23,43 @@ PAGE = Page(
 page_frame.enter()
 
 st.title("Can a system personalise without knowing anyone?")
-st.markdown(
-    "What suits a person depends on the person. Each phone keeps its user's features, choice and reward, and sends "
-    "**one noisy message**."
-)
-top = st.container()
+opening = st.container(key="contextual-opening")
 with st.expander("Change the users"):
     own = data.panel()
     if own is None:
         view.controls(state.experiment())
 if own is None:
     experiment, store, name = state.experiment(), None, "contextual"
-    with top:
-        lab_parts.epsilon(experiment)
 else:
     experiment, store, name = own.experiment, own.store, data.RUN
-    top.subheader(words.plain(experiment.title))
 dark = theme.is_dark()
 
-result = runner.result_of(experiment, name, store)
-if result is None:
-    result = runner.preview_of(experiment, store)
-    if result is not None:
-        st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
-if result is not None:
-    played = charts.without_bounds(result)
-    st.markdown(shared.kept("losses", played, None, lambda: lab_parts.losses(played)))
-    picture = shared.picture(
-        "contextual",
-        played,
-        dark,
-        lambda: charts.regret_chart(played, dark, lab_parts.HEIGHT, direct_labels=False),
-        lambda _: charts.describe(played),
+with opening:
+    st.markdown(
+        "What suits a person depends on the person. Each phone keeps its user's features, choice and reward, and sends "
+        "**one noisy message**."
     )
-    figures.show(picture, "regret-chart")
-    st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
+    if own is None:
+        lab_parts.epsilon(experiment)
+    else:
+        st.subheader(words.plain(experiment.title))
+    result = runner.result_of(experiment, name, store)
+    if result is None:
+        result = runner.preview_of(experiment, store)
+        if result is not None:
+            st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
+    if result is not None:
+        played = charts.without_bounds(result)
+        st.markdown(shared.kept("losses", played, None, lambda: lab_parts.losses(played)))
+        picture = shared.picture(
+            "contextual",
+            played,
+            dark,
+            lambda: charts.regret_chart(played, dark, lab_parts.HEIGHT, direct_labels=False),
+            lambda _: charts.describe(played),
+        )
+        figures.show(picture, "regret-chart")
+        st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
 lab_parts.fold("What leaves the phones", "contextual-messages", lambda: view.messages_panel(experiment))
 watch.fold("Watch the messages arrive", experiment, "contextual-watch")
 if result is not None:
