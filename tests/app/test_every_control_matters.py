@@ -67,7 +67,9 @@ MOVED = {
     "label": "called otherwise",
     "growth": "3",
 }
-WITHOUT_A_VALUE = ("preset", "add", "arms-as-table")  # a new experiment, another policy, another way to write the same
+WITHOUT_A_VALUE = (  # a new experiment, another policy, another way to write the same, more controls
+    "preset", "add", "arms-as-table", "change-experiment",
+)  # fmt: skip
 NOT_HERE = {  # what moves a picture only for some experiments, which this one is not
     "tradeoff": ("against", "worst", "shapes"),  # two references; bounds of that kind
     "heavy-tails": ("against",),
@@ -81,8 +83,8 @@ def name_of(key: str) -> str:
 
 
 def content(screen: AppTest) -> str:
-    """Everything that the page itself shows, without the line that says which experiment it is."""
-    shown = [on.words(screen).replace(screen.main.caption[0].value, "")]
+    """Everything that the page itself shows."""
+    shown = [on.words(screen)]
     shown += [str(each.proto) for each in screen.get("image")]
     shown += [table.value.to_csv() for table in screen.main.dataframe]
     shown += [chart.proto.spec for chart in screen.main.get("plotly_chart")]
