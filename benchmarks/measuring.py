@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, {platform.system()}; Python {platform.python_version()}, {packages}"
 
 
-def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def print_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A Markdown table on standard output; numbers with three significant digits."""
 
     def cell(value: Any) -> str:

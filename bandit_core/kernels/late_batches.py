@@ -1,4 +1,4 @@
-"""Late feedback for policies that see rewards only through sums over batches, see `kernels.feedback`.
+"""Late feedback for policies that see rewards only through sums over batches, see `kernels.play`.
 
 A release needs rewards that are counted. So every arm is shown in turns until the first users, ``first`` of each arm,
 are counted, and then
@@ -26,7 +26,7 @@ from bandit_core.jit.decorators import expanded, inlined, kernel, piece
 from bandit_core.kernels import batched, gaussian_batches, release_schedules
 from bandit_core.kernels.batches import begin, noise, room_for_batches, survivors
 from bandit_core.kernels.curves import note, note_pulls, passed
-from bandit_core.kernels.feedback import Late, Waiting, room_to_wait
+from bandit_core.kernels.play import Late, Waiting, room_to_wait
 from bandit_core.kernels.records import Batches, Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
@@ -38,7 +38,7 @@ def _take(batches: Batches, waiting: Waiting, user: int) -> int:
     """Count the reward of a user (from 0): add it to the fresh ones of its arm, which is given back."""
     place = user % waiting.arms.shape[0]
     arm = waiting.arms[place]
-    batches.fresh[arm] += waiting.answers[place]
+    batches.fresh[arm] += waiting.responses[place]
     return arm
 
 
@@ -57,7 +57,7 @@ def _show(
     reward = draw_reward(rewards.table, rewards.values, arm, uniform, state, trial)
     if contrast > 0.0:
         reward = 1.0 if next_uniform(state, trial, 4) < 0.5 + contrast * (reward - 0.5) else 0.0
-    waiting.answers[last] = reward
+    waiting.responses[last] = reward
     batches.pulled[arm] += 1.0
     if t < record.checkpoints[place]:
         return place

@@ -1,4 +1,4 @@
-"""Users with features whose rewards are counted late, see `kernels.feedback`: the learners of the other modules.
+"""Users with features whose rewards are counted late, see `kernels.play`: the learners of the other modules.
 
 The context of the arm played, its label and the reward wait together, and the learner gets them when they are counted,
 in the order of the users: what it knows then is what it would know of these users without lateness. A message that
@@ -26,7 +26,7 @@ from bandit_core.kernels.contexts import (
     users_of,
 )
 from bandit_core.kernels.contextual import distance, greedy_after_warm_up
-from bandit_core.kernels.feedback import Late
+from bandit_core.kernels.play import Late
 from bandit_core.model import Record
 from bandit_core.spec.contexts import Environment
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from bandit_core.jit.decorators import inlined, kernel, piece
 from bandit_core.kernels.batches import survivors
-from bandit_core.kernels.feedback import Late
 from bandit_core.kernels.labels import room_for
 from bandit_core.kernels.ladder import BITS, POLYA, Ladder, rounded
 from bandit_core.kernels.late_loop import (
@@ -27,6 +26,7 @@ from bandit_core.kernels.late_loop import (
     next_in_turn,
     play_and_learn,
 )
+from bandit_core.kernels.play import Late
 from bandit_core.kernels.poisson import poisson
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.streams import next_uniform

@@ -1,4 +1,4 @@
-"""Late feedback for policies with a memory of their own, see `kernels.feedback`: one plain loop, user by user.
+"""Late feedback for policies with a memory of their own, see `kernels.play`: one plain loop, user by user.
 
 Rewards are counted in the order of the users, so the n-th reward of an arm that is counted is that of the arm's n-th
 user. Whatever follows from n and from the number of that user, such as the bound of a truncation, is what it is without
@@ -14,8 +14,8 @@ import numpy as np
 
 from bandit_core.jit.decorators import expanded, inlined
 from bandit_core.kernels.curves import note, note_pulls, passed
-from bandit_core.kernels.feedback import Late, room_to_wait
 from bandit_core.kernels.labels import relabel_arms
+from bandit_core.kernels.play import Late, room_to_wait
 from bandit_core.kernels.records import Rewards
 from bandit_core.kernels.rewards import draw_reward
 from bandit_core.kernels.streams import next_uniform
@@ -83,11 +83,11 @@ def play_and_learn(  # noqa: PLR0913 (see `batches.play_batches`)
                     counted += 1
                     arm = waiting.arms[first]
                     known.waiting[arm] -= 1.0
-                    learn(game, known, arm, waiting.answers[first], counted, state, trial)
+                    learn(game, known, arm, waiting.responses[first], counted, state, trial)
             arm = choose(game, known, t, counted, state, trial)
             last = (t - 1) % size
             waiting.arms[last] = arm
-            waiting.answers[last] = draw_reward(table, values, arm, next_uniform(state, trial, 0), state, trial)
+            waiting.responses[last] = draw_reward(table, values, arm, next_uniform(state, trial, 0), state, trial)
             known.waiting[arm] += 1.0
             known.pulled[arm] += 1.0
             if t == record.checkpoints[place]:

@@ -161,11 +161,19 @@ def around(estimate: float, margin: float, value: float) -> Belief:
 UNTRIED = (math.nan, math.nan, math.nan, math.inf)  # a `belief`
 
 
+class Waiting(NamedTuple):
+    """Who waits to be counted, in a ring: the arm, the response, and the budget."""
+
+    arms: np.ndarray
+    responses: np.ndarray
+    epsilons: np.ndarray
+
+
 @allocating
-def _ring(late: Late, horizon: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Who waits to be counted: the arm, the response, and the budget."""
+def room_to_wait(late: Late, horizon: int) -> Waiting:
+    """A ring with room for all who can wait at a time."""
     size = min(late.batch + late.delay, horizon)
-    return np.empty(size, np.int64), np.empty(size), np.empty(size)
+    return Waiting(np.empty(size, np.int64), np.empty(size), np.empty(size))
 
 
 def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: Any) -> None:
@@ -173,8 +181,8 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
     arms = rewards.table.shape[0]
     here, order = room_for(rewards), np.empty(arms, np.int64)
     pulled, waiting = np.empty(arms), np.empty(arms)
-    ring, responses, epsilons = _ring(late, record.checkpoints[-1])
-    size = ring.shape[0]
+    ring = room_to_wait(late, record.checkpoints[-1])
+    size = ring.arms.shape[0]
     for trial in range(state.shape[0]):
         stream = Stream(state, trial)
         relabel_arms(state, trial, rewards, order, here)
@@ -188,8 +196,9 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
                     while counted < t - 1 - late.delay:
                         at = counted % size
                         counted += 1
-                        waiting[ring[at]] -= 1.0
-                        learn(numbers, known, ring[at], responses[at], User(counted, epsilons[at]), stream)
+                        arm = ring.arms[at]
+                        waiting[arm] -= 1.0
+                        learn(numbers, known, arm, ring.responses[at], User(counted, ring.epsilons[at]), stream)
                 arm = choose(numbers, known, Now(t, counted if LATE else t - 1, waiting), stream)
                 reward, response, epsilon = answer(numbers, here, arm, t, stream)
                 pulled[arm] += 1.0
@@ -200,7 +209,7 @@ def play(state: np.ndarray, rewards: Rewards, numbers: Any, late: Late, record: 
                         record.beliefs[:, t - 1, order[each]] = belief(numbers, known, each, t)
                 if LATE:
                     at = (t - 1) % size
-                    ring[at], responses[at], epsilons[at] = arm, response, epsilon
+                    ring.arms[at], ring.responses[at], ring.epsilons[at] = arm, response, epsilon
                     waiting[arm] += 1.0
                 else:
                     learn(numbers, known, arm, response, User(t, epsilon), stream)

@@ -16,16 +16,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
+import numpy as np
 from pydantic import Field, model_validator
 
-from bandit_core.kernels import feedback
 from bandit_core.kernels.explore_commit import Plan, explore_then_commit
-from bandit_core.kernels.records import rewards_of
+from bandit_core.kernels.play import Belief, Now, Rule, Stream, User
+from bandit_core.kernels.records import Rewards, rewards_of
+from bandit_core.kernels.rewards import draw_reward
+from bandit_core.kernels.streams import next_uniform
+from bandit_core.mechanisms.laplace import laplace_noise
 from bandit_core.model import Guarantee, KernelCall, Parameters, Policy, Privacy, RunSetup, any_rewards
 from bandit_core.model.bound import Bound
-from bandit_core.policies import index_family
+from bandit_core.policies import bernoulli_family, index_family
 from bandit_core.policies.central_family import noisy_sums, nominal, pure, unit_rewards
 from bandit_core.policies.local_family import bounded_rewards, local_guarantee, random_bits
 from bandit_core.spec import rewards as distributions
@@ -85,8 +89,81 @@ def _settled(privacy: Privacy) -> Callable[[RunSetup], Parameters]:
     return settle
 
 
+class Numbers(NamedTuple):
+    """The plan, and how much a response tells of the reward: tanh(epsilon / 2) of bits, else 1."""
+
+    plan: Plan
+    contrast: float
+
+
+class Known(NamedTuple):
+    """Of every arm (arms,): sum and number of the responses of the test, and their mean, infinite during the test."""
+
+    sums: np.ndarray
+    counts: np.ndarray
+    means: np.ndarray
+
+
+def start(numbers: Numbers, arms: int) -> Known:
+    """Nothing."""
+    return Known(np.zeros(arms), np.zeros(arms), np.full(arms, np.inf))
+
+
+def choose(numbers: Numbers, known: Known, now: Now, stream: Stream) -> int:
+    """In turns until every user of the test is counted; then the arm with the largest mean, with noise in its sum."""
+    plan, means = numbers.plan, known.means
+    if now.counted < plan.users:
+        return (now.t - 1) % means.shape[0]
+    best = 0
+    for arm in range(means.shape[0]):
+        if means[arm] == np.inf:
+            noise = 0.0
+            if plan.scale > 0.0 and known.counts[arm] > 0.0:
+                noise = laplace_noise(next_uniform(stream.words, stream.trial, 0), plan.scale)
+            means[arm] = (known.sums[arm] + noise) / known.counts[arm] if known.counts[arm] > 0.0 else -np.inf
+        if means[arm] > means[best]:
+            best = arm
+    return best
+
+
+def answer(numbers: Numbers, rewards: Rewards, arm: int, t: int, stream: Stream) -> tuple[float, float, float]:
+    """A reward, or a bit that is drawn without one; nothing leaves the device after the test."""
+    words, trial, plan = stream.words, stream.trial, numbers.plan
+    reward, uniform = math.nan, next_uniform(words, trial, 0)
+    if plan.bits:
+        response = 1.0 if uniform < rewards.means[arm] else 0.0
+    else:
+        reward = response = draw_reward(rewards.table, rewards.values, arm, uniform, words, trial)
+    return reward, response if t <= plan.users else math.nan, math.nan
+
+
+def learn(numbers: Numbers, known: Known, arm: int, response: float, user: User, stream: Stream) -> None:
+    """Count a user of the test."""
+    if user.number <= numbers.plan.users:
+        known.sums[arm] += response
+        known.counts[arm] += 1.0
+
+
+def belief(numbers: Numbers, known: Known, arm: int, t: int) -> Belief:
+    """Nothing before the decision; then the mean."""
+    if not math.isfinite(known.means[arm]):
+        value = known.means[arm] if known.means[arm] < 0.0 else math.nan
+        return math.nan, math.nan, math.nan, value
+    mean = 0.5 + (known.means[arm] - 0.5) / numbers.contrast
+    return mean, math.nan, math.nan, mean
+
+
+RULE = Rule(
+    "test_in_turns", start, choose, learn, belief, answer=answer,
+    likelihood=bernoulli_family.likelihood,
+)  # fmt: skip
+
+
 def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCall:
-    """The call of the kernel. ``at_once`` = False draws every reward by itself: other draws, the same distribution."""
+    """The call of the kernel. ``at_once`` = False draws every reward by itself: other draws, the same distribution.
+
+    Where rewards are counted late, it is not heeded.
+    """
     means, scale = None, 0.0
     if privacy == "local":
         means = 0.5 + divergences.contrast(nominal(setup)) * (setup.means - 0.5)
@@ -94,8 +171,8 @@ def prepare(setup: RunSetup, privacy: Privacy, at_once: bool = True) -> KernelCa
         scale = 1 / nominal(setup)
     plan = Plan(users_of(setup, privacy), privacy == "local", scale, at_once)
     if not setup.feedback.immediate:
-        arguments = (rewards_of(setup, means), plan, index_family.late(setup))
-        return KernelCall(feedback.explore_then_commit, arguments, len(setup.arms))
+        contrast = float(divergences.contrast(nominal(setup))) if plan.bits else 1.0
+        return RULE.call(setup, Numbers(plan, contrast), means=means)
     return KernelCall(explore_then_commit, (rewards_of(setup, means), plan), len(setup.arms))
 
 

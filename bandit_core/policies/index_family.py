@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bandit_core.jit.decorators import inlined
-from bandit_core.kernels import feedback, index
+from bandit_core.kernels import index
 from bandit_core.kernels.jump import DEEPEST, MOST_TAPES, Groups, Responses, jump
-from bandit_core.kernels.play import UNTRIED, Belief, Now, Rule, Stream, User, around, first
+from bandit_core.kernels.play import UNTRIED, Belief, Late, Now, Rule, Stream, User, around, first
 from bandit_core.kernels.records import Index, Rewards, Users, rewards_of
 from bandit_core.kernels.rewards import draw_reward, sigmoid
 from bandit_core.kernels.streams import next_uniform
@@ -91,9 +91,9 @@ def held(release: int) -> Callable[[RunSetup, int], float]:
     return numbers
 
 
-def late(setup: RunSetup) -> feedback.Late:
+def late(setup: RunSetup) -> Late:
     """How late the rewards of a line are counted."""
-    return feedback.Late(setup.feedback.batch, setup.feedback.delay)
+    return Late(setup.feedback.batch, setup.feedback.delay)
 
 
 def held_late(setup: RunSetup, rows: int) -> float:

@@ -5,7 +5,7 @@ It is that trial of the experiment. Where the line's policy is written as a rule
 every user, and tell the arms and the regret; the rest is read from the same stream by the kernel's replay, which also
 says what is completed (`studies.replays`). Beyond two million users some lines are jumped
 (`kernels.jump`), where no single reward is ever drawn: there the arms are all there is, and where a kernel without a
-rule counts rewards late (`kernels.feedback`, `kernels.late_loop`), which no replay follows.
+rule counts rewards late (`kernels.late_loop`, `kernels.late_batches`), which no replay follows.
 """
 
 from __future__ import annotations

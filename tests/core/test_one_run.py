@@ -28,8 +28,9 @@ LATE = {"dp-se": 60_000}  # first drops an arm after some ten thousand users
 
 
 COUNTERS = [(name, other) for name in ("dp-ucb", "dp-ucb-bound", "private-ucb") for other in ("k-ary", "square-root")]
+AB_TESTS = [name for name in ON_ARMS if name.startswith("explore-then-commit")]
 LATE_RUNS = [
-    *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb-cf", "dp-robust-ucb", "thompson", "ts-cf")),
+    *((name, 2.0) for name in ("ucb", "ucb-cf", "kl-ucb-cf", "dp-robust-ucb", "thompson", "ts-cf", *AB_TESTS)),
     ("heldp-ucb-b", SPREAD),
     ("heldp-ucb-l", SPREAD),
 ]
