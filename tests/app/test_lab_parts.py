@@ -50,4 +50,3 @@ def test_the_slider_above_the_picture_moves_every_private_line(page: str) -> Non
     on.run(screen)
     lines = screen.session_state["lab"]["experiment"].lines
     assert {line.epsilon.fixed for line in lines if line.epsilon is not None} == {0.5}
-    assert on.control(screen, "select_slider", "epsilon").value == 0.5

@@ -359,8 +359,9 @@ def against_v(chosen: Setting, experiment: Experiment, dark: bool) -> None:
     charts.style(figure, 380, dark)
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(type="log", title="exponent v  (← wilder · tamer →)", tickvals=setting.EXPONENTS)
+    ends = np.log10([max(1e-3, limit) for limit in (points["regret"].min(), points["regret"].max())])
     figure.update_yaxes(
-        type="log", **charts.AMOUNTS, dtick=1, title=f"regret after {words.count(experiment.horizon)} users"
+        type="log", **charts.ticks(True, *ends), title=f"regret after {words.count(experiment.horizon)} users"
     )
     st.plotly_chart(
         figure,
