@@ -189,6 +189,7 @@ MOVED_OWN: dict[str, Any] = {
     "mechanisms-x1": 0.5,
     "mechanisms-x2": 0.5,
     "mechanisms-part": "sums",
+    "epsilon": 0.5,
     "theory-promise": "local",
     "theory-against": "epsilon",
     "papers-paper": "all",
