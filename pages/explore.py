@@ -11,6 +11,7 @@ from bandit_core.simulation.results import Result
 from bandit_core.studies import best_by_trust
 from ui import (
     budget_panel,
+    budget_section,
     build_view,
     charts,
     decision_times,
@@ -24,7 +25,6 @@ from ui import (
     render_lock,
     runner,
     shared,
-    sidebar,
     state,
     take_along,
     theme,
@@ -45,7 +45,7 @@ head.title(words.plain(title))
 if not alone:
     if note:
         head.caption(words.plain(note))
-    sidebar.epsilon_above()
+    budget_section.epsilon_above()
 
 covered = lesson.covered("explore")
 dark, direct = theme.is_dark(), not (theme.is_phone() or alone)

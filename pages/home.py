@@ -25,7 +25,8 @@ experiment = gallery.home_experiment(epsilon)
 covered = lesson.covered("home")
 found = runner.result_of(experiment, "home", along=True)
 if found is not None:
-    result = lesson.without_private(found) if covered else found
+    whole = found
+    result = lesson.without_private(whole) if covered else whole
     dark, direct = theme.is_dark(), not (phone or alone)
     before = None if covered else gallery.ghosts(result)
     picture = shared.picture(
@@ -38,7 +39,7 @@ if found is not None:
     figures.show(picture, "home")
     render_lock.shown()
     if not covered:
-        verdict = shared.kept("home-verdict", found, None, lambda: gallery.verdict(found, epsilon))
+        verdict = shared.kept("home-verdict", whole, None, lambda: gallery.verdict(whole, epsilon))
         st.markdown(verdict, help=f"{gallery.methods(epsilon)} {gallery.marks(found, before)}")
     if not alone:
         st.caption(words.odds(epsilon))

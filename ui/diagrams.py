@@ -60,8 +60,9 @@ def noises(dark: bool) -> str:
     true, *drawn = sums()
     scale = NOISE_WIDTH / USERS
     parts = [f'<path d="M{true * scale} 22 V142" stroke="{quiet}" stroke-dasharray="4 4"/>']
+    levels: tuple[Model, Model] = ("local", "central")
     for level, values, floor, words in zip(
-        ("local", "central"), drawn, (54, 142), (f"{USERS} noises, one for each answer", "1 noise for the sum"),
+        levels, drawn, (54, 142), (f"{USERS} noises, one for each answer", "1 noise for the sum"),
         strict=True,
     ):  # fmt: skip
         hue = theme.LOOKS[level].colour

@@ -15,18 +15,23 @@ from bandit_core import Experiment, InputError
 from bandit_core.experiments.experiment import View, parse
 from bandit_core.model import KEPT, PROMISES
 from bandit_core.policies import registry
-from bandit_core.policies.visits import part_of_one
 from bandit_core.simulation.summaries import QUANTITY_WORDS
 from bandit_core.spec import notation, number_text
-from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
-from bandit_core.spec.budgets import BudgetDistribution
 from bandit_core.spec.contexts import DISTRIBUTIONS as CONTEXTS
 from bandit_core.spec.contexts import Table
 from bandit_core.spec.errors import Issue
-from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import DISTRIBUTIONS as REWARDS
 from bandit_core.spec.rewards import RewardDistribution
-from ui import charts, epsilon_grid, figures, kinds, line_cards, menu, render_lock, shared, state, theme, words
+from ui import (
+    budget_section,
+    kinds,
+    line_cards,
+    menu,
+    render_lock,
+    state,
+    theme,
+    words,
+)
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -37,12 +42,6 @@ BATCHES = (*(base * 10**power for power in range(5) for base in (1, 2, 5)), 100_
 VISITS = (*range(1, 11), 20, 50, 100)
 VISITS_DELTAS = (0.0, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3)  # 0: basic composition
 SPEC_MEGABYTES = 1
-
-
-def _slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str, disabled=False) -> Any:  # type: ignore[no-untyped-def]
-    """A log-scaled slider that also holds the base's value when that is off the grid."""
-    options = sorted({*grid, value})
-    return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write, disabled=disabled)
 
 
 def _preset_section(page: menu.Page) -> None:
@@ -175,116 +174,6 @@ def _arms_table(base: Experiment) -> list[dict[str, Any]]:
     return arms
 
 
-def epsilon_now(base: Experiment) -> float:
-    """What the slider of ε says, also before it is drawn in this run."""
-    opening = line_cards.shared(base)
-    return float(state.current("epsilon", 1.0 if opening.fixed is None else opening.fixed))
-
-
-def epsilon_slider(base: Experiment) -> float:
-    """The budget that private lines share, and what it means."""
-    following, private = line_cards.followers(base)
-    opening = line_cards.shared(base).fixed
-    epsilon: float = _slider(
-        "Privacy budget ε: ← more private · less regret →",
-        epsilon_grid.EPSILONS,
-        1.0 if opening is None else opening,
-        "epsilon",
-        "How much one answer may change what an observer believes (in nats).",
-        lambda value: f"{value:g}",
-        disabled=private > 0 and not following,
-    )
-    visits = state.current("visits", base.visits)
-    delta = state.current("visits_delta", base.visits_delta)
-    part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
-    part += f" The person's guarantee then has a δ, too: {number_text.write_number(delta)}." if delta > 0 else ""
-    told = (words.odds(epsilon), "" if visits == 1 else part, line_cards.moves(following, private))
-    st.caption("  \n".join(filter(None, told)))
-    return epsilon
-
-
-def _kind_of_budget(base: Experiment) -> str:
-    return str(state.current("budget-kind", line_cards.shared(base).kind))
-
-
-def epsilon_above() -> None:
-    """The slider of ε on the page itself, where all users have the same budget; the sidebar has read it already."""
-    base = state.base()
-    if _kind_of_budget(base) == "fixed" and line_cards.followers(base)[1]:
-        epsilon_slider(base)
-
-
-def _budget_section(
-    base: Experiment, issues: list[Issue], above: bool, everything: bool
-) -> tuple[dict[str, Any], DeltaGenerator]:
-    """The shared budget as a document, and the place for a picture of it. ``above``: its slider is on the page."""
-    opening = line_cards.shared(base)
-    other_kinds = everything and line_cards.takes_distribution(base)
-    if above and _kind_of_budget(base) == "fixed" and not other_kinds:
-        return {"kind": "fixed", "value": epsilon_now(base)}, st.container()
-    names = {kind: BUDGETS[kind].words for kind in BUDGETS}
-    with st.expander(f"Privacy budget · {_budget_words(opening)}", expanded=True, key=state.key("budget-section")):
-        kind = opening.kind
-        if kind != "fixed" or other_kinds:  # else the other kinds lead to refusals only
-            kind = st.selectbox(
-                "Users' budget ε is",
-                list(names),
-                list(names).index(opening.kind),
-                format_func=names.__getitem__,
-                key=state.key("budget-kind"),
-                help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
-            )
-        if kind == "fixed":
-            epsilon = epsilon_now(base) if above else epsilon_slider(base)
-            return {"kind": "fixed", "value": epsilon}, st.container()
-        written = st.text_input(
-            "Distribution of ε over users",
-            notation.write_epsilon(opening) if opening.kind == kind else BUDGETS[kind].example,
-            key=state.key(f"budget-{kind}"),
-            help=f"For example {BUDGETS[kind].example}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
-        )
-        place = st.container()
-    try:
-        return notation.read_epsilon(written), place
-    except InputError as error:
-        issues += [Issue("Privacy budget", written, item.allowed) for item in error.issues]
-        return opening.model_dump(mode="json"), place
-
-
-def _budget_picture(distribution: dict[str, Any], experiment: Experiment) -> None:
-    """How the shared budget is spread, with the threshold of the first policy that ignores some of it."""
-    drawn = BUDGETS[distribution["kind"]].model_validate(distribution)
-    if drawn.fixed is not None:
-        return
-    found = [
-        (number, setup.parameters.eps_min * setup.visits)  # of a person, as the distribution is
-        for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True))
-        if hasattr(setup.parameters, "eps_min") and line.epsilon == drawn
-    ]
-    number, threshold = found[0] if found else (0, None)
-    dark = theme.is_dark()
-    picture = shared.drawing(
-        "budget",
-        experiment,
-        (drawn, threshold, dark),
-        lambda: charts.density_chart(drawn, threshold, dark),
-        lambda _: charts.read_users_aloud(drawn, threshold),
-    )
-    figures.show(picture, state.key("budget-picture"), figures.QUIET)
-    if threshold is not None:
-        st.caption(
-            f"Dashed: ε_min = {words.number(threshold)}, the threshold of {words.called(experiment.label(number))}; "
-            f"{percent(1 - drawn.share_above(threshold))} of the users are below it."
-        )
-
-
-def _budget_words(opening: BudgetDistribution) -> str:
-    kind = state.current("budget-kind", opening.kind)
-    if kind == "fixed":
-        return f"ε = {state.current('epsilon', 1.0 if opening.fixed is None else opening.fixed):g}"
-    return str(BUDGETS[kind].words)
-
-
 def _lines_section(base: Experiment, shared: dict[str, Any], with_own: bool) -> None:
     setting = "arms" if base.contexts is None else "contexts"
     rows: list[int] = state.mine()["line-rows"]
@@ -324,27 +213,27 @@ def _coming_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
         now = {name: state.current(name, said[name]) for name in said}
         with st.expander(f"Arrivals and feedback · {words.coming(**now)}", key=state.key("coming-section")):
             if "batch" in own:
-                said["batch"] = _slider(
+                said["batch"] = budget_section.log_slider(
                     "Update after every … users", BATCHES, said["batch"], "batch",
                     "1: after every user. More: in batches, as by a daily job; until the next one the learner knows no "
                     "more than at the last.",
                     words.count,
                 )  # fmt: skip
             if "delay" in own:
-                said["delay"] = _slider(
+                said["delay"] = budget_section.log_slider(
                     "Feedback delay, in users", (0, *BATCHES), said["delay"], "delay",
                     "0: before the next user comes. More: a purchase next day, a cure weeks later; so many users are "
                     "served meanwhile.",
                     words.count,
                 )  # fmt: skip
             if "visits" in own:
-                said["visits"] = _slider(
+                said["visits"] = budget_section.log_slider(
                     "Visits of each person", VISITS, said["visits"], "visits",
                     "How often the same person comes, at most; later visits may not be used. ε protects the person: "
                     "one answer may spend ε divided by the visits, or more at a δ. Without privacy nothing changes.",
                 )  # fmt: skip
             if "visits" in own and said["visits"] > 1:
-                said["visits_delta"] = _slider(
+                said["visits_delta"] = budget_section.log_slider(
                     "δ at which a person's answers are composed", VISITS_DELTAS, said["visits_delta"], "visits_delta",
                     "0: basic composition, ε divided by the visits. More: tight composition. One answer may then spend "
                     "more, and a person is promised (ε, δ) in place of ε. For local policies whose single answers "
@@ -366,7 +255,7 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
     headline = ", ".join(told[name] for name in told if name in asked)
     with st.expander(f"Size · {headline}", key=state.key("size-section")):
         if "T" in asked:
-            size["horizon"] = _slider(
+            size["horizon"] = budget_section.log_slider(
                 "Users (horizon)",
                 HORIZONS,
                 base.horizon,
@@ -375,7 +264,7 @@ def _size_section(base: Experiment, asked: frozenset[str]) -> dict[str, Any]:
                 words.count,
             )
         if "n" in asked:
-            size["trials"] = _slider(
+            size["trials"] = budget_section.log_slider(
                 "Trials", TRIALS, base.trials, "trials", "Independent runs; more of them narrow the error.", words.count
             )
         if "seed" in asked:
@@ -595,7 +484,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
         users: Any = getattr(base, setting)
         if "arms" in asked:
             users = (_arms_section if setting == "arms" else _contexts_section)(base, issues)
-        shared, picture = _budget_section(base, issues, above, everything)
+        shared, picture = budget_section.draw(base, issues, above, everything)
         if "lines" in asked:
             _lines_section(base, shared, with_own="own" in asked)
         lines = line_cards.documents(base, shared, issues)
@@ -606,7 +495,7 @@ def draw(page: menu.Page) -> DeltaGenerator:
             experiment, labels = _experiment(page, {setting: users, "lines": lines, **size}, labels, issues)
         if experiment is not None:
             with picture:
-                _budget_picture(shared, experiment)
+                budget_section.picture(shared, experiment)
         view = _view_section(base, labels, asked)
         if experiment is not None:
             line_cards.commit(experiment.model_copy(update={"view": view}))

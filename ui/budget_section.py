@@ -1,0 +1,131 @@
+"""The privacy budget that private lines share: its slider, on the page or in the sidebar, or its distribution."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from bandit_core import Experiment, InputError
+from bandit_core.policies.visits import part_of_one
+from bandit_core.spec import notation, number_text
+from bandit_core.spec.budgets import DISTRIBUTIONS as BUDGETS
+from bandit_core.spec.budgets import BudgetDistribution
+from bandit_core.spec.errors import Issue
+from bandit_core.spec.number_text import percent
+from ui import charts, epsilon_grid, figures, line_cards, shared, state, theme, words
+
+
+def log_slider(label: str, grid: tuple[Any, ...], value: Any, name: str, help: str, write=str, disabled=False) -> Any:  # type: ignore[no-untyped-def]
+    """A log-scaled slider that also holds the base's value when that is off the grid."""
+    options = sorted({*grid, value})
+    return st.select_slider(label, options, value, key=state.key(name), help=help, format_func=write, disabled=disabled)
+
+
+def epsilon_now(base: Experiment) -> float:
+    """What the slider of ε says, also before it is drawn in this run."""
+    opening = line_cards.shared(base)
+    return float(state.current("epsilon", 1.0 if opening.fixed is None else opening.fixed))
+
+
+def epsilonlog_slider(base: Experiment) -> float:
+    """The budget that private lines share, and what it means."""
+    following, private = line_cards.followers(base)
+    opening = line_cards.shared(base).fixed
+    epsilon: float = log_slider(
+        "Privacy budget ε: ← more private · less regret →",
+        epsilon_grid.EPSILONS,
+        1.0 if opening is None else opening,
+        "epsilon",
+        "How much one answer may change what an observer believes (in nats).",
+        lambda value: f"{value:g}",
+        disabled=private > 0 and not following,
+    )
+    visits = state.current("visits", base.visits)
+    delta = state.current("visits_delta", base.visits_delta)
+    part = f"Each of a person's {visits} answers may spend {part_of_one(epsilon, visits, delta):.4g}."
+    part += f" The person's guarantee then has a δ, too: {number_text.write_number(delta)}." if delta > 0 else ""
+    told = (words.odds(epsilon), "" if visits == 1 else part, line_cards.moves(following, private))
+    st.caption("  \n".join(filter(None, told)))
+    return epsilon
+
+
+def _kind_of_budget(base: Experiment) -> str:
+    return str(state.current("budget-kind", line_cards.shared(base).kind))
+
+
+def epsilon_above() -> None:
+    """The slider of ε on the page itself, where all users have the same budget; the sidebar has read it already."""
+    base = state.base()
+    if _kind_of_budget(base) == "fixed" and line_cards.followers(base)[1]:
+        epsilonlog_slider(base)
+
+
+def draw(base: Experiment, issues: list[Issue], above: bool, everything: bool) -> tuple[dict[str, Any], DeltaGenerator]:
+    """The shared budget as a document, and the place for a picture of it. ``above``: its slider is on the page."""
+    opening = line_cards.shared(base)
+    other_kinds = everything and line_cards.takes_distribution(base)
+    if above and _kind_of_budget(base) == "fixed" and not other_kinds:
+        return {"kind": "fixed", "value": epsilon_now(base)}, st.container()
+    names = {kind: BUDGETS[kind].words for kind in BUDGETS}
+    with st.expander(f"Privacy budget · {_budget_words(opening)}", expanded=True, key=state.key("budget-section")):
+        kind = opening.kind
+        if kind != "fixed" or other_kinds:  # else the other kinds lead to refusals only
+            kind = st.selectbox(
+                "Users' budget ε is",
+                list(names),
+                list(names).index(opening.kind),
+                format_func=names.__getitem__,
+                key=state.key("budget-kind"),
+                help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
+            )
+        if kind == "fixed":
+            epsilon = epsilon_now(base) if above else epsilonlog_slider(base)
+            return {"kind": "fixed", "value": epsilon}, st.container()
+        written = st.text_input(
+            "Distribution of ε over users",
+            notation.write_epsilon(opening) if opening.kind == kind else BUDGETS[kind].example,
+            key=state.key(f"budget-{kind}"),
+            help=f"For example {BUDGETS[kind].example}. Users with ε = 0 share nothing. {words.PUBLIC['budgets']}",
+        )
+        place = st.container()
+    try:
+        return notation.read_epsilon(written), place
+    except InputError as error:
+        issues += [Issue("Privacy budget", written, item.allowed) for item in error.issues]
+        return opening.model_dump(mode="json"), place
+
+
+def picture(distribution: dict[str, Any], experiment: Experiment) -> None:
+    """How the shared budget is spread, with the threshold of the first policy that ignores some of it."""
+    drawn = BUDGETS[distribution["kind"]].model_validate(distribution)
+    if drawn.fixed is not None:
+        return
+    found = [
+        (number, setup.parameters.eps_min * setup.visits)  # of a person, as the distribution is
+        for number, (line, setup) in enumerate(zip(experiment.lines, experiment.setups, strict=True))
+        if hasattr(setup.parameters, "eps_min") and line.epsilon == drawn
+    ]
+    number, threshold = found[0] if found else (0, None)
+    dark = theme.is_dark()
+    picture = shared.drawing(
+        "budget",
+        experiment,
+        (drawn, threshold, dark),
+        lambda: charts.density_chart(drawn, threshold, dark),
+        lambda _: charts.read_users_aloud(drawn, threshold),
+    )
+    figures.show(picture, state.key("budget-picture"), figures.QUIET)
+    if threshold is not None:
+        st.caption(
+            f"Dashed: ε_min = {words.number(threshold)}, the threshold of {words.called(experiment.label(number))}; "
+            f"{percent(1 - drawn.share_above(threshold))} of the users are below it."
+        )
+
+
+def _budget_words(opening: BudgetDistribution) -> str:
+    kind = state.current("budget-kind", opening.kind)
+    if kind == "fixed":
+        return f"ε = {state.current('epsilon', 1.0 if opening.fixed is None else opening.fixed):g}"
+    return str(BUDGETS[kind].words)
