@@ -30,8 +30,8 @@ def test_every_page_names_the_same_methods(epsilon: float) -> None:
     expected = [method.title for method in methods.values()]
     small = {"preset": best_by_trust.PRESET, "n": "4"}  # the trials choose nothing here
 
-    home = on.words(on.visit("home", eps=f"{epsilon:g}"))
-    assert gallery.methods(epsilon) in home and all(words.plain(title) in home for title in expected)
+    helps = " ".join(text.proto.help for text in on.visit("home", eps=f"{epsilon:g}").main.markdown)
+    assert gallery.methods(epsilon) in helps and all(words.plain(title) in helps for title in expected)
     assert titles(step.STEP.experiment(epsilon)) == expected
 
     explore = on.visit("explore", **small)
