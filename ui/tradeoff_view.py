@@ -328,8 +328,8 @@ def _region(figure: go.Figure, text: str, low: float, high: float, side: str) ->
     figure.add_annotation(x=at, yref="paper", y=0.98, xanchor=side, yanchor="top", text=text, showarrow=False)
 
 
-def legend(result: SweepResult, opens: bool = True) -> str:
-    """What is drawn besides the curves, and whether a click ``opens`` one."""
+def legend(result: SweepResult) -> str:
+    """What is drawn besides the curves."""
     experiment = result.experiment
     trials, price = experiment.trials, quantity(experiment) == "price"
     told = ["A single run, so no band."]
@@ -343,7 +343,7 @@ def legend(result: SweepResult, opens: bool = True) -> str:
             f"Vertical dots: ε = {change:.2g}; from there on the best policies of a curator pay nothing for privacy in "
             "the long run on these arms."
         )
-    told.append("Click a point to open its curves." * opens)
+    told.append("Click a point to open its curves.")
     return " ".join(filter(None, (*told, compared(result), words.measures(experiment))))
 
 

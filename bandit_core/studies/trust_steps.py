@@ -13,16 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, combinations, pairwise
-
-import numpy as np
+from itertools import pairwise
 
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import MEASURES, PROMISES, Guarantee, Measure, Privacy
-from bandit_core.simulation.comparisons import interval
 from bandit_core.simulation.results import LineResult, Result
 from bandit_core.studies import best_by_trust
-from bandit_core.studies.sweep import SweepResult
 
 CLEARLY = 0.9973  # level of the interval that must leave out 0 (three standard errors of a normal): many are looked at
 
@@ -58,16 +54,6 @@ class Step:
     def clear(self) -> bool:
         """Whether the sign of what is saved is beyond doubt."""
         return self.low > 0 or self.high < 0
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """Line ``first`` clearly loses less at ``low`` (users or budget), ``then`` at ``high``; in between it is open."""
-
-    first: int
-    then: int
-    low: float
-    high: float
 
 
 def kept(experiment: Experiment, line: int) -> Guarantee:
@@ -169,19 +155,6 @@ def by_level(result: Result) -> Result:
     return replace(result, experiment=experiment.with_lines(tuple(stated)), lines=tuple(played))
 
 
-def sweep_by_level(result: SweepResult) -> SweepResult:
-    """The same at every budget of a sweep; a level that stands on another line at some budget is named by its trust."""
-    points = tuple(map(by_level, result.results))
-    lines = list(result.experiment.lines)
-    for here, own in zip(points, result.results, strict=True):
-        for number, (used, line) in enumerate(zip(here.experiment.lines, own.experiment.lines, strict=True)):
-            if used != line:
-                who = PROMISES[line.entry.privacy].who
-                lines[number] = lines[number].model_copy(update={"label": f"{who}: the best shown"})
-    results = (replace(own, lines=here.lines) for here, own in zip(points, result.results, strict=True))
-    return replace(result, experiment=result.experiment.with_lines(tuple(lines)), results=tuple(results))
-
-
 def steps(result: Result) -> tuple[Step, ...]:
     """The steps of every ladder between lines that are played; needs two trials for an error."""
     played = [number for number, line in enumerate(result.lines) if line is not None]
@@ -194,42 +167,3 @@ def steps(result: Result) -> tuple[Step, ...]:
                 one, other = (result.experiment.lines[line].numbers for line in used)
                 found.append(Step(stronger, weaker, *apart, *ends, each.measure, used, one == other))
     return tuple(found)
-
-
-def _ahead(result: Result, one: int, other: int) -> np.ndarray:
-    """At every checkpoint 1 where ``one`` clearly loses less, -1 where ``other`` does, 0 where it is open."""
-    both = _both(result, one, other)
-    nothing = np.zeros(len(result.times))
-    if both is None:
-        return nothing
-    _, mine, theirs = np.intersect1d(both[0].trials, both[1].trials, return_indices=True)
-    apart = both[1].regret[theirs] - both[0].regret[mine]
-    if len(apart) < 2:
-        return nothing
-    low, high = interval(apart, CLEARLY)
-    return np.where(low > 0, 1.0, np.where(high < 0, -1.0, 0.0))
-
-
-def _changes(one: int, other: int, places: np.ndarray, ahead: np.ndarray) -> list[Crossing]:
-    clear = np.flatnonzero(ahead)
-    return [
-        Crossing(*((one, other) if ahead[low] > 0 else (other, one)), float(places[low]), float(places[high]))
-        for low, high in pairwise(clear)
-        if ahead[low] != ahead[high]
-    ]
-
-
-def crossings(result: Result) -> tuple[Crossing, ...]:
-    """Where two lines of the ladder clearly change places as users come."""
-    pairs = combinations(ladder(result.experiment), 2)
-    found = [_changes(*pair, result.times, _ahead(result, *pair)) for pair in pairs]
-    return tuple(sorted(chain(*found), key=lambda each: each.high))
-
-
-def budget_crossings(result: SweepResult) -> tuple[Crossing, ...]:
-    """Where two lines of the ladder clearly change places at the horizon as the budget grows."""
-    pairs, budgets = combinations(ladder(result.experiment), 2), np.array(result.epsilons)
-    found = [
-        _changes(*pair, budgets, np.array([_ahead(point, *pair)[-1] for point in result.results])) for pair in pairs
-    ]
-    return tuple(sorted(chain(*found), key=lambda each: each.high))

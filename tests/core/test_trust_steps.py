@@ -15,16 +15,13 @@ from bandit_core.studies import best_by_trust
 from bandit_core.studies.sweep import sweep
 from bandit_core.studies.trust_steps import (
     _keeps,
-    budget_crossings,
     by_level,
-    crossings,
     kept,
     ladder,
     ladders,
     level_of,
     standing,
     steps,
-    sweep_by_level,
 )
 
 LINES = ("ucb", "dp-se", "ucb-cf", "dp-ucb", "thompson")
@@ -107,35 +104,6 @@ def test_the_steps_of_each_ladder_add_up():
         assert [step.stronger for step in mine[1:]] == [step.weaker for step in mine[:-1]]
 
 
-def places(result):
-    return [(each.first, each.then, each.low, each.high) for each in crossings(result)]
-
-
-def test_a_crossing_lies_between_two_clear_leads():
-    far, open_ = [9, 99, 999], [5, 20, 50]
-    assert places(result_of([[1, 2, 30], [5, 4, 3], open_, far, far])) == [(0, 1, 100, 1000)]
-    assert places(result_of([[1, 4, 30], [5, 4, 3], open_, far, far])) == [(0, 1, 10, 1000)]  # open in between
-    assert places(result_of([[1, 2, 30], [5, 4, 3], open_, far, far], hidden=[1, 3])) == []
-    assert places(result_of([[1, 2, 3], [1, 2, 2.5], open_, far, far])) == []  # never clearly behind
-    back = result_of([[1, 2, 3], [2, 1, 4], open_, far, far])
-    assert places(back) == [(0, 1, 10, 100), (1, 0, 100, 1000)]
-
-
-def test_crossings_along_the_budget_are_those_of_the_runs_at_each_budget():
-    """Who trusts nobody is far behind a curator at small budgets, and ahead once a bit is nearly the reward."""
-    experiment = load_preset("trust-ladder").with_changes(trials=100)
-    swept = sweep(experiment, (1.0, 2.0, 5.0), jobs=1)
-    found = budget_crossings(swept)
-    keys = {tuple(experiment.lines[line].entry.privacy for line in (each.first, each.then)) for each in found}
-    assert ("central", "local") in keys
-    for each in found:
-        for epsilon, ahead, behind in ((each.low, each.first, each.then), (each.high, each.then, each.first)):
-            played = swept.at(epsilon).lines
-            extra, error = played[behind].difference_to(played[ahead])
-            assert extra > 3 * error
-    assert budget_crossings(sweep(experiment.with_changes(trials=1), (1.0, 10.0), jobs=1)) == ()  # one shows nothing
-
-
 def test_steps_of_a_real_run_add_up():
     result = simulate(load_preset("trust").with_changes(horizon=500, trials=6), jobs=1)
     found = steps(result)
@@ -184,10 +152,7 @@ def test_no_step_of_trust_clearly_costs_anything_at_any_budget():
     for result in swept.results:
         assert all(step.low >= 0 or not step.clear for step in steps(result))
         taken += sum(step.same for step in steps(result))
-    levels = sweep_by_level(swept)
-    moved = [line for line in levels.experiment.lines if "the best shown" in (line.label or "")]
-    assert taken and moved  # else this test sees nothing
-    assert levels.at(1.0).experiment == swept.at(1.0).experiment
+    assert taken  # else this test sees nothing
 
 
 def test_in_home_s_picture_a_curator_is_a_level_also_where_it_needs_no_trust():
