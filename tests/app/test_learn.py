@@ -396,7 +396,7 @@ def test_the_measure_of_readability_tells_easy_from_hard() -> None:
 @EVERY_PART
 def test_a_step_can_be_read_by_a_fifteen_year_old(step: Step) -> None:
     question = step.question.format(at=step.slider.words(step.slider.start))
-    for text in (step.idea, question, step.exercise, step.answer):
+    for text in (step.idea, question, step.so, step.exercise, step.answer):
         assert grade(text) <= HARDEST_GRADE, (round(grade(text), 1), text)
     told = f"{step.idea} {question}"
     sentences = re.split(r"(?<=[.?!])\s", told)

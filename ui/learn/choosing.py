@@ -77,6 +77,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
+    so="To find the best joke, a learner must also show others, and each of those costs laughs.",
     exact="A bandit with K = 5 Bernoulli arms of means 0.8, 0.6, 0.6, 0.4, 0.4. The (pseudo-)regret after T users is "
     "the sum over users of the gap between the best mean and the mean of the arm that was shown. Choosing an arm at "
     "random has expected regret T times the mean gap, here 0.24 T. The learner is Thompson sampling; numbers are "

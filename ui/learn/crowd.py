@@ -92,6 +92,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=lambda crowd, at: _at(crowd, at)[2],
+    so="The lies cancel out in a crowd, but it takes more people.",
     exact="60 % of the users laugh. From n answers behind the coin of the step before, with mean m, the share is "
     "estimated without bias by 1/2 + (m - 1/2) coth(ε/2). Its variance is [coth²(ε/2)/4 - 0.1²]/n, that of open "
     "answers 0.24/n: at ε = 1 a factor of 4.8, whatever n. Errors are root mean squares over 1,000 repeats, in points "

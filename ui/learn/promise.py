@@ -96,6 +96,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
+    so="A test can show that a claim is false, but never that it is true.",
     exact="The subject is a negative control: Laplace noise of half the scale that ε = 0.1 needs, so that its real ε "
     "is 0.2. Half of the samples choose a range of outputs that tells the two inputs apart, the other half measure "
     "it, with exact (Clopper-Pearson) limits. If the range has at least probability p after one input and at most q "

@@ -120,10 +120,10 @@ class Step:
 
     Either ``experiment`` gives what is played at a position of the slider, or ``sample`` draws something else at a
     position with a seed. ``draw`` gets what was found, the position, whether the ground is dark, and the height in
-    pixels; ``conclude`` says it in a sentence and ``measured`` is the number that was to be guessed. ``question`` and
-    ``exercise`` may hold the blank ``{at}`` for the position. ``page`` and ``link`` say where the same experiment
-    stands with all controls. ``below`` draws more below the picture of a finished run. ``second`` is a second part,
-    with a guess of its own, folded away below.
+    pixels; ``conclude`` says it in a sentence and ``measured`` is the number that was to be guessed. ``so`` says
+    why, in one sentence that holds at every position. ``question`` and ``exercise`` may hold the blank ``{at}`` for
+    the position. ``page`` and ``link`` say where the same experiment stands with all controls. ``below`` draws more
+    below the picture of a finished run. ``second`` is a second part, with a guess of its own, folded away below.
     """
 
     name: str
@@ -138,6 +138,7 @@ class Step:
     draw: Callable[[Any, float, bool, int], go.Figure]
     conclude: Callable[[Any, float], Told]
     measured: Callable[[Any, float], Number]
+    so: str
     exact: str
     notes: str
     exercise: str

@@ -47,6 +47,7 @@ STEP = Step(
     draw=pictures.curves,
     conclude=_told,
     measured=_measured,
+    so="Without a curator each answer has its own noise; a curator adds one noise to the whole sum.",
     exact="Local differential privacy (each reward is randomised on its user's device) against central differential "
     "privacy (a curator sees the rewards and what it publishes is private), both pure and at the same ε. Each is "
     "played by the best method for it among those of the lab, chosen at each ε by other runs. A local promise implies "

@@ -51,6 +51,7 @@ STEP = Step(
     draw=_draw,
     conclude=_told,
     measured=_measured,
+    so="Jokes that are alike are hard to tell apart, but mixing them up costs little.",
     exact="Five Bernoulli arms, the best with mean 0.8 and four with the mean of the slider; ε = 1; Thompson sampling "
     "against TS-CF, means over 500 runs of 5,000 users, ± one standard error. In the long run the regret of a good "
     "policy grows with the logarithm of the users divided by the gap, so smaller gaps cost more; among few users a "
