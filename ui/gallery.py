@@ -17,7 +17,6 @@ from bandit_core.studies import best_by_trust
 from bandit_core.studies.tradeoff import blind_regret
 from ui import charts, lesson, page_fields, page_links, theme, words
 
-OPENING = "first-look"
 EPSILONS = best_by_trust.BUDGETS
 CARDS = ("first-look", "two-treatments", "three-price-pages", "shy-users", "own-budgets", "wild-rewards")
 SINCE = 100  # users, where Start's picture begins: the methods were chosen for many more

@@ -70,7 +70,6 @@ _SHADES = {
     "ldp-linucb": ("#cc2a2b", "#b33d25"),
     "ldp-gloc": ("#c66cb4", "#ffffb3"),
 }
-GROUND = ("#ffffff", "#11161c")  # of light and dark pages, as .streamlit/config.toml states it
 GREY = "#8a949e"  # of what several lines share, on both grounds
 
 
