@@ -110,7 +110,7 @@ def test_home_has_one_slider_in_the_address(visits: Visits) -> None:
 def test_pages_share_the_experiment_of_the_address(visits: Visits) -> None:
     visitor = visits(SMALL)
     visitor.open_page("Budgets of their own")  # which is about users with different budgets
-    visitor.sees("Predicted cost")
+    visitor.sees("predicted cost")
     visitor.settle()
     assert visitor.address == {"preset": "own-budgets"}
     visitor.open_page("Theory")
