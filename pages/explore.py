@@ -35,7 +35,6 @@ from ui.menu import Page
 
 PAGE = Page(title="Explore", icon="show_chart", place=1, sidebar="all", opens="trust", epsilon_above=True)
 page_frame.enter()
-HEIGHT = 420  # of the picture, in pixels
 
 head, alone = st.container(), state.lesson()
 experiment = lesson.slider(menu.named("explore")) if alone else state.experiment()
@@ -56,8 +55,9 @@ def chart(result: Result, before: Result | None = None, frame: tuple[float, floa
     if alone:
         return lesson.chart(result, before, frame, dark)
     if best is not None and experiment.view.y == "log":
-        return charts.regret_chart(result, dark, HEIGHT, direct, gallery.home_range(experiment), gallery.SINCE)
-    return charts.regret_chart(result, dark, HEIGHT, direct)
+        vertical = gallery.home_range(experiment)
+        return charts.regret_chart(result, dark, direct_labels=direct, vertical=vertical, since=gallery.SINCE)
+    return charts.regret_chart(result, dark, direct_labels=direct)
 
 
 whole = runner.shared_result()

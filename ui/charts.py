@@ -291,7 +291,7 @@ def without_bounds(result: Result) -> Result:
 def regret_chart(
     result: Drawable,
     dark: bool = False,
-    height: int = 520,
+    height: int = 420,
     direct_labels: bool = True,
     vertical: tuple[float, float] | None = None,
     since: int = 1,

@@ -79,7 +79,7 @@ def test_a_shared_picture_is_the_one_that_would_be_drawn() -> None:
 def test_home_is_drawn_once_for_all_who_come(drawn: Counter[str]) -> None:
     for _ in range(3):
         on.visit("home")
-    assert drawn["regret_chart"] == drawn["verdict"] == 1
+    assert drawn["regret_chart"] == drawn["describe"] == 1
 
 
 def test_another_ground_or_device_is_another_picture(drawn: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
