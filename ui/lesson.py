@@ -25,6 +25,9 @@ SIZE = 18  # of words and numbers in a picture, in pixels
 STYLE = """<style>
 @media (min-width:700px){html{font-size:18px}}
 [data-testid=stMainBlockContainer]{padding-top:.6rem}
+[data-testid=stHeader]{background:none}
+[data-testid=stHeader],[data-testid=stHeader] *{pointer-events:none!important}
+[data-testid=stHeader] :is(button,button *){pointer-events:auto!important}
 [data-testid=stMainBlockContainer] h1{font-size:1.7rem!important;padding:.2rem 0}
 [data-testid=stMainBlockContainer]>div>[data-testid=stVerticalBlock]{gap:.6rem}
 </style>"""

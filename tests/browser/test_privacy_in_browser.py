@@ -59,7 +59,7 @@ def test_the_words_of_a_link_stay_words(visits: Visits, page: str) -> None:
     title, note = " ".join(HOSTILE[:2])[:120], " ".join(HOSTILE[2:])  # a longer title is refused
     visitor = visits(f"/{page}?" + urlencode({**SMALL, "title": title, "note": note, "lines": lines}))
     visitor.main().locator(".js-plotly-plot .main-svg").first.wait_for()
-    visitor.settle()
+    visitor.open_controls()
     told = shown(visitor)
     assert "Written by whoever made this link" in told
     assert [label for label in labels if label not in told] == []
