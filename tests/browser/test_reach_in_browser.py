@@ -82,10 +82,10 @@ def test_focus_is_seen_and_keys_open_the_link(visits: Visits) -> None:
 
 def test_a_lesson_in_a_frame_is_the_picture_alone(visits: Visits) -> None:
     lesson = visits(f"/explore?{SMALL}&embed=true&controls=off")
-    lesson.sees("At ε = 2 the regret")
+    lesson.sees("At ε = 2,")
     assert len(lesson.chart()) >= 2
     assert lesson.tab.get_by_test_id("stSidebar").count() == 0
-    assert lesson.tab.get_by_role("link", name="Threshold").count() == 0
+    assert lesson.tab.get_by_role("link", name="Your numbers").count() == 0
     assert lesson.tab.get_by_test_id("stMainMenuButton").count() == 0
     lesson.tab.set_content(f'<iframe src="{lesson.tab.url}" title="lesson" width="800" height="600"></iframe>')
     framed = lesson.tab.frame_locator("iframe")

@@ -64,17 +64,18 @@ def test_every_parameter_has_its_key():
         horizon=1000,
         trials=3,
         seed=9,
-        view={"x": "linear", "y": "log", "quantity": "price", "band": "quarter-sd", "bounds": False, "worst_case": True,
-              "runs": True, "hidden": [0, 1], "against": "own"},
+        view={"x": "linear", "y": "log", "quantity": "price", "band": "quarter-sd", "bounds": True, "worst_case": True,
+              "shapes": True, "runs": True, "hidden": [0, 1], "against": "own"},
     )  # fmt: skip
     written = links.write(changed)
     assert written == {
         "title": "Mine", "arms": "beta(4,1),0.5x2", "lines": "ucb,heldp-ucb-b(1)", "T": "1000", "n": "3",
-        "seed": "9", "x": "linear", "y": "log", "show": "price", "band": "quarter-sd", "bounds": "0", "worst": "1",
+        "seed": "9", "x": "linear", "y": "log", "show": "price", "band": "quarter-sd", "shapes": "1", "worst": "1",
         "runs": "1", "hide": "0,1", "price": "own",
     }  # fmt: skip
     assert links.read(written) == (changed, [])
     assert opened(links.address(changed, BASE)) == changed
+    assert links.write(default().with_changes(view={"bounds": False})) == {"bounds": "0"}
 
 
 def test_twenty_arms_fit_a_chat_message():
