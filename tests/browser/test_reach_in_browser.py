@@ -93,7 +93,7 @@ def test_a_lesson_in_a_frame_is_the_picture_alone(visits: Visits) -> None:
 
 
 def test_a_picture_follows_a_switch_between_light_and_dark(visits: Visits) -> None:
-    visitor = visits(f"/explore?{SMALL}")
+    visitor = visits("/explore?arms=0.9,0.5&lines=heldp-ucb-b(2),ucb-cf(2)&T=1000&n=4")  # shades, as they share a level
 
     def shade(light_or_dark: str) -> str:
         visitor.tab.emulate_media(color_scheme=light_or_dark)
