@@ -103,7 +103,7 @@ def verdict(answer: Reply) -> str:
 
 def _price(row: Cost, answer: Reply) -> str:
     """What one trust model costs beyond no privacy."""
-    who, method, unit = f"If {row.label}", answer.method(row), answer.amounts
+    who, method, unit = f"If you {row.label}", answer.method(row), answer.amounts
     extra = words.with_error(abs(row.extra), row.extra_stderr)
     if row.price_of_privacy == "open":
         extra = words.with_error(row.extra, row.extra_stderr)

@@ -187,7 +187,7 @@ def sentence(until: Until) -> str:
     """The answer: the median time of every trust model, and whether a curator is worth it."""
     plain, *private = until.rows
     parts = [f"**{users_words(plain.times.quantile(0.5))} users** without privacy"]
-    parts += [f"**{users_words(row.times.quantile(0.5))}** if {who(row)}" for row in private]
+    parts += [f"**{users_words(row.times.quantile(0.5))}** if you {who(row)}" for row in private]
     aim = "With" if until.question.rule == "proved" else "Aiming at"
     told = (
         f"{aim} a chance of error of {until.error}, a method that stops by itself has the answer in half of the runs "
