@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, shared, state, theme, watch, words
+from ui import charts, exports, figures, lab_parts, page_frame, panels, runner, state, theme, watch, words
 from ui.contextual import data, view
 from ui.menu import Page
 
@@ -50,15 +50,7 @@ with opening:
             st.info(words.preview(result, experiment) + view.warm_up_words(result), icon=":material/preview:")
     if result is not None:
         played = charts.without_bounds(result)
-        st.markdown(shared.kept("losses", played, None, lambda: lab_parts.losses(played)))
-        picture = shared.picture(
-            "contextual",
-            played,
-            dark,
-            lambda: charts.regret_chart(played, dark, lab_parts.HEIGHT, direct_labels=False),
-            lambda _: charts.describe(played),
-        )
-        figures.show(picture, "regret-chart")
+        lab_parts.regret("contextual", "regret-chart", played, dark)
         st.caption(words.sentence(words.band(max(line.count for line in result.lines if line), experiment.view)) + ".")
 lab_parts.fold("What leaves the phones", "contextual-messages", lambda: view.messages_panel(experiment))
 watch.fold("Watch the messages arrive", experiment, "contextual-watch")

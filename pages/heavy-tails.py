@@ -5,7 +5,7 @@ import ui.preload  # noqa: F401 - before all other imports, see there
 # isort: split
 import streamlit as st
 
-from ui import charts, exports, figures, lab_parts, page_frame, runner, shared, state, theme
+from ui import charts, exports, figures, lab_parts, page_frame, runner, state, theme
 from ui.heavy_tails import setting, theory, view
 from ui.menu import Page
 
@@ -36,15 +36,7 @@ chosen, experiment, dark = setting.of(whole), setting.playable(whole), theme.is_
 result = runner.result_of(experiment, "heavy")
 if result is not None:
     played = charts.without_bounds(result)
-    st.markdown(shared.kept("losses", played, None, lambda: lab_parts.losses(played)))
-    picture = shared.picture(
-        "heavy",
-        played,
-        dark,
-        lambda: charts.regret_chart(played, dark, lab_parts.HEIGHT, direct_labels=False),
-        lambda _: charts.describe(played),
-    )
-    figures.show(picture, "heavy-regret")
+    lab_parts.regret("heavy", "heavy-regret", played, dark)
     st.caption(view.band_words(played))
 if warning := view.no_help_words(experiment):
     st.info(warning)

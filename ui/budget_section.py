@@ -29,7 +29,7 @@ def epsilon_now(base: Experiment) -> float:
     return float(state.current("epsilon", 1.0 if opening.fixed is None else opening.fixed))
 
 
-def epsilonlog_slider(base: Experiment) -> float:
+def epsilon_slider(base: Experiment) -> float:
     """The budget that private lines share, and what it means."""
     following, private = line_cards.followers(base)
     opening = line_cards.shared(base).fixed
@@ -59,7 +59,7 @@ def epsilon_above() -> None:
     """The slider of ε on the page itself, where all users have the same budget; the sidebar has read it already."""
     base = state.base()
     if _kind_of_budget(base) == "fixed" and line_cards.followers(base)[1]:
-        epsilonlog_slider(base)
+        epsilon_slider(base)
 
 
 def draw(base: Experiment, issues: list[Issue], above: bool, everything: bool) -> tuple[dict[str, Any], DeltaGenerator]:
@@ -81,7 +81,7 @@ def draw(base: Experiment, issues: list[Issue], above: bool, everything: bool) -
                 help=f"One budget for everybody, or a distribution of budgets over users. {words.PUBLIC['budgets']}",
             )
         if kind == "fixed":
-            epsilon = epsilon_now(base) if above else epsilonlog_slider(base)
+            epsilon = epsilon_now(base) if above else epsilon_slider(base)
             return {"kind": "fixed", "value": epsilon}, st.container()
         written = st.text_input(
             "Distribution of ε over users",

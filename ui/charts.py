@@ -22,7 +22,7 @@ from bandit_core.simulation.summaries import QUANTITY_WORDS, drawn_bounds, scale
 from bandit_core.spec.notation import write_epsilon
 from bandit_core.spec.number_text import percent
 from bandit_core.spec.rewards import each
-from bandit_core.studies import best_by_trust
+from bandit_core.studies.trust_steps import level_of
 from ui import legends, stylesheet, theme, words
 
 SAMPLE_RUNS = 20
@@ -125,7 +125,7 @@ def _add_line(figure: go.Figure, result: Drawable, number: int, colour: str) -> 
     if line is None or divisor is None:
         return None
     label, log = experiment.label(number), view.y == "log"
-    level = best_by_trust.level(experiment, number)
+    level = level_of(experiment, number)
     group = {"legendgroup": f"line-{number}"}
     quiet = {"hoverinfo": "skip", "showlegend": False, **group}
     if line.count > 1:

@@ -8,10 +8,12 @@ from functools import partial
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.shared_budget import at_shared, shared_budget
+from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.simulation.results import Result
 from bandit_core.simulation.summaries import summaries
-from ui import epsilon_grid, page_fields, state, words
+from bandit_core.studies import best_by_trust
+from ui import charts, epsilon_grid, figures, page_fields, state, words
+from ui import shared as shared_drawings
 
 HEIGHT = 420  # of a page's first picture, in pixels: about half of a laptop's window
 GRID = epsilon_grid.between(0.1, 10)
@@ -27,13 +29,17 @@ def fold(title: str, key: str, draw: Callable[[], None], *fields: str) -> None:
             draw()
 
 
-def epsilon(experiment: Experiment) -> None:
-    """The budget that the private lines share, above the picture; nothing where each has its own."""
+def epsilon(
+    experiment: Experiment,
+    name: str = "lab-epsilon",
+    help: str = "How much one message or release may reveal about one user.",
+) -> bool:
+    """The budget that the private lines share, above the picture; whether there is one."""
     shared = shared_budget(experiment)
     if shared is None or shared.fixed is None:
-        return
+        return False
     page_fields.changes(
-        "lab-epsilon",
+        name,
         shared.fixed,
         partial(
             st.select_slider,
@@ -41,10 +47,24 @@ def epsilon(experiment: Experiment) -> None:
             sorted({*GRID, shared.fixed}),
             shared.fixed,
             format_func=lambda value: f"{value:g}",
-            help="How much one message or release may reveal about one user.",
+            help=help,
         ),
-        lambda chosen: at_shared(experiment, float(chosen)),
+        lambda chosen: best_by_trust.moved(experiment, float(chosen)),
     )
+    return True
+
+
+def regret(name: str, key: str, result: Result, dark: bool) -> None:
+    """A page's first picture, below the sentence on what users lose."""
+    st.markdown(shared_drawings.kept("losses", result, None, lambda: losses(result)))
+    picture = shared_drawings.picture(
+        name,
+        result,
+        dark,
+        lambda: charts.regret_chart(result, dark, HEIGHT, direct_labels=False),
+        lambda _: charts.describe(result),
+    )
+    figures.show(picture, key)
 
 
 def losses(result: Result) -> str:

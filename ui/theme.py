@@ -17,7 +17,7 @@ from bandit_core.mechanisms import registry as mechanisms
 from bandit_core.model import KEPT, PROMISES, Model, Privacy
 from bandit_core.model.bound import Bound
 from bandit_core.policies import registry
-from bandit_core.studies import best_by_trust
+from bandit_core.studies.trust_steps import level_of
 from ui import stylesheet
 
 # On light and on dark ground. Found by a search for colours that stand out from their ground (contrast 3) and of which
@@ -169,7 +169,7 @@ def line_colours(experiment: Experiment, dark: bool = False) -> list[str]:
 
     The shade is spread from dark to light where several lines share a policy.
     """
-    levels = [best_by_trust.level(experiment, number) for number in range(len(experiment.lines))]
+    levels = [level_of(experiment, number) for number in range(len(experiment.lines))]
     if len(levels) > 1 and len(set(levels)) == len(levels):
         return [TRUST_COLOURS[level] for level in levels]
     to_black, to_white = (0.3, 0.75) if dark else (0.65, 0.5)  # never into the ground

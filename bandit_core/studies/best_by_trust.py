@@ -95,13 +95,6 @@ def position(experiment: Experiment) -> float | None:
     return next((epsilon for epsilon in table() if here == _numbers(epsilon)), None)
 
 
-def level(experiment: Experiment, number: int) -> Privacy:
-    """The level of trust that a line stands for: a curator's line may play a method that trusts no one."""
-    if position(experiment) is not None:
-        return LEVELS[number]
-    return experiment.lines[number].entry.privacy
-
-
 @cache
 def _numbers(epsilon: float) -> list[tuple[Any, ...]]:
     """What `Line.numbers` says of the lines of the table."""

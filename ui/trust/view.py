@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from html import escape
 
 import numpy as np
@@ -13,14 +12,10 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from bandit_core import Experiment
-from bandit_core.experiments.shared_budget import shared_budget
 from bandit_core.model import MEASURES, PROMISES, Measure
 from bandit_core.simulation.results import Result
-from bandit_core.studies import best_by_trust
 from bandit_core.studies.trust_steps import CLEARLY, Step, kept, ladder, level_of, standing, steps
-from ui import charts, diagrams, epsilon_grid, page_fields, theme, words
-
-GRID = epsilon_grid.between(0.1, 10)
+from ui import charts, diagrams, lab_parts, theme, words
 
 
 def who_sees_what(dark: bool) -> None:
@@ -44,23 +39,9 @@ def why(dark: bool) -> None:
 
 def slider(experiment: Experiment) -> None:
     """The budget that the private methods share, as a control of the experiment."""
-    shared = shared_budget(experiment)
-    if shared is None or shared.fixed is None:
+    told = "How much may be learned about one user's reward, by whoever the level hides it from."
+    if not lab_parts.epsilon(experiment, "trust-epsilon", told):
         st.caption("The private methods have different budgets, so levels differ in ε as well as in trust.")
-        return
-    page_fields.changes(
-        "trust-epsilon",
-        shared.fixed,
-        partial(
-            st.select_slider,
-            "Privacy budget ε: ← more private · less regret →",
-            sorted({*GRID, shared.fixed}),
-            shared.fixed,
-            format_func=lambda value: f"{value:g}",
-            help="How much may be learned about one user's reward, by whoever the level hides it from.",
-        ),
-        lambda chosen: best_by_trust.moved(experiment, float(chosen)),
-    )
 
 
 def _rung(experiment: Experiment, line: int) -> str:
