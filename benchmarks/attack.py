@@ -1,12 +1,12 @@
-"""What links and files can do to a server, tried: ``python -m benchmarks.attack [NAME ...]`` (five minutes; Linux).
+"""What links and files can do to a server, tried: ``python -m benchmarks.attack [NAME ...]`` (eight minutes; Linux).
 
-A server with the limits of the image, its kernels compiled, is started on the loopback address. One visitor plays an
-attack again and again: opens a link, or hands a file to the page that reads it. Meanwhile a second visitor opens
-`LOADS` small pictures, one after the other. So he does just before, with nobody else there. The table says what the
-attack reached and what it took: the second visitor's median and 95th percentile, both divided by those just before, and
-memory of the server. Every scene is bounded in count and time, and the server is stopped in the end. Exit code 1 where
-a try reached something else than `EXPECTED` says, or nothing, where a ratio of 95th percentiles reaches `MOST_RATIO`,
-or memory `MOST_MEMORY`. docs/security.md lists the attacks with their tests.
+A server with the limits of the image and the memory of deploy/start.sh, its kernels compiled, is started on the
+loopback address. One visitor plays an attack again and again: opens a link, or hands a file to the page that reads it.
+Meanwhile a second visitor opens `LOADS` small pictures, one after the other. So he does just before, with nobody else
+there. The table says what the attack reached and what it took: the second visitor's median and 95th percentile, both
+divided by those just before, and memory of the server. Every scene is bounded in count and time, and the server is
+stopped in the end. Exit code 1 where a try reached something else than `EXPECTED` says, or nothing, where a ratio of
+95th percentiles reaches `MOST_RATIO`, or memory `MOST_MEMORY`. docs/security.md lists the attacks with their tests.
 
 ``--small`` opens one picture where there are `LOADS`, and judges no times: a test plays some scenes so.
 """
@@ -38,6 +38,7 @@ from benchmarks.visitors import ROOT, Server, Visitor, opened, put_file, running
 LIMITS = {
     "LAB_JOBS": "2", "LAB_MAX_STEPS": "2e10", "LAB_MAX_SECONDS": "900", "LAB_MAX_RESULT_MB": "128", "LAB_MAX_RUNS": "2",
     "LAB_CACHE_MB": "256",
+    "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072",
 }  # fmt: skip
 STAY = 5.0  # seconds in front of a run
 LOADS, LONGEST = 16, 60.0  # pictures of the second visitor during one attack, and seconds after which it ends
@@ -76,7 +77,7 @@ EXPECTED = {  # what every try of an attack reaches: a pattern of what the page 
     "types of users, a parameter for each arm": "^Run was pressed; no picture|a picture$",
     "a matrix of 200,000 rows": "at most 900 seconds",
     "steps of milliseconds": "at most 900 seconds",
-    "200 features, 1,000 arms, two policies": "a picture$",
+    "200 features, 1,000 arms, two policies": "^Run was pressed; no picture|a picture$",
     "10,000 arms and 24 lines": "at most 2e.*10 steps",
     "25,000 arms written out": "at most 20000 characters",
     "a budget of 1,000 groups": "a picture$",
@@ -89,9 +90,9 @@ EXPECTED = {  # what every try of an attack reaches: a pattern of what the page 
     "1.5 million bad cells": "no option has a number",
     "20 MB of line ends": "a picture$",
     "rows of 10 million cells": "no row below it",
-    "JSON with 60,000 equal keys": "not a valid spec",
-    "JSON with 60,000 bad fields": "not a valid spec",
-    "TOML with a deep key": "not a valid spec",
+    "JSON with 60,000 equal keys": "no valid settings",
+    "JSON with 60,000 bad fields": "no valid settings",
+    "TOML with a deep key": "no valid settings",
     "30 files of 20 MB in one tab": "^[012] kept, (28|29|30) refused$",  # those of closed tabs count for a while
     "24 files of 20 MB in 8 tabs": r"^\d+ kept, (1[4-9]|2\d) refused$",
 }
@@ -106,7 +107,7 @@ TABLES: dict[str, Callable[[], str]] = {  # for "Your numbers", 20 MB at most
     "20 MB of line ends": lambda: "A,B\n1,0" + "\n" * (MOST_BYTES - 7),
     "rows of 10 million cells": lambda: ",".join(f"a{place}" for place in range(1000)) + ("\n" + "," * 999) * 9_990,
 }
-SPECS: dict[str, tuple[str, Callable[[], str]]] = {  # for "Open a spec", 1 MB at most
+SPECS: dict[str, tuple[str, Callable[[], str]]] = {  # for "Load a settings file", 1 MB at most
     "JSON with 60,000 equal keys": ("json", lambda: "{" + ",".join(['"a": 1'] * 60_000) + "}"),
     "JSON with 60,000 bad fields": ("json", lambda: "{" + ",".join(f'"a{place}": 1' for place in range(60_000)) + "}"),
     "TOML with a deep key": ("toml", lambda: ".".join(["a"] * 200_000) + " = 1"),
@@ -174,7 +175,10 @@ async def spec(server: Server, content: bytes, form: str) -> str:
     async with visiting(server, "explore", "T=1000&n=5") as visitor:
         await visitor.run()
         await visitor.settle()
-        await visitor.upload("Open a spec", f"spec.{form}", content)
+        visitor.turn_on("Change the experiment")
+        await visitor.run()
+        await visitor.settle()
+        await visitor.upload("Load a settings file", f"spec.{form}", content)
         await visitor.settle()
         return reached(visitor)
 

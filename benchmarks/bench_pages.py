@@ -5,12 +5,17 @@ moves to where nobody has been. The interpreter draws one page at a time, so in 
 
 Then a server on a fresh machine, once for each row: seconds on the clock from its start until the first picture is
 sent, and from a slider's first move until the exact picture of its new position is sent.
+
+``--browser`` measures what a visitor waits for instead: a fresh Chromium profile opens a page of a warm server until
+its first picture stands, in turns with a page that is a title and one Plotly chart on a server of its own.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import math
+import shutil
 import statistics
 import tempfile
 import time
@@ -42,10 +47,18 @@ PICTURES = (
 )
 MOVES = (  # page, slider, its new position
     ("", "Privacy budget ε: ← more private · less regret →", "0.5"),
-    ("explore", "ε: ← more private · less regret →", "0.5"),
+    ("explore", "Privacy budget ε: ← more private · less regret →", "0.5"),
     ("explore", "Users (horizon)", "5,000"),
-    ("contextual", "ε: ← more private · less regret →", "0.7"),  # does not ship
+    ("contextual", "Privacy budget ε: ← more private · less regret →", "0.7"),  # does not ship
 )
+BARE = """import plotly.graph_objects as go
+import streamlit as st
+
+st.title("A bare page")
+users = list(range(200))
+st.plotly_chart(go.Figure([go.Scatter(x=users, y=[n**0.5 for n in users], name=str(line)) for line in range(3)]))
+"""
+TURNS = 7
 BUDGETS = (0.3, 0.5, 1.5, 2.0, 3.0)
 _drawn: list[float] = []  # seconds of every run of a page
 _open = page_frame.open_page
@@ -109,6 +122,10 @@ async def drawn_anew(server: Server, page: str, label: str, position: str) -> fl
     """Seconds from a moved slider to the picture of its new position."""
     async with visiting(server, page) as visitor:
         await drawn(visitor)
+        if label not in visitor.widgets:
+            visitor.turn_on("Change the experiment")
+            await visitor.run()
+            await visitor.settle()
         before, start = visitor.picture, time.perf_counter()
         await visitor.move(label, position)
         while visitor.picture == before or visitor.picture_at < start:
@@ -142,9 +159,52 @@ def moved_slider(page: str, label: str, position: str) -> float:
         return asyncio.run(drawn_anew(server, page, label, position))
 
 
+def seen_first(browser: Any, address: str) -> tuple[float, float]:
+    """Milliseconds from an address to the first picture, and MB sent, in a profile that has nothing stored."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    page, sizes = context.new_page(), []
+    page.on("requestfinished", lambda request: sizes.append(request.sizes()["responseBodySize"]))
+    start = time.perf_counter()
+    page.goto(address, wait_until="commit")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for(timeout=120_000)
+    took = 1000 * (time.perf_counter() - start)
+    page.wait_for_timeout(1500)  # what still comes counts as sent
+    context.close()
+    return took, sum(sizes) / 1e6
+
+
+def in_browser() -> None:
+    """Print what a visitor waits for the first picture, as a ratio to a bare page."""
+    from playwright.sync_api import sync_playwright
+
+    kernels = Path.home() / ".cache" / "private-bandit-lab"
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
+        folder = Path(name)
+        (folder / "bare.py").write_text(BARE)
+        with running_server(folder, kernels) as lab, running_server(folder, kernels, app=folder / "bare.py") as bare:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            addresses = {"bare": f"http://127.0.0.1:{bare.port}/"}
+            addresses |= {page or "start": f"http://127.0.0.1:{lab.port}/{page}" for page in PICTURES}
+            found: dict[str, list[tuple[float, float]]] = {page: [] for page in addresses}
+            for turn in range(TURNS + 1):  # the first one warms
+                for page, address in addresses.items():
+                    one = seen_first(browser, address)
+                    found[page] += [one] if turn else []
+            browser.close()
+    typical = {page: [statistics.median(column) for column in zip(*each, strict=True)] for page, each in found.items()}
+    rows = [[page, took, took / typical["bare"][0], sent] for page, (took, sent) in typical.items()]
+    print_table(["fresh browser, first picture of", "ms", "times a bare page", "MB sent"], rows)
+
+
 def main() -> None:
     """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--browser", action="store_true", help="seconds in a fresh browser beside a bare page")
+    asked = parser.parse_args()
     print(machine(), end="\n\n")
+    if asked.browser:
+        in_browser()
+        return
     page_frame.open_page = _timed
     rows = []
     for page in menu.pages():

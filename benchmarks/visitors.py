@@ -73,7 +73,9 @@ class Server:
 
 
 @contextmanager
-def running_server(folder: Path, kernels: Path, open_files: int = 0, **settings: str) -> Iterator[Server]:
+def running_server(
+    folder: Path, kernels: Path, open_files: int = 0, app: Path = ROOT / "app.py", **settings: str
+) -> Iterator[Server]:
     """A fresh server with an empty cache of blocks and the compiled kernels of ``kernels``.
 
     ``open_files`` is the soft limit that it starts with, as a shell's ``ulimit -Sn`` (0: the one of this process).
@@ -82,7 +84,7 @@ def running_server(folder: Path, kernels: Path, open_files: int = 0, **settings:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     options = {"server.port": port, "server.headless": "true", "server.fileWatcherType": "none"}
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, "-m", "streamlit", "run", str(app)]
     command += [part for name, value in options.items() for part in (f"--{name}", str(value))]
     if open_files:
         command = ["sh", "-c", f'ulimit -Sn {open_files} && exec "$@"', "sh", *command]
@@ -169,7 +171,7 @@ class Visitor:
             self.refusals.append(element.alert.body)
         if kind == "plotly_chart":
             self.drawn_at = self.drawn_at or time.perf_counter()
-        if kind in ("slider", "button", "button_group", "file_uploader"):
+        if kind in ("slider", "button", "button_group", "file_uploader", "checkbox"):
             widget = getattr(element, kind)
             self.widgets[widget.label] = widget
         elif kind == "exception" or (kind == "alert" and element.alert.format == element.alert.ERROR):
@@ -190,6 +192,11 @@ class Visitor:
         number = self.widgets[label].id
         self.set[number] = WidgetState(id=number)
         self.set[number].string_array_value.data.append(option)
+
+    def turn_on(self, label: str) -> None:
+        """Turn a switch on; the page hears of it with the next `run`."""
+        number = self.widgets[label].id
+        self.set[number] = WidgetState(id=number, bool_value=True)
 
     async def move(self, label: str, option: str) -> None:
         """Move a slider of words to ``option``; returns at once."""
