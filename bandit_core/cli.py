@@ -313,7 +313,7 @@ def _reproduce(options: argparse.Namespace) -> int:
     if options.table:
         from bandit_core.literature.claims_table import changes, table
 
-        now = table(names, folder)
+        now = table(names, folder, options.details)
         print(now if options.since is None else changes(_text(options.since), now), end="")
         return DONE
     jobs = _jobs(options.jobs)
@@ -532,6 +532,7 @@ def _reproduce_options(reproduce: argparse.ArgumentParser) -> None:
     reproduce.add_argument("--trials", metavar="N", help="at most so many trials of each line; the file says so")
     reproduce.add_argument("--fresh", action="store_true", help="use nothing computed before, for honest times")
     reproduce.add_argument("--table", action="store_true", help="compute nothing: print what the files say (Markdown)")
+    reproduce.add_argument("--details", action="store_true", help="with --table: also readings, tests and times")
     reproduce.add_argument("--since", metavar="FILE", help="with --table: only verdicts that differ from that table's")
 
 

@@ -1,4 +1,4 @@
-"""The verdicts as Markdown: every statement, its verdict, its readings and its test, and how every file was made."""
+"""The verdicts as Markdown: every statement and its verdict, and on request readings, tests and how files were made."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from bandit_core.literature.claims import HOW, Held, Verdict, reading_words, ver
 _Judged = list[tuple[str, Verdict]]
 
 
-def table(names: list[str], folder: Path | None = None) -> str:
-    """How every file of these names was made, and the verdict on every statement: Markdown."""
+def table(names: list[str], folder: Path | None = None, details: bool = False) -> str:
+    """The verdict on every statement about the files of these names, and ``details`` of each: Markdown."""
+    more = "" if details else " `--details` adds other readings, the tests and how long each file took."
     out = [
         "# Can we reproduce the papers' figures?\n",
-        "Made by `python -m bandit_core reproduce --table`; do not edit by hand.\n",
+        f"Made by `python -m bandit_core reproduce --table`; do not edit by hand.{more}\n",
     ]
     wanted = [
         (paper, figure)
@@ -35,13 +36,16 @@ def table(names: list[str], folder: Path | None = None) -> str:
         "paper's own.\n",
         f"{HOW}\n",
         "\n".join(["| figure | statement | paper | here | |", "|---|---|---|---|---|", *_rows(judged)]) + "\n",
-        "## Other readings\n",
-        "\n".join(_explanations(judged)) + "\n",
-        "## The tests\n",
-        "\n".join(["| figure | statement | test |", "|---|---|---|", *_test_rows(judged)]) + "\n",
-        "## How long it took\n",
-        _costs(names, folder),
     ]
+    if details:
+        out += [
+            "## Other readings\n",
+            "\n".join(_explanations(judged)) + "\n",
+            "## The tests\n",
+            "\n".join(["| figure | statement | test |", "|---|---|---|", *_test_rows(judged)]) + "\n",
+            "## How long it took\n",
+            _costs(names, folder),
+        ]
     return "\n".join(out)
 
 

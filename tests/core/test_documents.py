@@ -177,12 +177,13 @@ def test_a_link_of_the_readme_opens_what_it_says(page, query):
     assert problems == []
 
 
-def test_the_readme_names_every_page_and_its_files_exist():
+def test_the_readme_names_every_page_and_files_that_are_named_exist():
     for path in (ROOT / "pages").glob("*.py"):
         address = "/" if path.stem == "home" else f"/{path.stem}"
         assert f"`{address}`" in README, address
-    for target in re.findall(r"\]\(([\w./-]+)\)", README):
-        assert (ROOT / target).exists(), target
+    for document in (ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")):
+        for target in re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", document.read_text(encoding="utf-8")):
+            assert (document.parent / target).exists(), (document, target)
 
 
 def test_the_two_commands_stand_alone_in_the_readme():

@@ -14,7 +14,8 @@ from bandit_core import cli
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", README + GUIDE, re.DOTALL)
 LATER = bandit_core._LATER  # private: the table of what is imported when it is asked for
 
 
@@ -51,14 +52,14 @@ def test_the_start_imports_neither_studies_nor_papers() -> None:
 
 
 def test_every_command_that_computes_has_its_function() -> None:
-    commands = set(re.findall(r"^    python -m bandit_core (\w+)", README, re.MULTILINE))
+    commands = set(re.findall(r"^    python -m bandit_core (\w+)", GUIDE, re.MULTILINE))
     same = {"run": "simulate", "check": "Experiment", "link": "address", "export": "lesson"}
     assert {"run", "sweep", "bounds", "releases", "errata", "thresholds", "audit", "reproduce"} <= commands
     assert {same.get(name, name) for name in commands - {"list"}} <= set(bandit_core.__all__)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.splitlines()[0])
-def test_an_example_of_the_readme_runs_on_public_names_alone(
+def test_an_example_of_readme_or_guide_runs_on_public_names_alone(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modules = {node.module: node.names for node in ast.walk(ast.parse(example)) if isinstance(node, ast.ImportFrom)}
@@ -66,11 +67,11 @@ def test_an_example_of_the_readme_runs_on_public_names_alone(
     assert ours == {"bandit_core"}
     assert {alias.name for alias in modules["bandit_core"]} <= set(bandit_core.__all__)
     monkeypatch.chdir(tmp_path)
-    exec(compile(example, "README.md", "exec"), {})
+    exec(compile(example, "example", "exec"), {})
 
 
-def test_the_document_of_the_readme_is_a_valid_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (document,) = [text for text in re.findall(r"```toml\n(.*?)```", README, re.DOTALL) if "[axes]" not in text]
+def test_the_document_of_the_guide_is_a_valid_spec(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (document,) = [text for text in re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL) if "[axes]" not in text]
     (tmp_path / "mine.toml").write_text(document, encoding="utf-8")
     assert cli.main(["check", str(tmp_path / "mine.toml")]) == 0
     assert capsys.readouterr().out == "ok\n"

@@ -317,4 +317,7 @@ def test_the_table_is_the_document_in_docs(capsys, project):
     assert cli.main(["reproduce", "--table"]) == 0
     out = capsys.readouterr().out
     assert out == (project / "docs" / "reproduce.md").read_text(encoding="utf-8")
-    assert all(f"| {name} |" in out for name in NAMES)
+    assert cli.main(["reproduce", "--table", "--details"]) == 0
+    whole = capsys.readouterr().out
+    assert set(filter(None, out.splitlines()[3:])) < set(whole.splitlines())
+    assert all(f"| {name} |" in whole for name in NAMES)

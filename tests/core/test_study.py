@@ -215,10 +215,10 @@ def test_rows_of_the_map_are_few_and_end_at_the_horizon(horizon):
     assert 1 <= len(places) <= 24 and places[-1] == len(times) - 1 and (np.diff(places) > 0).all()
 
 
-def test_the_studies_of_the_module_and_of_the_readme_are_some(tmp_path):
+def test_the_studies_of_the_module_and_of_the_guide_are_some(tmp_path):
     text = "\n".join(line[4:] for line in (module.__doc__ or "").splitlines() if line.startswith("    "))
     assert len(points(*read_study(written(tmp_path, text)))) == 3 * 2 * 2 * 2 * 2 * 2
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (shown,) = (found for found in re.findall(r"```toml\n(.*?)```", readme, re.DOTALL) if "[axes]" in found)
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    (shown,) = (found for found in re.findall(r"```toml\n(.*?)```", guide, re.DOTALL) if "[axes]" in found)
     found = points(*read_study(written(tmp_path, shown)))
     assert len(found) == 96 and {len(point.experiment.lines) for point in found} == {3}
