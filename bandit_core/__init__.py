@@ -1,8 +1,8 @@
 """Private Bandit Lab's core: what does privacy cost a learning system?
 
 A simulator of private multi-armed bandits and of the bounds on their regret. It simulates private learning; it is
-not a privacy product and protects nobody's data. What stands here is the public interface; what is only needed for
-studies, own data, papers and audits is imported when it is first asked for.
+not a privacy product and protects nobody's data. What stands here is the public interface. Its functions check what
+they are handed (`arguments`); each is imported when it is first asked for.
 
 >>> from bandit_core import load_preset, simulate
 >>> result = simulate(load_preset("ren-1c").with_changes(horizon=1000, trials=4))
@@ -11,23 +11,24 @@ studies, own data, papers and audits is imported when it is first asked for.
 """
 
 from importlib import import_module
+from inspect import isclass
 from typing import TYPE_CHECKING, Any
 
-from bandit_core.experiments.curves import bounds
+from bandit_core.arguments import checked
 from bandit_core.experiments.experiment import Experiment
-from bandit_core.experiments.experiment import read as read_experiment
-from bandit_core.experiments.presets import load_preset, preset_names
-from bandit_core.simulation.engine import Simulation, simulate
+from bandit_core.simulation.engine import Simulation
 from bandit_core.simulation.results import Result
 from bandit_core.spec.errors import InputError
-from bandit_core.theory.threshold import thresholds
 
 if TYPE_CHECKING:
     from bandit_core.auditing.auditor import AuditResult, audit
     from bandit_core.auditing.subjects import subjects
     from bandit_core.data.lending import lending_document, read_lending, read_table, write_synthetic_csv
     from bandit_core.data.observations import read_budgets, read_observations
+    from bandit_core.experiments.curves import bounds
+    from bandit_core.experiments.experiment import read as read_experiment
     from bandit_core.experiments.links import address
+    from bandit_core.experiments.presets import load_preset, preset_names
     from bandit_core.export.page import lesson
     from bandit_core.literature.claims import verdicts
     from bandit_core.literature.errata import errata
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from bandit_core.literature.reproductions import load as load_shipped
     from bandit_core.literature.reproductions import reproduce
     from bandit_core.policies.stopping import stopping_policies
+    from bandit_core.simulation.engine import simulate
     from bandit_core.simulation.summaries import summaries
     from bandit_core.studies.accounts import composed, releases
     from bandit_core.studies.benchmark_scores import benchmark
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from bandit_core.theory.best_arm import time_bounds
     from bandit_core.theory.power import power_table as power
     from bandit_core.theory.power import sample_size
+    from bandit_core.theory.threshold import thresholds
 
 _LATER = {  # the same, for use: name -> module, or module:its name there
     "AuditResult": "auditing.auditor",
@@ -65,6 +68,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "audit": "auditing.auditor",
     "benchmark": "studies.benchmark_scores",
     "best_methods": "studies.best_method",
+    "bounds": "experiments.curves",
     "build": "studies.production",
     "composed": "studies.accounts",
     "decide": "studies.decisions",
@@ -74,16 +78,20 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "frontier": "studies.tradeoff",
     "lending_document": "data.lending",
     "lesson": "export.page",
+    "load_preset": "experiments.presets",
     "load_shipped": "literature.reproductions:load",
     "papers": "literature.papers",
     "power": "theory.power:power_table",
+    "preset_names": "experiments.presets",
     "read_budgets": "data.observations",
+    "read_experiment": "experiments.experiment:read",
     "read_lending": "data.lending",
     "read_observations": "data.observations",
     "read_table": "data.lending",
     "releases": "studies.accounts",
     "reproduce": "literature.reproductions",
     "sample_size": "theory.power",
+    "simulate": "simulation.engine",
     "smallest_epsilon": "studies.goal_search",
     "stopping": "studies.best_arm",
     "stopping_policies": "policies.stopping",
@@ -91,6 +99,7 @@ _LATER = {  # the same, for use: name -> module, or module:its name there
     "subjects": "auditing.subjects",
     "summaries": "simulation.summaries",
     "sweep": "studies.sweep",
+    "thresholds": "theory.threshold",
     "time_bounds": "theory.best_arm",
     "typed_arms": "studies.business_case",
     "verdicts": "literature.claims",
@@ -158,7 +167,8 @@ def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, _, original = _LATER[name].partition(":")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{module}"), original or name)
+    found = getattr(import_module(f"{__name__}.{module}"), original or name)
+    globals()[name] = found = found if isclass(found) else checked(found, name)
     return found
 
 

@@ -6,6 +6,7 @@ here, at the border, and nowhere else; every problem is reported at once, each w
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import tomllib
@@ -168,7 +169,7 @@ class Document(Worded):
 
 
 class Experiment(Document):
-    """A whole, consistent experiment. Build it with ``Experiment.model_validate(document)``.
+    """A whole, consistent experiment: ``Experiment(arms=…, lines=…)``, or `model_validate` of a document.
 
     Raises
     ------
@@ -176,6 +177,10 @@ class Experiment(Document):
         With every problem of the document: wrong fields, unknown policies, policies that refuse the arms
         or the budget, wrong parameters.
     """
+
+    def __init__(self, **fields: Any) -> None:
+        whole = type(self).model_validate(fields)
+        super().__init__(**{name: getattr(whole, name) for name in whole.model_fields_set})
 
     @classmethod
     def model_validate(cls, obj: Any, **options: Any) -> Experiment:
@@ -191,7 +196,8 @@ class Experiment(Document):
             known = {
                 name: value for name, value in obj.items() if name in cls.model_fields or not isinstance(name, str)
             }
-            experiment = super().model_validate(known, **options)
+            valid = Document.model_validate(known, **options)
+            experiment = cls.model_construct(**{name: getattr(valid, name) for name in valid.model_fields_set})
         except pydantic.ValidationError as error:
             issues += issues_of(error, obj)
             experiment = None
@@ -398,8 +404,9 @@ def _line_problems(document: Mapping[str, Any], experiment: Experiment | None) -
         here = ("lines", number)
         policy = registry().get(raw["policy"])
         if policy is None:
-            names = ", ".join(registry())
-            issues.append(Issue(f"lines[{number}].policy", raw["policy"], f"no such policy; allowed: {names}"))
+            near = difflib.get_close_matches(raw["policy"], registry(), n=3, cutoff=0.5)
+            others = f"did you mean {' or '.join(near)}?" if near else f"allowed: {', '.join(registry())}"
+            issues.append(Issue(f"lines[{number}].policy", raw["policy"], f"no such policy; {others}"))
             continue
         params = raw.get("params", {})
         try:

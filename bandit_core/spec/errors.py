@@ -127,6 +127,8 @@ def issues_of(
             location.append("kind")
             value = value.get("kind") if isinstance(value, Mapping) else value
             words = f"allowed: {item['ctx']['expected_tags']}"
+        elif kind in ("model_type", "model_attributes_type", "dict_type"):
+            words = "must be an object with named fields"
         elif kind in ("value_error", "assertion_error"):
             words = words.partition(", ")[2] or words
         words = _SUBJECT.sub("must", words)

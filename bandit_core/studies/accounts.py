@@ -33,6 +33,7 @@ def composed(releases: Iterable[Release], delta: float = 0.0) -> float:
     release of the joint sensitivity. Releases that have a delta of their own add their epsilons and deltas (basic
     composition), and the others get what is left of delta.
 
+    >>> from bandit_core.model import Release
     >>> laplace = Release(mechanism="laplace", released="", unit="one reward", at="", times=100, norm="L1",
     ...                   sensitivity=1.0, scale=10.0)
     >>> round(composed([laplace]), 3), round(composed([laplace], 1e-6), 3)

@@ -22,8 +22,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
+from pydantic import Field
+
+from bandit_core.arguments import check_fields
 from bandit_core.experiments.experiment import Experiment, checkpoints
 from bandit_core.model import PROMISES, Policy, Privacy
 from bandit_core.policies import registry
@@ -62,12 +65,15 @@ class Question:
     """
 
     arms: tuple[Arm, ...]
-    horizon: int
-    epsilon: Epsilon | float
-    trials: int | None = None
-    seed: int = 0
+    horizon: Annotated[int, Field(ge=1, le=10**9)]
+    epsilon: Epsilon | Annotated[float, Field(gt=0)]
+    trials: Annotated[int, Field(ge=1)] | None = None
+    seed: Annotated[int, Field(ge=0)] = 0
     note: str = ""
     clip: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def effort(self) -> float:

@@ -14,10 +14,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
+from bandit_core.arguments import check_fields, checked
 from bandit_core.experiments.experiment import Experiment
 from bandit_core.model import Privacy
 from bandit_core.simulation.comparisons import interval
@@ -53,8 +55,11 @@ class Goal:
     """
 
     kind: Kind
-    limit: float
+    limit: Annotated[float, Field(ge=0)]
     offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     @property
     def compares(self) -> bool:
@@ -165,8 +170,14 @@ def _search(measure: Callable[[int], Measured], limit: float, first: int, last: 
     )
 
 
+def _check_line(experiment: Experiment, line: int) -> None:
+    if not 0 <= line < len(experiment.lines):
+        raise InputError([Issue("line", line, f"from 0 to {len(experiment.lines) - 1}")])
+
+
 def _needed(experiment: Experiment, line: int, goal: Goal) -> tuple[Experiment, int]:
     """The line alone, or for its price after all that it may be compared with, and its place there."""
+    _check_line(experiment, line)
     kept = [number for number, each in enumerate(experiment.lines) if goal.compares and each.epsilon is None]
     hidden = [place for place, number in enumerate(kept) if number in experiment.view.hidden]
     lines = [experiment.spec()["lines"][number] for number in (*kept, line)]
@@ -185,6 +196,11 @@ def smallest_epsilon(
     """The smallest budget at which ``line`` meets ``goal`` with the experiment's arms, horizon and trials.
 
     ``on_point`` hears every budget before it is simulated; an exception in it ends the search.
+
+    Raises
+    ------
+    InputError
+        Where the experiment has no such line.
     """
     small, place = _needed(experiment, line, goal)
 
@@ -212,12 +228,14 @@ def fewest_users(
     Raises
     ------
     InputError
-        For another kind of goal: regret and price do not fall as users arrive. For fewer than 16 users.
+        For another kind of goal: regret and price do not fall as users arrive. For fewer than 16 users, and where the
+        experiment has no such line.
     """
     if goal.kind != "missed":
         raise InputError([Issue("goal", goal.kind, "the fewest users can be searched for 'missed' only")])
     if experiment.horizon < 16:
         raise InputError([Issue("horizon", experiment.horizon, "at least 16 users to search in")])
+    _check_line(experiment, line)
     lines = [experiment.spec()["lines"][line]]
 
     def measure(lattice: int) -> Measured:
@@ -295,6 +313,7 @@ class BestSearch:
 
     USUAL_POINTS = 14  # values that a search usually tries
 
+    @checked
     def __init__(
         self,
         question: Question,

@@ -90,18 +90,18 @@ class Point:
     experiment: Experiment
 
 
-def read_study(path: Path) -> tuple[Study, Experiment]:
-    """A study and the experiment that it varies.
+def read_study(source: Path | Mapping[str, Any]) -> tuple[Study, Experiment]:
+    """A study (a file, or what one would say) and the experiment that it varies.
 
     Raises
     ------
     InputError
         When a file cannot be read, or says what is no study or no spec.
     """
-    study: Study = validated(Study, read_document(path))
+    study: Study = validated(Study, read_document(source) if isinstance(source, Path) else source)
     spec = study.spec
     if isinstance(spec, str) and spec not in preset_names() and Path(spec).suffix:
-        spec = read_document(path.parent / spec)
+        spec = read_document((source.parent if isinstance(source, Path) else Path()) / spec)
     elif isinstance(spec, str):
         try:
             spec = load_preset(spec)
@@ -318,13 +318,15 @@ def _told(won: Counter[tuple[str, str]], done: int) -> Iterator[str]:
 
 
 def study(
-    path: str | Path, jobs: int | None = None, on_progress: Callable[[StudyRun], None] | None = None
+    source: str | Path | Mapping[str, Any],
+    jobs: int | None = None,
+    on_progress: Callable[[StudyRun], None] | None = None,
 ) -> StudyResult:
-    """Play every combination of the study in a file (see the head of this module, or the README, for what it says).
+    """Play every combination of a study: a file, or what one would say (the head of this module lists the fields).
 
     Raises
     ------
     InputError
         When the file or what it names cannot be read, is no study, or asks for something that a policy refuses.
     """
-    return StudyRun(*read_study(Path(path))).run(jobs, on_progress)
+    return StudyRun(*read_study(Path(source) if isinstance(source, str) else source)).run(jobs, on_progress)

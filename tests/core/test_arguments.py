@@ -1,0 +1,186 @@
+"""What is handed to a public function is checked: only an `InputError` may come back, and it names what is wrong."""
+
+import inspect
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bandit_core
+from bandit_core import Experiment, Goal, InputError, Question
+from bandit_core.arguments import experiment_of
+
+SMALL = Experiment(
+    arms=[{"kind": "bernoulli", "mean": mean} for mean in (0.9, 0.5)],
+    lines=[{"policy": "ucb"}, {"policy": "dp-ucb", "epsilon": {"kind": "fixed", "value": 1.0}}],
+    horizon=100,
+    trials=2,
+)
+SPEC = {"policy": "dp-tt", "arms": SMALL.spec()["arms"], "epsilon": 1.0, "trials": 2}
+KINDS = ["object", "class", "complex", "mapping", "list", "bytes"]
+SOURCES = ["experiment", "document", "preset", "file", "result"]
+QUESTION = Question(SMALL.single_arms, 100, 1.0)
+
+
+class Unlike:
+    """Nothing that any function takes."""
+
+
+def allowed(tmp_path):
+    """Arguments that every public function takes, as far as one can give them."""
+    table = tmp_path / "table.csv"
+    bandit_core.write_synthetic_csv(table, 40)
+    specs = [bandit_core.StoppingSpec.of(**SPEC)]
+    return {
+        "address": {"experiment": SMALL},
+        "audit": {"sampler": "ctb", "epsilon": 1.0, "samples": 100},
+        "benchmark": {"policies": ["ucb"]},
+        "best_methods": {"question": QUESTION},
+        "bounds": {"experiment": SMALL},
+        "build": {"experiment": SMALL},
+        "composed": {"releases": ()},
+        "decide": {"document": SPEC},
+        "errata": {},
+        "fewest_users": {"experiment": SMALL, "line": 1, "goal": Goal("missed", 0.3)},
+        "figures": {},
+        "frontier": {"result": bandit_core.sweep(SMALL, [1.0])},
+        "lending_document": {"table": bandit_core.read_lending(table)},
+        "lesson": {"experiment": SMALL},
+        "load_preset": {"name": "default"},
+        "load_shipped": {"name": "default"},
+        "papers": {},
+        "power": {"baseline": 0.1, "effect": 0.02, "epsilon": 1.0},
+        "preset_names": {},
+        "read_budgets": {"data": b"1\n2\n"},
+        "read_experiment": {"path": tmp_path / "spec.json"},
+        "read_lending": {"source": table},
+        "read_observations": {"data": b"A,B\n1,0\n0,1\n"},
+        "read_table": {"source": table, "features": ["x"], "action": "a", "reward": "r"},
+        "releases": {"experiment": SMALL},
+        "reproduce": {"name": "ren-1c", "folder": tmp_path},
+        "sample_size": {"baseline": 0.1, "effect": 0.02},
+        "simulate": {"experiment": SMALL},
+        "smallest_epsilon": {"experiment": SMALL, "line": 1, "goal": Goal("price", 3)},
+        "stopping": {"specs": specs},
+        "stopping_policies": {},
+        "study": {"source": {"spec": "default", "axes": {"horizon": [100]}}},
+        "subjects": {},
+        "summaries": {"result": bandit_core.simulate(SMALL)},
+        "sweep": {"experiment": SMALL, "epsilons": [1.0]},
+        "thresholds": {"epsilon": 1.0},
+        "time_bounds": {"arms": SMALL.single_arms, "delta": 0.05},
+        "typed_arms": {"baseline": 0.1, "lifts": [0.01], "relative": False},
+        "verdicts": {"figure": next(iter(bandit_core.figures().values()))},
+        "write_synthetic_csv": {"path": table, "rows": 10},
+    }
+
+
+def functions():
+    return {name for name in bandit_core.__all__ if not inspect.isclass(getattr(bandit_core, name))}
+
+
+def test_every_public_function_is_asked(tmp_path):
+    assert set(allowed(tmp_path)) == functions()
+    assert all(getattr(bandit_core, name).__module__ == "bandit_core" for name in functions())
+
+
+@pytest.mark.parametrize("wrong", [Unlike(), Unlike, 1 + 2j, {"no": "such"}, [Unlike()], b"\x00"], ids=KINDS)
+def test_a_wrong_kind_is_an_input_error_that_names_the_argument(tmp_path, wrong):
+    came, refused = [], 0
+    for name, arguments in allowed(tmp_path).items():
+        function = getattr(bandit_core, name)
+        for parameter in inspect.signature(function).parameters:
+            if parameter in ("epsilon", "sampler", "on_progress", "on_point", "run") and wrong is Unlike:
+                continue  # a class can be called
+            try:
+                function(**{**arguments, parameter: wrong})
+            except InputError as error:
+                refused += 1
+                assert error.issues and all(issue.allowed for issue in error.issues)
+            except Exception as error:  # what a reader must never see
+                came.append(f"{name}({parameter}={wrong!r}): {type(error).__name__}: {error}")
+    assert came == []
+    assert refused > 50
+
+
+def test_numpy_s_numbers_and_arrays_are_taken():
+    assert Goal("price", np.float32(2)).limit == 2.0
+    swept = bandit_core.sweep(SMALL, np.array([0.5, 1.0]))
+    assert swept.epsilons == (0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    "source", [SMALL, SMALL.spec(), "default", Path("presets/default.toml"), "a result"], ids=SOURCES
+)
+def test_what_stands_for_an_experiment(source):
+    source = bandit_core.simulate(SMALL) if source == "a result" else source
+    source = Path(__file__).parents[2] / source if isinstance(source, Path) else source
+    found = experiment_of(source)
+    assert found == (SMALL if not isinstance(source, str | Path) else bandit_core.load_preset("default"))
+    assert not bandit_core.bounds(source).empty or found.horizon
+
+
+def line(**fields):
+    return lambda: Experiment(arms=SMALL.spec()["arms"], lines=[fields])
+
+
+WRONG = {  # a call, and the path that its message must name
+    "kind of a goal": (lambda: Goal("prize", 2), "kind"),
+    "a goal below 0": (lambda: Goal("price", -2), "limit"),
+    "a goal that is no number": (lambda: Goal("price", "2"), "limit"),
+    "a goal without end": (lambda: Goal("price", math.inf), "limit"),
+    "no users": (lambda: Question(SMALL.single_arms, 0, 1.0), "horizon"),
+    "no budget": (lambda: Question(SMALL.single_arms, 100, 0.0), "epsilon"),
+    "a negative budget": (lambda: Question(SMALL.single_arms, 100, -1.0), "epsilon"),
+    "no trials": (lambda: Question(SMALL.single_arms, 100, 1.0, trials=0), "trials"),
+    "a misspelt policy": (line(policy="thompsn"), "lines[0].policy"),
+    "a missing budget": (line(policy="dp-ucb"), "lines[0].epsilon"),
+    "a budget that is not kept": (line(policy="ucb", epsilon={"kind": "fixed", "value": 1}), "lines[0].epsilon"),
+    "an unknown parameter": (line(policy="ucb", params={"c": 1}), "lines[0].params.c"),
+    "no arms": (lambda: Experiment(arms=[], lines=[{"policy": "ucb"}]), "arms"),
+    "arms that are numbers": (lambda: Experiment(arms=[0.5], lines=[{"policy": "ucb"}]), "arms[0]"),
+    "no lines": (lambda: Experiment(arms=SMALL.spec()["arms"]), "lines"),
+    "an unknown field": (lambda: SMALL.with_changes(horizn=5), "horizn"),
+    "a horizon of 0": (lambda: SMALL.with_changes(horizon=0), "horizon"),
+    "a horizon of words": (lambda: SMALL.with_changes(horizon="many"), "horizon"),
+    "half a trial": (lambda: SMALL.with_changes(trials=0.5), "trials"),
+    "an unknown preset": (lambda: bandit_core.load_preset("defalt"), "preset"),
+    "an unknown preset to play": (lambda: bandit_core.simulate("defalt"), "preset"),
+    "nothing to play": (lambda: bandit_core.simulate(None), "experiment"),
+    "a file that is not there": (lambda: bandit_core.simulate("nowhere.toml"), "spec"),
+    "a spec that is not there": (lambda: bandit_core.read_experiment("nowhere.toml"), "spec"),
+    "a file of another kind": (lambda: bandit_core.read_experiment("spec.yaml"), "spec"),
+    "observations that are not there": (lambda: bandit_core.read_observations("nowhere.csv"), "data"),
+    "budgets that are not there": (lambda: bandit_core.read_budgets("nowhere.csv"), "data"),
+    "an empty study": (lambda: bandit_core.study({}), "spec"),
+    "a study of nothing": (lambda: bandit_core.study(5), "source"),
+    "one budget to sweep": (lambda: bandit_core.sweep(SMALL, 1.0), "epsilons"),
+    "a line that is not there": (lambda: bandit_core.smallest_epsilon(SMALL, 7, Goal("price", 2)), "line"),
+    "a line before the first": (lambda: bandit_core.fewest_users(SMALL, -1, Goal("missed", 0.1)), "line"),
+    "a goal in words": (lambda: bandit_core.smallest_epsilon(SMALL, 1, "price 2"), "goal"),
+    "a result in place of a sweep": (lambda: bandit_core.frontier(bandit_core.simulate(SMALL)), "result"),
+    "an experiment in place of a result": (lambda: bandit_core.summaries(SMALL), "result"),
+    "bounds of a number": (lambda: bandit_core.bounds(3), "experiment"),
+    "jobs of half a core": (lambda: bandit_core.simulate(SMALL, jobs=0.5), "jobs"),
+    "a store that is a folder": (lambda: bandit_core.simulate(SMALL, store="folder"), "store"),
+    "no such promise": (lambda: bandit_core.best_methods(QUESTION, ["locally"]), "promises[0]"),
+    "a mechanism that is none": (lambda: bandit_core.audit("coin", 1.0), "name"),
+    "a budget of 0 to audit": (lambda: bandit_core.audit("ctb", 0.0), "epsilon"),
+    "an effect of nothing": (lambda: bandit_core.sample_size(0.1, 0.0), "effect"),
+    "no such policy to rank": (lambda: bandit_core.benchmark(["thompsn"]), "name"),
+    "one budget of no size": (lambda: bandit_core.thresholds(0.0), "epsilon"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_call_is_told_with_its_field(case):
+    call, path = WRONG[case]
+    with pytest.raises(InputError) as told:
+        call()
+    assert path in [issue.path for issue in told.value.issues]
+
+
+def test_the_nearest_name_is_offered():
+    with pytest.raises(InputError, match="thompson"):
+        line(policy="thompsn")()
