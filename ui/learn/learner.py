@@ -20,7 +20,7 @@ def _told(result: Result, at: float) -> Told:
 
 
 def _watch(result: Result) -> None:
-    watch.fold("Watch this learner meet its users, one by one", result.experiment, "learn-watch")
+    watch.fold("Watch this learner meet its users, one by one", result.experiment, "learn-watch", 1)
 
 
 def _measured(result: Result, at: float) -> Number:

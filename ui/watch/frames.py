@@ -60,6 +60,20 @@ def _axis(arms: tuple[RewardDistribution, ...], run: OneRun, rows: np.ndarray) -
     return [max(low, ends.min() - width) - 0.1 * width, min(high, ends.max() + width) + 0.1 * width]
 
 
+def _at_once(run: OneRun) -> bool:
+    """Whether an answer changes the estimate of its arm as soon as it comes, unless it equals those before it."""
+    for arm in np.unique(run.arms):
+        users = np.flatnonzero((run.arms == arm) & ~np.isnan(run.sent))
+        users = users[users + 1 < len(run.estimates)]
+        if not len(users):
+            continue
+        sent, after = run.sent[users], run.estimates[users + 1, arm]
+        other = np.abs(sent[1:] - np.cumsum(sent)[:-1] / np.arange(1, len(sent))) > 1e-9
+        if np.isnan(after).any() or (other & (run.estimates[users[1:], arm] == after[1:])).any():
+            return False
+    return True
+
+
 def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
     """What the browser needs to play trial 1 of a line; see watch.js for how it is read."""
     run = one_run(experiment, line, users_watched(experiment))
@@ -94,6 +108,8 @@ def frames(experiment: Experiment, line: int, colour: str) -> dict[str, Any]:
         "budgets": "" if np.isnan(run.epsilons).all() else _packed(run.epsilons),
         "regret": _packed(run.regret, "<f4"),
         "believed": "estimates" not in run.unknown,
+        "at_once": _at_once(run),
+        "coin": run.privacy == "local" and bool(np.isin(run.rewards, (0, 1)).all() and np.isin(answers, (0, 1)).all()),
         "undrawn": bool(run.unknown),
         **packed,
     }

@@ -50,17 +50,18 @@ def _watchable(experiment: Experiment) -> list[int]:
 
 
 @st.fragment
-def panel(experiment: Experiment, key: str) -> None:
-    """`draw`, and which line."""
+def panel(experiment: Experiment, key: str, first: int = 0) -> None:
+    """`draw`, and which line; it opens on the one with the number ``first``, where that can be shown."""
     lines = _watchable(experiment)
     if not lines:
         st.caption("No policy here sends a message for every user that could be shown.")
         return
-    line = lines[0]
+    line = first if first in lines else lines[0]
     if len(lines) > 1:
         line = st.selectbox(
             "Which policy?",
             lines,
+            lines.index(line),
             format_func=experiment.label,
             key=f"{key}-line",
             help="The same users arrive, whichever policy meets them: trial 1 of this picture.",
@@ -68,12 +69,12 @@ def panel(experiment: Experiment, key: str) -> None:
     draw(experiment, line, f"{key}-{line}")
 
 
-def fold(title: str, experiment: Experiment, key: str) -> None:
+def fold(title: str, experiment: Experiment, key: str, first: int = 0) -> None:
     """`panel` in a fold, whose frames are made when somebody opens it."""
     opened = st.expander(title, icon=":material/play_circle:", key=f"{key}-fold", on_change="rerun")
     if opened.open:
         with opened:
-            panel(experiment, key)
+            panel(experiment, key, first)
 
 
 def learner(mechanism: str, epsilon: float, key: str) -> None:

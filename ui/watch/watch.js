@@ -67,16 +67,42 @@ function learns(run, i) {
     const [before, after] = [run.estimate[i * run.count + row], run.estimate[(i + 1) * run.count + row]];
     if (!Object.is(before, after) && !Number.isNaN(after)) changed.push(row);
   }
-  if (!changed.length) return central ? ["waits", "nothing is published"] : ["–", "learns nothing new"];
+  if (!changed.length) {
+    const row = run.shown[i], same = run.estimate[(i + 1) * run.count + row];
+    if (run.at_once && row < run.count && !Number.isNaN(sent) && !Number.isNaN(same))
+      return [`${run.names[row]}: ${number(same)}`, `still, now from ${answers(run, i, row).count} answers`];
+    return central ? ["waits", "nothing is published"] : ["–", "learns nothing new"];
+  }
   const [row] = changed;
   if (changed.length > 1) return [`${changed.length} means`, central ? "are published anew" : "are estimated anew"];
   return [`${run.names[row]}: ${number(run.estimate[(i + 1) * run.count + row])}`, central ? "is published" : "is its new estimate"];
+}
+
+// How many answers about an arm have come in with that of user i, and how many of them say yes.
+function answers(run, i, row) {
+  let count = 0, yes = 0;
+  for (let j = 0; j <= i; j++)
+    if (run.shown[j] === row && !Number.isNaN(run.sent[j])) [count, yes] = [count + 1, yes + run.sent[j]];
+  return { count, yes };
+}
+
+// How answers behind a coin are read, in words; nothing where the server reads them in another way.
+function decoded(run, i) {
+  const row = run.shown[i], epsilon = Number(run.epsilon), estimate = run.estimate[(i + 1) * run.count + row];
+  if (!run.coin || !(epsilon > 0) || !(row < run.count) || i + 1 >= run.users) return "";
+  const { count, yes } = answers(run, i, row), read = 0.5 + (yes / count - 0.5) / Math.tanh(epsilon / 2);
+  if (!count || Math.abs(read - estimate) > 0.01 * Math.max(1, Math.abs(read))) return "";
+  const percent = share => `${Math.round(100 * share)}%`;
+  const said = `${run.rows} ${run.names[row]}: ${percent(yes / count)} of ${count} answers say yes. `;
+  const lies = `The coin lies ${percent(1 / (1 + Math.exp(epsilon)))} of the time`;
+  return said + (read < 0 || read > 1 ? `${lies}; too few answers to tell more.` : `${lies}, so about ${percent(read)} were yes.`);
 }
 
 function aloud(run, i) {
   const [user, shown, felt, left, server] = story(run, i);
   const parts = [`User ${user[0]} is shown ${shown[0]}, ${shown[1]}.`, `Felt: ${felt[0]}.`];
   parts.push(`Leaves the phone: ${left[0]} (${left[1]}).`, `The server: ${server[0]}, ${server[1]}.`);
+  parts.push(decoded(run, i));
   if (run.regret.length) parts.push(`Regret so far: ${number(run.regret[i])}.`);
   return parts.join(" ");
 }
@@ -190,6 +216,7 @@ export default function ({ parentElement, data }) {
       find(".dot").style.top = `${100 - (95 * lost) / most}%`;
       find(".lost").textContent = number(lost);
     }
+    find(".decoded").textContent = decoded(run, i);
     scrubber.value = i + 1;
     scrubber.setAttribute("aria-valuetext", `user ${i + 1}` + (run.regret.length ? `, regret ${number(lost)}` : ""));
     root.dataset.user = i + 1;
